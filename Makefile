@@ -1,0 +1,52 @@
+# Every target sets up what it needs: a machine with python3 (>= 3.11, with venv), make and git is enough.
+PYTHON ?= python3
+VENV   := .venv
+BENCH  := .venv-bench
+BIN    := $(VENV)/bin
+
+.PHONY: help demo test lint bench docs clean
+
+help:            ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/ready       ## run the main job and draw its picture
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/ready       ## run all tests
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/ready       ## check style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers beside us
+	$(BENCH)/bin/python benchmarks/orders.py
+	$(BENCH)/bin/python benchmarks/small.py
+	$(BENCH)/bin/python benchmarks/import_time.py
+
+docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+clean:           ## remove the environments and what was built
+	rm -rf $(VENV) $(BENCH) docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+
+$(VENV)/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jostle needs Python 3.11 or newer; run: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+$(VENV)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' -c constraints.txt
+	@touch $@
+
+$(VENV)/docs-ready: $(VENV)/ready
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[docs]' -c constraints.txt
+	@touch $@
+
+$(BENCH)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt benchmarks/peers.txt
+	$(BIN)/uv venv --quiet --python $(BIN)/python --clear $(BENCH)
+	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python -e '.[plot]' -r benchmarks/peers.txt -c constraints.txt
+	@touch $@

@@ -1,0 +1,114 @@
+"""jostle: dynamics with hard unilateral constraints. Things that move, may touch, and never overlap.
+
+problem = Motion(...) or Sweeping(...)         what is to be solved
+solve(problem, scheme, t=..., h=...)           with the scheme of a paper
+project, impact                                the one projection in the middle, and Moreau's law
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from jostle.convex.maps import Pairs
+from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.projection import Projection, Residual
+from jostle.errors import (
+    DeviceUnavailable,
+    EmptySet,
+    InfeasibleStart,
+    InvalidValue,
+    JostleError,
+    LeftTheSet,
+    NoContraction,
+    NotApproaching,
+    NotConverged,
+    NotFinite,
+    SchemeRefuses,
+    UndefinedGradient,
+)
+from jostle.evolution import solve
+from jostle.laws import Impact, Restitution, impact
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.base import Scheme, State
+from jostle.schemes.catching_up import CatchingUp
+from jostle.schemes.maury import Maury
+from jostle.schemes.moreau_jean import MoreauJean
+from jostle.schemes.paoli import Paoli
+from jostle.schemes.venel import Venel
+from jostle.sets.balls import Balls, Line
+from jostle.sets.base import ConstraintSet, Contacts, Free
+from jostle.sets.user import constraints
+from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
+from jostle.solution import Solution
+from jostle.solvers.automatic import Automatic
+from jostle.solvers.base import Solver
+from jostle.solvers.exact import Exact
+from jostle.solvers.interior_point import InteriorPoint
+from jostle.solvers.nesterov import Nesterov
+from jostle.solvers.project import decompose, project
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Automatic",
+    "Balls",
+    "Box",
+    "CatchingUp",
+    "Cone",
+    "ConstraintSet",
+    "Contacts",
+    "DeviceUnavailable",
+    "EmptySet",
+    "Exact",
+    "Free",
+    "HalfSpace",
+    "Impact",
+    "InfeasibleStart",
+    "Inside",
+    "InteriorPoint",
+    "InvalidValue",
+    "JostleError",
+    "LeftTheSet",
+    "Line",
+    "Maury",
+    "MoreauJean",
+    "Motion",
+    "Nesterov",
+    "NoContraction",
+    "NotApproaching",
+    "NotConverged",
+    "NotFinite",
+    "Outside",
+    "Pairs",
+    "Paoli",
+    "Polyhedron",
+    "Projection",
+    "Residual",
+    "Restitution",
+    "Scheme",
+    "SchemeRefuses",
+    "Segments",
+    "Solution",
+    "Solver",
+    "State",
+    "Sweeping",
+    "UndefinedGradient",
+    "Venel",
+    "analysis",
+    "constraints",
+    "decompose",
+    "impact",
+    "models",
+    "project",
+    "solve",
+]
+
+_LAZY = ("analysis", "models")
+
+
+def __getattr__(name: str) -> Any:
+    """Parts that are imported when first used."""
+    if name in _LAZY:
+        return importlib.import_module(f"jostle.{name}")
+    raise AttributeError(f"module 'jostle' has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Convex analysis: metrics, linear maps, polyhedra, cones, and what a projection is."""

@@ -1,0 +1,66 @@
+"""Is a polyhedron empty? Farkas' lemma, answered by a linear program.
+
+{u : c + G u >= 0} is empty if and only if some y >= 0 has G^T y = 0 and c . y < 0: then
+0 <= y . (c + G u) = c . y < 0 for every u. The y is the proof, and names the rows that contradict
+each other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Polyhedron
+from jostle.errors import EmptySet
+
+PROVEN = 1e-6
+"""How negative c . y must be, relative to the largest |c_i|, to outweigh the program's tolerance."""
+NAMED = 6
+"""So many rows are named in the message."""
+
+
+def contradiction(K: Polyhedron, M: Metric) -> Array | None:
+    """y >= 0 with G^T y = 0 and c . y < 0, or None if the linear program finds none.
+
+    >>> from jostle.convex.metric import metric
+    >>> K = Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
+    >>> contradiction(K, metric(1.0, (1,))).tolist()
+    [0.5, 0.5]
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, diags_array, vstack
+
+    unit = K.G.norms(M)
+    unit = np.where(unit > 0, unit, 1.0)
+    rows = diags_array(1.0 / unit) @ K.G.tocsr()
+    if M.diagonal:
+        rows = rows @ diags_array(M.root)
+    c = K.c / unit
+    scale = np.abs(c).max(initial=0.0)
+    if scale == 0.0:
+        return None
+    total = np.ones((1, len(c)))
+    found = linprog(
+        c / scale,
+        A_eq=vstack([csr_array(rows.T), csr_array(total)]),
+        b_eq=np.append(np.zeros(K.G.shape[1]), 1.0),
+        method="highs",
+    )
+    if found.status != 0 or found.fun >= -PROVEN:
+        return None
+    return np.asarray(found.x) / unit
+
+
+def empty_set(K: Polyhedron, y: Array) -> EmptySet:
+    """The error that says why K is empty."""
+    rows = np.flatnonzero(y > 1e-9 * y.max())
+    named = "; ".join(K.describe(int(row)) for row in rows[:NAMED])
+    more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
+    error = EmptySet(
+        f"the set is empty: these constraints contradict each other: {named}{more} (weights y >= 0 "
+        f"with G^T y = 0 give c . y = {float(K.c @ y):.3g} < 0). Walls that close, radii that grow "
+        f"into a jam, or half-spaces that do not meet do this; relax one of them"
+    )
+    error.rows = rows  # type: ignore[attr-defined]
+    return error

@@ -1,0 +1,117 @@
+"""The kinetic metric <u, v>_M = u^T M v of a mass.
+
+Moreau's law, and each projection of Bernicot & Lefebvre-Lepot 2010 (remark 4.1) and of
+Paoli 2010 (7), use this product instead of the Euclidean one. A mass is a number, one number
+per body, one per coordinate, or a symmetric positive definite matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, finite
+from jostle.errors import InvalidValue
+
+SYMMETRY = 1e-12
+"""Largest |M - M^T| / |M| that still counts as round-off."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Metric:
+    """<u, v>_M on flat vectors; build it with `metric`.
+
+    >>> M = metric([1.0, 4.0], shape=(2,))
+    >>> float(M.norm(np.array([3.0, 2.0])))
+    5.0
+    """
+
+    mass: Array
+    """(N,) a diagonal, or (N, N) a matrix."""
+    root: Array
+    """Diagonal: 1 / sqrt(mass). Matrix: the inverse of the lower Cholesky factor L."""
+
+    @property
+    def diagonal(self) -> bool:
+        return self.mass.ndim < 2
+
+    def times(self, v: Array) -> Array:
+        """M v."""
+        return self.mass * v if self.diagonal else self.mass @ v
+
+    def solve(self, v: Array) -> Array:
+        """M^-1 v."""
+        return v / self.mass if self.diagonal else self.root.T @ (self.root @ v)
+
+    def inner(self, u: Array, v: Array) -> float:
+        """<u, v>_M."""
+        return float(u @ self.times(v))
+
+    def norm(self, v: Array) -> float:
+        """|v|_M."""
+        return float(np.sqrt(max(self.inner(v, v), 0.0)))
+
+    def whiten(self, rows: Array) -> Array:
+        """rows W with W x = rows v for x = W^-1-coordinates of v, in which |v|_M = |x|."""
+        return rows * self.root if self.diagonal else rows @ self.root.T
+
+    def unwhiten(self, x: Array) -> Array:
+        """The vector v whose Euclidean coordinates are x: |v|_M = |x|."""
+        return self.root * x if self.diagonal else self.root.T @ x
+
+    @property
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of M^-1 (diagonal metrics only)."""
+        return self.root * self.root
+
+
+def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
+    """The metric of a mass, for configurations of the given shape.
+
+    A number, one mass per body (the first axis of shape), one per coordinate, or a full
+    symmetric positive definite matrix on the flat coordinates.
+    """
+    if isinstance(mass, Metric):
+        return mass
+    M = finite(mass, "mass")
+    size = int(np.prod(shape))
+    if M.ndim == 0:
+        return _diagonal(np.full(size, M))
+    if shape and M.shape == shape[:1]:
+        per_coordinate = np.broadcast_to(M.reshape(-1, *[1] * (len(shape) - 1)), shape)
+        return _diagonal(per_coordinate.ravel())
+    if M.shape == shape:
+        return _diagonal(M.ravel())
+    if M.shape == (size, size):
+        return _matrix(M)
+    raise InvalidValue(
+        f"mass has shape {M.shape}; for q of shape {shape} give a number, {shape[:1]} (one per "
+        f"body), {shape} (one per coordinate) or ({size}, {size}) (a symmetric matrix)"
+    )
+
+
+@lru_cache(maxsize=64)
+def euclidean(shape: tuple[int, ...]) -> Metric:
+    """The metric of mass one."""
+    return metric(1.0, shape)
+
+
+def _diagonal(m: Array) -> Metric:
+    if m.size and m.min() <= 0:
+        raise InvalidValue(f"mass must be positive; entry {int(np.argmin(m))} is {m.min():g}")
+    return Metric(m, 1.0 / np.sqrt(m))
+
+
+def _matrix(M: Array) -> Metric:
+    skew = np.abs(M - M.T).max()
+    if skew > SYMMETRY * np.abs(M).max():
+        raise InvalidValue(f"mass matrix is not symmetric: |M - M^T| = {skew:.3g}")
+    try:
+        lower = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError as error:
+        lowest = np.linalg.eigvalsh(M)[0]
+        raise InvalidValue(f"mass matrix is not positive definite: its smallest eigenvalue is {lowest:.3g}") from error
+    return Metric(M, np.linalg.inv(lower))

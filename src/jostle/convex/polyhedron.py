@@ -1,0 +1,80 @@
+"""Polyhedra {u : c + G u >= 0}, cones {u : G u >= 0}, and their polars.
+
+House convention: gaps g >= 0, G = dg/dq, admissible velocities G u >= 0, multipliers p >= 0, impulse
++ G^T p. (Bourdin & Maury 2020 write B = -G.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array
+from jostle.convex.maps import LinearMap, as_map
+from jostle.errors import InvalidValue
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Polyhedron:
+    """K = {u : c + G u >= 0}.
+
+    `length` is what the violation of a row is compared with (a radius, or a radius over h for
+    velocities). Without one, a violation is compared with the distance moved, |G_i| |u - w|.
+
+    >>> K = Polyhedron([[1.0, 0.0]], [-1.0])            # u_x >= 1
+    >>> K.slack([3.0, 0.0]).tolist()
+    [2.0]
+    """
+
+    G: LinearMap
+    c: Array
+    length: float | None
+    describe: Callable[[int], str]
+    """What a row is, in words, for the messages of errors."""
+
+    def __init__(
+        self,
+        G: ArrayLike | LinearMap,
+        c: ArrayLike,
+        *,
+        length: float | None = None,
+        describe: Callable[[int], str] = "row {}".format,
+    ):
+        rows, offset = as_map(G), np.asarray(c, dtype=float)
+        if offset.shape != rows.shape[:1]:
+            raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
+        object.__setattr__(self, "G", rows)
+        object.__setattr__(self, "c", offset)
+        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "describe", describe)
+
+    def slack(self, u: ArrayLike) -> Array:
+        """c + G u: how far inside each half-space u is."""
+        return self.c + (self.G @ np.asarray(u, dtype=float).ravel())
+
+
+class Cone(Polyhedron):
+    """C = {u : G u >= 0}: the admissible velocities of closed contacts.
+
+    >>> Cone([[1.0, 0.0], [0.0, 1.0]]).slack([2.0, -1.0]).tolist()
+    [2.0, -1.0]
+    """
+
+    def __init__(self, G: ArrayLike | LinearMap):
+        rows = as_map(G)
+        super().__init__(rows, np.zeros(rows.shape[0]))
+
+    @property
+    def polar(self) -> Polar:
+        """N = {-M^-1 G^T p : p >= 0}, the polar of C in the metric of the projection."""
+        return Polar(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Polar:
+    """The polar cone N of a cone C: <n, v>_M <= 0 for all n in N, v in C."""
+
+    cone: Cone

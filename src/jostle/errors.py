@@ -1,0 +1,73 @@
+"""What can go wrong, each with what was expected, what came, and what to do.
+
+Every error of the library is a `JostleError` and also the builtin it is, so that
+``except ValueError`` works. Errors raised inside `solve` carry the step, the time
+and the solution computed so far (``error.step``, ``error.time``, ``error.solution``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jostle.convex.projection import Projection
+
+
+class JostleError(Exception):
+    """The parent of all errors of the library."""
+
+    step: int | None = None
+    time: float | None = None
+    solution: Any = None
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.step is None else f"step {self.step} (t = {self.time:.6g}): {text}"
+
+
+class InvalidValue(JostleError, ValueError):
+    """A number, an array or a shape that the mathematics does not allow."""
+
+
+class InfeasibleStart(JostleError, ValueError):
+    """The start q0 is outside Q(0): some gap is negative."""
+
+
+class UndefinedGradient(JostleError, ValueError):
+    """The gradient of a gap that matters is zero or not finite (coincident centres, say)."""
+
+
+class EmptySet(JostleError, ValueError):
+    """No point satisfies all constraints: closing walls, jammed growing radii."""
+
+
+class NotConverged(JostleError, RuntimeError):
+    """A solver stopped before its test was met; ``error.projection`` is what it had."""
+
+    def __init__(self, message: str, projection: Projection | None = None):
+        super().__init__(message)
+        self.projection = projection
+
+
+class NoContraction(JostleError, RuntimeError):
+    """The fixed point of an implicit force does not contract: h is too large."""
+
+
+class LeftTheSet(JostleError, RuntimeError):
+    """A linearised scheme left Q because a gap is not convex in q."""
+
+
+class NotFinite(JostleError, FloatingPointError):
+    """A force, a position, a gap or a radius became NaN or infinite."""
+
+
+class SchemeRefuses(JostleError, NotImplementedError):
+    """The problem is not one that this scheme can solve."""
+
+
+class DeviceUnavailable(JostleError, RuntimeError):
+    """The device asked for is not there."""
+
+
+class NotApproaching(UserWarning):
+    """Moreau's law with e > 0 was applied to a velocity that is not in -C."""

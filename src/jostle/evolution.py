@@ -1,0 +1,139 @@
+"""The third verb: `solve`, the time loop."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.errors import DeviceUnavailable, InvalidValue, JostleError, NotConverged, NotFinite
+from jostle.problems import Motion, Sweeping
+from jostle.recording import Recorder
+from jostle.schemes.base import Scheme, State
+from jostle.solution import Solution
+from jostle.solvers.project import require
+
+SAME = 1e-9
+"""T counts as a multiple of h, and a time as reached, up to this part of a step."""
+
+
+def solve(
+    problem: Motion | Sweeping,
+    scheme: Scheme,
+    *,
+    t: float | tuple[float, float],
+    h: float | ArrayLike,
+    every: int | float | None = None,
+    until: Callable[[State], bool] | None = None,
+    device: str = "cpu",
+    strict: bool = True,
+) -> Solution:
+    """Follow the problem from time 0 (or t[0]) to t (or t[1]) with steps of length h.
+
+    If the time is not a multiple of h the last step is shorter, so that the run ends exactly at t. `h` may also be
+    the array of all steps. `every` saves each so many steps (an int) or at the first step at or after each multiple of
+    a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true; a
+    state has .t, .q and .u. With strict=False a projection that did not converge is recorded instead of raised.
+
+    An error in the middle carries the step and what was computed before it, in ``error.solution``.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81],
+    ...                  within=jo.HalfSpace(normal=[0, 1]), law=jo.Restitution(0.8))
+    >>> sol = jo.solve(ball, jo.Paoli(), t=2.0, h=1e-3)
+    >>> print(sol.impacts())
+    3 impacts
+             t  pair          before     after   impulse
+        0.4530  0 - wall 0   -4.4292    3.5434    7.9922
+        1.1770  0 - wall 0   -3.5394    2.8316    6.3906
+        1.7560  0 - wall 0   -2.8288    2.2630    5.1115
+    """
+    if device != "cpu":
+        raise DeviceUnavailable(f"device {device!r} is not supported; use 'cpu'")
+    t0, steps = _steps(t, h)
+    state = scheme.start(problem, t0)
+    recorder = Recorder(problem, scheme, state)
+    due = _Saving(every, t0)
+    status = "finished"
+    for number, (t_next, step) in enumerate(steps, start=1):
+        before = state
+        try:
+            state = scheme.step(problem, before, step)._replace(t=t_next)
+            _check(state, scheme, strict)
+        except JostleError as error:
+            error.step, error.time = number, t_next
+            error.solution = recorder.solution("failed")
+            raise
+        except Exception as error:
+            error.add_note(f"in step {number} (t = {t_next:.6g})")
+            raise
+        recorder.add(before, state, step)
+        if state.projection is not None and not state.projection.converged:
+            status = "not converged"
+        stop = until is not None and until(state)
+        if due(number, t_next, step) or stop:
+            recorder.save(state)
+        if stop:
+            status = "stopped" if status == "finished" else status
+            break
+    if recorder.frames[-1].t != state.t:
+        recorder.save(state)
+    return recorder.solution(status)
+
+
+def _check(state: State, scheme: Scheme, strict: bool) -> None:
+    if not np.isfinite(state.q).all():
+        body = tuple(int(k) for k in np.argwhere(~np.isfinite(state.q))[0])
+        raise NotFinite(f"position {body} became {state.q[body]}")
+    P = state.projection
+    if strict and P is not None and not P.converged:
+        try:
+            require(P, scheme.solver)
+        except NotConverged as error:
+            raise NotConverged(f"{error}; strict=False records it and goes on", P) from None
+
+
+class _Saving:
+    """Is a state to be saved?"""
+
+    def __init__(self, every: int | float | None, t0: float):
+        if every is not None and not every > 0:
+            raise InvalidValue(f"every must be positive, not {every}")
+        self.every, self.t0, self.next = every, t0, 1
+
+    def __call__(self, number: int, t: float, h: float) -> bool:
+        if self.every is None:
+            return True
+        if isinstance(self.every, int):
+            return number % self.every == 0
+        if t < self.t0 + self.next * self.every - SAME * h:
+            return False
+        self.next = int(np.floor((t - self.t0) / self.every + SAME)) + 1
+        return True
+
+
+def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float, Iterator[tuple[float, float]]]:
+    """The first time, and the pairs (t^{n+1}, h_n)."""
+    t0, t1 = (float(end) for end in t) if isinstance(t, tuple | list) else (0.0, float(t))
+    if not np.isfinite(t1 - t0) or t1 < t0:
+        raise InvalidValue(f"t must be a time after the start {t0:g}, not {t1:g}")
+    sizes = np.asarray(h, dtype=float)
+    if sizes.size == 0 or not np.isfinite(sizes).all() or (sizes <= 0).any():
+        raise InvalidValue(f"h must be positive and finite, not {h!r}")
+    if sizes.ndim == 0:
+        return t0, _equal_steps(t0, t1, float(sizes))
+    ends = t0 + np.cumsum(sizes)
+    if abs(ends[-1] - t1) > SAME * sizes[-1] * len(sizes):
+        raise InvalidValue(f"the steps h lead to t = {ends[-1]:.12g}, not to {t1:.12g}")
+    return t0, zip(ends.tolist(), sizes.tolist(), strict=True)
+
+
+def _equal_steps(t0: float, t1: float, h: float) -> Iterator[tuple[float, float]]:
+    whole = int(np.floor((t1 - t0) / h * (1.0 + SAME) + SAME))
+    full = ((t0 + (n + 1) * h, h) for n in range(whole))
+    rest = t1 - (t0 + whole * h)
+    if rest > SAME * max(h, t1 - t0):
+        return itertools.chain(full, [(t1, rest)])
+    return full

@@ -1,0 +1,305 @@
+"""The kernels of `reference` in numba: whole loops, one call per projection."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from jostle.kernels.reference import (
+    CONTRADICTION,
+    DEPENDENT,
+    DROP,
+    EMPTY,
+    EPS,
+    MARGIN,
+    POWER_STEPS,
+    SOLVED,
+    UNFINISHED,
+)
+
+
+@njit(cache=True)
+def _add_column(Q, R, k, a, d, z):
+    """d = Q^T a and z = a - Q d, twice, so that z is orthogonal to the k columns; returns |z|^2."""
+    n = len(a)
+    for i in range(n):
+        z[i] = a[i]
+    for i in range(k):
+        d[i] = 0.0
+    for _ in range(2):
+        for c in range(k):
+            dot = 0.0
+            for i in range(n):
+                dot += Q[c, i] * z[i]
+            d[c] += dot
+            for i in range(n):
+                z[i] -= dot * Q[c, i]
+    square = 0.0
+    for i in range(n):
+        square += z[i] * z[i]
+    return square
+
+
+@njit(cache=True)
+def _drop_column(Q, R, k, gone):
+    """Take column `gone` out of the factorisation A_active^T = Q^T R by Givens rotations."""
+    n = Q.shape[1]
+    for c in range(gone, k - 1):
+        for i in range(c + 2):
+            R[i, c] = R[i, c + 1]
+    for c in range(gone, k - 1):
+        a, b = R[c, c], R[c + 1, c]
+        length = np.hypot(a, b)
+        cosine, sine = a / length, b / length
+        for col in range(c, k - 1):
+            upper, lower = R[c, col], R[c + 1, col]
+            R[c, col] = cosine * upper + sine * lower
+            R[c + 1, col] = cosine * lower - sine * upper
+        for i in range(n):
+            upper, lower = Q[c, i], Q[c + 1, i]
+            Q[c, i] = cosine * upper + sine * lower
+            Q[c + 1, i] = cosine * lower - sine * upper
+
+
+@njit(cache=True)
+def _solve_upper(R, k, b, out):
+    """R out = b for the leading k x k upper triangle."""
+    for i in range(k - 1, -1, -1):
+        total = b[i]
+        for c in range(i + 1, k):
+            total -= R[i, c] * out[c]
+        out[i] = total / R[i, i]
+
+
+@njit(cache=True)
+def _on_active(Q, R, k, active, s0, x, p, y, r):
+    """x = the shortest point with s0 + A x = 0 on the active rows, and its multipliers."""
+    for i in range(k):
+        total = -s0[active[i]]
+        for c in range(i):
+            total -= R[c, i] * y[c]
+        y[i] = total / R[i, i]
+    x[:] = 0.0
+    for c in range(k):
+        for i in range(len(x)):
+            x[i] += Q[c, i] * y[c]
+    _solve_upper(R, k, y, r)
+    for i in range(k):
+        p[active[i]] = r[i]
+
+
+@njit(cache=True)
+def exact(A, s0, noise, max_iterations):
+    """See `reference.exact`: here with an updated QR factorisation of the active rows."""
+    m, n = A.shape
+    most = min(m, n)
+    Q, R = np.empty((most + 1, n)), np.zeros((most + 1, most + 1))
+    active, is_active = np.empty(most + 1, np.int64), np.zeros(m, np.bool_)
+    settled = np.zeros(m, np.bool_)
+    x, p = np.zeros(n), np.zeros(m)
+    d, r, y, z = np.zeros(most + 1), np.zeros(most + 1), np.zeros(most + 1), np.empty(n)
+    k, length = 0, 0.0
+    for iteration in range(max_iterations):
+        j, worst = -1, 0.0
+        for c in range(m):
+            if not is_active[c] and not settled[c]:
+                s = s0[c]
+                for i in range(n):
+                    s += A[c, i] * x[i]
+                if s < worst and s < -(noise[c] + 8 * EPS * length):
+                    j, worst = c, s
+        if j < 0:
+            for c in range(m):
+                p[c] = max(p[c], 0.0)
+            return x, p, SOLVED, iteration
+        while True:
+            square = _add_column(Q, R, k, A[j], d, z)
+            _solve_upper(R, k, d, r)
+            t1, gone = np.inf, -1
+            for i in range(k):
+                if r[i] > DROP and p[active[i]] < t1 * r[i]:
+                    t1, gone = max(p[active[i]], 0.0) / r[i], i
+            t2 = np.inf
+            if square > DEPENDENT * DEPENDENT and k < n:
+                t2 = max(-worst, 0.0) / square
+            if t1 == np.inf and t2 == np.inf:
+                sizes = abs(s0[j])
+                for i in range(k):
+                    sizes += max(-r[i], 0.0) * abs(s0[active[i]])
+                if -worst <= CONTRADICTION * sizes:
+                    p[j], settled[j] = 0.0, True
+                    break
+                p[:] = 0.0
+                p[j] = 1.0
+                for i in range(k):
+                    p[active[i]] = max(-r[i], 0.0)
+                return x, p, EMPTY, iteration
+            t = min(t1, t2)
+            for i in range(k):
+                p[active[i]] -= t * r[i]
+            p[j] += t
+            if t2 < np.inf:
+                for i in range(n):
+                    x[i] += t * z[i]
+                worst += t * square
+            if t2 <= t1:
+                for i in range(k):
+                    R[i, k] = d[i]
+                R[k, k] = np.sqrt(square)
+                for i in range(n):
+                    Q[k, i] = z[i] / R[k, k]
+                active[k], is_active[j] = j, True
+                k += 1
+                break
+            p[active[gone]], is_active[active[gone]] = 0.0, False
+            _drop_column(Q, R, k, gone)
+            for i in range(gone, k - 1):
+                active[i] = active[i + 1]
+            k -= 1
+        _on_active(Q, R, k, active, s0, x, p, y, r)
+        length = 0.0
+        for i in range(n):
+            length += x[i] * x[i]
+        length = np.sqrt(length)
+    return x, p, UNFINISHED, max_iterations
+
+
+@njit(cache=True)
+def project_dense(G, c, w, root, noise_level, max_iterations):
+    """The projection of w on {c + G u >= 0} in the metric diag(1 / root^2): whiten, `exact`, go back.
+
+    Returns (u, p, status, iterations).
+    """
+    m, n = G.shape
+    A, s0, noise, unit = np.empty((m, n)), np.empty(m), np.empty(m), np.empty(m)
+    for i in range(m):
+        s, size, square = c[i], abs(c[i]), 0.0
+        for k in range(n):
+            s += G[i, k] * w[k]
+            size += abs(G[i, k] * w[k])
+            A[i, k] = G[i, k] * root[k]
+            square += A[i, k] * A[i, k]
+        unit[i] = np.sqrt(square) if square > 0.0 else 1.0
+        for k in range(n):
+            A[i, k] /= unit[i]
+        s0[i], noise[i] = s / unit[i], noise_level * size / unit[i]
+    x, p, status, iterations = exact(A, s0, noise, max_iterations)
+    return w + root * x, p / unit, status, iterations
+
+
+@njit(cache=True)
+def residual_dense(G, c, w, mass, u, p, length, noise_level, out):
+    """(primal, dual, complementarity) for dense rows: see `convex.projection.residual`; length 0 is none."""
+    m, n = G.shape
+    distance, size, reaction = 0.0, 0.0, np.zeros(n)
+    for k in range(n):
+        distance += mass[k] * (u[k] - w[k]) ** 2
+        size += mass[k] * (abs(u[k]) + abs(w[k])) ** 2
+    distance, size = np.sqrt(distance), np.sqrt(size)
+    violation, product, negative = 0.0, 0.0, 0.0
+    for i in range(m):
+        s, scale, square = c[i], abs(c[i]), 0.0
+        for k in range(n):
+            s += G[i, k] * u[k]
+            scale += abs(G[i, k]) * (abs(u[k]) + abs(w[k]))
+            square += G[i, k] * G[i, k] / mass[k]
+            reaction[k] += G[i, k] * p[i]
+        unit = np.sqrt(square)
+        if abs(s) <= noise_level * scale:
+            s = 0.0
+        if s < 0.0:
+            violation = max(violation, -s / (length if length > 0.0 else max(unit, 1e-300)))
+        product += abs(p[i] * s)
+        negative = max(negative, -p[i] * unit)
+        size += abs(p[i]) * unit
+    stationarity = 0.0
+    for k in range(n):
+        gap = mass[k] * (u[k] - w[k]) - reaction[k]
+        stationarity += gap * gap / mass[k]
+    stationarity = max(np.sqrt(stationarity) - noise_level * size, 0.0) + negative
+    out[0] = violation
+    if length <= 0.0 and violation > 0.0:
+        out[0] = violation / distance if distance > 0.0 else np.inf
+    out[1] = out[2] = 0.0
+    if stationarity > 0.0:
+        out[1] = stationarity / distance if distance > 0.0 else np.inf
+    if product > 0.0:
+        out[2] = product / distance**2 if distance > 0.0 else np.inf
+
+
+@njit(cache=True)
+def _adjoint(data, indices, indptr, y, out):
+    """out = A^T y."""
+    out[:] = 0.0
+    for c in range(len(y)):
+        for e in range(indptr[c], indptr[c + 1]):
+            out[indices[e]] += data[e] * y[c]
+
+
+@njit(cache=True)
+def _row(data, indices, indptr, c, x):
+    """(A x)_c."""
+    total = 0.0
+    for e in range(indptr[c], indptr[c + 1]):
+        total += data[e] * x[indices[e]]
+    return total
+
+
+@njit(cache=True)
+def largest_eigenvalue(data, indices, indptr, n):
+    """See `reference.largest_eigenvalue`; A in CSR form with n columns."""
+    m = len(indptr) - 1
+    y, x = 1.0 + 0.5 * np.cos(np.arange(m)), np.empty(n)
+    value = 0.0
+    for _ in range(POWER_STEPS):
+        y /= np.sqrt((y * y).sum())
+        _adjoint(data, indices, indptr, y, x)
+        for c in range(m):
+            y[c] = _row(data, indices, indptr, c, x)
+        value = np.sqrt((y * y).sum())
+    return MARGIN * value
+
+
+@njit(cache=True)
+def accelerated(data, indices, indptr, n, s0, start, L, violation, tol, max_iterations, every):
+    """See `reference.accelerated`; A in CSR form with n columns, one pass over the rows an iteration."""
+    m = len(s0)
+    p, y = start.copy(), start.copy()
+    x, v, w = np.empty(n), np.empty(n), np.empty(n)
+    _adjoint(data, indices, indptr, y, v)
+    p_before, x_before = p.copy(), v.copy()
+    theta, restart = 1.0, False
+    for iteration in range(max_iterations):
+        if iteration % every == 0:
+            _adjoint(data, indices, indptr, p, x)
+            feasible, product = True, 0.0
+            for c in range(m):
+                s = s0[c] + _row(data, indices, indptr, c, x)
+                feasible = feasible and s >= -violation[c]
+                product += p[c] * abs(s)
+            if feasible and product <= tol * (x * x).sum():
+                return x, p, iteration
+            way = ((p - p_before) ** 2).sum()
+            moved = ((x - x_before) ** 2).sum()
+            if moved > L * way:
+                L, restart = MARGIN * moved / way, True
+            p_before[:], x_before[:] = p, x
+        if restart:
+            theta = 1.0
+        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        w[:] = 0.0
+        uphill = 0.0
+        for c in range(m):
+            gradient = s0[c] + _row(data, indices, indptr, c, v)
+            q = max(0.0, y[c] - gradient / L)
+            step = q - p[c]
+            uphill += gradient * step
+            y[c] = q + beta * step
+            p[c] = q
+            for e in range(indptr[c], indptr[c + 1]):
+                w[indices[e]] += data[e] * y[c]
+        v, w = w, v
+        theta, restart = after, uphill > 0.0
+    _adjoint(data, indices, indptr, p, x)
+    return x, p, max_iterations

@@ -1,0 +1,137 @@
+"""The definition of each kernel in plain NumPy: slow, short, and the oracle of the tests.
+
+All work on the projection in Euclidean coordinates with unit rows: min 1/2 |x|^2 subject to
+s = s0 + A x >= 0, whose solution is x = A^T p, 0 <= p ⟂ s >= 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+
+SOLVED, EMPTY, UNFINISHED = 0, 1, 2
+"""How `exact` can end."""
+DEPENDENT = 1e-11
+"""A unit row that sticks out of the span of the others by less than this depends on them."""
+DROP = 1e-12
+"""A multiplier shrinks along the step if its rate exceeds this."""
+CONTRADICTION = 1e-11
+"""A row that cannot be satisfied by less than this part of the distances involved is round-off, not a contradiction."""
+POWER_STEPS = 12
+"""Steps of the power iteration that estimates |A A^T|."""
+MARGIN = 1.1
+"""The power iteration estimates from below; this much is added."""
+EPS = float(np.finfo(float).eps)
+
+
+def exact(A: Array, s0: Array, noise: Array, max_iterations: int) -> tuple[Array, Array, int, int]:
+    """The dual active-set method of Goldfarb & Idnani (1983) for min 1/2 |x|^2, s0 + A x >= 0.
+
+    Rows of A have length one; noise is the round-off of s0. Returns (x, p, status, iterations). If the
+    status is EMPTY, p is a contradiction: p >= 0, A^T p = 0, s0 . p < 0.
+    """
+    m, n = A.shape
+    x, p = np.zeros(n), np.zeros(m)
+    active: list[int] = []
+    settled: list[int] = []
+    for iteration in range(max_iterations):
+        s = s0 + A @ x
+        s[active + settled] = 0.0
+        tolerance = noise + 8 * EPS * np.linalg.norm(x)
+        j = int(np.argmin(np.where(s < -tolerance, s, 0.0))) if m else 0
+        if m == 0 or s[j] >= -tolerance[j]:
+            return x, p, SOLVED, iteration
+        while True:
+            N = A[active].T
+            r = np.linalg.lstsq(N, A[j], rcond=None)[0] if active else np.zeros(0)
+            z = A[j] - N @ r
+            falling = [k for k in range(len(active)) if r[k] > DROP]
+            t1, k = min(((p[active[k]] / r[k], k) for k in falling), default=(np.inf, -1))
+            t2 = -(s0[j] + A[j] @ x) / (z @ z) if z @ z > DEPENDENT**2 else np.inf
+            if min(t1, t2) == np.inf:
+                y = np.maximum(-r, 0.0)
+                if -(s0[j] + A[j] @ x) <= CONTRADICTION * (abs(s0[j]) + y @ np.abs(s0[active])):
+                    p[j] = 0.0
+                    settled.append(j)
+                    break
+                p[:] = 0.0
+                p[j], p[active] = 1.0, y
+                return x, p, EMPTY, iteration
+            t = min(t1, t2)
+            p[active] -= t * r
+            p[j] += t
+            if t2 < np.inf:
+                x = x + t * z
+            if t2 <= t1:
+                active.append(j)
+                break
+            p[active[k]] = 0.0
+            del active[k]
+        x, p[active] = _on_rows(A[active], s0[active])
+    return x, p, UNFINISHED, max_iterations
+
+
+def _on_rows(N: Array, s: Array) -> tuple[Array, Array]:
+    """The shortest x with s + N x = 0, and p with x = N^T p (the rows are independent)."""
+    Q, R = np.linalg.qr(N.T)
+    y = np.linalg.solve(R.T, -s)
+    return Q @ y, np.linalg.solve(R, y)
+
+
+def largest_eigenvalue(A: Any) -> float:
+    """An estimate of |A A^T| by the power iteration, raised by a margin."""
+    m = A.shape[0]
+    y = 1.0 + 0.5 * np.cos(np.arange(m))
+    value = 0.0
+    for _ in range(POWER_STEPS):
+        y /= np.linalg.norm(y)
+        y = A @ (A.T @ y)
+        value = float(np.linalg.norm(y))
+    return MARGIN * value
+
+
+def accelerated(
+    A: Any, s0: Array, p: Array, L: float, violation: Array, tol: float, max_iterations: int, every: int
+) -> tuple[Array, Array, int]:
+    """Nesterov's accelerated projected gradient on the dual, restarted when it goes uphill.
+
+    Stops when s_i >= -violation_i and sum p |s| <= tol |x|^2, looked at each `every` iterations, when
+    L, which was only estimated, is also checked on the way made since. Returns (x, p, iterations);
+    iterations = max_iterations means that it did not stop.
+    """
+    p, p_before, x_before = p.copy(), p.copy(), A.T @ p
+    y, theta, restart = p.copy(), 1.0, False
+    for iteration in range(max_iterations):
+        if iteration % every == 0:
+            x = A.T @ p
+            s = s0 + A @ x
+            if (s >= -violation).all() and p @ np.abs(s) <= tol * (x @ x):
+                return x, p, iteration
+            way = float(np.sum((p - p_before) ** 2))
+            if np.sum((x - x_before) ** 2) > L * way:
+                L, restart = MARGIN * float(np.sum((x - x_before) ** 2)) / way, True
+            p_before, x_before = p.copy(), x
+        if restart:
+            theta = 1.0
+        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        gradient = s0 + A @ (A.T @ y)
+        q = np.maximum(0.0, y - gradient / L)
+        step = q - p
+        y, p, theta = q + beta * step, q, after
+        restart = bool(gradient @ step > 0.0)
+    return A.T @ p, p, max_iterations
+
+
+def all_pairs(q: Array, radii: Array, reach: float) -> tuple[Integers, Integers, Array, Array]:
+    """(i, j, normal, gap) of the pairs i < j with gap |q_j - q_i| - r_i - r_j <= reach."""
+    i, j = np.triu_indices(len(q), k=1)
+    apart = q[j] - q[i]
+    distance = np.linalg.norm(apart, axis=1)
+    near = distance - radii[i] - radii[j] <= reach
+    i, j, apart, distance = i[near], j[near], apart[near], distance[near]
+    with np.errstate(invalid="ignore"):
+        return i, j, apart / distance[:, None], distance - radii[i] - radii[j]

@@ -1,0 +1,91 @@
+"""Moreau's impact law: u+ = u- - (1 + e) P_N u- = P_C u- - e P_N u-, with e in [0, 1].
+
+Bourdin & Maury 2020, section 2; Paoli 2010 (2). C is the cone of admissible velocities of the closed
+contacts and N its polar, in the kinetic metric. The kinetic energy lost is (1 - e^2) |P_N u-|_M^2 / 2.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone
+from jostle.convex.projection import ROUND_OFF, Projection
+from jostle.errors import InvalidValue, NotApproaching
+from jostle.solvers.base import Solver
+from jostle.solvers.project import project
+
+
+@dataclass(frozen=True)
+class Restitution:
+    """The coefficient e: 0 gives up all normal velocity, 1 keeps the energy.
+
+    >>> Restitution(0.8).e
+    0.8
+    """
+
+    e: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.e <= 1.0:
+            raise InvalidValue(
+                f"the restitution e must lie in [0, 1], not {self.e}: the normal energy is multiplied by e^2"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """What an impact did."""
+
+    velocity: Array
+    """u+, in the shape of u-."""
+    impulse: Array
+    """p >= 0 per row, with M (u+ - u-) = G^T p: the factor 1 + e is in it."""
+    projection: Projection
+    """P_C u-."""
+    approaching: bool
+    """Is u- in -C: do all contacts approach or rest, as before a real impact?"""
+    admissible: bool
+    """Is u+ in C? Always, if approaching; else the law may fail when e > 0."""
+
+
+def impact(
+    u: ArrayLike,
+    cone: Cone,
+    *,
+    law: Restitution | None = None,
+    mass: ArrayLike | Metric = 1.0,
+    solver: Solver | None = None,
+) -> Impact:
+    """Apply Moreau's law to the velocity u at the contacts of the cone (by default e = 0).
+
+    Warns (`NotApproaching`) when e > 0 and the result is not admissible because u was not in -C.
+
+    >>> import jostle as jo
+    >>> cradle = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
+    >>> jo.impact([1.0, 0.0, 0.0], cone=cradle, law=jo.Restitution(1.0)).velocity.round(6).tolist()
+    [-0.333333, 0.666667, 0.666667]
+    """
+    e = (law or Restitution()).e
+    before = np.asarray(u, dtype=float)
+    P = project(before, cone, mass=mass, solver=solver)
+    after = (1.0 + e) * P.point - e * before
+    noise = ROUND_OFF * (cone.G.magnitude(before.ravel()) + cone.G.magnitude(after.ravel()))
+    approaching = bool((cone.slack(before) <= noise).all())
+    tol = 0.0 if solver is None else solver.tol
+    allowed = noise + tol * np.abs(cone.slack(before)).max(initial=0.0)
+    admissible = bool((cone.slack(after) >= -allowed).all())
+    if e > 0.0 and not admissible:
+        row = int(np.argmin(cone.slack(after)))
+        warnings.warn(
+            f"with e = {e:g} the law gives an inadmissible velocity: gap rate {cone.slack(after)[row]:.3g} "
+            f"in {cone.describe(row)}, because not all contacts approach; leave out those that separate",
+            NotApproaching,
+            stacklevel=2,
+        )
+    return Impact(after, (1.0 + e) * P.multipliers, P, approaching, admissible)

@@ -1,0 +1,29 @@
+"""The ball in a labyrinth of holes, driven by the tilt of the board: Venel 2009, section 4.1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.problems import Sweeping
+from jostle.sets.walls import Box, Outside
+
+HOLES = np.array([[1.4, 0.8], [2.1, 2.2], [2.9, 0.9], [3.4, 2.9], [4.2, 1.5], [4.9, 3.1], [5.2, 0.7]])
+"""Centres of the holes on the board of 6 by 4; their radius is 1/2."""
+TILTS = ((0.0, (1.0, 0.3)), (5.0, (0.2, 1.0)), (7.5, (1.0, -0.15)))
+"""From each time on, the velocity that the tilt gives a free ball."""
+
+
+def labyrinth(q0: tuple[float, float] = (0.5, 0.6)) -> Sweeping:
+    """A ball that slides around holes and along walls as the board is tilted three ways.
+
+    >>> import jostle as jo
+    >>> sol = jo.solve(jo.models.labyrinth(), jo.Venel(), t=10.0, h=0.01)
+    >>> bool(sol.gaps().min() >= -1e-9)
+    True
+    """
+
+    def tilt(t: float, q: Array) -> tuple[float, float]:
+        return [velocity for start, velocity in TILTS if t >= start][-1]
+
+    return Sweeping(q0=list(q0), velocity=tilt, within=Box([0.0, 0.0], [6.0, 4.0]) & Outside(HOLES, 0.5))

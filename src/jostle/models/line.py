@@ -1,0 +1,50 @@
+"""Balls on a line: Newton's cradle and a chain on a wall (Bourdin & Maury 2020, sections 2 and 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.laws import Restitution
+from jostle.problems import Motion
+from jostle.sets.balls import Line
+
+
+def cradle(
+    n: int = 5, *, gap: float = 0.0, radius: float = 0.5, striking: int = 1, e: float = 1.0, mass: ArrayLike = 1.0
+) -> Motion:
+    """Newton's cradle: n balls in a row, the first `striking` of them arrive with velocity 1.
+
+    Touching (gap = 0), Moreau's law moves all balls at once; apart, they collide two by two and only the last flies
+    off. The answer jumps between the two.
+
+    >>> import jostle as jo
+    >>> balls = jo.models.cradle(3, gap=1.0)
+    >>> jo.solve(balls, jo.Paoli(), t=3.0, h=0.01).u[-1].round(9).tolist()
+    [0.0, 0.0, 1.0]
+    """
+    centres = (2.0 * radius + gap) * np.arange(n)
+    v0 = (np.arange(n) < striking).astype(float)
+    return Motion(q0=centres, v0=v0, within=Line(np.full(n, radius)), mass=mass, law=Restitution(e))
+
+
+def chain(
+    n: int = 6,
+    *,
+    radius: float = 0.5,
+    height: float = 0.0,
+    gravity: float = 9.81,
+    e: float = 0.0,
+    mass: ArrayLike = 1.0,
+) -> Motion:
+    """A column of n touching balls above a floor, its lowest point at the given height.
+
+    >>> import jostle as jo
+    >>> sol = jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1)
+    >>> (sol.multipliers[-1] / 0.1).round(12).tolist()          # each contact carries the balls above it
+    [3.0, 2.0, 1.0]
+    """
+    centres = height + radius * (1.0 + 2.0 * np.arange(n))
+    weight = -gravity * np.broadcast_to(np.asarray(mass, dtype=float), (n,))
+    floor = Line(np.full(n, radius), lower=0.0)
+    return Motion(q0=centres, force=weight, within=floor, mass=mass, law=Restitution(e))

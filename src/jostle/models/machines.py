@@ -1,0 +1,73 @@
+"""Machines that hit a stop: impact oscillator, double pendulum, ball on a vibrating table (Paoli 2005 and 2010)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.laws import Restitution
+from jostle.problems import Motion
+from jostle.sets.walls import HalfSpace
+
+
+def impact_oscillator(
+    *, omega: float = 2.6, stop: float = 0.0, e: float = 0.8, x0: float = -0.5, v0: float = 0.0
+) -> Motion:
+    """x'' + x = cos(omega t), x <= stop, with restitution e: the Shaw-Holmes oscillator.
+
+    >>> import jostle as jo
+    >>> sol = jo.solve(jo.models.impact_oscillator(), jo.Paoli(), t=20.0, h=0.005)
+    >>> len(sol.impacts()) > 5
+    True
+    """
+    return Motion(
+        q0=[x0], v0=[v0], force=lambda t, q: np.cos(omega * t) - q,
+        within=HalfSpace([-1.0], -stop), law=Restitution(e),
+    )  # fmt: skip
+
+
+def double_pendulum(*, angles: tuple[float, float] = (0.6, 0.2), e: float = 0.5, gravity: float = 9.81) -> Motion:
+    """Two unit point masses on unit rods, the first angle stopped at zero: theta_1 >= 0, with M(theta).
+
+    >>> import jostle as jo
+    >>> sol = jo.solve(jo.models.double_pendulum(), jo.Paoli(), t=1.0, h=1e-3)
+    >>> sol.impacts().t.round(2).tolist()
+    [0.46]
+    """
+
+    def mass(q: Array) -> Array:
+        coupling = np.cos(q[0] - q[1])
+        return np.array([[2.0, coupling], [coupling, 1.0]])
+
+    def force(t: float, q: Array, u: Array) -> Array:
+        sine = np.sin(q[0] - q[1])
+        return np.array(
+            [
+                -sine * u[1] ** 2 - 2.0 * gravity * np.sin(q[0]),
+                sine * u[0] ** 2 - gravity * np.sin(q[1]),
+            ]
+        )
+
+    return Motion(q0=list(angles), force=force, mass=mass, within=HalfSpace([1.0, 0.0]), law=Restitution(e))
+
+
+def vibrating_table(Gamma: float = 2.0, *, e: float = 0.0, height: float = 0.0) -> Motion:
+    """A ball on a table at A sin(2 pi t), gravity 1, Gamma = A (2 pi)^2: it takes off if Gamma > 1.
+
+    For e = 0 the table moves (use `Maury`). For e > 0 the coordinate is the height above the table (use `Paoli`), whose
+    acceleration is then a force. The ball starts at the given height above the table, with its velocity.
+
+    >>> import jostle as jo
+    >>> sol = jo.solve(jo.models.vibrating_table(2.0), jo.Maury(), t=1.0, h=1e-3)
+    >>> float(sol.q.max().round(3))                              # the table reaches 0.051 only
+    0.063
+    """
+    turn = 2.0 * np.pi
+    amplitude = Gamma / turn**2
+    if e == 0.0:
+        table = HalfSpace([1.0], offset=lambda t: amplitude * np.sin(turn * t))
+        return Motion(q0=[height], v0=[amplitude * turn], force=[-1.0], within=table)
+    return Motion(
+        q0=[height], force=lambda t, q: [-1.0 + Gamma * np.sin(turn * t)],
+        within=HalfSpace([1.0]), law=Restitution(e),
+    )  # fmt: skip

@@ -1,0 +1,32 @@
+"""The break of a triangular rack of discs by a cue ball: many simultaneous impacts in the plane."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.laws import Restitution
+from jostle.problems import Motion
+from jostle.sets.balls import Balls
+
+
+def rack(rows: int = 4, *, radius: float = 0.5, gap: float = 0.0, e: float = 0.0) -> Motion:
+    """A cue ball (body 0) moving at velocity (1, 0) towards the apex of a rack of touching discs.
+
+    `gap` is the distance between the cue ball and the apex. From four rows on the contacts are more than the velocities
+    can determine: the multipliers are not unique, the velocities are.
+
+    >>> import jostle as jo
+    >>> break_ = jo.models.rack(rows=3)
+    >>> contacts = break_.within.linearise(0.0, break_.q0)
+    >>> jo.impact(break_.v0, contacts.cone()).velocity[0].round(9).tolist()
+    [0.193548387, 0.0]
+    """
+    d = 2.0 * radius
+    centres = [[-d - gap, 0.0]]
+    for row in range(rows):
+        for k in range(row + 1):
+            centres.append([row * d * np.sqrt(3.0) / 2.0, (k - row / 2.0) * d])
+    q0 = np.array(centres)
+    v0 = np.zeros_like(q0)
+    v0[0, 0] = 1.0
+    return Motion(q0=q0, v0=v0, within=Balls(np.full(len(q0), radius)), law=Restitution(e))

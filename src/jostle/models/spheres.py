@@ -1,0 +1,57 @@
+"""Discs or spheres that settle in a box: Bernicot & Lefebvre-Lepot 2010, section 4."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, finite
+from jostle.errors import InvalidValue
+from jostle.problems import Motion
+from jostle.sets.balls import Balls
+from jostle.sets.walls import Box, body_radii
+
+LOOSE = 1.02
+"""Distance of the starting lattice, as a multiple of the largest diameter."""
+
+
+def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: float = 9.81, seed: int = 0) -> Motion:
+    """Balls of unit density dropped from a loose lattice into a box (lower, upper), 2-D or 3-D.
+
+    The last axis is the vertical; an infinite upper end is open. The radii are dealt to the lattice at random.
+
+    >>> import jostle as jo
+    >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))
+    >>> sol = jo.solve(heap, jo.Maury(), t=1.0, h=0.01)
+    >>> bool(sol.gaps().min() >= -1e-8)
+    True
+    """
+    lower, upper = finite(box[0], "box"), np.asarray(box[1], dtype=float)
+    size = finite(radii, "radii")
+    size = body_radii(size, size.size, 0.0)
+    d = len(lower)
+    random = np.random.default_rng(seed)
+    q0 = _lattice(len(size), 2.0 * LOOSE * float(size.max()), lower, upper)
+    q0[:, :-1] += random.uniform(-0.5, 0.5, (len(size), d - 1)) * (LOOSE - 1.0) * size.max()
+    mass = np.pi * size**2 if d == 2 else 4.0 / 3.0 * np.pi * size**3
+    weight = np.zeros((len(size), d))
+    weight[:, -1] = -gravity * mass
+    within = Balls(size) & Box(lower, upper, radii=size)
+    return Motion(q0=q0, force=weight, mass=mass, within=within)
+
+
+def _lattice(n: int, spacing: float, lower: Array, upper: Array) -> Array:
+    """n points of a cubic lattice, floor first, that keep half a spacing from the walls."""
+    width = upper[:-1] - lower[:-1]
+    if not np.isfinite(width).all():
+        raise InvalidValue(f"only the top of the box may be open; upper is {upper.tolist()}")
+    counts = np.floor(width / spacing).astype(int)
+    if (counts < 1).any():
+        raise InvalidValue(f"the box is {width.min():g} wide, the largest ball needs {spacing:g}")
+    layer = int(np.prod(counts))
+    index = np.unravel_index(np.arange(n) % layer, tuple(counts))
+    heights = (np.arange(n) // layer + 0.5) * spacing
+    if heights[-1] + spacing / 2.0 > upper[-1] - lower[-1]:
+        raise InvalidValue(f"{n} balls need a box {heights[-1] + spacing / 2.0:g} high at the start")
+    columns = [(k + 0.5) * w / count for k, w, count in zip(index, width, counts, strict=True)]
+    return np.stack([*columns, heights], axis=1) + lower

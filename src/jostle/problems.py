@@ -1,0 +1,153 @@
+"""The two problems of the papers: what is to be solved, and nothing about how.
+
+Motion     M(q) q'' - f(t, q, q') in -N_Q(q),  with an impact law       Bernicot & Lefebvre-Lepot 2010 (1.6),
+                                                                      Paoli 2010 (P), Paoli 2005 (P)
+Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 2009 (5)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, finite
+from jostle.convex.metric import Metric, metric
+from jostle.errors import InvalidValue, NotFinite
+from jostle.laws import Restitution
+from jostle.sets.base import ConstraintSet, Free
+
+Field = Callable[..., Array]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Motion:
+    """Second order: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
+
+    `force` is an array or a function f(t, q) or f(t, q, u); `mass` a number, one per body, a symmetric matrix, or
+    a function M(q) that returns one. All arrays have the shape of q0, or broadcast to it.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
+    >>> ball.force(0.0, ball.q0, ball.v0).tolist()
+    [0.0, -9.81]
+    """
+
+    q0: Array
+    within: ConstraintSet
+    v0: Array
+    force: Field
+    """f(t, q, u), whatever was given."""
+    mass: Metric | Callable[[Array], ArrayLike]
+    law: Restitution
+    constant_force: Array | None
+    """The force, if it is the same at all times and places."""
+
+    def __init__(
+        self,
+        *,
+        q0: ArrayLike,
+        within: ConstraintSet | None = None,
+        v0: ArrayLike = 0.0,
+        force: ArrayLike | Callable[..., ArrayLike] = 0.0,
+        mass: ArrayLike | Callable[[Array], ArrayLike] = 1.0,
+        law: Restitution | None = None,
+    ):
+        q = finite(q0, "q0")
+        f, constant = _field(force, q, "force", arguments=3)
+        M = mass if callable(mass) else metric(mass, q.shape)
+        _set(self, q0=q, within=within or Free(), v0=_like(q, v0, "v0"), law=law or Restitution())
+        _set(self, force=f, constant_force=constant, mass=M)
+
+    def metric(self, q: Array) -> Metric:
+        """The kinetic metric M(q)."""
+        return self.mass if isinstance(self.mass, Metric) else metric(self.mass(q), q.shape)
+
+    def acceleration(self, t: float, q: Array, u: Array) -> Array:
+        """M(q)^-1 f(t, q, u)."""
+        return self.metric(q).solve(self.force(t, q, u).ravel()).reshape(q.shape)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Sweeping:
+    """First order: q' = U(t, q) + reaction, q in Q(t). `velocity` is an array or a function U(t, q).
+
+    >>> import jostle as jo
+    >>> drift = jo.Sweeping(q0=[-2.0, 0.1], velocity=[1.0, 0.0], within=jo.Outside([0.0, 0.0], 1.0))
+    >>> drift.velocity(0.0, drift.q0).tolist()
+    [1.0, 0.0]
+    """
+
+    q0: Array
+    within: ConstraintSet
+    velocity: Callable[[float, Array], Array]
+    """U(t, q), whatever was given."""
+
+    def __init__(
+        self,
+        *,
+        q0: ArrayLike,
+        within: ConstraintSet | None = None,
+        velocity: ArrayLike | Callable[..., ArrayLike] = 0.0,
+    ):
+        q = finite(q0, "q0")
+        wished, _ = _field(velocity, q, "velocity", arguments=2)
+        _set(self, q0=q, within=within or Free(), velocity=wished)
+
+
+def _set(problem: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(problem, name, value)
+
+
+def _like(q0: Array, value: ArrayLike, name: str) -> Array:
+    array = finite(value, name)
+    try:
+        return np.array(np.broadcast_to(array, q0.shape))
+    except ValueError as error:
+        raise InvalidValue(f"{name} has shape {array.shape}, q0 has shape {q0.shape}") from error
+
+
+def _field(
+    value: ArrayLike | Callable[..., ArrayLike], q0: Array, name: str, arguments: int
+) -> tuple[Callable[..., Array], Array | None]:
+    """A force or velocity as a function of (t, q, ...), and its value if it is constant."""
+    if callable(value):
+        return _checked(value, q0.shape, name, arguments), None
+    constant = _like(q0, value, name)
+    return lambda *state: constant, constant
+
+
+def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
+    """The user's function, called with as many of (t, q, u) as it takes, its value checked."""
+    takes = _arguments(function, arguments)
+
+    def value(*state: Any) -> Array:
+        array = np.asarray(function(*state[:takes]), dtype=float)
+        if array.shape != shape:
+            try:
+                array = np.broadcast_to(array, shape)
+            except ValueError as error:
+                raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
+        if not np.isfinite(array).all():
+            where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+            raise NotFinite(f"{name} is {array[where]} at index {where} for q = {state[1][where[0]]}")
+        return array
+
+    return value
+
+
+def _arguments(function: Callable[..., Any], most: int) -> int:
+    """How many positional arguments the function takes, at most `most`."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return most
+    if any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters):
+        return most
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return min(most, sum(parameter.kind in positional for parameter in parameters))

@@ -1,0 +1,1 @@
+"""One author, one file, equation numbers inside."""

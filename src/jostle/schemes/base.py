@@ -1,0 +1,123 @@
+"""What all schemes share: the state, the refusals, and the projection on K_h with a checked cut-off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.convex.metric import Metric
+from jostle.convex.projection import Projection
+from jostle.errors import LeftTheSet, SchemeRefuses
+from jostle.problems import Motion, Sweeping
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts
+from jostle.solvers.automatic import Automatic
+from jostle.solvers.base import Solver
+
+WIDEN = 4.0
+"""The first cut-off, as a multiple of the distance that the fastest body would go."""
+
+
+class State(NamedTuple):
+    """Where a run stands at time t."""
+
+    t: float
+    q: Array
+    u: Array
+    projection: Projection | None = None
+    """The projection of the last step."""
+    contacts: Contacts | None = None
+    """The linearised constraints of the last step."""
+    multipliers: Array = np.zeros(0)
+    """p >= 0 per row of contacts: impulses (second order), or reactions u - U = G^T p (first order)."""
+    memory: Any = None
+    """What the scheme needs to remember beyond q and u."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheme:
+    """A time-stepping scheme. A new one defines `step`, and what it refuses in `check`."""
+
+    solver: Solver = field(default_factory=Automatic)
+
+    def start(self, problem: Any, t: float) -> State:
+        """The state at the first time."""
+        self.check(problem)
+        problem.within.check_start(t, problem.q0)
+        return State(t, problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)))
+
+    def check(self, problem: Any) -> None:
+        """Refuse, by name, what the scheme cannot do."""
+        raise NotImplementedError
+
+    def step(self, problem: Any, state: State, h: float) -> State:
+        """One step of length h."""
+        raise NotImplementedError
+
+    def refuse(self, what: str, remedy: str) -> SchemeRefuses:
+        return SchemeRefuses(f"{type(self).__name__} {what}; {remedy}")
+
+    def needs_motion(self, problem: Any) -> None:
+        if not isinstance(problem, Motion):
+            raise self.refuse(
+                f"solves second-order problems (Motion), not {type(problem).__name__}",
+                "use Venel or CatchingUp",
+            )
+
+    def needs_sweeping(self, problem: Any) -> None:
+        if not isinstance(problem, Sweeping):
+            raise self.refuse(
+                f"solves first-order problems (Sweeping), not {type(problem).__name__}",
+                "use Maury, Paoli or MoreauJean",
+            )
+
+    def needs_convex_gaps(self, problem: Any, remedy: str) -> None:
+        if problem.within.convex_gaps is False:
+            raise self.refuse(
+                "linearises the gaps and stays in Q only if they are convex in q; the inside of a ball is not",
+                remedy,
+            )
+
+
+def project_velocity(
+    solver: Solver, within: ConstraintSet, t: float, q: Array, h: float, w: Array, M: Metric
+) -> tuple[Contacts, Projection]:
+    """P_{K_h(t, q)} w, Bernicot & Lefebvre-Lepot 2010 (1.13).
+
+    Pairs of bodies that cannot meet in this step are left out; afterwards it is checked that those left out
+    were further apart than the two fastest bodies went together, and if not, the step is done again.
+    """
+    reach = WIDEN * h * _fastest(w)
+    while True:
+        contacts = within.linearise(t, q, reach)
+        P = solver.project(w, contacts.velocities(h), M)
+        travelled = 2.0 * h * _fastest(P.point)
+        if contacts.reach == np.inf or travelled <= contacts.reach:
+            return contacts, P
+        reach = 2.0 * travelled
+
+
+def _fastest(u: Array) -> float:
+    if u.ndim < 2:
+        return float(np.sqrt(u @ u)) if u.ndim else abs(float(u))
+    return float(np.sqrt(np.einsum("nd,nd->n", u, u).max(initial=0.0)))
+
+
+def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, remedy: str) -> None:
+    """If it is not known that the gaps are convex, check that q did not leave Q(t)."""
+    if within.convex_gaps is not None:
+        return
+    gaps = within.gaps(t, q)
+    lowest = gaps.min(initial=0.0)
+    if lowest >= 0.0:
+        return
+    contacts = within.linearise(t, q)
+    scale = contacts.length or np.abs(q).max(initial=0.0)
+    if lowest < -(CLOSED + scheme.solver.tol) * scale:
+        row = int(np.argmin(contacts.gap))
+        raise LeftTheSet(
+            f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. The "
+            f"linearised constraint keeps q in Q only where the gap is convex in q; {remedy}"
+        )

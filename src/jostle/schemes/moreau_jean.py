@@ -1,0 +1,55 @@
+"""The Moreau-Jean scheme, on velocities, with restitution: the standard of Siconos, for comparison.
+
+    contacts: the gaps with g(q^n) + h/2 G u^n <= 0
+    M (u^{n+1} - u^n) = h f^n + G^T p,    0 <= p  ⟂  G u^{n+1} + e G u^n >= 0
+    q^{n+1} = q^n + h (u^n + u^{n+1}) / 2
+
+With v = (u^{n+1} + e u^n) / (1 + e) the second line is one projection on the cone C of these contacts, v = P_C of
+(u^n + h M^-1 f^n + e u^n) / (1 + e). Velocities obey the law exactly; positions may overlap by O(h).
+(Jean 1999; Acary & Brogliato 2008.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone
+from jostle.problems import Motion
+from jostle.schemes.base import Scheme, State
+
+WIDEN = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreauJean(Scheme):
+    """Velocity level, e in [0, 1]; allows overlaps of order h, which ``sol.gaps()`` shows.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    >>> jo.solve(ball, jo.MoreauJean(), t=1.8, h=0.03).u[-1].round(12).tolist()
+    [0.5]
+    """
+
+    def check(self, problem: Motion) -> None:
+        self.needs_motion(problem)
+        if problem.within.moving:
+            raise self.refuse("needs a set that does not move", "use Maury")
+        if not isinstance(problem.mass, Metric):
+            raise self.refuse("needs a constant mass, the problem has M(q)", "use Paoli")
+
+    def step(self, problem: Motion, state: State, h: float) -> State:
+        t, q, u = state.t, state.q, state.u
+        e, M = problem.law.e, problem.metric(q)
+        predicted = u + h * problem.acceleration(t, q, u)
+        fastest = float(np.abs(u).max(initial=0.0)) * np.sqrt(q.shape[-1] if q.ndim else 1)
+        contacts = problem.within.linearise(t, q, reach=WIDEN * h * fastest)
+        rate = contacts.G @ u.ravel()
+        closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= 0.0)
+        P = self.solver.project((predicted + e * u) / (1.0 + e), Cone(contacts.G.rows(closed)), M)
+        after = (1.0 + e) * P.point - e * u
+        multipliers = np.zeros(len(contacts.gap))
+        multipliers[closed] = (1.0 + e) * P.multipliers
+        return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)

@@ -1,0 +1,159 @@
+"""Paoli's schemes, on positions: Paoli 2010 (4)-(7) with restitution and M(q), Paoli 2005 (1.4)-(1.6).
+
+    U^1     = Proj_K (u_0 + h v_0 + h z(h)),    z(h) -> 0                                          (4)
+    W^n     = (2 U^n - (1 - e) U^{n-1} + h^2 F^n) / (1 + e)                                         (5)
+    Z^n     = Proj_K W^n  in the metric of M(U^n)                                                 (7)
+    U^{n+1} = -e U^{n-1} + (1 + e) Z^n                                                             (6)
+
+with F^n = M(U^n)^-1 g(t^n, U^n, (U^n - U^{n-1}) / h); or, implicit, with the velocity (U^{n+1} - U^{n-1}) / 2h, found
+by fixed point, Paoli 2005 (1.6). With a step that changes, r = h_n / h_{n-1}, (5)-(6) become
+
+    W^n = (U^n + r (U^n - U^{n-1}) + h_n (h_n + h_{n-1}) / 2 F^n + e r U^{n-1}) / (1 + e r),
+    U^{n+1} = Z^n + e r (Z^n - U^{n-1}).
+
+Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
+not be convex, but an obstacle thinner than h |v| can be jumped over. Order 1 with impacts, 2 without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.convex.metric import Metric
+from jostle.convex.projection import Projection
+from jostle.errors import NoContraction
+from jostle.problems import Motion
+from jostle.schemes.base import Scheme, State
+from jostle.sets.base import Contacts
+from jostle.sets.nearest import DEFAULT, nearest
+from jostle.solvers.base import Solver
+
+FIXED_POINT = 1e-14
+"""The fixed point has converged when it moves by less than this part of |U^{n+1} - U^n|."""
+FIXED_POINT_STEPS = 1000
+PATIENCE = 5
+"""After so many iterations the increments must shrink."""
+MOVED = 1e-9
+
+Nearest = tuple[Projection, Contacts]
+
+
+class Memory(NamedTuple):
+    """U^{n-1}, h_{n-1} and Z^{n-1}."""
+
+    before: Array
+    h: float
+    z: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paoli(Scheme):
+    """Positions, restitution e in [0, 1], M(q), sets that need not be convex.
+
+    `z` chooses z(h) = z h F(0) in (4): 1/2 is second order, 0 leaves the force out of the first step, 1 is Siconos'
+    choice; or it is a function z(h). `implicit` takes the velocity of the force at the new time (e = 0 only).
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    >>> jo.solve(ball, jo.Paoli(), t=1.8, h=0.03).u[-1].round(12).tolist()
+    [0.5]
+    """
+
+    solver: Solver = field(default_factory=lambda: DEFAULT)
+    z: float | Callable[[float], Array] = 0.5
+    implicit: bool = False
+
+    def check(self, problem: Motion) -> None:
+        self.needs_motion(problem)
+        if self.implicit and problem.law.e != 0.0:
+            raise self.refuse(
+                f"takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = {problem.law.e:g}",
+                "use implicit=False",
+            )
+        if problem.within.moving:
+            raise self.refuse("needs a set K that does not move", "use Maury, or the frame of the moving set")
+
+    def step(self, problem: Motion, state: State, h: float) -> State:
+        if state.memory is None:
+            return self._first(problem, state, h)
+        t, q, u = state.t, state.q, state.u
+        before, h_before, _ = state.memory
+        e, M = problem.law.e, problem.metric(q)
+        r = h / h_before
+        inertia = q + r * (q - before)
+        weight = h * (h + h_before) / 2.0
+
+        def correct(F: Array) -> tuple[Nearest, Array]:
+            W = (inertia + weight * F + e * r * before) / (1.0 + e * r)
+            found = nearest(problem.within, W, M, t, self.solver)
+            Z = found[0].point
+            return found, Z + e * r * (Z - before)
+
+        if not self.implicit:
+            found, after = correct(_acceleration(problem, M, t, q, u))
+        else:
+            found, after = self._fixed_point(problem, state, correct, h, h_before)
+        return _state(state, h, found, after, (1.0 + e * r) / h)
+
+    def _first(self, problem: Motion, state: State, h: float) -> State:
+        """(4): the first step, from u_0 and v_0."""
+        t, q, v = state.t, state.q, state.u
+        self._check_still(problem, t, q, h)
+        M = problem.metric(q)
+        z = self.z(h) if callable(self.z) else self.z * h * _acceleration(problem, M, t, q, v)
+        found = nearest(problem.within, q + h * v + h * z, M, t, self.solver)
+        return _state(state, h, found, found[0].point, 1.0 / h)
+
+    def _check_still(self, problem: Motion, t: float, q: Array, h: float) -> None:
+        """A set written by the user may move without saying so."""
+        now, later = problem.within.gaps(t, q), problem.within.gaps(t + h, q)
+        if np.abs(later - now).max(initial=0.0) > MOVED * np.abs(now).max(initial=0.0):
+            raise self.refuse("needs a set K that does not move", "use Maury, or the frame of the moving set")
+
+    def _fixed_point(
+        self,
+        problem: Motion,
+        state: State,
+        correct: Callable[[Array], tuple[Nearest, Array]],
+        h: float,
+        h_before: float,
+    ) -> tuple[Nearest, Array]:
+        """U^{n+1} = Proj_K(2 U^n - U^{n-1} + h^2 F(U^{n+1})), Paoli 2005 (1.5)-(1.6): contracts if h < 2 / L."""
+        t, q, u = state.t, state.q, state.u
+        before = state.memory.before
+        found, after = correct(problem.acceleration(t, q, u))
+        last, factor = np.inf, 0.0
+        for iteration in range(FIXED_POINT_STEPS):
+            velocity = (after - before) / (h + h_before)
+            found, corrected = correct(problem.acceleration(t, q, velocity))
+            change = float(np.linalg.norm(corrected - after))
+            moved = float(np.linalg.norm(corrected - q))
+            after = corrected
+            if change <= FIXED_POINT * max(moved, float(np.linalg.norm(q))):
+                return found, after
+            factor = change / last
+            if iteration >= PATIENCE and factor >= 1.0:
+                break
+            last = change
+        raise NoContraction(
+            f"the fixed point of the implicit force does not contract: h = {h:g}, each iteration multiplies the "
+            f"error by {factor:.3g}; it contracts for h < 2 / L, L the Lipschitz constant of F in the velocity: "
+            f"choose h below about {h / max(factor, 1.0):.2g}, or implicit=False"
+        )
+
+
+def _acceleration(problem: Motion, M: Metric, t: float, q: Array, u: Array) -> Array:
+    """F = M^-1 g, with the metric at hand."""
+    return M.solve(problem.force(t, q, u).ravel()).reshape(q.shape)
+
+
+def _state(state: State, h: float, found: Nearest, after: Array, per_impulse: float) -> State:
+    P, contacts = found
+    memory = Memory(state.q, h, P.point)
+    p = per_impulse * P.multipliers
+    return State(state.t + h, after, (after - state.q) / h, P, contacts, p, memory)

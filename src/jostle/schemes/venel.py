@@ -1,0 +1,42 @@
+"""Venel's prediction-correction scheme for sweeping processes: Venel 2009 (22).
+
+    q^{k+1} = P_{Q~(t^{k+1}, q^k)} (q^k + h U(t^k, q^k)),
+    Q~(t, q) = {x : g_i(t, q) + <grad g_i(t, q), x - q> >= 0}
+
+written here for the velocity u = (q^{k+1} - q^k) / h, the projection of U on K_h(t^{k+1}, q^k): the same point,
+without the loss of digits in x - q, and with multipliers u - U = G^T p that do not depend on h. If the gaps
+are convex, q^k stays in Q(t^k) for every h. Order 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jostle.convex.metric import euclidean
+from jostle.problems import Sweeping
+from jostle.schemes.base import Scheme, State, check_inside, project_velocity
+
+REMEDY = "use CatchingUp, which projects on the set itself"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Venel(Scheme):
+    """First order: crowds, points pushed by moving sets, the labyrinth.
+
+    >>> import jostle as jo
+    >>> point = jo.Sweeping(q0=[0.0], velocity=[1.0], within=jo.Box(0.0, 0.5))
+    >>> jo.solve(point, jo.Venel(), t=1.0, h=0.1).q[-1].tolist()
+    [0.5]
+    """
+
+    def check(self, problem: Sweeping) -> None:
+        self.needs_sweeping(problem)
+        self.needs_convex_gaps(problem, REMEDY)
+
+    def step(self, problem: Sweeping, state: State, h: float) -> State:
+        t, q = state.t, state.q
+        wished = problem.velocity(t, q)
+        contacts, P = project_velocity(self.solver, problem.within, t + h, q, h, wished, euclidean(q.shape))
+        after = q + h * P.point
+        check_inside(self, problem.within, t + h, after, REMEDY)
+        return State(t + h, after, P.point, P, contacts, P.multipliers)

@@ -1,0 +1,1 @@
+"""Admissible sets Q(t): what may be touched and never crossed."""

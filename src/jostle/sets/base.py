@@ -1,0 +1,189 @@
+"""Admissible sets Q(t) = {q : g_i(t, q) >= 0}, and their linearisation at a configuration.
+
+`linearise(t, q)` returns `Contacts`, from which come the three convex sets of the papers:
+
+    .velocities(h)   K_h(t, q) = {u : g + h G u >= 0}          Bernicot & Lefebvre-Lepot 2010 (1.11)
+    .positions(q)    Q~(t, q) = {x : g + G (x - q) >= 0}       Venel 2009 (22)
+    .cone()          C_{t,q} = {u : G_i u >= 0 if g_i = 0}     Bernicot & Lefebvre-Lepot 2010 (4.1)
+
+K_h is kept as g/h + G u >= 0, so that its multipliers p are impulses: M (u - w) = G^T p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Integers
+from jostle.convex.maps import LinearMap, stacked
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.projection import Projection
+from jostle.errors import InfeasibleStart, NotFinite
+from jostle.solvers.base import Solver
+from jostle.solvers.project import require
+
+CLOSED = 1e-9
+"""A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Contacts:
+    """The gaps of a set at one configuration, and their gradients."""
+
+    gap: Array
+    """(m,) g_i(t, q)."""
+    G: LinearMap
+    """(m, N) dg/dq."""
+    pairs: Integers
+    """(m, 2) who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k
+    on the whole configuration. The same pair keeps its numbers from step to step."""
+    length: float | None = None
+    """The length that violations are compared with: the smallest radius, if there are radii."""
+    reach: float = np.inf
+    """Pairs whose gap is larger than this were left out."""
+    describe: Callable[[int], str] = "constraint {}".format
+    """What row c is, in words."""
+
+    def velocities(self, h: float) -> Polyhedron:
+        """K_h = {u : g / h + G u >= 0}."""
+        length = None if self.length is None else self.length / h
+        return Polyhedron(self.G, self.gap / h, length=length, describe=self.describe)
+
+    def positions(self, q: ArrayLike) -> Polyhedron:
+        """Q~ = {x : g + G (x - q) >= 0}."""
+        offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
+        return Polyhedron(self.G, offset, length=self.length, describe=self.describe)
+
+    def cone(self, closed: float | None = None) -> Cone:
+        """C_{t,q}: the rows with gap <= closed (by default zero, up to round-off of the length)."""
+        if closed is None:
+            closed = CLOSED * (self.length or 0.0)
+        return Cone(self.G.rows(self.gap <= closed))
+
+
+class ConstraintSet:
+    """Q(t). A new set defines `linearise`; ``Q1 & Q2`` intersects."""
+
+    convex_gaps: bool | None = True
+    """Is every g_i(t, .) convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask? None: not known."""
+    moving: bool = False
+    """Does the set depend on time?"""
+
+    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+        """Gaps and gradients at (t, q); pairs further apart than reach may be left out."""
+        raise NotImplementedError
+
+    def __and__(self, other: ConstraintSet) -> Intersection:
+        return Intersection(_parts(self) + _parts(other))
+
+    def gaps(self, t: float, q: Array) -> Array:
+        """All g_i(t, q), without their gradients."""
+        return self.linearise(t, q).gap
+
+    def gap(self, t: float, q: ArrayLike) -> float:
+        """The smallest gap at (t, q); infinite without constraints."""
+        return float(self.gaps(t, np.asarray(q, dtype=float)).min(initial=np.inf))
+
+    def nearest(
+        self,
+        q: ArrayLike,
+        *,
+        mass: ArrayLike | Metric = 1.0,
+        t: float = 0.0,
+        solver: Solver | None = None,
+    ) -> Projection:
+        """P_Q(q): the nearest point of Q(t) in the M-norm (a local one if Q is not convex).
+
+        >>> import jostle as jo
+        >>> disc = jo.Outside(centre=[0.0, 0.0], radius=1.0)
+        >>> disc.nearest([0.3, 0.2], mass=[1.0, 4.0]).point.round(10).tolist()
+        [0.9703379662, 0.2417524176]
+        """
+        from jostle.sets.nearest import DEFAULT, nearest
+
+        solver = solver or DEFAULT
+        return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
+
+    def check_start(self, t: float, q: Array) -> None:
+        """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
+        contacts = self.linearise(t, q, reach=0.0)
+        if not np.isfinite(contacts.gap).all():
+            row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
+            raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
+        overlap = np.flatnonzero(contacts.gap < -tolerance(contacts, q))
+        if len(overlap) == 0:
+            return
+        worst = overlap[np.argsort(contacts.gap[overlap])][:5]
+        named = "; ".join(f"gap {contacts.gap[row]:.2e}: {contacts.describe(int(row))}" for row in worst)
+        more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
+        raise InfeasibleStart(
+            f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
+            f"admissible configuration, within.nearest(q0).point"
+        )
+
+
+def tolerance(contacts: Contacts, q: Array) -> Array:
+    """How negative a gap may be before it counts as an overlap: a part of the length."""
+    if contacts.length is not None:
+        return np.full(len(contacts.gap), CLOSED * contacts.length)
+    return CLOSED * (np.abs(contacts.gap) + contacts.G.magnitude(q.ravel()))
+
+
+class Free(ConstraintSet):
+    """The whole space: no constraint at all.
+
+    >>> import jostle as jo
+    >>> jo.Free().gap(0.0, [1.0, 2.0])
+    inf
+    """
+
+    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+        from jostle.convex.maps import Dense
+
+        return Contacts(np.zeros(0), Dense(np.zeros((0, q.size))), np.zeros((0, 2), dtype=np.int64))
+
+
+class Intersection(ConstraintSet):
+    """Q1 ∩ Q2 ∩ ...: all constraints at once (so obstacles add up to their union)."""
+
+    def __init__(self, sets: tuple[ConstraintSet, ...]):
+        self.sets = sets
+        flags = [Q.convex_gaps for Q in sets]
+        self.convex_gaps = False if False in flags else None if None in flags else True
+        self.moving = any(Q.moving for Q in sets)
+
+    def gaps(self, t: float, q: Array) -> Array:
+        return np.concatenate([Q.gaps(t, q) for Q in self.sets])
+
+    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+        parts = [Q.linearise(t, q, reach) for Q in self.sets]
+        ends = np.cumsum([len(part.gap) for part in parts])
+        pairs, first = [], 0
+        for part in parts:
+            constraint, whole = part.pairs[:, 1] < 0, part.pairs[:, 0] < 0
+            pair = part.pairs.copy()
+            pair[constraint, 1] -= first
+            pair[whole, 1] += first
+            pairs.append(pair)
+            first += int(max(-part.pairs[:, 1].min(initial=0), part.pairs[whole, 1].max(initial=-1) + 1))
+
+        def describe(row: int) -> str:
+            block = int(np.searchsorted(ends, row, side="right"))
+            return parts[block].describe(row - int(ends[block] - len(parts[block].gap)))
+
+        return Contacts(
+            np.concatenate([part.gap for part in parts]),
+            stacked(*[part.G for part in parts]),
+            np.concatenate(pairs),
+            min((part.length for part in parts if part.length is not None), default=None),
+            min(part.reach for part in parts),
+            describe,
+        )
+
+
+def _parts(Q: ConstraintSet) -> tuple[ConstraintSet, ...]:
+    return Q.sets if isinstance(Q, Intersection) else (Q,)

@@ -1,0 +1,153 @@
+"""What `solve` returns: the trajectory, the reactions, and how well each step was done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.arrays import Array, Integers
+from jostle.errors import InvalidValue
+from jostle.problems import Motion
+
+STATISTICS = np.dtype(
+    [
+        ("t", float),
+        ("h", float),
+        ("rows", np.int64),
+        ("active", np.int64),
+        ("iterations", np.int64),
+        ("primal", float),
+        ("dual", float),
+        ("complementarity", float),
+        ("converged", bool),
+        ("solver", "U16"),
+    ]
+)
+"""One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
+three dimensionless residuals, whether it converged, and which solver did it."""
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Kinetic energy, and potential energy where the force is constant (else None)."""
+
+    kinetic: Array
+    potential: Array | None
+
+    @property
+    def total(self) -> Array | None:
+        return None if self.potential is None else self.kinetic + self.potential
+
+
+@dataclass(frozen=True, eq=False)
+class Impacts:
+    """Contacts that closed with a jump of the velocity, in order of time; each field has one entry per impact.
+
+    The schemes spread an impact over two steps: `after` and `impulse` are taken after the second.
+    """
+
+    t: Array
+    pairs: Integers
+    """(k, 2): (i, j) two bodies, (i, -1 - w) body i and wall w, (-1, c) constraint c."""
+    before: Array
+    """Rate of the gap before (negative: approaching)."""
+    after: Array
+    """Rate of the gap after."""
+    impulse: Array
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __iter__(self) -> Iterator[tuple[float, tuple[int, int], float, float, float]]:
+        for k in range(len(self)):
+            i, j = (int(body) for body in self.pairs[k])
+            yield float(self.t[k]), (i, j), float(self.before[k]), float(self.after[k]), float(self.impulse[k])
+
+    def __str__(self) -> str:
+        lines = [f"{len(self)} impacts", "         t  pair          before     after   impulse"]
+        for t, (i, j), before, after, impulse in self:
+            lines.append(f"{t:10.4f}  {_name(i, j):10s} {before:9.4f} {after:9.4f} {impulse:9.4f}")
+        return "\n".join(lines)
+
+
+def _name(i: int, j: int) -> str:
+    return f"{i} - {j}" if i >= 0 and j >= 0 else f"{i} - wall {-1 - j}" if i >= 0 else f"row {j}"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The result of a run.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01)
+    >>> sol.status, sol.t.shape, sol.q.shape, sol(0.105).round(4).tolist()
+    ('finished', (101,), (101, 1), [0.9395])
+    """
+
+    problem: Any
+    scheme: Any
+    t: Array
+    """(k,) the saved times."""
+    q: Array
+    """(k, *shape) positions."""
+    u: Array
+    """(k, *shape) velocities."""
+    multipliers: tuple[Array, ...]
+    """For each saved time, p >= 0 per contact of the step that led there: impulses (second order), reactions
+    u - U = G^T p (first order). Not unique where contacts depend on each other."""
+    pairs: tuple[Integers, ...]
+    """For each saved time, who the multipliers are between; see `Contacts.pairs`."""
+    stats: NDArray[Any]
+    """One record for each step, saved or not: see `STATISTICS`."""
+    status: str
+    """'finished', 'stopped' by its condition, 'not converged' in some step, or 'failed'."""
+    z: Array | None = None
+    """Paoli only: the projected positions Z^n, which are in K even where q is not."""
+    recorded: Impacts | None = None
+
+    def __call__(self, t: float | Array) -> Array:
+        """q at time t, affine between the saved times (the u_h of Paoli 2010, the q_h of the others)."""
+        times = np.asarray(t, dtype=float)
+        if times.min() < self.t[0] or times.max() > self.t[-1]:
+            raise InvalidValue(f"t must lie in [{self.t[0]:g}, {self.t[-1]:g}], not {t}")
+        if len(self.t) == 1:
+            return np.broadcast_to(self.q[0], times.shape + self.q.shape[1:]).copy()
+        k = np.clip(np.searchsorted(self.t, times, side="right") - 1, 0, len(self.t) - 2)
+        part = (times - self.t[k]) / (self.t[k + 1] - self.t[k])
+        part = part.reshape(part.shape + (1,) * (self.q.ndim - 1))
+        return (1.0 - part) * self.q[k] + part * self.q[k + 1]
+
+    def impacts(self, speed: float = 0.0) -> Impacts:
+        """The impacts whose approaching rate was larger than `speed`."""
+        found = self.recorded
+        if found is None:
+            raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
+        hard = -found.before > speed
+        return Impacts(found.t[hard], found.pairs[hard], found.before[hard], found.after[hard], found.impulse[hard])
+
+    def energy(self) -> Energy:
+        """1/2 |u|_M^2 at the saved times, and -f . q if the force is constant."""
+        if not isinstance(self.problem, Motion):
+            raise InvalidValue("a first-order problem has no kinetic energy")
+        kinetic = np.array(
+            [0.5 * self.problem.metric(q).inner(u.ravel(), u.ravel()) for q, u in zip(self.q, self.u, strict=True)]
+        )
+        f = self.problem.constant_force
+        if f is None:
+            return Energy(kinetic, None)
+        return Energy(kinetic, -(self.q.reshape(len(self.t), -1) @ f.ravel()))
+
+    def gaps(self) -> Array:
+        """The smallest gap at each saved time: negative is an overlap."""
+        return np.array([self.problem.within.gap(t, q) for t, q in zip(self.t, self.q, strict=True)])
+
+    @property
+    def residual(self) -> float:
+        """The worst residual of all steps."""
+        parts = [self.stats[name].max(initial=0.0) for name in ("primal", "dual", "complementarity")]
+        return float(max(parts))

@@ -1,0 +1,1 @@
+"""How to project: one file per algorithm, one interface, one stopping test."""

@@ -1,0 +1,105 @@
+"""What all solvers share: one call, one stopping test.
+
+    violation <= tol r   and   sum p |s| <= tol |u - w|_M^2
+
+with r the length of the polyhedron (the smallest radius, say). Both sides scale alike, so the test does
+not change with the units. It is evaluated on what the solver returned, by `convex.projection.residual`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array
+from jostle.convex.emptiness import contradiction, empty_set
+from jostle.convex.metric import Metric, metric
+from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.projection import NO_RESIDUAL, ROUND_OFF, Projection, residual
+from jostle.errors import InvalidValue, NotFinite
+
+
+class Whitened(NamedTuple):
+    """The projection in coordinates x of u - w where the metric is Euclidean: s = s0 + A x >= 0.
+
+    Rows are divided by their length `unit`, so that s is a distance; noise is the round-off of s0.
+    """
+
+    unit: Array
+    s0: Array
+    noise: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver:
+    """How to project. A new solver defines `_solve` and gets all the tests."""
+
+    tol: float = 1e-8
+    max_iterations: int = 1000
+    name: str = field(init=False, repr=False, default="")
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tol < 1:
+            raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
+        if self.max_iterations < 1:
+            raise InvalidValue(f"max_iterations must be at least 1, not {self.max_iterations}")
+        object.__setattr__(self, "name", type(self).__name__)
+
+    def project(
+        self,
+        w: ArrayLike,
+        K: Polyhedron,
+        mass: ArrayLike | Metric = 1.0,
+        guess: Array | None = None,
+    ) -> Projection:
+        """The projection of w on K in the metric of mass; guess: multipliers to start from.
+
+        An unconverged answer is returned as such (``converged`` is False); an empty K raises.
+        """
+        target = np.asarray(w, dtype=float)
+        M, flat = metric(mass, target.shape), target.ravel()
+        if len(flat) != K.G.shape[1]:
+            raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
+        slack = K.c + (K.G @ flat)
+        lowest = slack.min(initial=0.0)
+        if lowest >= 0.0:
+            return Projection(target, np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
+        if not np.isfinite(lowest) or not np.isfinite(flat).all():
+            raise NotFinite("the point to project, or a gap, is not finite")
+        best: Projection | None = None
+        for solver in self._choices(K):
+            u, p, iterations = solver._solve(flat, K, M, slack, guess)
+            found = residual(flat, K, M, u, p)
+            good = found.within(self.tol)
+            answer = Projection(u.reshape(target.shape), p, found, iterations, good, solver.name)
+            if good:
+                return answer
+            if best is None or found.eta < best.residual.eta:
+                best = answer
+        assert best is not None
+        return best
+
+    def _choices(self, K: Polyhedron) -> tuple[Solver, ...]:
+        """The solvers to try, in this order, until one converges."""
+        return (self,)
+
+    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+        """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""
+        raise NotImplementedError
+
+    def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
+        unit = K.G.norms(M)
+        flat = np.flatnonzero((unit == 0.0) & (slack < 0.0))
+        if len(flat):
+            raise empty_set(K, np.eye(len(unit))[flat[0]])
+        unit = np.where(unit > 0.0, unit, 1.0)
+        noise = ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w)) / unit
+        return Whitened(unit, slack / unit, noise)
+
+    def _raise_if_empty(self, K: Polyhedron, M: Metric) -> None:
+        y = contradiction(K, M)
+        if y is not None:
+            raise empty_set(K, y)

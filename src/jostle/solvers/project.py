@@ -1,0 +1,79 @@
+"""The first verb: `project`, and Moreau's decomposition (Bourdin & Maury 2020, section 2).
+
+For a cone C and its polar N, every velocity is U = P_C U + P_N U with <P_C U, P_N U>_M = 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone, Polar, Polyhedron
+from jostle.convex.projection import Projection
+from jostle.errors import NotConverged
+from jostle.solvers.automatic import Automatic
+from jostle.solvers.base import Solver
+
+
+def project(
+    w: ArrayLike,
+    onto: Polyhedron | Polar | Any,
+    *,
+    mass: ArrayLike | Metric = 1.0,
+    solver: Solver | None = None,
+    guess: Array | None = None,
+) -> Projection:
+    """The nearest point to w of a polyhedron, a cone, its polar, or an admissible set, in the M-norm.
+
+    Raises `NotConverged` rather than returning a point that failed the stopping test.
+
+    >>> import jostle as jo
+    >>> K = jo.Polyhedron([[1.0, 1.0]], [-2.0])               # x + y >= 2
+    >>> P = jo.project([0.0, 0.0], K, mass=[1.0, 3.0])
+    >>> P.point.round(12).tolist(), P.multipliers.round(12).tolist(), P.converged
+    ([1.5, 0.5], [1.5], True)
+    """
+    solver = solver or Automatic()
+    if isinstance(onto, Polar):
+        return _on_polar(np.asarray(w, dtype=float), onto.cone, mass, solver, guess)
+    if isinstance(onto, Polyhedron):
+        return require(solver.project(w, onto, mass, guess), solver)
+    return onto.nearest(w, mass=mass, solver=solver)  # type: ignore[no-any-return]
+
+
+def decompose(
+    u: ArrayLike, cone: Cone, *, mass: ArrayLike | Metric = 1.0, solver: Solver | None = None
+) -> tuple[Array, Array]:
+    """Moreau's decomposition (P_C u, P_N u) of a velocity.
+
+    >>> import jostle as jo
+    >>> along, against = jo.decompose([-1.0, 2.0], jo.Cone([[1.0, 0.0]]))
+    >>> along.tolist(), against.tolist()
+    ([0.0, 2.0], [-1.0, 0.0])
+    """
+    velocity = np.asarray(u, dtype=float)
+    along = project(velocity, cone, mass=mass, solver=solver).point
+    return along, velocity - along
+
+
+def require(projection: Projection, solver: Solver) -> Projection:
+    """The projection, if it converged."""
+    if projection.converged:
+        return projection
+    r = projection.residual
+    raise NotConverged(
+        f"{projection.solver} stopped after {projection.iterations} iterations with violation "
+        f"{r.primal:.2e}, stationarity {r.dual:.2e}, complementarity {r.complementarity:.2e} "
+        f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. Allow more iterations, "
+        f"loosen tol, or choose another solver",
+        projection,
+    )
+
+
+def _on_polar(w: Array, cone: Cone, mass: ArrayLike | Metric, solver: Solver, guess: Array | None) -> Projection:
+    P = require(solver.project(w, cone, mass, guess), solver)
+    return Projection(w - P.point, P.multipliers, P.residual, P.iterations, P.converged, P.solver)
