@@ -24,6 +24,7 @@ from jostle.arrays import Array
 from jostle.convex.maps import Dense
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
+from jostle.kernels import compiled
 
 ROUND_OFF = 16 * float(np.finfo(float).eps)
 """A slack below this times |c| + |G| (|u| + |w|) is a zero: it was not computed any better."""
@@ -71,11 +72,9 @@ class Projection:
 def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual:
     """The residuals of (u, p) as the projection of w on K in the metric M (flat vectors)."""
     if isinstance(K.G, Dense) and M.diagonal:
-        from jostle.kernels.cpu import residual_dense
-
         out = np.empty(3)
-        residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length or 0.0, ROUND_OFF, out)
-        return Residual(float(out[0]), float(out[1]), float(out[2]))
+        compiled().residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length or 0.0, ROUND_OFF, out)
+        return Residual(*out.tolist())
     slack = K.c + (K.G @ u)
     noise = ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))
     slack = np.where(np.abs(slack) <= noise, 0.0, slack)

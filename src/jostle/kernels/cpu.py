@@ -17,8 +17,11 @@ from jostle.kernels.reference import (
     UNFINISHED,
 )
 
+SUMS = {"reassoc", "contract"}
+"""Sums may be taken in any order (and so with vector instructions); nothing else is relaxed."""
 
-@njit(cache=True)
+
+@njit(cache=True, fastmath=SUMS)
 def _add_column(Q, R, k, a, d, z):
     """d = Q^T a and z = a - Q d, twice, so that z is orthogonal to the k columns; returns |z|^2."""
     n = len(a)
@@ -88,7 +91,7 @@ def _on_active(Q, R, k, active, s0, x, p, y, r):
         p[active[i]] = r[i]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def exact(A, s0, noise, max_iterations):
     """See `reference.exact`: here with an updated QR factorisation of the active rows."""
     m, n = A.shape

@@ -11,21 +11,31 @@ from jostle.sets.balls import Line
 
 
 def cradle(
-    n: int = 5, *, gap: float = 0.0, radius: float = 0.5, striking: int = 1, e: float = 1.0, mass: ArrayLike = 1.0
+    n: int = 5,
+    *,
+    gap: float = 0.0,
+    radius: float = 0.5,
+    striking: int = 1,
+    e: float = 1.0,
+    mass: ArrayLike = 1.0,
 ) -> Motion:
-    """Newton's cradle: n balls in a row, the first `striking` of them arrive with velocity 1.
+    """Newton's cradle: n balls in a row, the first `striking` of them arrive together with velocity 1.
 
-    Touching (gap = 0), Moreau's law moves all balls at once; apart, they collide two by two and only the last flies
-    off. The answer jumps between the two.
+    The balls that wait are `gap` apart. Touching (gap = 0), Moreau's law moves all of them at once; apart, they collide
+    two by two and only the last flies off. The answer jumps between the two. The striking balls come from a distance
+    gap, or, if it is 0, from one diameter away.
 
     >>> import jostle as jo
-    >>> balls = jo.models.cradle(3, gap=1.0)
-    >>> jo.solve(balls, jo.Paoli(), t=3.0, h=0.01).u[-1].round(9).tolist()
-    [0.0, 0.0, 1.0]
+    >>> touching, apart = jo.models.cradle(5), jo.models.cradle(5, gap=0.1)
+    >>> jo.solve(touching, jo.Paoli(), t=3.0, h=0.01).u[-1].round(9).tolist()
+    [-0.6, 0.4, 0.4, 0.4, 0.4]
+    >>> (jo.solve(apart, jo.Paoli(), t=3.0, h=0.01).u[-1].round(9) + 0.0).tolist()
+    [0.0, 0.0, 0.0, 0.0, 1.0]
     """
-    centres = (2.0 * radius + gap) * np.arange(n)
-    v0 = (np.arange(n) < striking).astype(float)
-    return Motion(q0=centres, v0=v0, within=Line(np.full(n, radius)), mass=mass, law=Restitution(e))
+    strikes = np.arange(n) < striking
+    centres = 2.0 * radius * np.arange(n)
+    centres += np.where(strikes, 0.0, (gap or 2.0 * radius) + gap * (np.arange(n) - striking))
+    return Motion(q0=centres, v0=strikes.astype(float), within=Line(np.full(n, radius)), mass=mass, law=Restitution(e))
 
 
 def chain(

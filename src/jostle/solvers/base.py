@@ -8,6 +8,7 @@ not change with the units. It is evaluated on what the solver returned, by `conv
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -64,11 +65,11 @@ class Solver:
         if len(flat) != K.G.shape[1]:
             raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
         slack = K.c + (K.G @ flat)
-        lowest = slack.min(initial=0.0)
+        lowest = np.minimum.reduce(slack, initial=0.0)
+        if not (math.isfinite(lowest) and math.isfinite(np.add.reduce(flat))):
+            raise NotFinite("the point to project, or a gap, is not finite")
         if lowest >= 0.0:
             return Projection(target, np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
-        if not np.isfinite(lowest) or not np.isfinite(flat).all():
-            raise NotFinite("the point to project, or a gap, is not finite")
         best: Projection | None = None
         for solver in self._choices(K):
             u, p, iterations = solver._solve(flat, K, M, slack, guess)

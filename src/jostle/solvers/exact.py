@@ -17,6 +17,7 @@ from jostle.convex.emptiness import empty_set
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import ROUND_OFF
+from jostle.kernels import compiled
 from jostle.kernels.reference import EMPTY
 from jostle.solvers.base import Solver
 
@@ -35,15 +36,13 @@ class Exact(Solver):
     max_iterations: int = 10_000
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        from jostle.kernels.cpu import exact, project_dense
-
         G = K.G.toarray()
         if M.diagonal:
-            u, p, status, iterations = project_dense(G, K.c, w, M.root, ROUND_OFF, self.max_iterations)
+            u, p, status, iterations = compiled().project_dense(G, K.c, w, M.root, ROUND_OFF, self.max_iterations)
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)
             A = np.ascontiguousarray(M.whiten(G) / unit[:, None])
-            x, p, status, iterations = exact(A, s0, noise, self.max_iterations)
+            x, p, status, iterations = compiled().exact(A, s0, noise, self.max_iterations)
             u, p = w + M.unwhiten(x), p / unit
         if status == EMPTY:
             raise empty_set(K, p)

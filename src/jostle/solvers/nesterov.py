@@ -13,6 +13,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
+from jostle.kernels import compiled
 from jostle.solvers.base import Solver
 
 CHECK = 20
@@ -37,8 +38,6 @@ class Nesterov(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         from scipy.sparse import csr_array
 
-        from jostle.kernels.cpu import accelerated, largest_eigenvalue
-
         unit, s0, noise = self._whitened(w, K, M, slack)
         if M.diagonal:
             A = K.G.tocsr().copy()
@@ -48,12 +47,12 @@ class Nesterov(Solver):
         A.data = A.data / np.repeat(unit, np.diff(A.indptr))
         start = np.zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
         size = A.shape[1]
-        L = largest_eigenvalue(A.data, A.indices, A.indptr, size)
+        L = compiled().largest_eigenvalue(A.data, A.indices, A.indptr, size)
         # Without a length the violation is compared with the distance moved, which the loop does not
         # know before its end; -min s0 is a lower bound of it (the rows have length one).
         allowed = -s0.min() if K.length is None else K.length / unit
         violation = np.maximum(SAFETY * self.tol * allowed, noise)
-        x, p, iterations = accelerated(
+        x, p, iterations = compiled().accelerated(
             A.data, A.indices, A.indptr, size, s0, start, L, violation, SAFETY * self.tol,
             self.max_iterations, CHECK,
         )  # fmt: skip

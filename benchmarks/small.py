@@ -1,0 +1,150 @@
+"""Speed of small problems: ``python benchmarks/small.py [--quick]``.
+
+Steps per second of a bouncing ball and a cradle, beside the same scheme written by hand for that one problem (the bound
+of what Python can do); and the cost of one exact projection beside clarabel and osqp, set-up included, in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import jostle as jo
+from jostle.convex.metric import metric
+
+
+def best_of(call: Callable[[], object], seconds: float) -> float:
+    """The shortest time of a call, in seconds, over as many calls as fit into the given time."""
+    call()
+    best, end = np.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        call()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def by_hand(steps: int, h: float, e: float) -> np.ndarray:
+    """Paoli's scheme for one ball above the floor y >= 0, in NumPy, with nothing around it."""
+    before, f = np.array([0.0, 1.0]), np.array([0.0, -9.81])
+    q = before + h * np.array([1.0, 0.0]) + h * h / 2.0 * f
+    path = [before, q]
+    for _ in range(steps - 1):
+        z = (2.0 * q - (1.0 - e) * before + h * h * f) / (1.0 + e)
+        z[1] = max(z[1], 0.0)
+        before, q = q, (1.0 + e) * z - e * before
+        path.append(q)
+    return np.array(path)
+
+
+def running(seconds: float) -> dict[str, float]:
+    """Microseconds a step of whole runs."""
+    steps, h = 2000, 1e-3
+    ball = jo.Motion(
+        q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]), law=jo.Restitution(0.8)
+    )
+    resting = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
+    runs = {
+        "ball, Paoli e = 0.8": (ball, jo.Paoli()),
+        "ball at rest, Maury": (resting, jo.Maury()),
+        "cradle of ten, apart, Paoli": (jo.models.cradle(10, gap=0.1), jo.Paoli()),
+        "cradle of ten, touching, Paoli": (jo.models.cradle(10), jo.Paoli()),
+        "column of ten at rest, Maury": (jo.models.chain(10), jo.Maury()),
+    }
+    result = {"ball by hand": best_of(lambda: by_hand(steps, h, 0.8), seconds) / steps * 1e6}
+    for name, (problem, scheme) in runs.items():
+        run = best_of(lambda p=problem, s=scheme: jo.solve(p, s, t=steps * h, h=h), seconds)  # type: ignore[misc]
+        result[name] = run / steps * 1e6
+    return result
+
+
+def contacts(rows: int, seed: int = 0) -> tuple[np.ndarray, jo.Polyhedron, np.ndarray]:
+    """Velocities, K_h and masses of a random cluster of discs with so many contacts, two to a disc."""
+    random = np.random.default_rng(seed)
+    n = max(rows // 2, 2) + 1
+    i = random.integers(0, n, rows)
+    j = (i + random.integers(1, n, rows)) % n
+    angle = random.uniform(0.0, 2.0 * np.pi, rows)
+    G = jo.Pairs(i, j, np.stack([np.cos(angle), np.sin(angle)], axis=1), n)
+    K = jo.Polyhedron(G.toarray(), random.uniform(0.0, 0.1, rows), length=1.0)
+    return random.normal(size=(n, 2)), K, random.uniform(1.0, 2.0, n)
+
+
+def clarabel_solver(w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray) -> Callable[[], np.ndarray]:
+    import clarabel
+    from scipy.sparse import csc_matrix, diags
+
+    m = np.repeat(mass, 2)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+
+    P, A = csc_matrix(diags(m)), csc_matrix(-K.G.toarray())
+    cones = [clarabel.NonnegativeConeT(len(K.c))]
+
+    def call() -> np.ndarray:
+        return np.array(clarabel.DefaultSolver(P, -m * w.ravel(), A, K.c, cones, settings).solve().x)
+
+    return call
+
+
+def osqp_solver(w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray) -> Callable[[], np.ndarray]:
+    import osqp
+    from scipy.sparse import csc_matrix, diags
+
+    m = np.repeat(mass, 2)
+    P, A = csc_matrix(diags(m)), csc_matrix(K.G.toarray())
+
+    def call() -> np.ndarray:
+        solver = osqp.OSQP()
+        solver.setup(
+            P, -m * w.ravel(), A, -K.c, np.full(len(K.c), np.inf),
+            eps_abs=1e-8, eps_rel=0.0, max_iter=100_000, verbose=False,
+        )  # fmt: skip
+        return np.array(solver.solve(raise_error=False).x)
+
+    return call
+
+
+def projecting(seconds: float) -> list[dict[str, float]]:
+    """Microseconds of one projection, and the error of the peers' u against ours."""
+    result = []
+    for rows in (3, 10, 30, 100):
+        w, K, mass = contacts(rows)
+        solver, M = jo.Exact(), metric(mass, w.shape)
+        exact = solver.project(w, K, M)
+        row: dict[str, float] = {"rows": rows, "active": int((exact.multipliers > 0).sum())}
+        row["exact"] = best_of(lambda s=solver, w=w, K=K, M=M: s.project(w, K, M), seconds) * 1e6  # type: ignore[misc]
+        row["residual"] = max(exact.residual.primal, exact.residual.dual, exact.residual.complementarity)
+        for name, make in (("clarabel", clarabel_solver), ("osqp", osqp_solver)):
+            call = make(w, K, mass)
+            row[name] = best_of(call, seconds) * 1e6
+            row[f"{name} error"] = float(np.abs(call() - exact.point.ravel()).max())
+        result.append(row)
+    return result
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="shorter measurements")
+    quick = parser.parse_args().quick
+    runs = running(0.5 if quick else 3.0)
+    hand = runs["ball by hand"]
+    print(f"{'run':34s}{'us a step':>10s}{'steps/s':>10s}{'/ by hand':>11s}")
+    for name, us in runs.items():
+        print(f"{name:34s}{us:10.1f}{1e6 / us:10.0f}{us / hand:11.1f}")
+    print()
+    print(
+        " rows active  Exact us  clarabel us   osqp us  clarabel/Exact  osqp/Exact  residual  clarabel, osqp errors"
+    )
+    projections = projecting(0.3 if quick else 2.0)
+    for p in projections:
+        print(
+            f"{p['rows']:5d}{p['active']:7d}{p['exact']:10.1f}{p['clarabel']:13.1f}{p['osqp']:10.1f}"
+            f"{p['clarabel'] / p['exact']:16.1f}{p['osqp'] / p['exact']:12.1f}{p['residual']:10.0e}"
+            f"{p['clarabel error']:16.0e}{p['osqp error']:8.0e}"
+        )
+    print(json.dumps({"microseconds_a_step": runs, "projection_microseconds": projections}))

@@ -1,0 +1,33 @@
+"""Sphinx configuration; every code cell of the pages is executed by the build."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
+
+import jostle
+
+project = "jostle"
+author = "the jostle developers"
+copyright = "2026, the jostle developers"
+version = release = jostle.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autosummary_generate = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "jostle"
+html_static_path = ["_static"]
+html_theme_options = {"show_prev_next": True, "navigation_with_keys": True, "secondary_sidebar_items": ["page-toc"]}
+html_context = {"default_mode": "light"}
+html_show_sourcelink = False
+exclude_patterns = ["_build"]

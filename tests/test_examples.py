@@ -1,0 +1,79 @@
+"""Every example runs as a user would run it, and prints a number that is right."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return runpy.run_path(str(EXAMPLES / name))
+
+
+def a_ball_bounces_at_the_times_of_the_closed_form(result):
+    fall, e, g = np.sqrt(2 / 9.81), 0.8, 9.81
+    flights = 2 * e ** np.arange(1, 3) * np.sqrt(2 * g) / g
+    late = result["sol"].impacts().t - (fall + np.concatenate([[0], np.cumsum(flights)]))
+    h = 1e-3  # the first impact is seen within two steps, and each delays the next by two more (P03)
+    assert (late >= 0).all()
+    assert (late <= 2 * h * np.arange(1, 4)).all()
+
+
+def touching_balls_share_and_distant_ones_pass_on(result):
+    assert result["touching"].u[-1] == pytest.approx([-0.6, 0.4, 0.4, 0.4, 0.4], abs=1e-9)
+    assert result["apart"].u[-1] == pytest.approx([0, 0, 0, 0, 1], abs=1e-9)
+
+
+def the_marble_slides_along_the_wall_and_never_enters_a_hole(result):
+    assert result["sol"].q[-1, 0] == pytest.approx(6.0, abs=1e-9)
+    assert result["sol"].gaps().min() >= -1e-9
+
+
+def everyone_leaves_without_overlap(result):
+    assert result["sol"].status == "stopped"
+    assert result["sol"].gaps().min() >= -1e-8 * 0.25
+
+
+def spheres_come_to_rest_without_overlap(result):
+    sol = result["sol"]
+    assert sol.gaps().min() >= -1e-8
+    assert sol.energy().kinetic[-1] < 0.01 * sol.energy().kinetic.max()
+
+
+def the_pile_carries_its_weight(result):
+    sol, h = result["sol"], result["sol"].stats["h"][-1]
+    floor = (sol.pairs[-1][:, 1] == -2) & (sol.pairs[-1][:, 0] >= 0)
+    weight = -sol.problem.constant_force[:, 1].sum()
+    momentum = sol.problem.mass.mass.reshape(-1, 2)[:, 1] @ sol.u[-1][:, 1]
+    assert sol.multipliers[-1][floor].sum() / h == pytest.approx(weight, rel=0.05)
+    assert abs(momentum) < 0.05 * weight
+    assert sol.gaps().min() >= -1e-9
+    assert Path("demo.png").stat().st_size > 20_000
+
+
+CHECKS = {
+    "bouncing_ball.py": a_ball_bounces_at_the_times_of_the_closed_form,
+    "cradle.py": touching_balls_share_and_distant_ones_pass_on,
+    "labyrinth.py": the_marble_slides_along_the_wall_and_never_enters_a_hole,
+    "crowd.py": everyone_leaves_without_overlap,
+    "spheres.py": spheres_come_to_rest_without_overlap,
+    "demo.py": the_pile_carries_its_weight,
+}
+
+
+def test_every_example_is_checked():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_example(name, tmp_path, monkeypatch):
+    CHECKS[name](run(name, tmp_path, monkeypatch))
+
+
+def test_examples_fit_on_a_screen():
+    for path in EXAMPLES.glob("*.py"):
+        assert len(path.read_text().splitlines()) <= 40, path.name
