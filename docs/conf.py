@@ -1,10 +1,5 @@
 """Sphinx configuration; every code cell of the pages is executed by the build."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
-
 import jostle
 
 project = "jostle"
@@ -13,6 +8,7 @@ copyright = "2026, the jostle developers"
 version = release = jostle.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions += ["sphinx-mathjax-offline"]  # formulas without a network
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
@@ -29,5 +25,18 @@ html_title = "jostle"
 html_static_path = ["_static"]
 html_theme_options = {"show_prev_next": True, "navigation_with_keys": True, "secondary_sidebar_items": ["page-toc"]}
 html_context = {"default_mode": "light"}
+html_sidebars = {"**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build"]
+default_role = "code"
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """Docstrings write |u| for a norm, which reStructuredText would take for a substitution."""
+    for k, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[k] = line.replace("|", r"\|").replace("*", r"\*")
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", escape_bars)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,7 +100,7 @@ def _check(state: State, scheme: Scheme, strict: bool) -> None:
 class _Saving:
     """Is a state to be saved?"""
 
-    def __init__(self, every: int | float | None, t0: float):
+    def __init__(self, every: Any, t0: float):
         if every is not None and not every > 0:
             raise InvalidValue(f"every must be positive, not {every}")
         self.every, self.t0, self.next = every, t0, 1
@@ -106,7 +108,7 @@ class _Saving:
     def __call__(self, number: int, t: float, h: float) -> bool:
         if self.every is None:
             return True
-        if isinstance(self.every, int):
+        if isinstance(self.every, Integral):
             return number % self.every == 0
         if t < self.t0 + self.next * self.every - SAME * h:
             return False

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
+from jostle.kernels import compiled
 
 
 class LinearMap(Protocol):
@@ -149,7 +150,7 @@ class Pairs:
         return entries, rows, columns.ravel()
 
     def __matmul__(self, u: Array) -> Array:
-        v = u.reshape(self.bodies, -1)
+        v = u.reshape(self.bodies, self.dimension)
         relative = np.where((self.j >= 0)[:, None], v[self.j], 0.0) - v[self.i]
         return np.asarray(np.einsum("cd,cd->c", self.normal, relative))
 
@@ -158,7 +159,7 @@ class Pairs:
         return np.asarray(np.bincount(columns, weights=entries * p[rows], minlength=self.shape[1]), dtype=float)
 
     def magnitude(self, u: Array) -> Array:
-        v = np.abs(u).reshape(self.bodies, -1)
+        v = np.abs(u).reshape(self.bodies, self.dimension)
         total = np.where((self.j >= 0)[:, None], v[self.j], 0.0) + v[self.i]
         return np.asarray(np.einsum("cd,cd->c", np.abs(self.normal), total))
 
@@ -170,10 +171,7 @@ class Pairs:
         return np.sqrt(np.bincount(rows, weights=weights, minlength=len(self.i)))
 
     def toarray(self) -> Array:
-        entries, rows, columns = self._columns
-        dense = np.zeros(self.shape)
-        dense[rows, columns] = entries
-        return dense
+        return np.asarray(compiled().pairs_to_dense(self.i, self.j, self.normal, self.bodies))
 
     def tocsr(self) -> Any:
         from scipy.sparse import csr_array

@@ -306,3 +306,39 @@ def accelerated(data, indices, indptr, n, s0, start, L, violation, tol, max_iter
         theta, restart = after, uphill > 0.0
     _adjoint(data, indices, indptr, p, x)
     return x, p, max_iterations
+
+
+@njit(cache=True)
+def all_pairs(q, radii, reach):
+    """See `reference.all_pairs`."""
+    n, d = q.shape
+    most = n * (n - 1) // 2
+    first, second = np.empty(most, np.int64), np.empty(most, np.int64)
+    normal, gap = np.empty((most, d)), np.empty(most)
+    m = 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            square = 0.0
+            for k in range(d):
+                square += (q[j, k] - q[i, k]) ** 2
+            distance = np.sqrt(square)
+            apart = distance - radii[i] - radii[j]
+            if not apart > reach:
+                first[m], second[m], gap[m] = i, j, apart
+                for k in range(d):
+                    normal[m, k] = (q[j, k] - q[i, k]) / distance if distance > 0.0 else np.nan
+                m += 1
+    return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
+
+
+@njit(cache=True)
+def pairs_to_dense(i, j, normal, bodies):
+    """See `reference.pairs_to_dense`."""
+    m, d = normal.shape
+    dense = np.zeros((m, bodies * d))
+    for c in range(m):
+        for k in range(d):
+            dense[c, i[c] * d + k] -= normal[c, k]
+            if j[c] >= 0:
+                dense[c, j[c] * d + k] += normal[c, k]
+    return dense

@@ -131,7 +131,17 @@ def all_pairs(q: Array, radii: Array, reach: float) -> tuple[Integers, Integers,
     i, j = np.triu_indices(len(q), k=1)
     apart = q[j] - q[i]
     distance = np.linalg.norm(apart, axis=1)
-    near = distance - radii[i] - radii[j] <= reach
+    near = ~(distance - radii[i] - radii[j] > reach)
     i, j, apart, distance = i[near], j[near], apart[near], distance[near]
     with np.errstate(invalid="ignore"):
         return i, j, apart / distance[:, None], distance - radii[i] - radii[j]
+
+
+def pairs_to_dense(i: Integers, j: Integers, normal: Array, bodies: int) -> Array:
+    """The rows normal . (u_j - u_i) as an (m, bodies * d) array; j < 0 is a wall at rest."""
+    (m, d), axes = normal.shape, np.arange(normal.shape[1])
+    dense = np.zeros((m, bodies * d))
+    rows, moving = np.arange(m)[:, None], j >= 0
+    dense[rows, i[:, None] * d + axes] -= normal
+    dense[rows[moving], j[moving, None] * d + axes] += normal[moving]
+    return dense

@@ -33,9 +33,9 @@ from jostle.sets.base import Contacts
 from jostle.sets.nearest import DEFAULT, nearest
 from jostle.solvers.base import Solver
 
-FIXED_POINT = 1e-14
-"""The fixed point has converged when it moves by less than this part of |U^{n+1} - U^n|."""
-FIXED_POINT_STEPS = 1000
+FIXED_POINT = 1e-13
+"""The fixed point has converged when it moves by less than this part of |U^{n+1} - U^n| or |U^n|."""
+FIXED_POINT_STEPS = 20_000
 PATIENCE = 5
 """After so many iterations the increments must shrink."""
 MOVED = 1e-9
@@ -141,9 +141,9 @@ class Paoli(Scheme):
                 break
             last = change
         raise NoContraction(
-            f"the fixed point of the implicit force does not contract: h = {h:g}, each iteration multiplies the "
-            f"error by {factor:.3g}; it contracts for h < 2 / L, L the Lipschitz constant of F in the velocity: "
-            f"choose h below about {h / max(factor, 1.0):.2g}, or implicit=False"
+            f"the fixed point of the implicit force does not contract{'' if factor >= 1.0 else ' fast enough'}: h = "
+            f"{h:g}, each iteration multiplies the error by {factor:.4g}; it contracts for h < 2 / L, L the Lipschitz "
+            f"constant of F in the velocity: choose h well below {h / factor:.2g}, or implicit=False"
         )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from jostle.arrays import Array, Integers, InTime, at, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
-from jostle.kernels.reference import all_pairs
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.kernels import compiled
+from jostle.sets.base import ConstraintSet, Contacts, Free
 from jostle.sets.walls import body_radii
 
 FEW = 64
@@ -34,6 +34,8 @@ class Balls(ConstraintSet):
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         radii = at(self.radii, t)
         n = len(q) if radii.ndim == 0 else len(radii)
+        if n == 0 and q.size == 0:
+            return Free().linearise(t, q)
         if n == 0 or q.size % n or (q.ndim > 1 and len(q) != n):
             raise InvalidValue(f"there are {n} radii; q has shape {q.shape}, expected ({n}, d)")
         radii = body_radii(radii, n, t)
@@ -54,7 +56,8 @@ class Balls(ConstraintSet):
 def near_pairs(x: Array, radii: Array, reach: float) -> tuple[Integers, Integers, Array, Array]:
     """(i, j, normal, gap) of the pairs with gap <= reach, i < j, in order."""
     if len(x) <= FEW or not np.isfinite(reach) or not np.isfinite(x).all():
-        return all_pairs(x, radii, reach)
+        i, j, normal, gap = compiled().all_pairs(np.ascontiguousarray(x), np.ascontiguousarray(radii), reach)
+        return i, j, normal, gap
     from scipy.spatial import KDTree
 
     found = KDTree(x).query_pairs(reach + 2.0 * radii.max(), output_type="ndarray")
@@ -105,7 +108,7 @@ class Line(ConstraintSet):
         return Contacts(
             (ends[1] - ends[0])[self._kept], self._G, self._pairs,
             float(radii.min()) if len(radii) and radii.all() else None,
-            describe=self._describe,
+            describe=self._describe, numbers=2,
         )  # fmt: skip
 
     def _describe(self, row: int) -> str:

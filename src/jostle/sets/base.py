@@ -47,6 +47,8 @@ class Contacts:
     """Pairs whose gap is larger than this were left out."""
     describe: Callable[[int], str] = "constraint {}".format
     """What row c is, in words."""
+    numbers: int = 0
+    """How many constraint numbers k the set uses for itself, whether or not their rows are present."""
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
@@ -162,14 +164,13 @@ class Intersection(ConstraintSet):
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         parts = [Q.linearise(t, q, reach) for Q in self.sets]
         ends = np.cumsum([len(part.gap) for part in parts])
-        pairs, first = [], 0
+        pairs, numbers = [], 0
         for part in parts:
-            constraint, whole = part.pairs[:, 1] < 0, part.pairs[:, 0] < 0
             pair = part.pairs.copy()
-            pair[constraint, 1] -= first
-            pair[whole, 1] += first
+            pair[part.pairs[:, 1] < 0, 1] -= numbers
+            pair[part.pairs[:, 0] < 0, 1] += numbers
             pairs.append(pair)
-            first += int(max(-part.pairs[:, 1].min(initial=0), part.pairs[whole, 1].max(initial=-1) + 1))
+            numbers += part.numbers
 
         def describe(row: int) -> str:
             block = int(np.searchsorted(ends, row, side="right"))
@@ -182,6 +183,7 @@ class Intersection(ConstraintSet):
             min((part.length for part in parts if part.length is not None), default=None),
             min(part.reach for part in parts),
             describe,
+            numbers,
         )
 
 

@@ -31,8 +31,8 @@ SWEEPS = 200
 NEWTON_SIZE = 64
 """Newton's method differences the gradients: only up to so many coordinates."""
 NEWTON_STEPS = 12
-BEFORE_NEWTON = 2
-"""So many linearisations come first, to settle which rows are active."""
+SLOW = 0.1
+"""Newton's method is tried when the active rows did not change and a sweep gained less than this factor."""
 ROUND_OFF = 1e-14
 NUDGE = 1e-3
 """How far off a point without gradient the search starts, relative to the length."""
@@ -49,6 +49,7 @@ def nearest(
     if x is w and contacts.gap.min(initial=0.0) >= 0.0:
         return Projection(w, np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
     best: tuple[Projection, Contacts] | None = None
+    active, last = b"", np.inf
     for sweep in range(1, SWEEPS + 1):
         K = Polyhedron(contacts.G, contacts.gap, length=contacts.length, describe=contacts.describe)
         P = solver.project(w - x, K, M)
@@ -61,7 +62,9 @@ def nearest(
             best = answer, contacts
         if _worst(found) <= ROUND_OFF or (best[0].converged and not halved):
             return best
-        if sweep >= BEFORE_NEWTON and w.size <= NEWTON_SIZE:
+        settled, slow = active == (active := (P.multipliers > 0.0).tobytes()), _worst(found) > SLOW * last
+        last = _worst(found)
+        if settled and slow and w.size <= NEWTON_SIZE:
             polished = _newton(Q, t, w, answer, M, solver)
             if polished is not None:
                 return polished, Q.linearise(t, polished.point)

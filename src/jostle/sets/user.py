@@ -52,7 +52,7 @@ class UserSet(ConstraintSet):
         rows = np.arange(len(gap))
         return Contacts(
             gap, Dense(G), np.stack([np.full_like(rows, -1), rows], axis=1), self.length,
-            describe=lambda row: f"constraint {row} of {self.name}",
+            describe=lambda row: f"constraint {row} of {self.name}", numbers=len(gap),
         )  # fmt: skip
 
     def gaps(self, t: float, q: Array) -> Array:

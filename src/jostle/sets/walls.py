@@ -57,11 +57,16 @@ class Walls(ConstraintSet):
         if G is None:
             G = Dense(gradient[0]) if n == 1 else Pairs(pairs[:, 0], pairs[:, 1], -gradient.reshape(n * k, d), n)
             self._maps[n] = G
-        return Contacts(gap.ravel(), G, pairs, length, np.inf, self._describe)
+        gap, near = gap.ravel(), np.inf
+        if n > 1 and reach < np.inf:
+            rows = np.flatnonzero(gap <= reach)
+            gap, G, pairs, near = gap[rows], G.rows(rows), pairs[rows], reach
 
-    def _describe(self, row: int) -> str:
-        body, wall = divmod(row, len(self.names))
-        return f"body {body} and {self.names[wall]}"
+        def describe(row: int) -> str:
+            body, wall = pairs[row]
+            return f"body {body} and {self.names[-1 - wall]}"
+
+        return Contacts(gap, G, pairs, length, near, describe, k)
 
 
 @lru_cache(maxsize=64)

@@ -17,10 +17,14 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
 from jostle.convex.emptiness import contradiction, empty_set
+from jostle.convex.maps import Dense
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, ROUND_OFF, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
+
+DENSE = 16_384
+"""Up to so many entries G is treated as dense: it fits into the nearest cache, and one call does it all."""
 
 
 class Whitened(NamedTuple):
@@ -62,6 +66,8 @@ class Solver:
         """
         target = np.asarray(w, dtype=float)
         M, flat = metric(mass, target.shape), target.ravel()
+        if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE and not isinstance(K.G, Dense):
+            K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe)
         if len(flat) != K.G.shape[1]:
             raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
         slack = K.c + (K.G @ flat)

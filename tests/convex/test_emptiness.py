@@ -1,0 +1,106 @@
+"""Farkas' lemma: an empty polyhedron is proven empty by y >= 0, G^T y = 0, c . y < 0; others are left alone."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.convex.emptiness import NAMED, contradiction, empty_set
+from jostle.convex.metric import metric
+
+SOLVERS = [jo.Exact(), jo.Nesterov(max_iterations=2000), jo.InteriorPoint(), jo.Automatic()]
+every_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
+
+TRIANGLE = np.array([[0.0, 1.0], [np.sqrt(3.0) / 2.0, -0.5], [-np.sqrt(3.0) / 2.0, -0.5]])
+"""Inward normals of a triangle: they add up to zero."""
+
+
+def triangle(size, scale=1.0):
+    """{u : size + n_k . u >= 0}: a triangle around the origin, empty if size < 0."""
+    return jo.Polyhedron(TRIANGLE, np.full(3, size * scale))
+
+
+def assert_proves_emptiness(y, K):
+    assert y.min() >= 0.0
+    assert np.abs(K.G.adjoint(y)).max() <= 1e-7 * y.max()
+    assert K.c @ y < 0.0
+
+
+@pytest.mark.parametrize("mass", [1.0, [1.0, 9.0], [[2.0, 1.0], [1.0, 3.0]]], ids=["one", "diagonal", "matrix"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_a_contradiction_is_a_proof_in_every_unit_and_metric(mass, scale):
+    K = triangle(-1.0, scale)
+    y = contradiction(K, metric(mass, (2,)))
+    assert_proves_emptiness(y, K)
+    np.testing.assert_allclose(y / y.max(), np.ones(3), rtol=1e-6)
+
+
+def test_only_the_rows_that_contradict_each_other_are_in_the_proof():
+    """u_0 >= 1 and u_0 <= 0 among rows that have nothing to do with it."""
+    K = jo.Polyhedron([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]], [3.0, -1.0, 5.0, 0.0])
+    y = contradiction(K, metric(1.0, (2,)))
+    assert_proves_emptiness(y, K)
+    assert np.flatnonzero(y > 1e-9).tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3, 1.0])
+def test_a_set_with_a_point_has_no_contradiction(size):
+    """Not even the triangle of size zero, which is one point."""
+    assert contradiction(triangle(size), metric(1.0, (2,))) is None
+
+
+def test_an_unbounded_set_and_a_cone_have_no_contradiction():
+    assert contradiction(jo.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [-5.0, -5.0]), metric(1.0, (2,))) is None
+    assert contradiction(jo.Cone(TRIANGLE), metric(1.0, (2,))) is None
+
+
+@every_solver
+@pytest.mark.parametrize("mass", [1.0, [1.0, 9.0], [[2.0, 1.0], [1.0, 3.0]]], ids=["one", "diagonal", "matrix"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_every_solver_says_that_the_set_is_empty_and_why(solver, mass, scale):
+    with pytest.raises(jo.EmptySet, match=r"row 0; row 1; row 2 \(weights"):
+        solver.project([0.3 * scale, -0.1 * scale], triangle(-1.0, scale), mass)
+
+
+@every_solver
+def test_every_solver_sees_a_row_that_nothing_can_satisfy(solver):
+    """A row of zeros with c < 0."""
+    K = jo.Polyhedron([[1.0, 0.0], [0.0, 0.0]], [0.0, -2.0])
+    with pytest.raises(jo.EmptySet, match="row 1") as caught:
+        solver.project([-1.0, 0.0], K)
+    assert caught.value.rows.tolist() == [1]
+
+
+@every_solver
+def test_a_row_of_zeros_that_holds_does_no_harm(solver):
+    K = jo.Polyhedron([[1.0, 0.0], [0.0, 0.0]], [0.0, 2.0])
+    P = solver.project([-1.0, 0.5], K)
+    assert P.converged
+    np.testing.assert_allclose(P.point, [0.0, 0.5], atol=1e-6)
+
+
+@every_solver
+def test_the_set_of_one_point_is_not_empty(solver):
+    """u >= 1 and u <= 1, twice over, seen from both sides."""
+    K = jo.Polyhedron([[1.0], [-1.0], [2.0]], [-1.0, 1.0, -2.0])
+    for w in (-3.0, 4.0):
+        assert solver.project([w], K).point[0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_message_names_a_few_rows_in_words_and_counts_the_others():
+    n = NAMED + 3
+    K = jo.Polyhedron(np.ones((n, 1)), -np.ones(n), describe="wall number {}".format)
+    error = empty_set(K, np.append(np.ones(n - 1), 0.0))
+    assert isinstance(error, jo.EmptySet)
+    assert isinstance(error, ValueError)
+    named = "; ".join(f"wall number {row}" for row in range(NAMED))
+    assert f"{named} and 2 more" in str(error)
+    assert f"c . y = {1 - n}" in str(error)
+    assert error.rows.tolist() == list(range(n - 1))
+
+
+def test_closing_walls_name_themselves():
+    """P17 in small: a ball of diameter 1 between walls half a metre apart."""
+    walls = jo.Line([0.5], lower=0.0, upper=0.5)
+    K = walls.linearise(0.0, np.array([0.25])).velocities(0.1)
+    with pytest.raises(jo.EmptySet, match="ball 0 and the lower wall; ball 0 and the upper wall"):
+        jo.project([0.0], K)

@@ -1,0 +1,177 @@
+"""The forms of G (dense, sparse, pairs, stacked) are the same linear map."""
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+from jostle.convex.maps import Dense, Pairs, Sparse, Stacked, as_map, stacked
+from jostle.convex.metric import metric
+from jostle.errors import InvalidValue
+
+BODIES, ROWS = 6, 15
+
+
+def contact_rows(d):
+    """Random pairs, some of them walls, and the same rows written out by a plain loop."""
+    random = np.random.default_rng(d)
+    i = random.integers(0, BODIES, ROWS)
+    j = (i + random.integers(1, BODIES, ROWS)) % BODIES
+    j[::4] = -1 - random.integers(0, 3, len(j[::4]))
+    normal = random.normal(size=(ROWS, d))
+    rows = np.zeros((ROWS, BODIES, d))
+    for c in range(ROWS):
+        rows[c, i[c]] -= normal[c]
+        if j[c] >= 0:
+            rows[c, j[c]] += normal[c]
+    return Pairs(i, j, normal, BODIES), rows.reshape(ROWS, BODIES * d)
+
+
+def form(kind, d):
+    """(G in that form, the same as an array)."""
+    pairs, array = contact_rows(d)
+    made = {
+        "dense": lambda: Dense(array),
+        "sparse": lambda: Sparse(csr_array(array)),
+        "pairs": lambda: pairs,
+        "stacked": lambda: Stacked((pairs.rows(np.arange(6)), Dense(array[6:7]), Sparse(csr_array(array[7:])))),
+    }
+    return made[kind](), array
+
+
+every_form = pytest.mark.parametrize("kind", ["dense", "sparse", "pairs", "stacked"])
+every_dimension = pytest.mark.parametrize("d", [1, 2, 3])
+
+
+@every_form
+@every_dimension
+def test_every_form_is_the_same_matrix(kind, d):
+    G, array = form(kind, d)
+    random = np.random.default_rng(9)
+    u, p = random.normal(size=array.shape[1]), random.normal(size=array.shape[0])
+    assert G.shape == array.shape
+    np.testing.assert_allclose(G @ u, array @ u, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(G.adjoint(p), array.T @ p, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(G.magnitude(u), np.abs(array) @ np.abs(u), rtol=1e-13)
+    np.testing.assert_array_equal(G.toarray(), array)
+    np.testing.assert_array_equal(G.tocsr().toarray(), array)
+    assert G.tocsr().format == "csr"
+
+
+@every_form
+@every_dimension
+def test_the_adjoint_is_the_adjoint(kind, d):
+    """<G u, p> = <u, G^T p>."""
+    G, array = form(kind, d)
+    random = np.random.default_rng(4)
+    for _ in range(5):
+        u, p = random.normal(size=array.shape[1]), random.normal(size=array.shape[0])
+        size = np.abs(array).sum() * np.abs(u).max() * np.abs(p).max()
+        assert abs((G @ u) @ p - u @ G.adjoint(p)) <= 1e-14 * size
+
+
+@every_form
+@every_dimension
+@pytest.mark.parametrize("mass", ["number", "per body", "per coordinate", "matrix"])
+def test_norms_are_dual_to_the_metric(kind, d, mass):
+    """|G_i| = sqrt(G_i M^-1 G_i^T)."""
+    G, array = form(kind, d)
+    n = array.shape[1]
+    random = np.random.default_rng(5)
+    values = {
+        "number": 3.0,
+        "per body": random.uniform(0.1, 10.0, BODIES),
+        "per coordinate": random.uniform(0.1, 10.0, (BODIES, d)),
+        "matrix": np.cov(random.normal(size=(n, 4 * n))) + 0.1 * np.eye(n),
+    }
+    M = metric(values[mass], (BODIES, d))
+    matrix = np.array([M.times(column) for column in np.eye(n)])
+    expected = np.sqrt(np.einsum("ij,jk,ik->i", array, np.linalg.inv(matrix), array))
+    np.testing.assert_allclose(G.norms(M), expected, rtol=1e-11)
+
+
+SELECTIONS = {
+    "integers": np.array([1, 5, 6, 9, 14]),
+    "out of order": np.array([14, 2, 9, 6, 0]),
+    "booleans": np.arange(ROWS) % 3 == 0,
+    "one": np.array([6]),
+    "none": np.zeros(0, dtype=np.int64),
+    "no booleans": np.zeros(ROWS, dtype=bool),
+}
+
+
+@every_form
+@pytest.mark.parametrize("selection", SELECTIONS.values(), ids=SELECTIONS)
+def test_rows_are_the_rows_asked_for_in_the_order_asked_for(kind, selection):
+    G, array = form(kind, 2)
+    u = np.random.default_rng(3).normal(size=array.shape[1])
+    chosen = G.rows(selection)
+    assert chosen.shape == array[selection].shape
+    np.testing.assert_array_equal(chosen.toarray(), array[selection])
+    np.testing.assert_allclose(chosen @ u, array[selection] @ u, rtol=1e-12, atol=1e-14)
+
+
+def test_a_wall_does_not_move():
+    """(G u)_c = normal . (u_j - u_i), and u_j = 0 for every j < 0."""
+    G = Pairs(np.array([0, 1]), np.array([-1, -7]), np.array([[0.0, -1.0], [1.0, 0.0]]), bodies=2)
+    assert (G @ np.array([3.0, -2.0, 5.0, 4.0])).tolist() == [-2.0, -5.0]
+
+
+def test_pairs_stacked_on_pairs_stay_pairs():
+    pairs, array = contact_rows(2)
+    both = stacked(pairs, pairs.rows(np.array([3, 1])))
+    assert isinstance(both, Pairs)
+    np.testing.assert_array_equal(both.toarray(), np.vstack([array, array[[3, 1]]]))
+
+
+def test_dense_stacked_on_dense_stays_dense():
+    both = stacked(Dense(np.eye(2)), Dense(np.array([[3.0, 4.0]])))
+    assert isinstance(both, Dense)
+    assert both.toarray().tolist() == [[1.0, 0.0], [0.0, 1.0], [3.0, 4.0]]
+
+
+def test_mixed_forms_are_stacked_in_order_and_one_alone_is_left_alone():
+    pairs, array = contact_rows(2)
+    mixed = stacked(Dense(array[:2]), pairs)
+    assert isinstance(mixed, Stacked)
+    np.testing.assert_array_equal(mixed.toarray(), np.vstack([array[:2], array]))
+    assert stacked(pairs) is pairs
+
+
+@pytest.mark.parametrize("given", [[[1.0, 2.0], [0.0, 3.0]], np.array([[1, 2], [0, 3]])], ids=["lists", "integers"])
+def test_what_looks_like_an_array_becomes_dense(given):
+    G = as_map(given)
+    assert isinstance(G, Dense)
+    assert G.toarray().tolist() == [[1.0, 2.0], [0.0, 3.0]]
+
+
+def test_sparse_matrices_and_maps_are_taken_as_they_are():
+    G = as_map(coo_array(np.array([[1.0, 0.0], [0.0, 3.0]])))
+    assert isinstance(G, Sparse)
+    assert G.tocsr().format == "csr"
+    pairs, _ = contact_rows(2)
+    assert as_map(pairs) is pairs
+
+
+def test_the_rows_are_a_copy_of_what_was_given():
+    given = np.eye(2)
+    G = as_map(given)
+    given[:] = 7.0
+    assert G.toarray().tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize("given", [[1.0, 2.0], [[[1.0]]], [[1.0, np.nan]]], ids=["vector", "cube", "nan"])
+def test_what_is_no_matrix_is_refused(given):
+    with pytest.raises(InvalidValue, match="G "):
+        as_map(given)
+
+
+def test_a_map_without_rows_or_bodies_is_still_a_map():
+    nobody = np.zeros(0, dtype=np.int64)
+    for bodies in (3, 0):
+        G = Pairs(nobody, nobody, np.zeros((0, 2)), bodies=bodies)
+        assert G.shape == (0, 2 * bodies)
+        assert (G @ np.zeros(2 * bodies)).shape == (0,)
+        assert G.magnitude(np.zeros(2 * bodies)).shape == (0,)
+        assert G.adjoint(np.zeros(0)).tolist() == [0.0] * (2 * bodies)
+        assert G.norms(metric(1.0, (bodies, 2))).shape == (0,)
+        assert G.toarray().shape == G.tocsr().shape == (0, 2 * bodies)

@@ -1,0 +1,98 @@
+"""The package as a whole: documented names, a light import, short files."""
+
+import doctest
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jostle
+
+SOURCE = Path(jostle.__file__).parent
+LONGEST = 400
+HEAVY = ("numba", "scipy", "matplotlib", "piqp", "jostle.models", "jostle.analysis")
+
+
+def public_names():
+    """jostle.Name, and the names of its parts: jostle.models.rack."""
+    for name in jostle.__all__:
+        value = getattr(jostle, name)
+        if inspect.ismodule(value):
+            yield from (f"{name}.{inner}" for inner in value.__all__)
+        else:
+            yield name
+
+
+def find(name):
+    value = jostle
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def is_error(value):
+    return isinstance(value, type) and issubclass(value, Exception)
+
+
+@pytest.mark.parametrize("name", list(public_names()))
+def test_every_public_name_says_what_it_is_and_shows_it(name):
+    """A docstring, whose first line is a sentence; and an example, except for errors."""
+    value = find(name)
+    text = inspect.getdoc(value) or ""
+    # dataclasses write a signature where there is no docstring
+    assert text, f"{name} has no docstring"
+    assert not text.startswith(f"{name.split('.')[-1]}("), f"{name} has only the docstring that a dataclass makes"
+    assert is_error(value) or doctest.DocTestParser().get_examples(text), f"the docstring of {name} has no example"
+
+
+def test_the_public_names_exist_once():
+    assert len(jostle.__all__) == len(set(jostle.__all__))
+    assert all(hasattr(jostle, name) for name in jostle.__all__)
+    assert "models.rack" in set(public_names())
+
+
+def test_the_parts_have_a_page():
+    assert jostle.models.__doc__
+    assert jostle.analysis.__doc__
+
+
+def test_what_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'modles'"):
+        jostle.modles  # noqa: B018
+
+
+def test_every_error_is_one_of_ours_and_the_builtin_it_is():
+    errors = [getattr(jostle, name) for name in jostle.__all__ if is_error(getattr(jostle, name))]
+    assert len(errors) >= 10
+    for error in errors:
+        if error is jostle.JostleError or issubclass(error, Warning):
+            continue
+        assert issubclass(error, jostle.JostleError)
+        builtins = [base for base in error.__mro__ if base.__module__ == "builtins" and base not in (Exception, object)]
+        assert any(issubclass(base, Exception) for base in builtins), f"{error.__name__} is no builtin error"
+
+
+def test_the_import_is_light():
+    """`import jostle` loads neither numba nor scipy nor matplotlib: they come when they are first used."""
+    program = f"import sys, jostle; print(*[name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_file_is_too_long_and_each_says_what_it_is(path):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= LONGEST
+    assert lines[0].startswith('"""'), f"{path.name} does not begin with a docstring"
+
+
+def test_the_package_is_typed():
+    assert (SOURCE / "py.typed").is_file()
+
+
+def test_the_version_is_the_installed_one():
+    from importlib.metadata import version
+
+    assert version("jostle") == jostle.__version__

@@ -1,0 +1,190 @@
+"""Each scheme refuses, by name and with a remedy, what it cannot do; and the remedy can do it."""
+
+import re
+
+import numpy as np
+import pytest
+
+import jostle as jo
+
+BALL = {"q0": [0.5], "v0": [-1.0], "within": jo.HalfSpace([1.0])}
+TABLE = jo.HalfSpace([1.0], lambda t: 0.1 * t)
+BOWL = jo.Inside([0.0, 0.0], 1.0)
+CONCAVE = jo.constraints(convex=False)(lambda t, q: [1.0 - q @ q])
+
+
+@jo.constraints
+def sliding_floor(t, q):
+    """A floor that moves without saying so."""
+    return [q[0] - 0.1 * t]
+
+
+def bouncing():
+    return jo.Motion(law=jo.Restitution(0.5), **BALL)
+
+
+def heavy_here():
+    return jo.Motion(mass=lambda q: [[1.0 + q[0] ** 2]], **BALL)
+
+
+def on_a_table():
+    return jo.Motion(q0=[0.5], v0=[-1.0], within=TABLE)
+
+
+def on_a_sliding_floor():
+    return jo.Motion(q0=[0.5], v0=[-1.0], within=sliding_floor)
+
+
+def in_a_bowl():
+    return jo.Motion(q0=[0.0, 0.5], force=[0.0, -1.0], within=BOWL)
+
+
+def in_a_users_bowl():
+    return jo.Motion(q0=[0.0, 0.5], force=[0.0, -1.0], within=CONCAVE)
+
+
+def drifting():
+    return jo.Sweeping(q0=[0.5], velocity=[-1.0], within=jo.HalfSpace([1.0]))
+
+
+def drifting_in_a_bowl():
+    return jo.Sweeping(q0=[0.0, 0.5], velocity=[1.0, 0.0], within=BOWL)
+
+
+def drifting_in_a_users_bowl():
+    return jo.Sweeping(q0=[0.0, 0.5], velocity=[1.0, 0.0], within=CONCAVE & jo.HalfSpace([0.0, 1.0]))
+
+
+def plain():
+    return jo.Motion(**BALL)
+
+
+REFUSALS = {
+    "Maury: first order": (jo.Maury(), drifting, "Motion", jo.Venel()),
+    "Maury: restitution": (jo.Maury(), bouncing, "e = 0.5", jo.Paoli()),
+    "Maury: M(q)": (jo.Maury(), heavy_here, "constant mass", jo.Paoli()),
+    "Maury: bowl": (jo.Maury(), in_a_bowl, "convex in q", jo.Paoli()),
+    "Maury: a user's bowl": (jo.Maury(), in_a_users_bowl, "convex in q", jo.Paoli()),
+    "Paoli: first order": (jo.Paoli(), drifting, "Motion", jo.CatchingUp()),
+    "Paoli: moving set": (jo.Paoli(), on_a_table, "does not move", jo.Maury()),
+    "Paoli: moving set of a user": (jo.Paoli(), on_a_sliding_floor, "does not move", jo.Maury()),
+    "Paoli: implicit restitution": (jo.Paoli(implicit=True), bouncing, "e = 0.5", jo.Paoli(implicit=False)),
+    "MoreauJean: first order": (jo.MoreauJean(), drifting, "Motion", jo.Venel()),
+    "MoreauJean: moving set": (jo.MoreauJean(), on_a_table, "does not move", jo.Maury()),
+    "MoreauJean: moving set of a user": (jo.MoreauJean(), on_a_sliding_floor, "does not move", jo.Maury()),
+    "MoreauJean: M(q)": (jo.MoreauJean(), heavy_here, "constant mass", jo.Paoli()),
+    "Venel: second order": (jo.Venel(), plain, "Sweeping", jo.Maury()),
+    "Venel: bowl": (jo.Venel(), drifting_in_a_bowl, "convex in q", jo.CatchingUp()),
+    "Venel: a user's bowl": (jo.Venel(), drifting_in_a_users_bowl, "convex in q", jo.CatchingUp()),
+    "CatchingUp: second order": (jo.CatchingUp(), plain, "Sweeping", jo.MoreauJean()),
+}
+
+
+@pytest.mark.parametrize(("scheme", "problem", "what", "remedy"), REFUSALS.values(), ids=REFUSALS)
+def test_a_scheme_refuses_by_name_and_the_remedy_works(scheme, problem, what, remedy):
+    with pytest.raises(jo.SchemeRefuses) as caught:
+        jo.solve(problem(), scheme, t=1.0, h=0.1)
+    text = str(caught.value)
+    assert f"{type(scheme).__name__} " in text
+    assert what in text
+    assert type(remedy).__name__ in text or "implicit=False" in text
+    assert isinstance(caught.value, NotImplementedError)
+    assert jo.solve(problem(), remedy, t=1.0, h=0.1).status == "finished"
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean(), jo.Venel(), jo.CatchingUp()])
+def test_what_is_no_problem_is_refused(scheme):
+    with pytest.raises(jo.SchemeRefuses, match=f"{type(scheme).__name__} solves .* not str"):
+        jo.solve("a ball", scheme, t=1.0, h=0.1)
+
+
+def test_a_moving_part_makes_the_whole_move():
+    both = jo.Motion(q0=[0.5], within=jo.Box(-9.0, 9.0) & TABLE)
+    for scheme in (jo.Paoli(), jo.MoreauJean()):
+        with pytest.raises(jo.SchemeRefuses, match="does not move"):
+            jo.solve(both, scheme, t=1.0, h=0.1)
+
+
+@pytest.mark.parametrize("h", [0.3, 0.05])
+def test_a_linearised_scheme_says_that_it_left_a_set_it_could_not_know(h):
+    """Inside the unit disc, written by a user who did not say that the gap is not convex."""
+
+    @jo.constraints
+    def disc(t, q):
+        return [1.0 - np.linalg.norm(q)]
+
+    fast = jo.Motion(q0=[0.0, 0.9], v0=[1.0, 0.0], within=disc)
+    with pytest.raises(
+        jo.LeftTheSet, match=r"Maury left the set: gap -.* in constraint 0 of disc.*use Paoli"
+    ) as caught:
+        jo.solve(fast, jo.Maury(), t=3.0, h=h)
+    assert caught.value.step >= 1
+    drift = jo.Sweeping(q0=[0.0, 0.9], velocity=[1.0, 0.0], within=disc)
+    with pytest.raises(jo.LeftTheSet, match=r"Venel left the set.*use CatchingUp"):
+        jo.solve(drift, jo.Venel(), t=3.0, h=h)
+
+
+def test_a_user_who_says_convex_is_believed_and_not_slowed_down():
+    calls = []
+
+    @jo.constraints(convex=True, gradient=lambda t, q: np.array([[1.0]]))
+    def floor(t, q):
+        calls.append(t)
+        return [q[0]]
+
+    jo.solve(jo.Motion(q0=[9.0], within=floor), jo.Maury(), t=10.0, h=1.0)
+    assert len(calls) <= 3 + 1 + 10  # the check of the gradient, the start, and one linearisation a step
+
+
+def drag(within=None):
+    """u'' = -9.81 - 100 u': the fixed point contracts for h < 2 / 100."""
+    return jo.Motion(q0=[1.0], v0=[1.0], force=lambda t, q, u: -9.81 - 100.0 * u, within=within)
+
+
+def test_a_fixed_point_that_does_not_contract_is_an_error():
+    """h < 2 / L: at h = 0.05 each iteration multiplies the error by c h / 2 = 2.5."""
+    with pytest.raises(jo.NoContraction, match=r"multiplies the error by 2\.5") as caught:
+        jo.solve(drag(), jo.Paoli(implicit=True), t=1.0, h=0.05)
+    assert isinstance(caught.value, RuntimeError)
+    assert jo.solve(drag(), jo.Paoli(implicit=True), t=0.1, h=0.005).status == "finished"
+
+
+def test_the_step_advised_is_smaller_than_the_step_that_failed():
+    """Also where a floor keeps the iterates from running away."""
+    for within in (None, jo.HalfSpace([1.0])):
+        with pytest.raises(jo.NoContraction) as caught:
+            jo.solve(drag(within), jo.Paoli(implicit=True), t=1.0, h=0.05)
+        advised = re.search(r"choose h below about ([0-9.e-]+),", str(caught.value))
+        assert float(advised[1]) < 0.05
+
+
+@pytest.mark.parametrize("samples", [0, -1])
+def test_maury_needs_a_sample_of_the_force(samples):
+    with pytest.raises(jo.InvalidValue, match="samples must be at least 1"):
+        jo.Maury(samples=samples)
+
+
+@pytest.mark.parametrize("e", [-0.1, 1.1, np.nan, np.inf])
+def test_a_restitution_lies_between_zero_and_one(e):
+    with pytest.raises(jo.InvalidValue, match=r"e must lie in \[0, 1\]"):
+        jo.Restitution(e)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        ({"q0": "here"}, "q0 must be numbers"),
+        ({"v0": [1.0, 2.0]}, r"v0 has shape \(2,\), q0 has shape \(1,\)"),
+        ({"force": [1.0, 2.0]}, r"force has shape \(2,\)"),
+        ({"mass": -1.0}, "mass must be positive"),
+    ],
+)
+def test_a_motion_that_does_not_fit_together_is_refused_when_made(wrong, what):
+    with pytest.raises(jo.InvalidValue, match=what):
+        jo.Motion(**{"q0": [1.0], **wrong})
+
+
+def test_a_force_of_another_shape_is_refused_at_its_first_step():
+    twice = jo.Motion(q0=[1.0], force=lambda t, q: [1.0, 2.0])
+    with pytest.raises(jo.InvalidValue, match=r"step 1 .*force returned shape \(2,\), q has shape \(1,\)"):
+        jo.solve(twice, jo.Maury(), t=1.0, h=0.1)
