@@ -13,7 +13,7 @@ import numpy as np
 from jostle.convex.maps import Dense
 from jostle.convex.metric import euclidean
 from jostle.convex.polyhedron import Cone, Polyhedron
-from jostle.errors import InvalidValue
+from jostle.errors import EmptySet, InvalidValue
 from jostle.solvers.exact import Exact
 
 
@@ -51,7 +51,7 @@ def inverse_triangle(cone: Cone) -> float:
     """The best gamma of one configuration, max |G| / min |sum a G| over a >= 0 with sum a = 1, for rows of one length.
 
     The minimum is the distance of the origin from the convex hull of the rows, that is 1 / |v| for the shortest v with
-    G v >= 1.
+    G v >= 1. If no such v exists, the rows can balance each other and gamma is infinite.
 
     >>> import jostle as jo
     >>> row = jo.Balls([0.5] * 3).linearise(0.0, np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
@@ -63,7 +63,10 @@ def inverse_triangle(cone: Cone) -> float:
         return 1.0
     lengths = np.linalg.norm(G, axis=1)
     unit = Dense(np.ascontiguousarray(G / lengths[:, None]))
-    apart = Exact().project(np.zeros(G.shape[1]), Polyhedron(unit, -np.ones(len(G))), euclidean((G.shape[1],)))
+    try:
+        apart = Exact().project(np.zeros(G.shape[1]), Polyhedron(unit, -np.ones(len(G))), euclidean((G.shape[1],)))
+    except EmptySet:
+        return float("inf")
     return float(np.linalg.norm(apart.point))
 
 

@@ -63,9 +63,9 @@ class Cone(Polyhedron):
     [2.0, -1.0]
     """
 
-    def __init__(self, G: ArrayLike | LinearMap):
+    def __init__(self, G: ArrayLike | LinearMap, *, describe: Callable[[int], str] = "row {}".format):
         rows = as_map(G)
-        super().__init__(rows, np.zeros(rows.shape[0]))
+        super().__init__(rows, np.zeros(rows.shape[0]), describe=describe)
 
     @property
     def polar(self) -> Polar:

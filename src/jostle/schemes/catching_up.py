@@ -1,7 +1,8 @@
 """Moreau's catching-up algorithm: q^{k+1} = P_{Q(t^{k+1})}(q^k + h U(t^k, q^k)).
 
 The projection is on the set itself, so it also serves where gaps are not convex (inside a ball, an annulus).
-Venel 2009, section 1. Order 1; agrees with `Venel` to O(h^2) a step where both apply.
+Venel 2009, section 1. Order 1; agrees with `Venel` to O(h^2) a step where both apply. Where Q is not convex and
+h |U| exceeds its prox-regularity constant, the nearest point may lie behind an obstacle: balls can change places.
 """
 
 from __future__ import annotations

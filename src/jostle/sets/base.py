@@ -64,7 +64,8 @@ class Contacts:
         """C_{t,q}: the rows with gap <= closed (by default zero, up to round-off of the length)."""
         if closed is None:
             closed = CLOSED * (self.length or 0.0)
-        return Cone(self.G.rows(self.gap <= closed))
+        rows = np.flatnonzero(self.gap <= closed)
+        return Cone(self.G.rows(rows), describe=lambda row: self.describe(int(rows[row])))
 
 
 class ConstraintSet:
