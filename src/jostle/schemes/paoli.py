@@ -127,7 +127,7 @@ class Paoli(Scheme):
         t, q, u = state.t, state.q, state.u
         before = state.memory.before
         found, after = correct(problem.acceleration(t, q, u))
-        last, factor = np.inf, 0.0
+        last, factor, largest = np.inf, 0.0, 0.0
         for iteration in range(FIXED_POINT_STEPS):
             velocity = (after - before) / (h + h_before)
             found, corrected = correct(problem.acceleration(t, q, velocity))
@@ -137,13 +137,14 @@ class Paoli(Scheme):
             if change <= FIXED_POINT * max(moved, float(np.linalg.norm(q))):
                 return found, after
             factor = change / last
+            largest = max(largest, factor)
             if iteration >= PATIENCE and factor >= 1.0:
                 break
             last = change
         raise NoContraction(
             f"the fixed point of the implicit force does not contract{'' if factor >= 1.0 else ' fast enough'}: h = "
-            f"{h:g}, each iteration multiplies the error by {factor:.4g}; it contracts for h < 2 / L, L the Lipschitz "
-            f"constant of F in the velocity: choose h well below {h / factor:.2g}, or implicit=False"
+            f"{h:g}, an iteration multiplies the error by up to {largest:.4g}; it contracts for h < 2 / L, L the "
+            f"Lipschitz constant of F in the velocity: choose h well below {h / largest:.2g}, or implicit=False"
         )
 
 

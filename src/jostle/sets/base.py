@@ -61,7 +61,10 @@ class Contacts:
         return Polyhedron(self.G, offset, length=self.length, describe=self.describe)
 
     def cone(self, closed: float | None = None) -> Cone:
-        """C_{t,q}: the rows with gap <= closed (by default zero, up to round-off of the length)."""
+        """C_{t,q}: the rows with gap <= closed (by default zero, up to round-off of the length).
+
+        For sets at rest: the rates dg/dt of a moving set, which (1.7) has, are not in it.
+        """
         if closed is None:
             closed = CLOSED * (self.length or 0.0)
         rows = np.flatnonzero(self.gap <= closed)
