@@ -6,10 +6,13 @@
     U^{n+1} = -e U^{n-1} + (1 + e) Z^n                                                             (6)
 
 with F^n = M(U^n)^-1 g(t^n, U^n, (U^n - U^{n-1}) / h); or, implicit, with the velocity (U^{n+1} - U^{n-1}) / 2h, found
-by fixed point, Paoli 2005 (1.6). With a step that changes, r = h_n / h_{n-1}, (5)-(6) become
+by fixed point, Paoli 2005 (1.6). With steps that change, the path is traced back with the steps of now, X^{n+1} = X^n +
+h_n V^{n-2}, X^2 = U^0, which is U^{n-1} if they are equal, and (5)-(6) become
 
-    W^n = (U^n + r (U^n - U^{n-1}) + h_n (h_n + h_{n-1}) / 2 F^n + e r U^{n-1}) / (1 + e r),
-    U^{n+1} = Z^n + e r (Z^n - U^{n-1}).
+    W^n = (U^n + h_n V^{n-1} + h_n (h_n + h_{n-1}) / 2 F^n + e X^{n+1}) / (1 + e),    V^n = (U^{n+1} - U^n) / h_n,
+    U^{n+1} = -e X^{n+1} + (1 + e) Z^n,
+
+so that a velocity v becomes exactly -e v at a wall, whatever the steps.
 
 Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
 not be convex, but an obstacle thinner than h |v| can be jumped over. Order 1 with impacts, 2 without.
@@ -44,11 +47,14 @@ Nearest = tuple[Projection, Contacts]
 
 
 class Memory(NamedTuple):
-    """U^{n-1}, h_{n-1} and Z^{n-1}."""
+    """What is kept of the steps before: U^{n-1}, h_{n-1}, Z^{n-1}, X^n - U^{n-2}, h_{n-2} and V^{n-2}."""
 
     before: Array
     h: float
     z: Array
+    shift: Array
+    h_older: float
+    v_older: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,23 +88,24 @@ class Paoli(Scheme):
         if state.memory is None:
             return self._first(problem, state, h)
         t, q, u = state.t, state.q, state.u
-        before, h_before, _ = state.memory
+        before, h_before, _, shift, h_older, v_older = state.memory
         e, M = problem.law.e, problem.metric(q)
-        r = h / h_before
-        inertia = q + r * (q - before)
+        inertia = q + h / h_before * (q - before)
         weight = h * (h + h_before) / 2.0
+        shift = shift + (h - h_older) * v_older
+        X = before + shift
 
         def correct(F: Array) -> tuple[Nearest, Array]:
-            W = (inertia + weight * F + e * r * before) / (1.0 + e * r)
+            W = (inertia + weight * F + e * X) / (1.0 + e)
             found = nearest(problem.within, W, M, t, self.solver)
-            Z = found[0].point
-            return found, Z + e * r * (Z - before)
+            return found, (1.0 + e) * found[0].point - e * X
 
         if not self.implicit:
             found, after = correct(_acceleration(problem, M, t, q, u))
         else:
             found, after = self._fixed_point(problem, state, correct, h, h_before)
-        return _state(state, h, found, after, (1.0 + e * r) / h)
+        memory = Memory(q, h, found[0].point, shift, h_before, u)
+        return _state(state, h, found, after, (1.0 + e) / h, memory)
 
     def _first(self, problem: Motion, state: State, h: float) -> State:
         """(4): the first step, from u_0 and v_0."""
@@ -107,7 +114,9 @@ class Paoli(Scheme):
         M = problem.metric(q)
         z = self.z(h) if callable(self.z) else self.z * h * _acceleration(problem, M, t, q, v)
         found = nearest(problem.within, q + h * v + h * z, M, t, self.solver)
-        return _state(state, h, found, found[0].point, 1.0 / h)
+        rest = np.zeros_like(q)
+        memory = Memory(q, h, found[0].point, rest, h, rest)
+        return _state(state, h, found, found[0].point, 1.0 / h, memory)
 
     def _check_still(self, problem: Motion, t: float, q: Array, h: float) -> None:
         """A set written by the user may move without saying so."""
@@ -153,8 +162,7 @@ def _acceleration(problem: Motion, M: Metric, t: float, q: Array, u: Array) -> A
     return M.solve(problem.force(t, q, u).ravel()).reshape(q.shape)
 
 
-def _state(state: State, h: float, found: Nearest, after: Array, per_impulse: float) -> State:
+def _state(state: State, h: float, found: Nearest, after: Array, per_impulse: float, memory: Memory) -> State:
     P, contacts = found
-    memory = Memory(state.q, h, P.point)
     p = per_impulse * P.multipliers
     return State(state.t + h, after, (after - state.q) / h, P, contacts, p, memory)
