@@ -55,7 +55,7 @@ def cluster(q: np.ndarray, radii: np.ndarray) -> Cluster:
     G = np.zeros((len(i), *q.shape))
     rows = np.arange(len(i))
     G[rows, i], G[rows, j] = -normal, normal
-    return Cluster(q, radii, G.reshape(len(i), -1), jo.Cone(jo.Pairs(i, j, normal, len(q))))
+    return Cluster(q, radii, G.reshape(len(i), q.size), jo.Cone(jo.Pairs(i, j, normal, len(q))))
 
 
 def generators() -> st.SearchStrategy[np.random.Generator]:
@@ -142,6 +142,7 @@ def polyhedra(draw: st.DrawFn, hard: bool = False) -> Case:
     n, m = draw(st.integers(1, 6)), draw(st.integers(1, 12))
     random = draw(generators())
     G = random.integers(-4, 5, (m, n)).astype(float)
+    G[~G.any(axis=1), 0] = 1.0
     inside = random.integers(-256, 257, n) / 64.0
     slack = random.integers(0, 129, m) / 64.0 * random.integers(0, 2, m)
     c = slack - G @ inside

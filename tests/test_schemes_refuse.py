@@ -143,7 +143,7 @@ def drag(within=None):
 
 def test_a_fixed_point_that_does_not_contract_is_an_error():
     """h < 2 / L: at h = 0.05 each iteration multiplies the error by c h / 2 = 2.5."""
-    with pytest.raises(jo.NoContraction, match=r"multiplies the error by 2\.5") as caught:
+    with pytest.raises(jo.NoContraction, match=r"multiplies the error by up to 2\.5") as caught:
         jo.solve(drag(), jo.Paoli(implicit=True), t=1.0, h=0.05)
     assert isinstance(caught.value, RuntimeError)
     assert jo.solve(drag(), jo.Paoli(implicit=True), t=0.1, h=0.005).status == "finished"
@@ -154,8 +154,8 @@ def test_the_step_advised_is_smaller_than_the_step_that_failed():
     for within in (None, jo.HalfSpace([1.0])):
         with pytest.raises(jo.NoContraction) as caught:
             jo.solve(drag(within), jo.Paoli(implicit=True), t=1.0, h=0.05)
-        advised = re.search(r"choose h below about ([0-9.e-]+),", str(caught.value))
-        assert float(advised[1]) < 0.05
+        advised = re.search(r"choose h well below ([0-9.e-]+),", str(caught.value))
+        assert float(advised[1]) <= 0.02
 
 
 @pytest.mark.parametrize("samples", [0, -1])

@@ -64,6 +64,7 @@ def solve(
         try:
             state = scheme.step(problem, before, step)._replace(t=t_next)
             _check(state, scheme, strict)
+            stop = until is not None and bool(until(state))
         except JostleError as error:
             error.step, error.time = number, t_next
             error.solution = recorder.solution("failed")
@@ -74,7 +75,6 @@ def solve(
         recorder.add(before, state, step)
         if state.projection is not None and not state.projection.converged:
             status = "not converged"
-        stop = until is not None and until(state)
         if due(number, t_next, step) or stop:
             recorder.save(state)
         if stop:
@@ -122,20 +122,20 @@ def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float,
     if not np.isfinite(t1 - t0) or t1 < t0:
         raise InvalidValue(f"t must be a time after the start {t0:g}, not {t1:g}")
     sizes = np.asarray(h, dtype=float)
-    if sizes.size == 0 or not np.isfinite(sizes).all() or (sizes <= 0).any():
-        raise InvalidValue(f"h must be positive and finite, not {h!r}")
+    if sizes.ndim > 1 or sizes.size == 0 or not np.isfinite(sizes).all() or (sizes <= 0).any():
+        raise InvalidValue(f"h must be positive and finite, a number or one step after the other, not {h!r}")
     if sizes.ndim == 0:
         return t0, _equal_steps(t0, t1, float(sizes))
     ends = t0 + np.cumsum(sizes)
     if abs(ends[-1] - t1) > SAME * sizes[-1] * len(sizes):
         raise InvalidValue(f"the steps h lead to t = {ends[-1]:.12g}, not to {t1:.12g}")
+    ends[-1] = t1
     return t0, zip(ends.tolist(), sizes.tolist(), strict=True)
 
 
 def _equal_steps(t0: float, t1: float, h: float) -> Iterator[tuple[float, float]]:
     whole = int(np.floor((t1 - t0) / h * (1.0 + SAME) + SAME))
-    full = ((t0 + (n + 1) * h, h) for n in range(whole))
     rest = t1 - (t0 + whole * h)
     if rest > SAME * max(h, t1 - t0):
-        return itertools.chain(full, [(t1, rest)])
-    return full
+        return itertools.chain(((t0 + (n + 1) * h, h) for n in range(whole)), [(t1, rest)])
+    return ((t1 if n + 1 == whole else t0 + (n + 1) * h, h) for n in range(whole))

@@ -40,7 +40,13 @@ class Restitution:
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """What an impact did."""
+    """What an impact did.
+
+    >>> import jostle as jo
+    >>> hit = jo.impact([-1.0], jo.Cone([[1.0]]), law=jo.Restitution(0.5))
+    >>> hit.velocity.tolist(), hit.impulse.tolist(), hit.approaching, hit.admissible
+    ([0.5], [1.5], True, True)
+    """
 
     velocity: Array
     """u+, in the shape of u-."""

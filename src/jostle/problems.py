@@ -135,7 +135,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
                 raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
         if not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-            raise NotFinite(f"{name} is {array[where]} at index {where} for q = {state[1][where[0]]}")
+            raise NotFinite(f"{name} is {array[where]} at index {where}, t = {state[0]:g}, q = {state[1][where]}")
         return array
 
     return value

@@ -9,22 +9,30 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.problems import Motion
 from jostle.schemes.base import State
+from jostle.sets.base import ConstraintSet, Contacts
 from jostle.solution import STATISTICS, Impacts, Solution
 
+SLOW = 1e-9
+"""A gap that closes at less than this part of the velocities is not an approach,"""
+ROUND_OFF = 64 * float(np.finfo(float).eps)
+"""nor one that closes at less than this part of the positions over h."""
+TIME_STEP = float(np.cbrt(np.finfo(float).eps))
+"""Relative step of the differences in time."""
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
 class ImpactLog:
     """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before."""
 
-    def __init__(self) -> None:
+    def __init__(self, within: ConstraintSet) -> None:
+        self.within = within
         self.events: list[tuple[float, Array, Array, Array, Array]] = []
         self.touching: dict[tuple[int, int], int] = {}
-        self.fresh: tuple[Any, list[tuple[int, int]]] | None = None
+        self.fresh: tuple[Contacts, list[int], list[tuple[int, int]]] | None = None
         self.same: tuple[bytes, Any] | None = None
         """The active rows and the pairs of the step before: if they are the same again, nothing closes."""
 
-    def add(self, before: State, after: State) -> None:
+    def add(self, before: State, after: State, h: float) -> None:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
         active = p > 0.0
@@ -35,27 +43,44 @@ class ImpactLog:
             return
         rows = np.flatnonzero(active).tolist()
         touching = {(i, j): row for row, (i, j) in zip(rows, contacts.pairs[rows].tolist(), strict=True)}
-        self._second_step(after, touching)
+        self._second_step(after, h, touching)
         new = [pair for pair in touching if pair not in self.touching]
         if new:
             chosen = [touching[pair] for pair in new]
-            G = contacts.G.rows(np.array(chosen))
-            rate, rate_after = G @ before.u.ravel(), G @ after.u.ravel()
-            self.events.append((after.t, np.array(new), rate, rate_after, p[chosen].copy()))
-            self.fresh = (G, new)
+            rate = self._rates(before, h, contacts, chosen)
+            speeds = SLOW * np.abs(before.u) + ROUND_OFF * np.abs(before.q) / h
+            noise = contacts.G.rows(np.array(chosen)).magnitude(speeds.ravel())
+            rate = np.where(np.abs(rate) <= noise, 0.0, rate)
+            self.events.append((after.t, np.array(new), rate, np.zeros(len(new)), p[chosen].copy()))
+            self._after(after, h, contacts, chosen)
+            self.fresh = (contacts, chosen, new)
         self.touching = touching
 
-    def _second_step(self, after: State, touching: dict[tuple[int, int], int]) -> None:
+    def _second_step(self, after: State, h: float, touching: dict[tuple[int, int], int]) -> None:
         """The impact of the step before goes on in this one."""
         if self.fresh is None:
             return
-        G, pairs = self.fresh
-        _, _, _, rate_after, impulse = self.events[-1]
-        rate_after[:] = G @ after.u.ravel()
+        contacts, chosen, pairs = self.fresh
+        self._after(after, h, contacts, chosen)
+        impulse = self.events[-1][4]
         for k, pair in enumerate(pairs):
             if pair in touching:
                 impulse[k] += after.multipliers[touching[pair]]
         self.fresh = None
+
+    def _after(self, state: State, h: float, contacts: Contacts, rows: list[int]) -> None:
+        self.events[-1][3][:] = self._rates(state, h, contacts, rows)
+
+    def _rates(self, state: State, h: float, contacts: Contacts, rows: list[int]) -> Array:
+        """G u + dg/dt of some rows; the second term by differences, where the set moves."""
+        rate = contacts.G.rows(np.array(rows)) @ state.u.ravel()
+        if self.within.moving is False:
+            return rate
+        step = TIME_STEP * max(abs(state.t), h)
+        ahead, behind = (self.within.linearise(state.t + s, state.q) for s in (step, -step))
+        keys = {pair: row for row, pair in enumerate(map(tuple, ahead.pairs.tolist()))}
+        at = [keys[tuple(contacts.pairs[row].tolist())] for row in rows]
+        return rate + (ahead.gap[at] - behind.gap[at]) / (2.0 * step)
 
     def result(self) -> Impacts:
         if not self.events:
@@ -73,7 +98,7 @@ class Recorder:
         self.problem, self.scheme = problem, scheme
         self.frames: list[State] = []
         self.stats: list[tuple[Any, ...]] = []
-        self.log = ImpactLog() if isinstance(problem, Motion) else None
+        self.log = ImpactLog(problem.within) if isinstance(problem, Motion) else None
         self.save(start)
 
     def save(self, state: State) -> None:
@@ -89,7 +114,7 @@ class Recorder:
              P.converged, P.solver)
         )  # fmt: skip
         if self.log is not None:
-            self.log.add(before, after)
+            self.log.add(before, after, h)
 
     def solution(self, status: str) -> Solution:
         frames = self.frames

@@ -48,6 +48,15 @@ def test_a_set_with_a_point_has_no_contradiction(size):
     assert contradiction(triangle(size), metric(1.0, (2,))) is None
 
 
+def test_the_lengths_of_the_rows_prove_nothing():
+    """1 <= u <= 2 and 2 >= u >= 1 in rows a thousand times longer or shorter; and the same without room."""
+    for long, short in ((1e3, 1.0), (1.0, 1e3)):
+        G = np.array([[long], [-short]])
+        assert contradiction(jo.Polyhedron(G, [-long, 2.0 * short]), metric(1.0, (1,))) is None
+        K = jo.Polyhedron(G, [-2.0 * long, short])
+        assert_proves_emptiness(contradiction(K, metric(1.0, (1,))), K)
+
+
 def test_an_unbounded_set_and_a_cone_have_no_contradiction():
     assert contradiction(jo.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [-5.0, -5.0]), metric(1.0, (2,))) is None
     assert contradiction(jo.Cone(TRIANGLE), metric(1.0, (2,))) is None

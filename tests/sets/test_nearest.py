@@ -1,5 +1,7 @@
 """P_Q(w), the nearest point of the set itself in the M-norm, against closed forms and brute force, to 1e-10."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
@@ -70,6 +72,24 @@ def test_outside_of_a_disc(w, mass):
     assert_optimal(Q, w, P, M)
     moved = P.point - w
     assert moved @ M @ moved == pytest.approx(best, rel=TOL)
+
+
+@pytest.mark.parametrize("heavier", [1.1, 1.01])
+def test_a_shallow_minimum_is_found_to_the_last_digits(heavier):
+    """Nearly round masses, from near the centre: the nearest angle is the best root of d/d angle |x - w|_M^2 = 0."""
+    w, M = np.array([1e-3, 2e-3]), np.array([1.0, heavier])
+
+    def slope(angle):
+        x = np.array([np.cos(angle), np.sin(angle)])
+        return (M * (x - w)) @ [-x[1], x[0]]
+
+    grid = np.linspace(0.0, 2.0 * np.pi, 201)
+    roots = [brentq(slope, a, b, xtol=1e-15) for a, b in pairwise(grid) if slope(a) * slope(b) < 0.0]
+    points = np.stack([np.cos(roots), np.sin(roots)], axis=1)
+    P = jo.Outside([0.0, 0.0], 1.0).nearest(w, mass=M)
+    best = points[np.argmin(((points - w) ** 2) @ M)]
+    np.testing.assert_allclose(P.point, best, atol=1e-8)
+    assert_optimal(jo.Outside([0.0, 0.0], 1.0), w, P, np.diag(M))
 
 
 @every_mass

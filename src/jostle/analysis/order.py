@@ -13,7 +13,11 @@ from jostle.errors import InvalidValue
 
 @dataclass(frozen=True)
 class Order:
-    """error ~ constant * h^order."""
+    """error ~ constant * h^order.
+
+    >>> order([0.2, 0.1], [0.4, 0.2]).h.tolist()
+    [0.2, 0.1]
+    """
 
     order: float
     constant: float

@@ -151,8 +151,12 @@ class Pairs:
 
     def __matmul__(self, u: Array) -> Array:
         v = u.reshape(self.bodies, self.dimension)
-        relative = np.where((self.j >= 0)[:, None], v[self.j], 0.0) - v[self.i]
+        relative = self._of_second(v) - v[self.i]
         return np.asarray(np.einsum("cd,cd->c", self.normal, relative))
+
+    def _of_second(self, v: Array) -> Array:
+        """v of the second body of each pair; zero for walls."""
+        return np.where((self.j >= 0)[:, None], v[np.maximum(self.j, 0)], 0.0)
 
     def adjoint(self, p: Array) -> Array:
         entries, rows, columns = self._columns
@@ -160,7 +164,7 @@ class Pairs:
 
     def magnitude(self, u: Array) -> Array:
         v = np.abs(u).reshape(self.bodies, self.dimension)
-        total = np.where((self.j >= 0)[:, None], v[self.j], 0.0) + v[self.i]
+        total = self._of_second(v) + v[self.i]
         return np.asarray(np.einsum("cd,cd->c", np.abs(self.normal), total))
 
     def norms(self, M: Metric) -> Array:
@@ -216,15 +220,7 @@ class Stacked:
         return csr_array(vstack([block.tocsr() for block in self.blocks]))
 
     def rows(self, selection: Booleans | Integers) -> LinearMap:
-        chosen = np.arange(self.shape[0])[selection]
-        start, parts = 0, []
-        for block in self.blocks:
-            stop = start + block.shape[0]
-            inside = chosen[(chosen >= start) & (chosen < stop)]
-            if len(inside):
-                parts.append(block.rows(inside - start))
-            start = stop
-        return stacked(*parts) if parts else self.blocks[0].rows(np.zeros(0, dtype=np.int64))
+        return Sparse(self.tocsr()).rows(selection)
 
 
 def stacked(*blocks: LinearMap) -> LinearMap:

@@ -35,7 +35,12 @@ TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """How far a pair (u, p) is from the optimality conditions; dimensionless."""
+    """How far a pair (u, p) is from the optimality conditions; dimensionless.
+
+    >>> r = Residual(primal=1e-9, dual=0.0, complementarity=2e-8)
+    >>> r.eta, r.within(1e-7)
+    (0.0002, True)
+    """
 
     primal: float
     dual: float
@@ -56,7 +61,13 @@ NO_RESIDUAL = Residual(0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Projection:
-    """The nearest point of a set, its multipliers, and how good they are."""
+    """The nearest point of a set, its multipliers, and how good they are.
+
+    >>> import jostle as jo
+    >>> P = jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]]))
+    >>> P.point.tolist(), P.multipliers.tolist(), P.converged, P.solver
+    ([0.0, 1.0], [2.0], True, 'Exact')
+    """
 
     point: Array
     """The projection, in the shape of what was projected."""
@@ -94,8 +105,8 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     negative = max(0.0, float((-p * unit).max(initial=0.0)))
     product = float(np.abs(p) @ np.abs(slack))
     return Residual(
-        _ratio(float(violation), scale),
-        _ratio(max(stationarity - rounding, 0.0) + negative, distance),
+        _ratio(float(violation), float(scale)),
+        _ratio(max(float(stationarity) - rounding, 0.0) + negative, distance),
         _ratio(product, distance**2),
     )
 

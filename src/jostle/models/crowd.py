@@ -54,12 +54,9 @@ class Room:
         """What is left of the edges when the doors are cut out: segments (k, 2, 2)."""
         walls = []
         for edge, start in enumerate(self.corners):
-            cuts = [0.0]
-            for door, on in zip(self.doors, self.edge_of_door, strict=True):
-                if on == edge:
-                    cuts += sorted((door - start) @ along[edge] / lengths[edge] ** 2)
-            cuts.append(1.0)
-            ends = np.array(cuts).reshape(-1, 2)
+            doors = self.doors[np.array(self.edge_of_door, dtype=int) == edge]
+            cuts = np.sort((doors - start) @ along[edge] / lengths[edge] ** 2, axis=None)
+            ends = np.concatenate([[0.0], cuts, [1.0]]).reshape(-1, 2)
             walls += [start + part[:, None] * along[edge] for part in ends if part[1] > part[0]]
         return np.array(walls)
 

@@ -21,7 +21,15 @@ WIDEN = 4.0
 
 
 class State(NamedTuple):
-    """Where a run stands at time t."""
+    """Where a run stands at time t.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> scheme = jo.Maury()
+    >>> state = scheme.step(ball, scheme.start(ball, 0.0), h=0.1)
+    >>> state.t, state.q.tolist(), state.u.tolist(), state.multipliers.tolist()
+    (0.1, [0.9], [-1.0], [0.0])
+    """
 
     t: float
     q: Array
@@ -38,7 +46,14 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """A time-stepping scheme. A new one defines `step`, and what it refuses in `check`."""
+    """A time-stepping scheme. A new one defines `step`, and what it refuses in `check`.
+
+    >>> import jostle as jo
+    >>> jo.Maury().check(jo.Motion(q0=[1.0], law=jo.Restitution(0.5)))
+    Traceback (most recent call last):
+    ...
+    jostle.errors.SchemeRefuses: Maury is a scheme for e = 0, the problem has e = 0.5; use Paoli or MoreauJean
+    """
 
     solver: Solver = field(default_factory=Automatic)
 
@@ -79,6 +94,15 @@ class Scheme:
                 "linearises the gaps and stays in Q only if they are convex in q; the inside of a ball is not",
                 remedy,
             )
+
+    def needs_still_set(self, problem: Any, remedy: str, times: tuple[float, float] | None = None) -> None:
+        """Refuse a set that moves; if it is not known, one whose gaps at the start differ between the two times."""
+        moves = problem.within.moving
+        if moves is None and times is not None:
+            now, then = (problem.within.gaps(t, problem.q0) for t in times)
+            moves = np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0)
+        if moves:
+            raise self.refuse("needs a set that does not move", remedy)
 
 
 def project_velocity(

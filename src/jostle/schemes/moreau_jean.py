@@ -21,6 +21,7 @@ from jostle.problems import Motion
 from jostle.schemes.base import Scheme, State
 
 WIDEN = 2.0
+STILL = "use Maury"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +36,14 @@ class MoreauJean(Scheme):
 
     def check(self, problem: Motion) -> None:
         self.needs_motion(problem)
-        if problem.within.moving:
-            raise self.refuse("needs a set that does not move", "use Maury")
+        self.needs_still_set(problem, STILL)
         if not isinstance(problem.mass, Metric):
             raise self.refuse("needs a constant mass, the problem has M(q)", "use Paoli")
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
+        if state.projection is None:
+            self.needs_still_set(problem, STILL, (t, t + h))
         e, M = problem.law.e, problem.metric(q)
         predicted = u + h * problem.acceleration(t, q, u)
         fastest = float(np.abs(u).max(initial=0.0)) * np.sqrt(q.shape[-1] if q.ndim else 1)

@@ -28,12 +28,10 @@ import numpy as np
 
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
-from jostle.convex.projection import Projection
 from jostle.errors import NoContraction
 from jostle.problems import Motion
 from jostle.schemes.base import Scheme, State
-from jostle.sets.base import Contacts
-from jostle.sets.nearest import DEFAULT, nearest
+from jostle.sets.nearest import DEFAULT, Nearest, nearest
 from jostle.solvers.base import Solver
 
 FIXED_POINT = 1e-13
@@ -41,9 +39,7 @@ FIXED_POINT = 1e-13
 FIXED_POINT_STEPS = 20_000
 PATIENCE = 5
 """After so many iterations the increments must shrink."""
-MOVED = 1e-9
-
-Nearest = tuple[Projection, Contacts]
+STILL = "use Maury, or the frame of the moving set"
 
 
 class Memory(NamedTuple):
@@ -76,13 +72,12 @@ class Paoli(Scheme):
 
     def check(self, problem: Motion) -> None:
         self.needs_motion(problem)
+        self.needs_still_set(problem, STILL)
         if self.implicit and problem.law.e != 0.0:
             raise self.refuse(
                 f"takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = {problem.law.e:g}",
                 "use implicit=False",
             )
-        if problem.within.moving:
-            raise self.refuse("needs a set K that does not move", "use Maury, or the frame of the moving set")
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         if state.memory is None:
@@ -110,19 +105,13 @@ class Paoli(Scheme):
     def _first(self, problem: Motion, state: State, h: float) -> State:
         """(4): the first step, from u_0 and v_0."""
         t, q, v = state.t, state.q, state.u
-        self._check_still(problem, t, q, h)
+        self.needs_still_set(problem, STILL, (t, t + h))
         M = problem.metric(q)
         z = self.z(h) if callable(self.z) else self.z * h * _acceleration(problem, M, t, q, v)
         found = nearest(problem.within, q + h * v + h * z, M, t, self.solver)
         rest = np.zeros_like(q)
         memory = Memory(q, h, found[0].point, rest, h, rest)
         return _state(state, h, found, found[0].point, 1.0 / h, memory)
-
-    def _check_still(self, problem: Motion, t: float, q: Array, h: float) -> None:
-        """A set written by the user may move without saying so."""
-        now, later = problem.within.gaps(t, q), problem.within.gaps(t + h, q)
-        if np.abs(later - now).max(initial=0.0) > MOVED * np.abs(now).max(initial=0.0):
-            raise self.refuse("needs a set K that does not move", "use Maury, or the frame of the moving set")
 
     def _fixed_point(
         self,

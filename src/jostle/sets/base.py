@@ -32,7 +32,15 @@ CLOSED = 1e-9
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Contacts:
-    """The gaps of a set at one configuration, and their gradients."""
+    """The gaps of a set at one configuration, and their gradients.
+
+    >>> import jostle as jo
+    >>> contacts = jo.Balls([1.0, 1.0]).linearise(0.0, np.array([[0.0, 0.0], [2.0, 0.0]]))
+    >>> contacts.gap.tolist(), contacts.pairs.tolist(), contacts.describe(0)
+    ([0.0], [[0, 1]], 'balls 0 and 1')
+    >>> contacts.cone().slack([[1.0, 0.0], [0.0, 0.0]]).tolist()         # they approach
+    [-1.0]
+    """
 
     gap: Array
     """(m,) g_i(t, q)."""
@@ -72,12 +80,18 @@ class Contacts:
 
 
 class ConstraintSet:
-    """Q(t). A new set defines `linearise`; ``Q1 & Q2`` intersects."""
+    """Q(t). A new set defines `linearise`; ``Q1 & Q2`` intersects.
+
+    >>> import jostle as jo
+    >>> Q = jo.HalfSpace([0.0, 1.0]) & jo.Outside([0.0, 0.0], 1.0)
+    >>> Q.gap(0.0, [0.0, 3.0]), Q.gap(0.0, [5.0, 0.5])
+    (2.0, 0.5)
+    """
 
     convex_gaps: bool | None = True
     """Is every g_i(t, .) convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask? None: not known."""
-    moving: bool = False
-    """Does the set depend on time?"""
+    moving: bool | None = False
+    """Does the set depend on time? None: not known."""
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         """Gaps and gradients at (t, q); pairs further apart than reach may be left out."""
@@ -158,9 +172,9 @@ class Intersection(ConstraintSet):
 
     def __init__(self, sets: tuple[ConstraintSet, ...]):
         self.sets = sets
-        flags = [Q.convex_gaps for Q in sets]
-        self.convex_gaps = False if False in flags else None if None in flags else True
-        self.moving = any(Q.moving for Q in sets)
+        convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
+        self.convex_gaps = False if False in convex else None if None in convex else True
+        self.moving = True if True in moving else None if None in moving else False
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])

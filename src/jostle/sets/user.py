@@ -23,6 +23,8 @@ AGREEMENT = 1e-5
 class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
+    moving = None
+
     def __init__(self, g: Gap, gradient: Gap | None, convex: bool | None, length: float | None):
         self.g, self.gradient, self.length = g, gradient, length
         self.convex_gaps = convex
@@ -60,7 +62,7 @@ class UserSet(ConstraintSet):
 
     def _differenced(self, t: float, q: Array, gap: Array) -> Array:
         flat = q.ravel()
-        scale = self.length or np.abs(flat).max(initial=0.0) or np.abs(gap).max(initial=0.0) or 1.0
+        scale = max(self.length or 0.0, np.abs(flat).max(initial=0.0), np.abs(gap).max(initial=0.0)) or 1.0
         G = np.empty((len(gap), flat.size))
         for k in range(flat.size):
             step = STEP * max(scale, abs(flat[k]))

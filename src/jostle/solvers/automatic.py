@@ -17,11 +17,15 @@ LOOSE = 1e-5
 """From this tolerance on, and in 3-D, first order beats second order on large problems."""
 
 
+LAST_RESORT = 2000
+"""Up to so many rows the exact solver is tried when the others fail (masses over many decades, say)."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
     """Exact up to 128 rows; beyond, first order for spheres or loose tolerances, else second order.
 
-    If the first choice does not converge, the other one tries.
+    If the first choice does not converge, the others try.
 
     >>> import jostle as jo
     >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver
@@ -37,4 +41,5 @@ class Automatic(Solver):
         first = Nesterov(tol=self.tol, max_iterations=self.max_iterations)
         second = InteriorPoint(tol=self.tol)
         spheres = isinstance(K.G, Pairs) and K.G.dimension == 3
-        return (first, second) if spheres or self.tol >= LOOSE else (second, first)
+        last = (Exact(tol=self.tol),) if K.G.shape[0] <= LAST_RESORT else ()
+        return ((first, second) if spheres or self.tol >= LOOSE else (second, first)) + last

@@ -40,7 +40,13 @@ class Whitened(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Solver:
-    """How to project. A new solver defines `_solve` and gets all the tests."""
+    """How to project. A new solver defines `_solve` and gets all the tests.
+
+    >>> import jostle as jo
+    >>> K = jo.Cone([[1.0]])
+    >>> [solver.project([-1.0], K).converged for solver in (jo.Exact(), jo.InteriorPoint(), jo.Nesterov())]
+    [True, True, True]
+    """
 
     tol: float = 1e-8
     max_iterations: int = 1000
@@ -70,10 +76,12 @@ class Solver:
             K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe)
         if len(flat) != K.G.shape[1]:
             raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
+        if not math.isfinite(np.add.reduce(flat)):
+            raise NotFinite("the point to project is not finite")
         slack = K.c + (K.G @ flat)
         lowest = np.minimum.reduce(slack, initial=0.0)
-        if not (math.isfinite(lowest) and math.isfinite(np.add.reduce(flat))):
-            raise NotFinite("the point to project, or a gap, is not finite")
+        if not math.isfinite(lowest):
+            raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
         if lowest >= 0.0:
             return Projection(target, np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         best: Projection | None = None
