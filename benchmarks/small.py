@@ -137,9 +137,7 @@ if __name__ == "__main__":
     for name, us in runs.items():
         print(f"{name:34s}{us:10.1f}{1e6 / us:10.0f}{us / hand:11.1f}")
     print()
-    print(
-        " rows active  Exact us  clarabel us   osqp us  clarabel/Exact  osqp/Exact  residual  clarabel, osqp errors"
-    )
+    print(" rows active  Exact us  clarabel us   osqp us  clarabel/Exact  osqp/Exact  residual  clarabel, osqp errors")
     projections = projecting(0.3 if quick else 2.0)
     for p in projections:
         print(

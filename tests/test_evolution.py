@@ -425,7 +425,8 @@ def fails_as_a_set(t, q):
 def test_an_error_of_the_user_passes_unchanged_with_a_note_of_the_step(problem, scheme, until):
     with pytest.raises(Mine, match="no such") as caught:
         jo.solve(problem, scheme, t=1.0, h=0.1, until=until)
-    assert caught.value.__notes__ == ["in step 5 (t = 0.5)"]
+    assert caught.value.__notes__ == ["in step 5 (t = 0.5); error.solution has what was computed before"]
+    assert caught.value.solution.t[-1] == pytest.approx(0.4)
 
 
 @every_scheme

@@ -940,13 +940,13 @@ def test_a_solver_that_gives_up_on_wild_masses_says_so(solver, moving):
         jo.project(U, discs.cone, mass=mass, solver=solver)
 
 
-@FEW
-@given(generators())
-def test_the_default_solves_large_lattices_of_wild_masses(random):
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_solves_large_lattices_of_wild_masses(seed):
     """161 contacts, masses from 1e-6 to 1e6: what the default solver returns is the velocity, to 1e-8."""
     k, row = np.meshgrid(np.arange(8), np.arange(8))
     discs = cluster(2.0 * np.stack([k + row / 2.0, np.sqrt(3.0) / 2.0 * row], axis=-1).reshape(-1, 2), np.ones(64))
     assert len(discs.G) == 161
+    random = np.random.default_rng(seed)
     U, mass = random.normal(size=(64, 2)), 10.0 ** random.uniform(-6.0, 6.0, 64)
     P = jo.project(U, discs.cone, mass=mass)
     unit = np.linalg.norm(discs.G / np.sqrt(np.repeat(mass, 2)), axis=1)

@@ -65,12 +65,14 @@ def solve(
             state = scheme.step(problem, before, step)._replace(t=t_next)
             _check(state, scheme, strict)
             stop = until is not None and bool(until(state))
-        except JostleError as error:
-            error.step, error.time = number, t_next
-            error.solution = recorder.solution("failed")
-            raise
         except Exception as error:
-            error.add_note(f"in step {number} (t = {t_next:.6g})")
+            if recorder.frames[-1].t != before.t:
+                recorder.save(before)
+            if isinstance(error, JostleError):
+                error.step, error.time = number, t_next
+            else:
+                error.add_note(f"in step {number} (t = {t_next:.6g}); error.solution has what was computed before")
+            error.solution = recorder.solution("failed")  # type: ignore[attr-defined]
             raise
         recorder.add(before, state, step)
         if state.projection is not None and not state.projection.converged:

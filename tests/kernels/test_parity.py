@@ -54,7 +54,8 @@ def flower():
 
 def both_exact(A, s0, max_iterations=PLENTY):
     noise = np.full(len(s0), 1e-15)
-    return reference.exact(A, s0, noise, max_iterations), cpu.exact(A, s0, noise, max_iterations)
+    allowed = np.zeros(len(s0))
+    return reference.exact(A, s0, noise, allowed, max_iterations), cpu.exact(A, s0, noise, allowed, max_iterations)
 
 
 @pytest.mark.parametrize(("m", "n"), SHAPES)
@@ -128,8 +129,8 @@ def test_project_dense_whitens_and_comes_back(m, n):
     root = 1.0 / np.sqrt(mass)
     G = np.ascontiguousarray(stretch[:, None] * A / root)
     c = stretch * s0 - G @ w
-    x, p, status, iterations = reference.exact(A, s0, np.full(m, 1e-15), PLENTY)
-    u, q, status_dense, iterations_dense = cpu.project_dense(G, c, w, root, ROUND_OFF, PLENTY)
+    x, p, status, iterations = reference.exact(A, s0, np.full(m, 1e-15), np.zeros(m), PLENTY)
+    u, q, status_dense, iterations_dense = cpu.project_dense(G, c, w, root, ROUND_OFF, 0.0, PLENTY)
     assert (status, iterations) == (status_dense, iterations_dense)
     assert status == reference.SOLVED
     np.testing.assert_allclose(u, w + root * x, atol=1e-10)

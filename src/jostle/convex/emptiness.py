@@ -20,8 +20,10 @@ NAMED = 6
 """So many rows are named in the message."""
 
 
-def contradiction(K: Polyhedron, M: Metric) -> Array | None:
+def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     """y >= 0 with G^T y = 0 and c . y < 0, or None if the linear program finds none.
+
+    A contradiction that a violation of tol times the length of K would remove does not count.
 
     >>> from jostle.convex.metric import metric
     >>> K = Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
@@ -47,7 +49,8 @@ def contradiction(K: Polyhedron, M: Metric) -> Array | None:
         b_eq=np.append(np.zeros(K.G.shape[1]), 1.0),
         method="highs",
     )
-    if found.status != 0 or found.fun >= -PROVEN:
+    allowed = tol * (K.length or 0.0) / unit.max(initial=1.0)
+    if found.status != 0 or -found.fun <= max(PROVEN, allowed / scale):
         return None
     return np.asarray(found.x) / unit
 

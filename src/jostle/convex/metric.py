@@ -19,6 +19,9 @@ from jostle.errors import InvalidValue
 SYMMETRY = 1e-12
 """Largest |M - M^T| / |M| that still counts as round-off."""
 
+SINGULAR = 16 * float(np.finfo(float).eps)
+"""A pivot below this part of the largest mass (times the size of M) is a zero that round-off hides."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Metric:
@@ -111,7 +114,10 @@ def _matrix(M: Array) -> Metric:
         raise InvalidValue(f"mass matrix is not symmetric: |M - M^T| = {skew:.3g}")
     try:
         lower = np.linalg.cholesky(M)
-    except np.linalg.LinAlgError as error:
+        definite = lower.diagonal().min(initial=np.inf) ** 2 > SINGULAR * len(M) * M.diagonal().max(initial=0.0)
+    except np.linalg.LinAlgError:
+        definite = False
+    if not definite:
         lowest = np.linalg.eigvalsh(M)[0]
-        raise InvalidValue(f"mass matrix is not positive definite: its smallest eigenvalue is {lowest:.3g}") from error
+        raise InvalidValue(f"mass matrix is not positive definite: its smallest eigenvalue is {lowest:.3g}")
     return Metric(M, np.linalg.inv(lower))

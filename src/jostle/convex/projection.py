@@ -51,9 +51,14 @@ class Residual:
         """Estimate of the relative error of u, |u - u*|_M / |u - w|_M."""
         return float(np.sqrt(2.0 * self.complementarity))
 
+    @property
+    def worst(self) -> float:
+        """The largest of the three."""
+        return max(self.primal, self.dual, self.complementarity)
+
     def within(self, tol: float) -> bool:
         """Is every residual at most tol?"""
-        return max(self.primal, self.dual, self.complementarity) <= tol
+        return self.worst <= tol
 
 
 NO_RESIDUAL = Residual(0.0, 0.0, 0.0)

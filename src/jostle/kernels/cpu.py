@@ -92,7 +92,7 @@ def _on_active(Q, R, k, active, s0, x, p, y, r):
 
 
 @njit(cache=True, fastmath=SUMS)
-def exact(A, s0, noise, max_iterations):
+def exact(A, s0, noise, allowed, max_iterations):
     """See `reference.exact`: here with an updated QR factorisation of the active rows."""
     m, n = A.shape
     most = min(m, n)
@@ -129,7 +129,7 @@ def exact(A, s0, noise, max_iterations):
                 sizes = abs(s0[j])
                 for i in range(k):
                     sizes += max(-r[i], 0.0) * abs(s0[active[i]])
-                if -worst <= CONTRADICTION * sizes:
+                if -worst <= max(CONTRADICTION * sizes, allowed[j]):
                     p[j], settled[j] = 0.0, True
                     break
                 p[:] = 0.0
@@ -168,10 +168,10 @@ def exact(A, s0, noise, max_iterations):
 
 
 @njit(cache=True)
-def project_dense(G, c, w, root, noise_level, max_iterations):
+def project_dense(G, c, w, root, noise_level, allowed, max_iterations):
     """The projection of w on {c + G u >= 0} in the metric diag(1 / root^2): whiten, `exact`, go back.
 
-    Returns (u, p, status, iterations).
+    `allowed` is the violation, in units of c, that is not a contradiction. Returns (u, p, status, iterations).
     """
     m, n = G.shape
     A, s0, noise, unit = np.empty((m, n)), np.empty(m), np.empty(m), np.empty(m)
@@ -186,7 +186,7 @@ def project_dense(G, c, w, root, noise_level, max_iterations):
         for k in range(n):
             A[i, k] /= unit[i]
         s0[i], noise[i] = s / unit[i], noise_level * size / unit[i]
-    x, p, status, iterations = exact(A, s0, noise, max_iterations)
+    x, p, status, iterations = exact(A, s0, noise, allowed / unit, max_iterations)
     return w + root * x, p / unit, status, iterations
 
 

@@ -27,10 +27,11 @@ MARGIN = 1.1
 EPS = float(np.finfo(float).eps)
 
 
-def exact(A: Array, s0: Array, noise: Array, max_iterations: int) -> tuple[Array, Array, int, int]:
+def exact(A: Array, s0: Array, noise: Array, allowed: Array, max_iterations: int) -> tuple[Array, Array, int, int]:
     """The dual active-set method of Goldfarb & Idnani (1983) for min 1/2 |x|^2, s0 + A x >= 0.
 
-    Rows of A have length one; noise is the round-off of s0. Returns (x, p, status, iterations). If the
+    Rows of A have length one; noise is the round-off of s0. A row that cannot be satisfied, by at most `allowed`, is
+    left as it is. Returns (x, p, status, iterations). If the
     status is EMPTY, p is a contradiction: p >= 0, A^T p = 0, s0 . p < 0.
     """
     m, n = A.shape
@@ -53,7 +54,8 @@ def exact(A: Array, s0: Array, noise: Array, max_iterations: int) -> tuple[Array
             t2 = -(s0[j] + A[j] @ x) / (z @ z) if z @ z > DEPENDENT**2 else np.inf
             if min(t1, t2) == np.inf:
                 y = np.maximum(-r, 0.0)
-                if -(s0[j] + A[j] @ x) <= CONTRADICTION * (abs(s0[j]) + y @ np.abs(s0[active])):
+                sizes = abs(s0[j]) + y @ np.abs(s0[active])
+                if -(s0[j] + A[j] @ x) <= max(CONTRADICTION * sizes, allowed[j]):
                     p[j] = 0.0
                     settled.append(j)
                     break

@@ -31,7 +31,8 @@ from jostle.convex.metric import Metric
 from jostle.errors import NoContraction
 from jostle.problems import Motion
 from jostle.schemes.base import Scheme, State
-from jostle.sets.nearest import DEFAULT, Nearest, nearest
+from jostle.sets.curvature import Nearest
+from jostle.sets.nearest import DEFAULT, nearest
 from jostle.solvers.base import Solver
 
 FIXED_POINT = 1e-13

@@ -78,6 +78,8 @@ class Line(ConstraintSet):
     [0.5, 0.0, 0.5]
     """
 
+    flat = True
+
     def __init__(self, radii: InTime, *, lower: float = -np.inf, upper: float = np.inf):
         self.radii = frozen(radii)
         self.moving = callable(radii)

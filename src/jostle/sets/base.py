@@ -92,6 +92,8 @@ class ConstraintSet:
     """Is every g_i(t, .) convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask? None: not known."""
     moving: bool | None = False
     """Does the set depend on time? None: not known."""
+    flat: bool = False
+    """Is every gap linear in q, with the same gradient at all times and places?"""
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         """Gaps and gradients at (t, q); pairs further apart than reach may be left out."""
@@ -161,6 +163,8 @@ class Free(ConstraintSet):
     inf
     """
 
+    flat = True
+
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         from jostle.convex.maps import Dense
 
@@ -175,6 +179,7 @@ class Intersection(ConstraintSet):
         convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
+        self.flat = all(Q.flat for Q in sets)
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])

@@ -25,8 +25,6 @@ class Walls(ConstraintSet):
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
-    flat: bool = False
-    """Are the gradients the same at all times and places?"""
 
     def __init__(self, radii: InTime, *in_time: InTime):
         self.radii = frozen(radii)
@@ -140,10 +138,15 @@ class Box(Walls):
         super().__init__(radii, lower, upper)
         self.lower, self.upper = frozen(lower), frozen(upper)
         low, high = np.broadcast_arrays(np.atleast_1d(at(lower, 0.0)), np.atleast_1d(at(upper, 0.0)))
+        for name, ends in (("lower", low), ("upper", high)):
+            if np.isnan(ends).any():
+                raise InvalidValue(f"{name} of the box is {ends.tolist()}; use infinity for an open side")
         if (low > high).any():
             raise InvalidValue(f"box is empty: lower {low.tolist()} exceeds upper {high.tolist()}")
         self.dimension = low.size
         self._low, self._high = np.flatnonzero(low > -np.inf), np.flatnonzero(high < np.inf)
+        width = float((high - low).min(initial=np.inf))
+        self.own_length = width if 0.0 < width < np.inf else None
         identity = np.eye(self.dimension)
         self._gradient = np.concatenate([identity[self._low], -identity[self._high]])[None]
         self.names = tuple(f"wall q[{a}] >= lower" for a in self._low) + tuple(
@@ -179,7 +182,11 @@ class Outside(Walls):
     def _distances(self, t: float, x: Array) -> tuple[Array, Array]:
         apart = x[:, None, :] - np.atleast_2d(at(self.centre, t))
         distance = np.sqrt(np.einsum("nkd,nkd->nk", apart, apart))
-        gap = self.sign * (distance - at(self.radius, t))
+        radius = at(self.radius, t)
+        if not radius.min(initial=0.0) >= 0.0:
+            k = int(np.argmin(np.broadcast_to(radius, (len(self.names),))))
+            raise InvalidValue(f"radius of {self.names[k]} is {radius.min():g} at t = {t:g}; it must not be negative")
+        gap = self.sign * (distance - radius)
         if not distance.all():
             body, k = (int(index) for index in np.argwhere(distance == 0.0)[0])
             if gap[body, k] <= 0.0:

@@ -115,6 +115,6 @@ class Solver:
         return Whitened(unit, slack / unit, noise)
 
     def _raise_if_empty(self, K: Polyhedron, M: Metric) -> None:
-        y = contradiction(K, M)
+        y = contradiction(K, M, self.tol)
         if y is not None:
             raise empty_set(K, y)

@@ -36,13 +36,15 @@ class Exact(Solver):
     max_iterations: int = 10_000
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        G = K.G.toarray()
+        G, allowed = K.G.toarray(), self.tol * (K.length or 0.0)
         if M.diagonal:
-            u, p, status, iterations = compiled().project_dense(G, K.c, w, M.root, ROUND_OFF, self.max_iterations)
+            u, p, status, iterations = compiled().project_dense(
+                G, K.c, w, M.root, ROUND_OFF, allowed, self.max_iterations
+            )
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)
             A = np.ascontiguousarray(M.whiten(G) / unit[:, None])
-            x, p, status, iterations = compiled().exact(A, s0, noise, self.max_iterations)
+            x, p, status, iterations = compiled().exact(A, s0, noise, allowed / unit, self.max_iterations)
             u, p = w + M.unwhiten(x), p / unit
         if status == EMPTY:
             raise empty_set(K, p)

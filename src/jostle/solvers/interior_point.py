@@ -8,6 +8,7 @@ our own stopping test, and asked for more precisely if it fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from jostle.solvers.base import Solver
 TIGHTEN = (1e-1, 1e-3, 1e-5, 1e-7)
 """PIQP's tolerance, as parts of ours, tried in this order."""
 FINEST = 1e-15
+FAR = 1e6
+"""Rows whose slack exceeds so many times the largest violation are left out, and put back if they turn out violated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,41 +39,47 @@ class InteriorPoint(Solver):
     max_iterations: int = 200
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        import piqp
-        from scipy.sparse import csc_array, csc_matrix, diags_array, eye_array
+        from scipy.sparse import csr_array, diags_array
 
         unit, s0, _ = self._whitened(w, K, M, slack)
+        white = K.G.tocsr() @ diags_array(M.root) if M.diagonal else csr_array(M.whiten(K.G.toarray()))
+        A = csr_array(diags_array(1.0 / unit) @ white)
         scale = -s0.min()
-        white = K.G.tocsr() @ diags_array(M.root) if M.diagonal else csc_array(M.whiten(K.G.toarray()))
-        A = csc_matrix(diags_array(1.0 / unit) @ white)
-        identity, nothing = csc_matrix(eye_array(len(w))), np.zeros(len(w))
-        best: tuple[float, Array, Array] | None = None
-        iterations = 0
-        for part in TIGHTEN:
-            solver = piqp.SparseSolver()
-            solver.settings.eps_abs = max(part * self.tol, FINEST)
-            solver.settings.eps_rel = 0.0
-            solver.settings.eps_duality_gap_abs = max(part * self.tol, FINEST)
-            solver.settings.eps_duality_gap_rel = 0.0
-            solver.settings.max_iter = self.max_iterations
-            solver.setup(identity, nothing, G=A, h_l=-s0 / scale)
-            status = solver.solve()
-            iterations += int(solver.result.info.iter)
-            if status == piqp.PIQP_PRIMAL_INFEASIBLE:
-                self._raise_if_empty(K, M)
-            p = np.maximum(np.asarray(solver.result.z_l), 0.0) * scale / unit
+        rows = np.flatnonzero(s0 <= FAR * scale)
+        best, iterations, tries = None, 0, list(TIGHTEN)
+        while tries:
+            eps = max(tries.pop(0) * self.tol, FINEST)
+            z, solved, count = _piqp(A[rows], s0[rows] / scale, eps, self.max_iterations)
+            iterations += count
+            p = np.zeros(len(unit))
+            p[rows] = np.maximum(z, 0.0) * scale / unit[rows]
             u = w + M.solve(K.G.adjoint(p))
-            if np.isfinite(u).all():
-                found = residual(w, K, M, u, p)
-                worst = max(found.primal, found.dual, found.complementarity)
-                if best is None or worst < best[0]:
-                    best = worst, u, p
-                if worst <= self.tol:
-                    break
-            if status != piqp.PIQP_SOLVED or part * self.tol <= FINEST:
+            if not np.isfinite(u).all():
+                break
+            found = residual(w, K, M, u, p)
+            if best is None or found.worst < best[0]:
+                best = found.worst, u, p
+            if len(rows) < len(unit) and (K.slack(u) < 0.0).any():
+                rows, tries = np.arange(len(unit)), list(TIGHTEN)
+            elif found.worst <= self.tol or not solved or eps == FINEST:
                 break
         if best is None or best[0] > self.tol:
             self._raise_if_empty(K, M)
         if best is None:
             return w.copy(), np.zeros(len(unit)), iterations
         return best[1], best[2], iterations
+
+
+def _piqp(A: Any, s0: Array, eps: float, max_iterations: int) -> tuple[Array, bool, int]:
+    """The multipliers of min 1/2 |x|^2, s0 + A x >= 0, whether PIQP is content, and its iterations."""
+    import piqp
+    from scipy.sparse import csc_matrix, eye_array
+
+    n = A.shape[1]
+    solver = piqp.SparseSolver()
+    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
+    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = 0.0
+    solver.settings.max_iter = max_iterations
+    solver.setup(csc_matrix(eye_array(n)), np.zeros(n), G=csc_matrix(A), h_l=-s0)
+    status = solver.solve()
+    return np.asarray(solver.result.z_l), status == piqp.PIQP_SOLVED, int(solver.result.info.iter)

@@ -1,0 +1,170 @@
+"""The nearest point of a curved set: sequential quadratic programming.
+
+The step d from x solves
+
+    min 1/2 <d, H d> + <M (x - w), d>   subject to   g(x) + G(x) d >= 0,     H = |M - sum p_i d^2 g_i / dq^2|,
+
+again a projection, in the metric H (the absolute value of a matrix is that of its eigenvalues), and is shortened until
+the merit 1/2 |x - w|_M^2 + rho sum (g_i)_- falls. A point that satisfies the optimality conditions may still be a
+saddle of the distance, as a point on an axis of symmetry can be; then the search goes on off the axis.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.convex.maps import Dense, stacked
+from jostle.convex.metric import Metric, metric
+from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.projection import Projection, Residual, residual
+from jostle.errors import EmptySet
+from jostle.sets.base import ConstraintSet, Contacts
+from jostle.solvers.base import Solver
+from jostle.solvers.exact import Exact
+
+Nearest = tuple[Projection, Contacts]
+"""The projection on a set, and the contacts there."""
+STEPS = 60
+FLAT = 1e-8
+"""Smallest eigenvalue of H, relative to the largest."""
+HALVINGS = 30
+PENALTY = 2.0
+"""rho, as a multiple of the largest multiplier."""
+ROUND_OFF = 1e-14
+SADDLE = 1e-6
+"""A curvature below minus this part of the mass makes a saddle."""
+ESCAPE = 0.1
+"""How far along the direction of negative curvature a saddle is left, relative to the distance from w."""
+ESCAPES = 4
+STEP = float(np.cbrt(np.finfo(float).eps))
+
+
+def from_here(contacts: Contacts) -> Polyhedron:
+    """The linearised set as seen from x: {d : g + G d >= 0}."""
+    return Polyhedron(contacts.G, contacts.gap, length=contacts.length, describe=contacts.describe)
+
+
+def optimality(w: Array, x: Array, contacts: Contacts, M: Metric, p: Array) -> Residual:
+    """The optimality conditions of the non-linear problem at x, with the gradients at x."""
+    return residual(w.ravel(), contacts.positions(x), M, x.ravel(), p)
+
+
+def better(
+    best: Nearest | None, w: Array, x: Array, contacts: Contacts, M: Metric, P: Projection, solver: Solver, number: int
+) -> Nearest:
+    """The better of the best answer so far and the point x with the multipliers of P."""
+    found = optimality(w, x, contacts, M, P.multipliers)
+    if best is not None and best[0].residual.worst <= found.worst:
+        return best
+    return Projection(x, P.multipliers, found, number, found.within(solver.tol), P.solver), contacts
+
+
+def with_curvature(Q: ConstraintSet, t: float, w: Array, M: Metric, solver: Solver, best: Nearest) -> Nearest:
+    """Sequential quadratic programming from a point near the answer."""
+    start, contacts = best
+    x, p, last = start.point, start.multipliers, np.inf
+    for step in range(STEPS):
+        H = metric(_positive(_hessian(Q, t, x, p, M)), (w.size,))
+        downhill = H.solve(M.times((w - x).ravel()))
+        P = solver.project(downhill, from_here(contacts), H)
+        x, contacts = _shortened(Q, t, w, x, contacts, P, M)
+        p = P.multipliers
+        best = better(best, w, x, contacts, M, P, solver, start.iterations + step + 1)
+        worst = optimality(w, x, contacts, M, p).worst
+        if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last):
+            break
+        last = worst
+    return best
+
+
+def off_saddle(Q: ConstraintSet, t: float, w: Array, M: Metric, solver: Solver, found: Nearest) -> Nearest:
+    """The answer found, or a nearer one if it is a saddle of the distance."""
+    for _ in range(ESCAPES):
+        P, contacts = found
+        active = np.flatnonzero(P.multipliers > 0.0)
+        H = _hessian(Q, t, P.point, P.multipliers, M)
+        tangent = _null_space(contacts.G.toarray()[active])
+        if tangent.shape[1] == 0:
+            return found
+        curvatures, directions = np.linalg.eigh(tangent.T @ H @ tangent)
+        if curvatures[0] >= -SADDLE * np.abs(H).max():
+            return found
+        way = ESCAPE * float(np.linalg.norm(P.point - w)) * (tangent @ directions[:, 0])
+        x = P.point + way.reshape(w.shape)
+        beside = Q.linearise(t, x)
+        found = with_curvature(Q, t, w, M, solver, better(None, w, x, beside, M, P, solver, P.iterations))
+    return found
+
+
+def _shortened(
+    Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, P: Projection, M: Metric
+) -> tuple[Array, Contacts]:
+    """x + a d with the largest a = 1, 1/2, 1/4, ... for which the merit falls.
+
+    The full step is also tried with a correction of second order, which takes it back to the curved boundary.
+    """
+    d = P.point.reshape(x.shape)
+    rho = PENALTY * P.multipliers.max(initial=0.0)
+
+    def merit(y: Array, at: Contacts) -> float:
+        violated = float(np.minimum(at.gap, 0.0).sum())
+        return 0.5 * M.inner((y - w).ravel(), (y - w).ravel()) - float(rho) * violated
+
+    now = merit(x, contacts)
+    allowed = now + ROUND_OFF * abs(now)
+    full = Q.linearise(t, x + d)
+    if merit(x + d, full) <= allowed:
+        return x + d, full
+    active = np.flatnonzero(P.multipliers > 0.0)
+    boundary = Polyhedron(
+        stacked(full.G, Dense(-full.G.toarray()[active])), np.concatenate([full.gap, -full.gap[active]])
+    )
+    with suppress(EmptySet):  # then there is no such correction
+        back = x + d + Exact().project(np.zeros_like(x), boundary, M).point
+        corrected = Q.linearise(t, back)
+        if merit(back, corrected) <= allowed:
+            return back, corrected
+    for halving in range(1, HALVINGS):
+        y = x + d / 2.0**halving
+        at = Q.linearise(t, y)
+        if merit(y, at) <= allowed:
+            return y, at
+    return x, contacts
+
+
+def _positive(H: Array) -> Array:
+    """H with its eigenvalues replaced by their absolute values, none of them negligible."""
+    values, vectors = np.linalg.eigh(H)
+    size = np.abs(values)
+    positive = (vectors * np.maximum(size, FLAT * size.max(initial=0.0))) @ vectors.T
+    return np.asarray((positive + positive.T) / 2.0)
+
+
+def _null_space(rows: Array) -> Array:
+    """An orthonormal basis, as columns, of the vectors that are orthogonal to all rows."""
+    _, sizes, vectors = np.linalg.svd(rows)
+    rank = int((sizes > FLAT * sizes.max(initial=0.0)).sum())
+    return np.asarray(vectors[rank:].T)
+
+
+def _hessian(Q: ConstraintSet, t: float, x: Array, p: Array, M: Metric) -> Array:
+    """M - sum p_i d^2 g_i / dq^2 at x."""
+    rows = np.flatnonzero(p)
+    return M.times(np.eye(x.size)) - _curvature(Q, t, x, rows, p[rows])
+
+
+def _curvature(Q: ConstraintSet, t: float, x: Array, rows: Integers, p: Array) -> Array:
+    """sum_i p_i d^2 g_i / dq^2 at x, by central differences of the gradients."""
+    flat = x.ravel()
+    scale = np.abs(flat).max(initial=0.0) or 1.0
+    H = np.empty((flat.size, flat.size))
+    for k in range(flat.size):
+        ahead, behind = flat.copy(), flat.copy()
+        ahead[k] += STEP * scale
+        behind[k] -= STEP * scale
+        forces = [p @ Q.linearise(t, y.reshape(x.shape)).G.toarray()[rows] for y in (ahead, behind)]
+        H[:, k] = (forces[0] - forces[1]) / (ahead[k] - behind[k])
+    return (H + H.T) / 2.0
