@@ -7,7 +7,7 @@ author = "the jostle developers"
 copyright = "2026, the jostle developers"
 version = release = jostle.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 extensions += ["sphinx-mathjax-offline"]  # formulas without a network
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -18,7 +18,7 @@ nb_merge_streams = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autosummary_generate = False
+autodoc_preserve_defaults = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "jostle"
