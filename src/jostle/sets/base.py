@@ -68,6 +68,13 @@ class Contacts:
         offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
         return Polyhedron(self.G, offset, length=self.length, describe=self.describe)
 
+    def only(self, rows: Integers) -> Contacts:
+        """The contacts of some rows."""
+        return Contacts(
+            self.gap[rows], self.G.rows(rows), self.pairs[rows], self.length, self.reach,
+            lambda row: self.describe(int(rows[row])), self.numbers,
+        )  # fmt: skip
+
     def cone(self, closed: float | None = None) -> Cone:
         """C_{t,q}: the rows with gap <= closed (by default zero, up to round-off of the length).
 
@@ -75,8 +82,8 @@ class Contacts:
         """
         if closed is None:
             closed = CLOSED * (self.length or 0.0)
-        rows = np.flatnonzero(self.gap <= closed)
-        return Cone(self.G.rows(rows), describe=lambda row: self.describe(int(rows[row])))
+        closed_ones = self.only(np.flatnonzero(self.gap <= closed))
+        return Cone(closed_ones.G, describe=closed_ones.describe)
 
 
 class ConstraintSet:

@@ -11,6 +11,7 @@ saddle of the distance, as a point on an axis of symmetry can be; then the searc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -21,10 +22,12 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection, Residual, residual
 from jostle.errors import EmptySet
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import Contacts
 from jostle.solvers.base import Solver
 from jostle.solvers.exact import Exact
 
+Linearise = Callable[[Array], Contacts]
+"""The constraints of one set at one time, linearised at a point."""
 Nearest = tuple[Projection, Contacts]
 """The projection on a set, and the contacts there."""
 STEPS = 60
@@ -62,15 +65,15 @@ def better(
     return Projection(x, P.multipliers, found, number, found.within(solver.tol), P.solver), contacts
 
 
-def with_curvature(Q: ConstraintSet, t: float, w: Array, M: Metric, solver: Solver, best: Nearest) -> Nearest:
+def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nearest) -> Nearest:
     """Sequential quadratic programming from a point near the answer."""
     start, contacts = best
     x, p, last = start.point, start.multipliers, np.inf
     for step in range(STEPS):
-        H = metric(_positive(_hessian(Q, t, x, p, M)), (w.size,))
+        H = metric(_positive(_hessian(linearise, x, p, M)), (w.size,))
         downhill = H.solve(M.times((w - x).ravel()))
         P = solver.project(downhill, from_here(contacts), H)
-        x, contacts = _shortened(Q, t, w, x, contacts, P, M)
+        x, contacts = _shortened(linearise, w, x, contacts, P, M)
         p = P.multipliers
         best = better(best, w, x, contacts, M, P, solver, start.iterations + step + 1)
         worst = optimality(w, x, contacts, M, p).worst
@@ -80,12 +83,12 @@ def with_curvature(Q: ConstraintSet, t: float, w: Array, M: Metric, solver: Solv
     return best
 
 
-def off_saddle(Q: ConstraintSet, t: float, w: Array, M: Metric, solver: Solver, found: Nearest) -> Nearest:
+def off_saddle(linearise: Linearise, w: Array, M: Metric, solver: Solver, found: Nearest) -> Nearest:
     """The answer found, or a nearer one if it is a saddle of the distance."""
     for _ in range(ESCAPES):
         P, contacts = found
         active = np.flatnonzero(P.multipliers > 0.0)
-        H = _hessian(Q, t, P.point, P.multipliers, M)
+        H = _hessian(linearise, P.point, P.multipliers, M)
         tangent = _null_space(contacts.G.toarray()[active])
         if tangent.shape[1] == 0:
             return found
@@ -94,13 +97,13 @@ def off_saddle(Q: ConstraintSet, t: float, w: Array, M: Metric, solver: Solver, 
             return found
         way = ESCAPE * float(np.linalg.norm(P.point - w)) * (tangent @ directions[:, 0])
         x = P.point + way.reshape(w.shape)
-        beside = Q.linearise(t, x)
-        found = with_curvature(Q, t, w, M, solver, better(None, w, x, beside, M, P, solver, P.iterations))
+        beside = linearise(x)
+        found = with_curvature(linearise, w, M, solver, better(None, w, x, beside, M, P, solver, P.iterations))
     return found
 
 
 def _shortened(
-    Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, P: Projection, M: Metric
+    linearise: Linearise, w: Array, x: Array, contacts: Contacts, P: Projection, M: Metric
 ) -> tuple[Array, Contacts]:
     """x + a d with the largest a = 1, 1/2, 1/4, ... for which the merit falls.
 
@@ -115,7 +118,7 @@ def _shortened(
 
     now = merit(x, contacts)
     allowed = now + ROUND_OFF * abs(now)
-    full = Q.linearise(t, x + d)
+    full = linearise(x + d)
     if merit(x + d, full) <= allowed:
         return x + d, full
     active = np.flatnonzero(P.multipliers > 0.0)
@@ -124,12 +127,12 @@ def _shortened(
     )
     with suppress(EmptySet):  # then there is no such correction
         back = x + d + Exact().project(np.zeros_like(x), boundary, M).point
-        corrected = Q.linearise(t, back)
+        corrected = linearise(back)
         if merit(back, corrected) <= allowed:
             return back, corrected
     for halving in range(1, HALVINGS):
         y = x + d / 2.0**halving
-        at = Q.linearise(t, y)
+        at = linearise(y)
         if merit(y, at) <= allowed:
             return y, at
     return x, contacts
@@ -150,13 +153,13 @@ def _null_space(rows: Array) -> Array:
     return np.asarray(vectors[rank:].T)
 
 
-def _hessian(Q: ConstraintSet, t: float, x: Array, p: Array, M: Metric) -> Array:
+def _hessian(linearise: Linearise, x: Array, p: Array, M: Metric) -> Array:
     """M - sum p_i d^2 g_i / dq^2 at x."""
     rows = np.flatnonzero(p)
-    return M.times(np.eye(x.size)) - _curvature(Q, t, x, rows, p[rows])
+    return M.times(np.eye(x.size)) - _curvature(linearise, x, rows, p[rows])
 
 
-def _curvature(Q: ConstraintSet, t: float, x: Array, rows: Integers, p: Array) -> Array:
+def _curvature(linearise: Linearise, x: Array, rows: Integers, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 at x, by central differences of the gradients."""
     flat = x.ravel()
     scale = np.abs(flat).max(initial=0.0) or 1.0
@@ -165,6 +168,6 @@ def _curvature(Q: ConstraintSet, t: float, x: Array, rows: Integers, p: Array) -
         ahead, behind = flat.copy(), flat.copy()
         ahead[k] += STEP * scale
         behind[k] -= STEP * scale
-        forces = [p @ Q.linearise(t, y.reshape(x.shape)).G.toarray()[rows] for y in (ahead, behind)]
+        forces = [p @ linearise(y.reshape(x.shape)).G.toarray()[rows] for y in (ahead, behind)]
         H[:, k] = (forces[0] - forces[1]) / (ahead[k] - behind[k])
     return (H + H.T) / 2.0

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts
-from jostle.sets.curvature import Nearest, better, from_here, off_saddle, optimality, with_curvature
+from jostle.sets.curvature import Linearise, Nearest, better, from_here, off_saddle, optimality, with_curvature
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -35,6 +35,10 @@ SLOW = 0.1
 SHALLOW = 0.1
 """Nearer to Q than this part of the length, no curvature can turn the nearest point into a saddle."""
 ROUND_OFF = 1e-14
+MANY = 64
+"""Of more rows than this, only those are looked at first whose gap is at most,"""
+WIDEN = 4.0
+"""so many times, the deepest violation."""
 STARTS = (0.0, 1e-3, 0.5, 1.0, 2.0, 4.0)
 """How far off w the search starts, relative to the length; the next one is tried if it is not possible from there."""
 
@@ -48,16 +52,11 @@ def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solv
         if x is w and contacts.gap.min(initial=0.0) >= 0.0:
             return Projection(w, np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
         try:
-            found = _sweep(Q, t, w, x, contacts, M, solver)
+            return _from(Q, t, w, x, contacts, M, solver)
         except EmptySet as error:
             if Q.flat:
                 raise
             failure = failure or error
-            continue
-        deep = contacts.length is None or np.linalg.norm(found[0].point - w) > SHALLOW * contacts.length
-        if Q.flat or not deep or w.size > CURVED_SIZE:
-            return found
-        return off_saddle(Q, t, w, M, solver, found)
     raise NotConverged(
         f"no point of Q was found from {w.ravel().tolist()}: linearised there, and a little off it, the constraints "
         f"contradict each other ({failure}). That does not prove that Q is empty; start nearer to it"
@@ -79,20 +78,41 @@ def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Conta
         yield x, contacts
 
 
-def _sweep(Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
+def _from(Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
+    """The search from x, with the rows that are near at first, then with those that it ran into as well."""
+    reach = WIDEN * -contacts.gap.min(initial=0.0)
+    near = ~(contacts.gap > (reach if len(contacts.gap) > MANY else np.inf))
+    while True:
+        rows = np.flatnonzero(near)
+
+        def linearise(y: Array, rows: Integers = rows) -> Contacts:
+            there = Q.linearise(t, y)
+            return there if len(rows) == len(there.gap) else there.only(rows)
+
+        found = _sweep(linearise, w, x, contacts.only(rows), M, solver)
+        deep = contacts.length is None or np.linalg.norm(found[0].point - w) > SHALLOW * contacts.length
+        if deep and not Q.flat and w.size <= CURVED_SIZE:
+            found = off_saddle(linearise, w, M, solver, found)
+        violated = Q.gaps(t, found[0].point) < 0.0
+        if not (violated & ~near).any():
+            return found
+        near |= violated
+
+
+def _sweep(linearise: Linearise, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
     """Project w on Q~(x), go there, linearise again, until nothing changes."""
     best: Nearest | None = None
     last = np.inf
     for sweep in range(1, SWEEPS + 1):
         P = solver.project(w - x, from_here(contacts), M)
         x = x + P.point
-        contacts = Q.linearise(t, x)
+        contacts = linearise(x)
         best = better(best, w, x, contacts, M, P, solver, sweep)
         worst = optimality(w, x, contacts, M, P.multipliers).worst
         if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last):
             return best
         if worst > SLOW * last and w.size <= CURVED_SIZE:
-            return with_curvature(Q, t, w, M, solver, best)
+            return with_curvature(linearise, w, M, solver, best)
         last = worst
     assert best is not None
     return best

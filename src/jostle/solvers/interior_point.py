@@ -56,6 +56,7 @@ class InteriorPoint(Solver):
             u = w + M.solve(K.G.adjoint(p))
             if not np.isfinite(u).all():
                 break
+            u, p = _without_noise(w, K, M, u, p, unit, self.tol)
             found = residual(w, K, M, u, p)
             if best is None or found.worst < best[0]:
                 best = found.worst, u, p
@@ -68,6 +69,18 @@ class InteriorPoint(Solver):
         if best is None:
             return w.copy(), np.zeros(len(unit)), iterations
         return best[1], best[2], iterations
+
+
+def _without_noise(
+    w: Array, K: Polyhedron, M: Metric, u: Array, p: Array, unit: Array, tol: float
+) -> tuple[Array, Array]:
+    """The same answer with p = 0 where the slack exceeds the multiplier (both as distances), if that is still good.
+
+    An interior point leaves small multipliers everywhere; a contact that carries nothing should say so.
+    """
+    clean = np.where(p * unit < K.slack(u) / unit, 0.0, p)
+    v = w + M.solve(K.G.adjoint(clean))
+    return (v, clean) if residual(w, K, M, v, clean).within(tol) else (u, p)
 
 
 def _piqp(A: Any, s0: Array, eps: float, max_iterations: int) -> tuple[Array, bool, int]:
