@@ -136,8 +136,8 @@ def rows_of_balls(draw: st.DrawFn, most: int = 12, wild: bool = False) -> tuple[
 def polyhedra(draw: st.DrawFn, hard: bool = False) -> Case:
     """A polyhedron around a known point, half of whose rows touch it, and a point to project on it.
 
-    Numbers are multiples of 1/64 and small integers: the known point satisfies every row exactly. Hard ones have
-    masses from 1e-6 to 1e6, rows that are repeated, and rows of lengths from 1e-6 to 1e6.
+    Numbers are small multiples of powers of two: the known point satisfies every row exactly. Hard ones have masses
+    from 1e-6 to 1e6, rows that are repeated in lengths from 1e-6 to 1e6, and rows that are nearly parallel.
     """
     n, m = draw(st.integers(1, 6)), draw(st.integers(1, 12))
     random = draw(generators())
@@ -149,10 +149,12 @@ def polyhedra(draw: st.DrawFn, hard: bool = False) -> Case:
     w = inside + random.integers(-512, 513, n) / 64.0
     if not hard:
         return Case(w, G, c, draw(moderate_masses(n)), inside)
-    again = random.integers(0, m, m)
+    again, beside = random.integers(0, m, (2, m))
     scale = 2.0 ** random.integers(-20, 21, m)
-    G, c = np.concatenate([G, scale[:, None] * G[again]]), np.concatenate([c, scale * c[again]])
-    return Case(w, G, c, draw(wild_masses(n)), inside)
+    turned = G[beside] + 2.0 ** -random.integers(3, 31, (m, 1)) * random.integers(-4, 5, (m, n))
+    rows = np.concatenate([G, scale[:, None] * G[again], turned])
+    offsets = np.concatenate([c, scale * c[again], slack[beside] - turned @ inside])
+    return Case(w, rows, offsets, draw(wild_masses(n)), inside)
 
 
 @st.composite

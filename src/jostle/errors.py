@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jostle.arrays import Array, Integers
     from jostle.convex.projection import Projection
 
 
@@ -38,7 +39,15 @@ class UndefinedGradient(JostleError, ValueError):
 
 
 class EmptySet(JostleError, ValueError):
-    """No point satisfies all constraints: closing walls, jammed growing radii."""
+    """No point satisfies all constraints: closing walls, jammed growing radii.
+
+    ``error.rows`` are the constraints that contradict each other, and ``error.weights`` the proof: y >= 0 with
+    G^T y = 0 and c . y < 0.
+    """
+
+    def __init__(self, message: str, rows: Integers | None = None, weights: Array | None = None):
+        super().__init__(message)
+        self.rows, self.weights = rows, weights
 
 
 class NotConverged(JostleError, RuntimeError):

@@ -18,7 +18,8 @@ from jostle.solution import Solution
 from jostle.solvers.project import require
 
 SAME = 1e-9
-"""T counts as a multiple of h, and a time as reached, up to this part of a step."""
+"""T counts as a multiple of h, and a time as reached, up to this part of a step (or of T, for an array of steps)."""
+ROUND_OFF = 8 * float(np.finfo(float).eps)
 
 
 def solve(
@@ -63,6 +64,8 @@ def solve(
         before = state
         try:
             state = scheme.step(problem, before, step)._replace(t=t_next)
+            state.q.setflags(write=False)
+            state.u.setflags(write=False)
             _check(state, scheme, strict)
             stop = until is not None and bool(until(state))
         except Exception as error:
@@ -129,7 +132,7 @@ def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float,
     if sizes.ndim == 0:
         return t0, _equal_steps(t0, t1, float(sizes))
     ends = t0 + np.cumsum(sizes)
-    if abs(ends[-1] - t1) > SAME * sizes[-1] * len(sizes):
+    if abs(ends[-1] - t1) > SAME * (t1 - t0):
         raise InvalidValue(f"the steps h lead to t = {ends[-1]:.12g}, not to {t1:.12g}")
     ends[-1] = t1
     return t0, zip(ends.tolist(), sizes.tolist(), strict=True)
@@ -138,6 +141,6 @@ def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float,
 def _equal_steps(t0: float, t1: float, h: float) -> Iterator[tuple[float, float]]:
     whole = int(np.floor((t1 - t0) / h * (1.0 + SAME) + SAME))
     rest = t1 - (t0 + whole * h)
-    if rest > SAME * max(h, t1 - t0):
+    if rest > SAME * h + ROUND_OFF * max(abs(t0), abs(t1)):
         return itertools.chain(((t0 + (n + 1) * h, h) for n in range(whole)), [(t1, rest)])
     return ((t1 if n + 1 == whole else t0 + (n + 1) * h, h) for n in range(whole))

@@ -17,6 +17,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import ROUND_OFF, Projection
 from jostle.errors import InvalidValue, NotApproaching
+from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
 
@@ -77,14 +78,13 @@ def impact(
     >>> jo.impact([1.0, 0.0, 0.0], cone=cradle, law=jo.Restitution(1.0)).velocity.round(6).tolist()
     [-0.333333, 0.666667, 0.666667]
     """
-    e = (law or Restitution()).e
+    e, solver = (law or Restitution()).e, solver or Automatic()
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
     after = (1.0 + e) * P.point - e * before
     noise = ROUND_OFF * (cone.G.magnitude(before.ravel()) + cone.G.magnitude(after.ravel()))
     approaching = bool((cone.slack(before) <= noise).all())
-    tol = 0.0 if solver is None else solver.tol
-    allowed = noise + tol * np.abs(cone.slack(before)).max(initial=0.0)
+    allowed = noise + solver.tol * np.abs(cone.slack(before)).max(initial=0.0)
     admissible = bool((cone.slack(after) >= -allowed).all())
     if e > 0.0 and not admissible:
         row = int(np.argmin(cone.slack(after)))

@@ -58,6 +58,7 @@ class Motion:
         law: Restitution | None = None,
     ):
         q = finite(q0, "q0")
+        q.setflags(write=False)
         f, constant = _field(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
         _set(self, q0=q, within=within or Free(), v0=_like(q, v0, "v0"), law=law or Restitution())
@@ -95,6 +96,7 @@ class Sweeping:
         velocity: ArrayLike | Callable[..., ArrayLike] = 0.0,
     ):
         q = finite(q0, "q0")
+        q.setflags(write=False)
         wished, _ = _field(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=within or Free(), velocity=wished)
 
@@ -142,7 +144,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
 
 
 def _arguments(function: Callable[..., Any], most: int) -> int:
-    """How many positional arguments the function takes, at most `most`."""
+    """How many positional arguments the function must be given, at most `most`."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -150,4 +152,5 @@ def _arguments(function: Callable[..., Any], most: int) -> int:
     if any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters):
         return most
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return min(most, sum(parameter.kind in positional for parameter in parameters))
+    required = [p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]
+    return min(most, len(required))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.problems import Motion
 from jostle.schemes.base import State
 from jostle.sets.base import ConstraintSet, Contacts
@@ -16,9 +16,20 @@ SLOW = 1e-9
 """A gap that closes at less than this part of the velocities is not an approach,"""
 ROUND_OFF = 64 * float(np.finfo(float).eps)
 """nor one that closes at less than this part of the positions over h."""
-TIME_STEP = float(np.cbrt(np.finfo(float).eps))
-"""Relative step of the differences in time."""
+BIG = 2**32
+"""Larger than any number of bodies: (i, j) -> i BIG + j is one to one."""
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+def rows_of(pairs: Integers, wanted: Integers) -> Integers:
+    """For each wanted pair its row in pairs, or -1."""
+    if len(pairs) == 0:
+        return np.full(len(wanted), -1)
+    keys, wanted_keys = (p[:, 0] * BIG + p[:, 1] for p in (pairs, wanted))
+    order = np.argsort(keys)
+    place = np.minimum(np.searchsorted(keys, wanted_keys, sorter=order), len(keys) - 1)
+    found = order[place]
+    return np.where(keys[found] == wanted_keys, found, -1)
 
 
 class ImpactLog:
@@ -28,7 +39,7 @@ class ImpactLog:
         self.within = within
         self.events: list[tuple[float, Array, Array, Array, Array]] = []
         self.touching: dict[tuple[int, int], int] = {}
-        self.fresh: tuple[Contacts, list[int], list[tuple[int, int]]] | None = None
+        self.fresh: tuple[Contacts, list[tuple[int, int]]] | None = None
         self.same: tuple[bytes, Any] | None = None
         """The active rows and the pairs of the step before: if they are the same again, nothing closes."""
 
@@ -43,44 +54,42 @@ class ImpactLog:
             return
         rows = np.flatnonzero(active).tolist()
         touching = {(i, j): row for row, (i, j) in zip(rows, contacts.pairs[rows].tolist(), strict=True)}
-        self._second_step(after, h, touching)
+        self._second_step(before, after, h, touching)
         new = [pair for pair in touching if pair not in self.touching]
         if new:
-            chosen = [touching[pair] for pair in new]
-            rate = self._rates(before, h, contacts, chosen)
+            chosen = contacts.only(np.array([touching[pair] for pair in new]))
+            drift = self._drift(before, chosen, h)
+            rate = chosen.G @ before.u.ravel() + drift
             speeds = SLOW * np.abs(before.u) + ROUND_OFF * np.abs(before.q) / h
-            noise = contacts.G.rows(np.array(chosen)).magnitude(speeds.ravel())
-            rate = np.where(np.abs(rate) <= noise, 0.0, rate)
-            self.events.append((after.t, np.array(new), rate, np.zeros(len(new)), p[chosen].copy()))
-            self._after(after, h, contacts, chosen)
-            self.fresh = (contacts, chosen, new)
+            rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
+            rate_after = chosen.G @ after.u.ravel() + drift
+            self.events.append((after.t, np.array(new), rate, rate_after, p[[touching[pair] for pair in new]]))
+            self.fresh = (chosen, new)
         self.touching = touching
 
-    def _second_step(self, after: State, h: float, touching: dict[tuple[int, int], int]) -> None:
+    def _second_step(self, before: State, after: State, h: float, touching: dict[tuple[int, int], int]) -> None:
         """The impact of the step before goes on in this one."""
         if self.fresh is None:
             return
-        contacts, chosen, pairs = self.fresh
-        self._after(after, h, contacts, chosen)
-        impulse = self.events[-1][4]
+        chosen, pairs = self.fresh
+        _, _, _, rate_after, impulse = self.events[-1]
         for k, pair in enumerate(pairs):
             if pair in touching:
                 impulse[k] += after.multipliers[touching[pair]]
+        assert after.contacts is not None
+        rows = rows_of(after.contacts.pairs, np.array(pairs))
+        drift = self._drift(before, after.contacts.only(np.maximum(rows, 0)), h)
+        rate_after[:] = chosen.G @ after.u.ravel() + np.where(rows >= 0, drift, 0.0)
         self.fresh = None
 
-    def _after(self, state: State, h: float, contacts: Contacts, rows: list[int]) -> None:
-        self.events[-1][3][:] = self._rates(state, h, contacts, rows)
-
-    def _rates(self, state: State, h: float, contacts: Contacts, rows: list[int]) -> Array:
-        """G u + dg/dt of some rows; the second term by differences, where the set moves."""
-        rate = contacts.G.rows(np.array(rows)) @ state.u.ravel()
+    def _drift(self, before: State, contacts: Contacts, h: float) -> Array:
+        """dg/dt: how the gaps of a moving set change at rest, from t^n to t^{n+1}, where contacts was linearised."""
         if self.within.moving is False:
-            return rate
-        step = TIME_STEP * max(abs(state.t), h)
-        ahead, behind = (self.within.linearise(state.t + s, state.q) for s in (step, -step))
-        keys = {pair: row for row, pair in enumerate(map(tuple, ahead.pairs.tolist()))}
-        at = [keys[tuple(contacts.pairs[row].tolist())] for row in rows]
-        return rate + (ahead.gap[at] - behind.gap[at]) / (2.0 * step)
+            return np.zeros(len(contacts.gap))
+        reach = contacts.reach if contacts.reach == np.inf else 2.0 * contacts.reach
+        then = self.within.linearise(before.t, before.q, reach)
+        rows = rows_of(then.pairs, contacts.pairs)
+        return np.where(rows >= 0, (contacts.gap - then.gap[np.maximum(rows, 0)]) / h, 0.0)
 
     def result(self) -> Impacts:
         if not self.events:
@@ -91,18 +100,31 @@ class ImpactLog:
         return Impacts(t, *columns)
 
 
+class Frame(NamedTuple):
+    """What is kept of a saved state."""
+
+    t: float
+    q: Array
+    u: Array
+    multipliers: Array
+    pairs: Integers
+    z: Array | None
+
+
 class Recorder:
     """Collects what becomes the `Solution`."""
 
     def __init__(self, problem: Any, scheme: Any, start: State):
         self.problem, self.scheme = problem, scheme
-        self.frames: list[State] = []
+        self.frames: list[Frame] = []
         self.stats: list[tuple[Any, ...]] = []
         self.log = ImpactLog(problem.within) if isinstance(problem, Motion) else None
         self.save(start)
 
     def save(self, state: State) -> None:
-        self.frames.append(state._replace(projection=None))
+        pairs = NO_PAIRS if state.contacts is None else state.contacts.pairs
+        z = getattr(state.memory, "z", None)
+        self.frames.append(Frame(state.t, state.q, state.u, state.multipliers, pairs, z))
 
     def add(self, before: State, after: State, h: float) -> None:
         P = after.projection
@@ -118,7 +140,7 @@ class Recorder:
 
     def solution(self, status: str) -> Solution:
         frames = self.frames
-        paoli = [frame.memory.z for frame in frames[1:] if hasattr(frame.memory, "z")]
+        paoli = [frame.z for frame in frames[1:] if frame.z is not None]
         return Solution(
             self.problem,
             self.scheme,
@@ -126,7 +148,7 @@ class Recorder:
             np.stack([frame.q for frame in frames]),
             np.stack([frame.u for frame in frames]),
             tuple(frame.multipliers for frame in frames),
-            tuple(NO_PAIRS if frame.contacts is None else frame.contacts.pairs for frame in frames),
+            tuple(frame.pairs for frame in frames),
             np.array(self.stats, dtype=STATISTICS),
             status,
             np.stack([frames[0].q, *paoli]) if paoli else None,

@@ -49,8 +49,10 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
         b_eq=np.append(np.zeros(K.G.shape[1]), 1.0),
         method="highs",
     )
-    allowed = tol * (K.length or 0.0) / unit.max(initial=1.0)
-    if found.status != 0 or -found.fun <= max(PROVEN, allowed / scale):
+    if found.status != 0:
+        return None
+    allowed = tol * (K.length or 0.0) * float(found.x @ (1.0 / unit))
+    if -found.fun <= max(PROVEN, allowed / scale):
         return None
     return np.asarray(found.x) / unit
 
@@ -60,10 +62,10 @@ def empty_set(K: Polyhedron, y: Array) -> EmptySet:
     rows = np.flatnonzero(y > 1e-9 * y.max())
     named = "; ".join(K.describe(int(row)) for row in rows[:NAMED])
     more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
-    error = EmptySet(
+    return EmptySet(
         f"the set is empty: these constraints contradict each other: {named}{more} (weights y >= 0 "
         f"with G^T y = 0 give c . y = {float(K.c @ y):.3g} < 0). Walls that close, radii that grow "
-        f"into a jam, or half-spaces that do not meet do this; relax one of them"
+        f"into a jam, or half-spaces that do not meet do this; relax one of them",
+        rows,
+        y,
     )
-    error.rows = rows  # type: ignore[attr-defined]
-    return error

@@ -130,6 +130,13 @@ class Pairs:
     normal: Array
     bodies: int
 
+    def __post_init__(self) -> None:
+        m, n = len(self.i), self.bodies
+        if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
+            raise InvalidValue(f"{m} first bodies, {len(self.j)} second ones, normals of shape {self.normal.shape}")
+        if m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
+            raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
+
     @property
     def dimension(self) -> int:
         return int(self.normal.shape[1])

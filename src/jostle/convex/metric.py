@@ -20,7 +20,7 @@ SYMMETRY = 1e-12
 """Largest |M - M^T| / |M| that still counts as round-off."""
 
 SINGULAR = 16 * float(np.finfo(float).eps)
-"""A pivot below this part of the largest mass (times the size of M) is a zero that round-off hides."""
+"""A pivot of M, scaled to ones on its diagonal, below this times its size is a zero that round-off hides."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,6 +40,11 @@ class Metric:
     @property
     def diagonal(self) -> bool:
         return self.mass.ndim < 2
+
+    @property
+    def lightest(self) -> float:
+        """The smallest eigenvalue of M."""
+        return float(self.mass.min()) if self.diagonal else float(np.linalg.eigvalsh(self.mass)[0])
 
     def times(self, v: Array) -> Array:
         """M v."""
@@ -112,12 +117,15 @@ def _matrix(M: Array) -> Metric:
     skew = np.abs(M - M.T).max()
     if skew > SYMMETRY * np.abs(M).max():
         raise InvalidValue(f"mass matrix is not symmetric: |M - M^T| = {skew:.3g}")
-    try:
-        lower = np.linalg.cholesky(M)
-        definite = lower.diagonal().min(initial=np.inf) ** 2 > SINGULAR * len(M) * M.diagonal().max(initial=0.0)
-    except np.linalg.LinAlgError:
-        definite = False
+    size = np.sqrt(np.maximum(M.diagonal(), 0.0))
+    definite = bool((size > 0.0).all())
+    if definite:
+        try:
+            lower = np.linalg.cholesky(M / np.outer(size, size))
+            definite = bool(lower.diagonal().min(initial=1.0) ** 2 > SINGULAR * len(M))
+        except np.linalg.LinAlgError:
+            definite = False
     if not definite:
         lowest = np.linalg.eigvalsh(M)[0]
         raise InvalidValue(f"mass matrix is not positive definite: its smallest eigenvalue is {lowest:.3g}")
-    return Metric(M, np.linalg.inv(lower))
+    return Metric(M, np.linalg.inv(size[:, None] * lower))

@@ -22,7 +22,7 @@ SUMS = {"reassoc", "contract"}
 
 
 @njit(cache=True, fastmath=SUMS)
-def _add_column(Q, R, k, a, d, z):
+def _orthogonalise(Q, k, a, d, z):
     """d = Q^T a and z = a - Q d, twice, so that z is orthogonal to the k columns; returns |z|^2."""
     n = len(a)
     for i in range(n):
@@ -116,7 +116,7 @@ def exact(A, s0, noise, allowed, max_iterations):
                 p[c] = max(p[c], 0.0)
             return x, p, SOLVED, iteration
         while True:
-            square = _add_column(Q, R, k, A[j], d, z)
+            square = _orthogonalise(Q, k, A[j], d, z)
             _solve_upper(R, k, d, r)
             t1, gone = np.inf, -1
             for i in range(k):

@@ -29,7 +29,9 @@ class Room:
     def __init__(self, corners: ArrayLike, *, doors: ArrayLike):
         self.corners = finite(corners, "corners").reshape(-1, 2)
         self.doors = finite(doors, "doors").reshape(-1, 2, 2)
-        along = np.roll(self.corners, -1, axis=0) - self.corners
+        if len(self.doors) == 0:
+            raise InvalidValue("a room needs a door: nobody could leave it")
+        self.along = along = np.roll(self.corners, -1, axis=0) - self.corners
         following = np.roll(along, -1, axis=0)
         turns = along[:, 0] * following[:, 1] - along[:, 1] * following[:, 0]
         if (turns <= 0).any():
@@ -46,9 +48,12 @@ class Room:
     def _edge(self, door: Array) -> int:
         size = np.ptp(self.corners, axis=0).max()
         on = np.flatnonzero((np.abs(self._heights(door)) <= ON_EDGE * size).all(axis=0))
-        if len(on) == 0:
-            raise InvalidValue(f"door {door.tolist()} does not lie in an edge of the room")
-        return int(on[0])
+        for edge in on:
+            start, along = self.corners[edge], self.along[edge]
+            part = (door - start) @ along / (along @ along)
+            if part.min() >= -ON_EDGE and part.max() <= 1.0 + ON_EDGE and np.ptp(part) > 0.0:
+                return int(edge)
+        raise InvalidValue(f"door {door.tolist()} does not lie in an edge of the room")
 
     def _walls(self, along: Array, lengths: Array) -> Array:
         """What is left of the edges when the doors are cut out: segments (k, 2, 2)."""

@@ -1,4 +1,4 @@
-"""Balls on a line: Newton's cradle and a chain on a wall (Bourdin & Maury 2020, sections 2 and 5)."""
+"""Balls on a line: Newton's cradle and a chain on a wall (Bourdin & Maury 2020, sections 2 and 6)."""
 
 from __future__ import annotations
 

@@ -95,11 +95,13 @@ class Scheme:
                 remedy,
             )
 
-    def needs_still_set(self, problem: Any, remedy: str, times: tuple[float, float] | None = None) -> None:
-        """Refuse a set that moves; if it is not known, one whose gaps at the start differ between the two times."""
+    def needs_still_set(
+        self, problem: Any, remedy: str, q: Array | None = None, times: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
+        """Refuse a set that moves; if that is not known, one whose gaps at q differ between the two times."""
         moves = problem.within.moving
-        if moves is None and times is not None:
-            now, then = (problem.within.gaps(t, problem.q0) for t in times)
+        if moves is None and q is not None:
+            now, then = (problem.within.gaps(t, q) for t in times)
             moves = np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0)
         if moves:
             raise self.refuse("needs a set that does not move", remedy)
@@ -138,9 +140,9 @@ def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, reme
     if lowest >= 0.0:
         return
     contacts = within.linearise(t, q)
-    scale = contacts.length or np.abs(q).max(initial=0.0)
-    if lowest < -(CLOSED + scheme.solver.tol) * scale:
-        row = int(np.argmin(contacts.gap))
+    allowed = (1.0 + scheme.solver.tol / CLOSED) * contacts.tolerance()
+    if (contacts.gap < -allowed).any():
+        row = int(np.argmin(contacts.gap + allowed))
         raise LeftTheSet(
             f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. The "
             f"linearised constraint keeps q in Q only where the gap is convex in q; {remedy}"

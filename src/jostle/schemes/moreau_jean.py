@@ -42,8 +42,7 @@ class MoreauJean(Scheme):
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
-        if state.projection is None:
-            self.needs_still_set(problem, STILL, (t, t + h))
+        self.needs_still_set(problem, STILL, q, (t, t + h))
         e, M = problem.law.e, problem.metric(q)
         predicted = u + h * problem.acceleration(t, q, u)
         fastest = float(np.abs(u).max(initial=0.0)) * np.sqrt(q.shape[-1] if q.ndim else 1)

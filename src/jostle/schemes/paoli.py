@@ -12,7 +12,8 @@ h_n V^{n-2}, X^2 = U^0, which is U^{n-1} if they are equal, and (5)-(6) become
     W^n = (U^n + h_n V^{n-1} + h_n (h_n + h_{n-1}) / 2 F^n + e X^{n+1}) / (1 + e),    V^n = (U^{n+1} - U^n) / h_n,
     U^{n+1} = -e X^{n+1} + (1 + e) Z^n,
 
-so that a velocity v becomes exactly -e v at a wall, whatever the steps.
+so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free flight X starts anew from U^n - h_n
+V^{n-1}, so that it stays within one step of the path.
 
 Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
 not be convex, but an obstacle thinner than h |v| can be jumped over. Order 1 with impacts, 2 without.
@@ -81,15 +82,20 @@ class Paoli(Scheme):
             )
 
     def step(self, problem: Motion, state: State, h: float) -> State:
+        t, q, u = state.t, state.q, state.u
+        self.needs_still_set(problem, STILL, q, (t, t + h))
         if state.memory is None:
             return self._first(problem, state, h)
-        t, q, u = state.t, state.q, state.u
         before, h_before, _, shift, h_older, v_older = state.memory
         e, M = problem.law.e, problem.metric(q)
         inertia = q + h / h_before * (q - before)
         weight = h * (h + h_before) / 2.0
         shift = shift + (h - h_older) * v_older
         X = before + shift
+        if shift.any() and not state.multipliers.any():
+            back = q - h * u
+            if min(problem.within.gap(t, back), problem.within.gap(t, q)) >= 0.0:
+                X, shift = back, back - before
 
         def correct(F: Array) -> tuple[Nearest, Array]:
             W = (inertia + weight * F + e * X) / (1.0 + e)
@@ -106,7 +112,6 @@ class Paoli(Scheme):
     def _first(self, problem: Motion, state: State, h: float) -> State:
         """(4): the first step, from u_0 and v_0."""
         t, q, v = state.t, state.q, state.u
-        self.needs_still_set(problem, STILL, (t, t + h))
         M = problem.metric(q)
         z = self.z(h) if callable(self.z) else self.z * h * _acceleration(problem, M, t, q, v)
         found = nearest(problem.within, q + h * v + h * z, M, t, self.solver)

@@ -27,6 +27,8 @@ class Balls(ConstraintSet):
     2.0
     """
 
+    convex_gaps = True
+
     def __init__(self, radii: InTime):
         self.radii = frozen(radii)
         self.moving = callable(radii)
@@ -78,7 +80,7 @@ class Line(ConstraintSet):
     [0.5, 0.0, 0.5]
     """
 
-    flat = True
+    convex_gaps = flat = True
 
     def __init__(self, radii: InTime, *, lower: float = -np.inf, upper: float = np.inf):
         self.radii = frozen(radii)
@@ -110,7 +112,7 @@ class Line(ConstraintSet):
         return Contacts(
             (ends[1] - ends[0])[self._kept], self._G, self._pairs,
             float(radii.min()) if len(radii) and radii.all() else None,
-            describe=self._describe, numbers=2,
+            describe=self._describe, numbers=2, at=q,
         )  # fmt: skip
 
     def _describe(self, row: int) -> str:

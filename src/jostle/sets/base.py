@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers
-from jostle.convex.maps import LinearMap, stacked
+from jostle.convex.maps import Dense, LinearMap, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
@@ -57,6 +57,8 @@ class Contacts:
     """What row c is, in words."""
     numbers: int = 0
     """How many constraint numbers k the set uses for itself, whether or not their rows are present."""
+    at: Array | None = None
+    """The configuration: without a length, its size says how large the round-off of a gap is."""
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
@@ -72,18 +74,25 @@ class Contacts:
         """The contacts of some rows."""
         return Contacts(
             self.gap[rows], self.G.rows(rows), self.pairs[rows], self.length, self.reach,
-            lambda row: self.describe(int(rows[row])), self.numbers,
+            lambda row: self.describe(int(rows[row])), self.numbers, self.at,
         )  # fmt: skip
 
     def cone(self, closed: float | None = None) -> Cone:
-        """C_{t,q}: the rows with gap <= closed (by default zero, up to round-off of the length).
+        """C_{t,q}: the rows with gap <= closed; by default those whose gap is zero up to round-off.
 
         For sets at rest: the rates dg/dt of a moving set, which (1.7) has, are not in it.
         """
-        if closed is None:
-            closed = CLOSED * (self.length or 0.0)
-        closed_ones = self.only(np.flatnonzero(self.gap <= closed))
+        near = self.gap <= (self.tolerance() if closed is None else closed)
+        closed_ones = self.only(np.flatnonzero(near))
         return Cone(closed_ones.G, describe=closed_ones.describe)
+
+    def tolerance(self) -> Array:
+        """How negative a gap may be before it counts as an overlap: a part of the length, or of the coordinates."""
+        if self.length is not None:
+            return np.full(len(self.gap), CLOSED * self.length)
+        if self.at is None:
+            return np.zeros(len(self.gap))
+        return CLOSED * (np.abs(self.gap) + self.G.magnitude(self.at.ravel()))
 
 
 class ConstraintSet:
@@ -95,9 +104,9 @@ class ConstraintSet:
     (2.0, 0.5)
     """
 
-    convex_gaps: bool | None = True
+    convex_gaps: bool | None = None
     """Is every g_i(t, .) convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask? None: not known."""
-    moving: bool | None = False
+    moving: bool | None = None
     """Does the set depend on time? None: not known."""
     flat: bool = False
     """Is every gap linear in q, with the same gradient at all times and places?"""
@@ -143,7 +152,7 @@ class ConstraintSet:
         if not np.isfinite(contacts.gap).all():
             row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
             raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
-        overlap = np.flatnonzero(contacts.gap < -tolerance(contacts, q))
+        overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
         if len(overlap) == 0:
             return
         worst = overlap[np.argsort(contacts.gap[overlap])][:5]
@@ -155,13 +164,6 @@ class ConstraintSet:
         )
 
 
-def tolerance(contacts: Contacts, q: Array) -> Array:
-    """How negative a gap may be before it counts as an overlap: a part of the length."""
-    if contacts.length is not None:
-        return np.full(len(contacts.gap), CLOSED * contacts.length)
-    return CLOSED * (np.abs(contacts.gap) + contacts.G.magnitude(q.ravel()))
-
-
 class Free(ConstraintSet):
     """The whole space: no constraint at all.
 
@@ -170,11 +172,9 @@ class Free(ConstraintSet):
     inf
     """
 
-    flat = True
+    convex_gaps, moving, flat = True, False, True
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        from jostle.convex.maps import Dense
-
         return Contacts(np.zeros(0), Dense(np.zeros((0, q.size))), np.zeros((0, 2), dtype=np.int64))
 
 
@@ -214,6 +214,7 @@ class Intersection(ConstraintSet):
             min(part.reach for part in parts),
             describe,
             numbers,
+            q,
         )
 
 

@@ -33,7 +33,7 @@ CURVED_SIZE = 64
 SLOW = 0.1
 """Curvature is taken into account when a sweep gained less than this factor."""
 SHALLOW = 0.1
-"""Nearer to Q than this part of the length, no curvature can turn the nearest point into a saddle."""
+"""Where |M (x - w)| is below this part of the lightest mass times the length, no curvature can make a saddle of x."""
 ROUND_OFF = 1e-14
 MANY = 64
 """Of more rows than this, only those are looked at first whose gap is at most,"""
@@ -90,7 +90,8 @@ def _from(Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, M:
             return there if len(rows) == len(there.gap) else there.only(rows)
 
         found = _sweep(linearise, w, x, contacts.only(rows), M, solver)
-        deep = contacts.length is None or np.linalg.norm(found[0].point - w) > SHALLOW * contacts.length
+        pull = float(np.linalg.norm(M.times((found[0].point - w).ravel())))
+        deep = contacts.length is None or pull > SHALLOW * M.lightest * contacts.length
         if deep and not Q.flat and w.size <= CURVED_SIZE:
             found = off_saddle(linearise, w, M, solver, found)
         violated = Q.gaps(t, found[0].point) < 0.0

@@ -16,6 +16,11 @@ from jostle.sets.base import ConstraintSet, Contacts
 Gap = Callable[[float, Array], ArrayLike]
 STEP = float(np.cbrt(np.finfo(float).eps))
 """Relative step of the central differences."""
+FINER, REFINEMENTS = 32.0, 10
+"""Without a length the step begins large and is divided by this, at most so many times,"""
+SETTLED = 1e-8
+"""until no gradient changes by more than this part of it."""
+TINY = float(np.finfo(float).tiny)
 AGREEMENT = 1e-5
 """A given gradient may differ from the differenced one by so much, relative to its size."""
 
@@ -23,11 +28,9 @@ AGREEMENT = 1e-5
 class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
-    moving = None
-
-    def __init__(self, g: Gap, gradient: Gap | None, convex: bool | None, length: float | None):
+    def __init__(self, g: Gap, gradient: Gap | None, convex: bool | None, moving: bool | None, length: float | None):
         self.g, self.gradient, self.length = g, gradient, length
-        self.convex_gaps = convex
+        self.convex_gaps, self.moving = convex, moving
         self.name = getattr(g, "__name__", "constraints")
         self.__doc__ = g.__doc__
         self._checked = gradient is None
@@ -54,23 +57,41 @@ class UserSet(ConstraintSet):
         rows = np.arange(len(gap))
         return Contacts(
             gap, Dense(G), np.stack([np.full_like(rows, -1), rows], axis=1), self.length,
-            describe=lambda row: f"constraint {row} of {self.name}", numbers=len(gap),
+            describe=lambda row: f"constraint {row} of {self.name}", numbers=len(gap), at=q,
         )  # fmt: skip
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.asarray(self.g(t, q), dtype=float).ravel()
 
     def _differenced(self, t: float, q: Array, gap: Array) -> Array:
+        """dg/dq by central differences; without a length, the step is refined until it does not matter any more."""
+        scale = max(np.abs(q).max(initial=0.0), np.abs(gap).max(initial=0.0)) or 1.0
+        step = STEP * (self.length or scale)
+        G = self._central(t, q, step, len(gap))
+        if self.length is not None:
+            return G
+        coarse, best = G, np.full(len(gap), np.inf)
+        for _ in range(REFINEMENTS):
+            step /= FINER
+            fine = self._central(t, q, step, len(gap))
+            with np.errstate(invalid="ignore"):
+                change = np.abs(fine - coarse).max(axis=1, initial=0.0)
+                change = change / np.maximum(np.abs(fine).max(axis=1, initial=0.0), TINY)
+            G = np.where((change < best)[:, None], fine, G)
+            best, coarse = np.fmin(best, change), fine
+            if (best <= SETTLED).all():
+                break
+        return G
+
+    def _central(self, t: float, q: Array, step: float, rows: int) -> Array:
         flat = q.ravel()
-        scale = max(self.length or 0.0, np.abs(flat).max(initial=0.0), np.abs(gap).max(initial=0.0)) or 1.0
-        G = np.empty((len(gap), flat.size))
+        G = np.empty((rows, flat.size))
         for k in range(flat.size):
-            step = STEP * max(scale, abs(flat[k]))
             ahead, behind = flat.copy(), flat.copy()
             ahead[k] += step
             behind[k] -= step
             rise = self.gaps(t, ahead.reshape(q.shape)) - self.gaps(t, behind.reshape(q.shape))
-            G[:, k] = rise / (ahead[k] - behind[k])
+            G[:, k] = rise / (ahead[k] - behind[k]) if ahead[k] > behind[k] else np.nan
         return G
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
@@ -99,7 +120,11 @@ class UserSet(ConstraintSet):
 def constraints(g: Gap, /) -> UserSet: ...
 @overload
 def constraints(
-    *, gradient: Gap | None = None, convex: bool | None = None, length: float | None = None
+    *,
+    gradient: Gap | None = None,
+    convex: bool | None = None,
+    moving: bool | None = None,
+    length: float | None = None,
 ) -> Callable[[Gap], UserSet]: ...
 
 
@@ -109,14 +134,16 @@ def constraints(
     *,
     gradient: Gap | None = None,
     convex: bool | None = None,
+    moving: bool | None = None,
     length: float | None = None,
 ) -> UserSet | Callable[[Gap], UserSet]:
     """Turn g(t, q), every entry of which stays >= 0, into an admissible set.
 
     `gradient(t, q)` returns dg/dq, shape (m, *q.shape); it is checked once against differences. Without it
     g is differenced. `convex` says whether each entry is convex in q (the linearised schemes then keep
-    the guarantee that q stays in Q; if it is not known, they check each step). `length` is the length that
-    violations are compared with.
+    the guarantee that q stays in Q; if it is not known, they check each step), `moving` whether g depends on t
+    (likewise checked by the schemes that cannot have it). `length` is the length that violations are compared with, a
+    radius, say; it is also the scale of the differences, which otherwise has to be searched for.
 
     >>> import jostle as jo
     >>> @jo.constraints
@@ -126,5 +153,5 @@ def constraints(
     [0.0, 1.0]
     """
     if g is None:
-        return lambda function: UserSet(function, gradient, convex, length)
-    return UserSet(g, gradient, convex, length)
+        return lambda function: UserSet(function, gradient, convex, moving, length)
+    return UserSet(g, gradient, convex, moving, length)

@@ -22,6 +22,7 @@ from jostle.sets.base import ConstraintSet, Contacts
 class Walls(ConstraintSet):
     """k walls for each of n bodies. A new kind of wall defines `_distances`."""
 
+    convex_gaps = True
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
@@ -54,7 +55,8 @@ class Walls(ConstraintSet):
         G = self._maps.get(n) if self.flat else None
         if G is None:
             G = Dense(gradient[0]) if n == 1 else Pairs(pairs[:, 0], pairs[:, 1], -gradient.reshape(n * k, d), n)
-            self._maps[n] = G
+            if self.flat:
+                self._maps[n] = G
         gap, near = gap.ravel(), np.inf
         if n > 1 and reach < np.inf:
             rows = np.flatnonzero(gap <= reach)
@@ -64,7 +66,7 @@ class Walls(ConstraintSet):
             body, wall = pairs[row]
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(gap, G, pairs, length, near, describe, k)
+        return Contacts(gap, G, pairs, length, near, describe, k, q)
 
 
 @lru_cache(maxsize=64)

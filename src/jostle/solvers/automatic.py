@@ -25,7 +25,7 @@ LAST_RESORT = 2000
 class Automatic(Solver):
     """Exact up to 128 rows; beyond, first order for spheres or loose tolerances, else second order.
 
-    If the first choice does not converge, the others try.
+    If the first choice does not converge, the others try (up to 128 rows there is only one).
 
     >>> import jostle as jo
     >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver

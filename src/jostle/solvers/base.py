@@ -76,6 +76,10 @@ class Solver:
             K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe)
         if len(flat) != K.G.shape[1]:
             raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
+        if len(M.root) != len(flat):
+            raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(flat)}")
+        if guess is not None and np.shape(guess) != K.c.shape:
+            raise InvalidValue(f"guess has shape {np.shape(guess)}, there are {len(K.c)} rows")
         if not math.isfinite(np.add.reduce(flat)):
             raise NotFinite("the point to project is not finite")
         slack = K.c + (K.G @ flat)
@@ -83,7 +87,7 @@ class Solver:
         if not math.isfinite(lowest):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
         if lowest >= 0.0:
-            return Projection(target, np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
+            return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         best: Projection | None = None
         for solver in self._choices(K):
             u, p, iterations = solver._solve(flat, K, M, slack, guess)
@@ -92,7 +96,7 @@ class Solver:
             answer = Projection(u.reshape(target.shape), p, found, iterations, good, solver.name)
             if good:
                 return answer
-            if best is None or found.eta < best.residual.eta:
+            if best is None or found.worst < best.residual.worst:
                 best = answer
         assert best is not None
         return best
