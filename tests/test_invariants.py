@@ -1075,7 +1075,7 @@ def test_the_nearest_point_does_not_depend_on_the_origin(shift, r, angle, m):
     np.testing.assert_allclose(there - shift, here, atol=1e-9 + 1e-13 * shift)
 
 
-@SOME
+@settings(MANY, max_examples=150)
 @given(generators(), st.integers(2, 6))
 def test_overlapping_balls_are_moved_apart_to_a_stationary_point(random, n):
     """`Balls.nearest`: no overlap is left, and M (x - q) is a sum of pushes along the contacts at x."""

@@ -133,7 +133,7 @@ def test_a_user_who_says_convex_is_believed_and_not_slowed_down():
         return [q[0]]
 
     jo.solve(jo.Motion(q0=[9.0], within=floor), jo.Maury(), t=10.0, h=1.0)
-    assert len(calls) <= 3 + 1 + 10  # the check of the gradient, the start, and one linearisation a step
+    assert len(calls) <= 5 + 1 + 10  # the check of the gradient, the start, and one linearisation a step
 
 
 def drag(within=None):

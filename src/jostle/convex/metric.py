@@ -121,11 +121,12 @@ def _matrix(M: Array) -> Metric:
     definite = bool((size > 0.0).all())
     if definite:
         try:
-            lower = np.linalg.cholesky(M / np.outer(size, size))
-            definite = bool(lower.diagonal().min(initial=1.0) ** 2 > SINGULAR * len(M))
+            pivots = np.linalg.cholesky(M / np.outer(size, size)).diagonal()
+            definite = bool(pivots.min(initial=1.0) ** 2 > SINGULAR * len(M))
+            lower = np.linalg.cholesky(M)
         except np.linalg.LinAlgError:
             definite = False
     if not definite:
         lowest = np.linalg.eigvalsh(M)[0]
         raise InvalidValue(f"mass matrix is not positive definite: its smallest eigenvalue is {lowest:.3g}")
-    return Metric(M, np.linalg.inv(size[:, None] * lower))
+    return Metric(M, np.linalg.inv(lower))

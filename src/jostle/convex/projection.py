@@ -27,7 +27,7 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import compiled
 
 ROUND_OFF = 16 * float(np.finfo(float).eps)
-"""A slack below this times |c| + |G| (|u| + |w|) is a zero: it was not computed any better."""
+"""A slack below this times |c| + |G| (|u| + |w|), plus the noise of K, is a zero: it was not computed any better."""
 
 
 TINY = float(np.finfo(float).tiny)
@@ -89,10 +89,10 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     """The residuals of (u, p) as the projection of w on K in the metric M (flat vectors)."""
     if isinstance(K.G, Dense) and M.diagonal:
         out = np.empty(3)
-        compiled().residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length or 0.0, ROUND_OFF, out)
+        compiled().residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length or 0.0, ROUND_OFF, K.noise, out)
         return Residual(*out.tolist())
     slack = K.c + (K.G @ u)
-    noise = ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))
+    noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))
     slack = np.where(np.abs(slack) <= noise, 0.0, slack)
     moved, reaction = u - w, K.G.adjoint(p)
     distance = M.norm(moved)

@@ -126,10 +126,11 @@ def exact(A, s0, noise, allowed, max_iterations):
             if square > DEPENDENT * DEPENDENT and k < n:
                 t2 = max(-worst, 0.0) / square
             if t1 == np.inf and t2 == np.inf:
-                sizes = abs(s0[j])
+                sizes, noises = abs(s0[j]), noise[j]
                 for i in range(k):
                     sizes += max(-r[i], 0.0) * abs(s0[active[i]])
-                if -worst <= max(CONTRADICTION * sizes, allowed[j]):
+                    noises += max(-r[i], 0.0) * noise[active[i]]
+                if -worst <= max(CONTRADICTION * sizes, noises, allowed[j]):
                     p[j], settled[j] = 0.0, True
                     break
                 p[:] = 0.0
@@ -168,7 +169,7 @@ def exact(A, s0, noise, allowed, max_iterations):
 
 
 @njit(cache=True)
-def project_dense(G, c, w, root, noise_level, allowed, max_iterations):
+def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
     """The projection of w on {c + G u >= 0} in the metric diag(1 / root^2): whiten, `exact`, go back.
 
     `allowed` is the violation, in units of c, that is not a contradiction. Returns (u, p, status, iterations).
@@ -185,13 +186,13 @@ def project_dense(G, c, w, root, noise_level, allowed, max_iterations):
         unit[i] = np.sqrt(square) if square > 0.0 else 1.0
         for k in range(n):
             A[i, k] /= unit[i]
-        s0[i], noise[i] = s / unit[i], noise_level * size / unit[i]
+        s0[i], noise[i] = s / unit[i], (c_noise + noise_level * size) / unit[i]
     x, p, status, iterations = exact(A, s0, noise, allowed / unit, max_iterations)
     return w + root * x, p / unit, status, iterations
 
 
 @njit(cache=True)
-def residual_dense(G, c, w, mass, u, p, length, noise_level, out):
+def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
     """(primal, dual, complementarity) for dense rows: see `convex.projection.residual`; length 0 is none."""
     m, n = G.shape
     distance, size, reaction = 0.0, 0.0, np.zeros(n)
@@ -208,7 +209,7 @@ def residual_dense(G, c, w, mass, u, p, length, noise_level, out):
             square += G[i, k] * G[i, k] / mass[k]
             reaction[k] += G[i, k] * p[i]
         unit = np.sqrt(square)
-        if abs(s) <= noise_level * scale:
+        if abs(s) <= c_noise + noise_level * scale:
             s = 0.0
         if s < 0.0:
             violation = max(violation, -s / (length if length > 0.0 else max(unit, 1e-300)))

@@ -54,8 +54,8 @@ def exact(A: Array, s0: Array, noise: Array, allowed: Array, max_iterations: int
             t2 = -(s0[j] + A[j] @ x) / (z @ z) if z @ z > DEPENDENT**2 else np.inf
             if min(t1, t2) == np.inf:
                 y = np.maximum(-r, 0.0)
-                sizes = abs(s0[j]) + y @ np.abs(s0[active])
-                if -(s0[j] + A[j] @ x) <= max(CONTRADICTION * sizes, allowed[j]):
+                sizes, noises = abs(s0[j]) + y @ np.abs(s0[active]), noise[j] + y @ noise[active]
+                if -(s0[j] + A[j] @ x) <= max(CONTRADICTION * sizes, noises, allowed[j]):
                     p[j] = 0.0
                     settled.append(j)
                     break

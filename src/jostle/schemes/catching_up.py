@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
 from jostle.schemes.base import Scheme, State
-from jostle.sets.nearest import DEFAULT, nearest
+from jostle.sets.nearest import nearest
+from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 
@@ -26,7 +27,7 @@ class CatchingUp(Scheme):
     [1.5]
     """
 
-    solver: Solver = field(default_factory=lambda: DEFAULT)
+    solver: Solver = field(default_factory=Automatic)
 
     def check(self, problem: Sweeping) -> None:
         self.needs_sweeping(problem)

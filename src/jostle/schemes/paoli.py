@@ -33,7 +33,8 @@ from jostle.errors import NoContraction
 from jostle.problems import Motion
 from jostle.schemes.base import Scheme, State
 from jostle.sets.curvature import Nearest
-from jostle.sets.nearest import DEFAULT, nearest
+from jostle.sets.nearest import nearest
+from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 FIXED_POINT = 1e-13
@@ -68,7 +69,7 @@ class Paoli(Scheme):
     [0.5]
     """
 
-    solver: Solver = field(default_factory=lambda: DEFAULT)
+    solver: Solver = field(default_factory=Automatic)
     z: float | Callable[[float], Array] = 0.5
     implicit: bool = False
 

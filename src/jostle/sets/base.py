@@ -29,6 +29,8 @@ from jostle.solvers.project import require
 CLOSED = 1e-9
 """A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
 
+ROUND_OFF = 4 * float(np.finfo(float).eps)
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Contacts:
@@ -59,22 +61,31 @@ class Contacts:
     """How many constraint numbers k the set uses for itself, whether or not their rows are present."""
     at: Array | None = None
     """The configuration: without a length, its size says how large the round-off of a gap is."""
+    bend: Array | None = None
+    """(m,) b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for
+    planes. None: not known, the gradients are differenced where curvature is needed."""
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
         length = None if self.length is None else self.length / h
-        return Polyhedron(self.G, self.gap / h, length=length, describe=self.describe)
+        return Polyhedron(self.G, self.gap / h, length=length, describe=self.describe, noise=self.noise / h)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
         """Q~ = {x : g + G (x - q) >= 0}."""
         offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
-        return Polyhedron(self.G, offset, length=self.length, describe=self.describe)
+        return Polyhedron(self.G, offset, length=self.length, describe=self.describe, noise=self.noise)
+
+    @property
+    def noise(self) -> float:
+        """The round-off of the gaps, by the size of the coordinates."""
+        return 0.0 if self.at is None else ROUND_OFF * float(np.abs(self.at).max(initial=0.0))
 
     def only(self, rows: Integers) -> Contacts:
         """The contacts of some rows."""
         return Contacts(
             self.gap[rows], self.G.rows(rows), self.pairs[rows], self.length, self.reach,
             lambda row: self.describe(int(rows[row])), self.numbers, self.at,
+            None if self.bend is None else self.bend[rows],
         )  # fmt: skip
 
     def cone(self, closed: float | None = None) -> Cone:
@@ -175,7 +186,8 @@ class Free(ConstraintSet):
     convex_gaps, moving, flat = True, False, True
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        return Contacts(np.zeros(0), Dense(np.zeros((0, q.size))), np.zeros((0, 2), dtype=np.int64))
+        nothing = np.zeros(0)
+        return Contacts(nothing, Dense(np.zeros((0, q.size))), np.zeros((0, 2), dtype=np.int64), bend=nothing)
 
 
 class Intersection(ConstraintSet):
@@ -215,6 +227,7 @@ class Intersection(ConstraintSet):
             describe,
             numbers,
             q,
+            None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
         )
 
 

@@ -47,7 +47,9 @@ STEP = float(np.cbrt(np.finfo(float).eps))
 
 def from_here(contacts: Contacts) -> Polyhedron:
     """The linearised set as seen from x: {d : g + G d >= 0}."""
-    return Polyhedron(contacts.G, contacts.gap, length=contacts.length, describe=contacts.describe)
+    return Polyhedron(
+        contacts.G, contacts.gap, length=contacts.length, describe=contacts.describe, noise=contacts.noise
+    )
 
 
 def optimality(w: Array, x: Array, contacts: Contacts, M: Metric, p: Array) -> Residual:
@@ -155,14 +157,33 @@ def _null_space(rows: Array) -> Array:
 
 def _hessian(linearise: Linearise, x: Array, p: Array, M: Metric) -> Array:
     """M - sum p_i d^2 g_i / dq^2 at x."""
-    rows = np.flatnonzero(p)
-    return M.times(np.eye(x.size)) - _curvature(linearise, x, rows, p[rows])
+    rows, here = np.flatnonzero(p), linearise(x)
+    if here.bend is None:
+        return M.times(np.eye(x.size)) - _differenced(linearise, x, rows, p[rows])
+    return M.times(np.eye(x.size)) - _of_bodies(here.only(rows), x, p[rows])
 
 
-def _curvature(linearise: Linearise, x: Array, rows: Integers, p: Array) -> Array:
+def _of_bodies(contacts: Contacts, x: Array, p: Array) -> Array:
+    """sum_i p_i d^2 g_i / dq^2 where each gap is that of two bodies, or of a body and a wall: b (I - n n^T)."""
+    bodies = x.reshape(-1, x.shape[-1]) if x.ndim > 1 or not contacts.pairs[:, 0].any() else x.reshape(-1, 1)
+    n, d = bodies.shape
+    G = contacts.G.toarray().reshape(-1, n, d)
+    H = np.zeros((n, d, n, d))
+    for row, (i, j) in enumerate(contacts.pairs.tolist()):
+        normal = G[row, i]
+        block = p[row] * float(contacts.bend[row]) * (np.eye(d) - np.outer(normal, normal))  # type: ignore[index]
+        H[i, :, i, :] += block
+        if j >= 0:
+            H[j, :, j, :] += block
+            H[i, :, j, :] -= block
+            H[j, :, i, :] -= block
+    return H.reshape(x.size, x.size)
+
+
+def _differenced(linearise: Linearise, x: Array, rows: Integers, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 at x, by central differences of the gradients."""
     flat = x.ravel()
-    scale = np.abs(flat).max(initial=0.0) or 1.0
+    scale = linearise(x).length or np.abs(flat).max(initial=0.0) or 1.0
     H = np.empty((flat.size, flat.size))
     for k in range(flat.size):
         ahead, behind = flat.copy(), flat.copy()

@@ -32,8 +32,8 @@ class Walls(ConstraintSet):
         self.moving = any(callable(value) for value in (radii, *in_time))
         self._maps: dict[int, LinearMap] = {}
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array]:
-        """Of n points (n, d): gaps (n, k) and their gradients (n, k, d)."""
+    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
+        """Of n points (n, d): gaps (n, k), their gradients (n, k, d), and `Contacts.bend` (n, k)."""
         raise NotImplementedError
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
@@ -41,7 +41,7 @@ class Walls(ConstraintSet):
         if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
             raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
         x = q.reshape(-1, d)
-        gap, gradient = self._distances(t, x)
+        gap, gradient, bend = self._distances(t, x)
         n, k = gap.shape
         radii = at(self.radii, t)
         length = self.own_length
@@ -57,16 +57,16 @@ class Walls(ConstraintSet):
             G = Dense(gradient[0]) if n == 1 else Pairs(pairs[:, 0], pairs[:, 1], -gradient.reshape(n * k, d), n)
             if self.flat:
                 self._maps[n] = G
-        gap, near = gap.ravel(), np.inf
+        gap, bend, near = gap.ravel(), bend.ravel(), np.inf
         if n > 1 and reach < np.inf:
             rows = np.flatnonzero(gap <= reach)
-            gap, G, pairs, near = gap[rows], G.rows(rows), pairs[rows], reach
+            gap, bend, G, pairs, near = gap[rows], bend[rows], G.rows(rows), pairs[rows], reach
 
         def describe(row: int) -> str:
             body, wall = pairs[row]
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(gap, G, pairs, length, near, describe, k, q)
+        return Contacts(gap, G, pairs, length, near, describe, k, q, bend)
 
 
 @lru_cache(maxsize=64)
@@ -121,10 +121,10 @@ class HalfSpace(Walls):
             raise UndefinedGradient(f"the normal of a half-space is {normal.tolist()} at t = {t:g}")
         return (normal / size)[None, None, :], size
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array]:
+    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
         unit, size = self._unit or self._normal(t)
-        gap = x @ unit[0, 0] - at(self.offset, t) / size
-        return gap[:, None], unit if len(x) == 1 else np.repeat(unit, len(x), axis=0)
+        gap = (x @ unit[0, 0] - at(self.offset, t) / size)[:, None]
+        return gap, unit if len(x) == 1 else np.repeat(unit, len(x), axis=0), np.zeros(gap.shape)
 
 
 class Box(Walls):
@@ -155,9 +155,10 @@ class Box(Walls):
             f"wall q[{a}] <= upper" for a in self._high
         )
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array]:
+    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
         below, above = (x - at(self.lower, t))[:, self._low], (at(self.upper, t) - x)[:, self._high]
-        return np.concatenate([below, above], axis=1), np.repeat(self._gradient, len(x), axis=0)
+        gap = np.concatenate([below, above], axis=1)
+        return gap, np.repeat(self._gradient, len(x), axis=0), np.zeros(gap.shape)
 
 
 class Outside(Walls):
@@ -181,7 +182,7 @@ class Outside(Walls):
         self.own_length = float(size.min()) or None
         self.names = tuple(f"{self.kind} {k}" for k in range(len(centres)))
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array]:
+    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
         apart = x[:, None, :] - np.atleast_2d(at(self.centre, t))
         distance = np.sqrt(np.einsum("nkd,nkd->nk", apart, apart))
         radius = at(self.radius, t)
@@ -197,7 +198,7 @@ class Outside(Walls):
                     f"gradient there: move it off the centre"
                 )
             distance = np.where(distance == 0.0, 1.0, distance)
-        return gap, self.sign * apart / distance[:, :, None]
+        return gap, self.sign * apart / distance[:, :, None], self.sign / distance
 
 
 class Inside(Outside):
@@ -225,7 +226,7 @@ class Segments(Walls):
         self.dimension = 2
         self.names = tuple(f"segment {a.tolist()} to {b.tolist()}" for a, b in self.ends)
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array]:
+    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
         start, along = self.ends[:, 0], self.ends[:, 1] - self.ends[:, 0]
         offset = x[:, None, :] - start
         square = np.einsum("kd,kd->k", along, along)
@@ -235,4 +236,5 @@ class Segments(Walls):
         if not distance.all():
             body, k = (int(index) for index in np.argwhere(distance == 0.0)[0])
             raise UndefinedGradient(f"the centre of body {body} lies on {self.names[k]}; move it off the wall")
-        return distance, apart / distance[:, :, None]
+        at_an_end = (part == 0.0) | (part == 1.0)
+        return distance, apart / distance[:, :, None], np.where(at_an_end, 1.0 / distance, 0.0)

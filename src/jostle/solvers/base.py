@@ -73,7 +73,7 @@ class Solver:
         target = np.asarray(w, dtype=float)
         M, flat = metric(mass, target.shape), target.ravel()
         if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE and not isinstance(K.G, Dense):
-            K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe)
+            K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe, noise=K.noise)
         if len(flat) != K.G.shape[1]:
             raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
         if len(M.root) != len(flat):
@@ -86,7 +86,7 @@ class Solver:
         lowest = np.minimum.reduce(slack, initial=0.0)
         if not math.isfinite(lowest):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
-        if lowest >= 0.0:
+        if lowest >= -K.noise:
             return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         best: Projection | None = None
         for solver in self._choices(K):
@@ -115,7 +115,7 @@ class Solver:
         if len(flat):
             raise empty_set(K, np.eye(len(unit))[flat[0]])
         unit = np.where(unit > 0.0, unit, 1.0)
-        noise = ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w)) / unit
+        noise = (K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))) / unit
         return Whitened(unit, slack / unit, noise)
 
     def _raise_if_empty(self, K: Polyhedron, M: Metric) -> None:

@@ -39,7 +39,7 @@ class Exact(Solver):
         G, allowed = K.G.toarray(), self.tol * (K.length or 0.0)
         if M.diagonal:
             u, p, status, iterations = compiled().project_dense(
-                G, K.c, w, M.root, ROUND_OFF, allowed, self.max_iterations
+                G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations
             )
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)
