@@ -33,5 +33,5 @@ for ax, moment in zip(axes, (0.0, 1.2, 4.0), strict=True):
     ax.set(title=f"t = {moment:g} s", aspect="equal", xlim=(-0.3, 10.3), ylim=(-0.3, 18.5), xlabel="x")
 figure.colorbar(discs, ax=axes, label="speed", shrink=0.8)
 figure.savefig("demo.png", dpi=110, bbox_inches="tight")
-print(f"{len(radii)} discs, {len(sol.stats)} steps in {seconds:.1f} s; smallest gap ever {sol.gaps().min():.1e},")
+print(f"{len(radii)} discs, {len(sol.stats)} steps in {seconds:.1f} s; smallest gap when saved {sol.gaps().min():.1e},")
 print(f"worst residual {sol.residual:.1e}. The picture is in demo.png: orange bars are contact forces.")

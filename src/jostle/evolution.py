@@ -55,6 +55,8 @@ def solve(
     """
     if device != "cpu":
         raise DeviceUnavailable(f"device {device!r} is not supported; use 'cpu'")
+    if not isinstance(scheme, Scheme):
+        raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
     t0, steps = _steps(t, h)
     state = scheme.start(problem, t0)
     recorder = Recorder(problem, scheme, state)
@@ -123,7 +125,9 @@ class _Saving:
 
 def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float, Iterator[tuple[float, float]]]:
     """The first time, and the pairs (t^{n+1}, h_n)."""
-    t0, t1 = (float(end) for end in t) if isinstance(t, tuple | list) else (0.0, float(t))
+    if np.size(t) > 2:
+        raise InvalidValue(f"t must be the end, or the pair (start, end), not {np.size(t)} times; `every` saves fewer")
+    t0, t1 = (float(end) for end in np.ravel(t)) if np.ndim(t) else (0.0, float(t))  # type: ignore[arg-type]
     if not np.isfinite(t1 - t0) or t1 < t0:
         raise InvalidValue(f"t must be a time after the start {t0:g}, not {t1:g}")
     sizes = np.asarray(h, dtype=float)

@@ -33,9 +33,9 @@ class Restitution:
     e: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.e <= 1.0:
+        if not (isinstance(self.e, int | float | np.floating) and 0.0 <= self.e <= 1.0):
             raise InvalidValue(
-                f"the restitution e must lie in [0, 1], not {self.e}: the normal energy is multiplied by e^2"
+                f"the restitution e must lie in [0, 1], not {self.e!r}: the normal energy is multiplied by e^2"
             )
 
 

@@ -24,7 +24,7 @@ from jostle.sets.base import ConstraintSet, Free
 Field = Callable[..., Array]
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Motion:
     """Second order: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
 
@@ -61,8 +61,13 @@ class Motion:
         q.setflags(write=False)
         f, constant = _field(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
-        _set(self, q0=q, within=within or Free(), v0=_like(q, v0, "v0"), law=law or Restitution())
+        if not (law is None or isinstance(law, Restitution)):
+            raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
+        _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"), law=law or Restitution())
         _set(self, force=f, constant_force=constant, mass=M)
+
+    def __repr__(self) -> str:
+        return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
 
     def metric(self, q: Array) -> Metric:
         """The kinetic metric M(q)."""
@@ -73,7 +78,7 @@ class Motion:
         return self.metric(q).solve(self.force(t, q, u).ravel()).reshape(q.shape)
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Sweeping:
     """First order: q' = U(t, q) + reaction, q in Q(t). `velocity` is an array or a function U(t, q).
 
@@ -98,12 +103,26 @@ class Sweeping:
         q = finite(q0, "q0")
         q.setflags(write=False)
         wished, _ = _field(velocity, q, "velocity", arguments=2)
-        _set(self, q0=q, within=within or Free(), velocity=wished)
+        _set(self, q0=q, within=_within(within), velocity=wished)
+
+    def __repr__(self) -> str:
+        return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r})"
 
 
 def _set(problem: Any, **values: Any) -> None:
     for name, value in values.items():
         object.__setattr__(problem, name, value)
+
+
+def _within(within: ConstraintSet | None) -> ConstraintSet:
+    if within is None:
+        return Free()
+    if not isinstance(within, ConstraintSet):
+        raise InvalidValue(
+            f"within must be an admissible set, not {within!r}: decorate a function with @jo.constraints, combine "
+            f"sets with Q1 & Q2, and give an object, not its class"
+        )
+    return within
 
 
 def _like(q0: Array, value: ArrayLike, name: str) -> Array:
@@ -127,6 +146,9 @@ def _field(
 def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
     """The user's function, called with as many of (t, q, u) as it takes, its value checked."""
     takes = _arguments(function, arguments)
+    if takes < 2:
+        letters = "(t, q)" if arguments == 2 else "(t, q) or (t, q, u)"
+        raise InvalidValue(f"{name} must be a function of {letters}; it takes {takes} argument{'s' * (takes != 1)}")
 
     def value(*state: Any) -> Array:
         array = np.asarray(function(*state[:takes]), dtype=float)

@@ -47,7 +47,8 @@ class Energy:
 class Impacts:
     """Contacts that closed with a jump of the velocity, in order of time; each field has one entry per impact.
 
-    The schemes spread an impact over two steps: `after` and `impulse` are taken after the second.
+    The schemes spread an impact over two steps: `after` and `impulse` are taken after the second, and so contain what
+    the forces did in these two steps. Piles make many small ones: `sol.impacts(speed=...)` leaves them out.
     """
 
     t: Array
@@ -68,7 +69,7 @@ class Impacts:
             yield float(self.t[k]), (i, j), float(self.before[k]), float(self.after[k]), float(self.impulse[k])
 
     def __str__(self) -> str:
-        lines = [f"{len(self)} impacts", "         t  pair          before     after   impulse"]
+        lines = [f"{len(self)} impact{'s' * (len(self) != 1)}", "         t  pair          before     after   impulse"]
         for t, (i, j), before, after, impulse in self:
             lines.append(f"{t:10.4f}  {_name(i, j):10s} {before:9.4f} {after:9.4f} {impulse:9.4f}")
         return "\n".join(lines)
@@ -78,7 +79,7 @@ def _name(i: int, j: int) -> str:
     return f"{i} - {j}" if i >= 0 and j >= 0 else f"{i} - wall {-1 - j}" if i >= 0 else f"row {j}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """The result of a run.
 
@@ -110,6 +111,12 @@ class Solution:
     """Paoli only: the projected positions Z^n, which are in K even where q is not."""
     recorded: Impacts | None = None
 
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__} from t = {self.t[0]:g} to "
+            f"{self.t[-1]:g}, {len(self.t)} saved, q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
+        )
+
     def __call__(self, t: float | Array) -> Array:
         """q at time t, affine between the saved times (the u_h of Paoli 2010, the q_h of the others)."""
         times = np.asarray(t, dtype=float)
@@ -131,7 +138,11 @@ class Solution:
         return Impacts(found.t[hard], found.pairs[hard], found.before[hard], found.after[hard], found.impulse[hard])
 
     def energy(self) -> Energy:
-        """1/2 |u|_M^2 at the saved times, and -f . q if the force is constant."""
+        """1/2 |u|_M^2 at the saved times, and -f . q if the force is constant.
+
+        q and u belong to the same instant only up to half a step: Maury's and Paoli's velocities are those of the step
+        that led to q, so the sum is off by O(h), and in the two steps of an impact by more.
+        """
         if not isinstance(self.problem, Motion):
             raise InvalidValue("a first-order problem has no kinetic energy")
         kinetic = np.array(

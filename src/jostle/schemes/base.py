@@ -10,7 +10,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.errors import LeftTheSet, SchemeRefuses
+from jostle.errors import EmptySet, InvalidValue, LeftTheSet, SchemeRefuses
 from jostle.problems import Motion, Sweeping
 from jostle.sets.base import CLOSED, ConstraintSet, Contacts
 from jostle.solvers.automatic import Automatic
@@ -56,6 +56,10 @@ class Scheme:
     """
 
     solver: Solver = field(default_factory=Automatic)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.solver, Solver):
+            raise InvalidValue(f"solver must be an object such as jo.Exact(), not {self.solver!r}")
 
     def start(self, problem: Any, t: float) -> State:
         """The state at the first time."""
@@ -118,7 +122,13 @@ def project_velocity(
     reach = WIDEN * h * _fastest(w)
     while True:
         contacts = within.linearise(t, q, reach)
-        P = solver.project(w, contacts.velocities(h), M)
+        try:
+            P = solver.project(w, contacts.velocities(h), M)
+        except EmptySet as error:
+            if within.flat:
+                raise
+            where = "Linearised at the last q, that is: the set itself may have points left, out of its reach"
+            raise EmptySet(f"{error}. {where}", error.rows, error.weights) from None
         travelled = 2.0 * h * _fastest(P.point)
         if contacts.reach == np.inf or travelled <= contacts.reach:
             return contacts, P

@@ -40,6 +40,7 @@ class Maury(Scheme):
     samples: int = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.samples < 1:
             raise InvalidValue(f"samples must be at least 1, not {self.samples}")
 

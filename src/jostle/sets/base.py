@@ -22,7 +22,7 @@ from jostle.convex.maps import Dense, LinearMap, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
-from jostle.errors import InfeasibleStart, NotFinite
+from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
 
@@ -126,6 +126,12 @@ class ConstraintSet:
         """Gaps and gradients at (t, q); pairs further apart than reach may be left out."""
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+    def __bool__(self) -> bool:
+        raise InvalidValue("a set is not true or false: write Q1 & Q2, not Q1 and Q2")
+
     def __and__(self, other: ConstraintSet) -> Intersection:
         return Intersection(_parts(self) + _parts(other))
 
@@ -199,6 +205,9 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
+
+    def __repr__(self) -> str:
+        return " & ".join(map(repr, self.sets))
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])
