@@ -113,7 +113,7 @@ class Solution:
 
     def __repr__(self) -> str:
         return (
-            f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__} from t = {self.t[0]:g} to "
+            f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__}, t = {self.t[0]:g} to "
             f"{self.t[-1]:g}, {len(self.t)} saved, q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
         )
 

@@ -107,6 +107,9 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     gap = M.times(moved) - reaction
     stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
     rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ unit))
+    if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
+        sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(K.G.toarray())
+        rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
     negative = max(0.0, float((-p * unit).max(initial=0.0)))
     product = float(np.abs(p) @ np.abs(slack))
     return Residual(

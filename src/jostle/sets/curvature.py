@@ -31,6 +31,7 @@ Linearise = Callable[[Array], Contacts]
 Nearest = tuple[Projection, Contacts]
 """The projection on a set, and the contacts there."""
 STEPS = 60
+NEWTON_STEPS = 12
 FLAT = 1e-8
 """Smallest eigenvalue of H, relative to the largest."""
 HALVINGS = 30
@@ -82,6 +83,28 @@ def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, be
         if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last):
             break
         last = worst
+    return best if best[0].converged else _newton(linearise, w, M, solver, best)
+
+
+def _newton(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nearest) -> Nearest:
+    """The last digits: Newton's method for M (x - w) = G(x)^T p, g(x) = 0 on the rows that carry something."""
+    start = best[0]
+    rows = np.flatnonzero(start.multipliers > 0.0)
+    x, p = start.point, start.multipliers.copy()
+    for step in range(NEWTON_STEPS):
+        contacts, before = linearise(x), best[0].residual.worst
+        G, H = contacts.G.toarray()[rows], _hessian(linearise, x, p, M)
+        system = np.block([[H, -G.T], [G, np.zeros((len(rows), len(rows)))]])
+        right = np.concatenate([G.T @ p[rows] - M.times((x - w).ravel()), -contacts.gap[rows]])
+        change = np.linalg.lstsq(system, right, rcond=None)[0]
+        x = x + change[: w.size].reshape(w.shape)
+        p[rows] += change[w.size :]
+        if not np.isfinite(x).all() or (p < 0.0).any():
+            break
+        P = Projection(x, p.copy(), start.residual, 0, False, start.solver)
+        best = better(best, w, x, linearise(x), M, P, solver, start.iterations + step + 1)
+        if best[0].residual.worst >= before:
+            break
     return best
 
 

@@ -18,7 +18,7 @@ LOOSE = 1e-5
 
 
 LAST_RESORT = 2000
-"""Up to so many rows the exact solver is tried when the others fail (masses over many decades, say)."""
+"""Up to so many rows the exact solver is tried when the first choice fails (masses over many decades, say)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,5 +41,7 @@ class Automatic(Solver):
         first = Nesterov(tol=self.tol, max_iterations=self.max_iterations)
         second = InteriorPoint(tol=self.tol)
         spheres = isinstance(K.G, Pairs) and K.G.dimension == 3
-        last = (Exact(tol=self.tol),) if K.G.shape[0] <= LAST_RESORT else ()
-        return ((first, second) if spheres or self.tol >= LOOSE else (second, first)) + last
+        order: tuple[Solver, ...] = (first, second) if spheres or self.tol >= LOOSE else (second, first)
+        if K.G.shape[0] <= LAST_RESORT:
+            return (order[0], Exact(tol=self.tol), order[1])
+        return order
