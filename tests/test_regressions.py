@@ -37,8 +37,10 @@ def test_steps_may_shrink():
 
 def test_what_does_not_fit_is_refused_before_it_reaches_a_kernel():
     K = jo.Cone([[1.0]])
-    with pytest.raises(jo.InvalidValue, match="guess has shape"):
+    with pytest.raises(jo.InvalidValue, match="guess must be 1 finite number"):
         jo.project([-1.0], K, guess=np.ones(7), solver=jo.Nesterov())
+    with pytest.raises(jo.InvalidValue, match="guess must be"):
+        jo.project([-1.0], K, guess=np.array([np.nan]), solver=jo.Nesterov())
     with pytest.raises(jo.InvalidValue, match="not one of 0 to 1"):
         jo.Pairs(np.array([0]), np.array([5]), np.ones((1, 1)), bodies=2)
     with pytest.raises(jo.InvalidValue, match="second ones"):

@@ -144,13 +144,18 @@ class Recorder:
         return Solution(
             self.problem,
             self.scheme,
-            np.array([frame.t for frame in frames]),
-            np.stack([frame.q for frame in frames]),
-            np.stack([frame.u for frame in frames]),
+            _frozen(np.array([frame.t for frame in frames])),
+            _frozen(np.stack([frame.q for frame in frames])),
+            _frozen(np.stack([frame.u for frame in frames])),
             tuple(frame.multipliers for frame in frames),
             tuple(frame.pairs for frame in frames),
             np.array(self.stats, dtype=STATISTICS),
             status,
-            np.stack([frames[0].q, *paoli]) if paoli else None,
+            _frozen(np.stack([frames[0].q, *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
         )
+
+
+def _frozen(array: Array) -> Array:
+    array.setflags(write=False)
+    return array

@@ -78,8 +78,8 @@ class Solver:
             raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
         if len(M.root) != len(flat):
             raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(flat)}")
-        if guess is not None and np.shape(guess) != K.c.shape:
-            raise InvalidValue(f"guess has shape {np.shape(guess)}, there are {len(K.c)} rows")
+        if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
+            raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one a row; it has shape {np.shape(guess)}")
         if not math.isfinite(np.add.reduce(flat)):
             raise NotFinite("the point to project is not finite")
         slack = K.c + (K.G @ flat)
