@@ -74,14 +74,7 @@ class Solver:
         M, flat = metric(mass, target.shape), target.ravel()
         if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE and not isinstance(K.G, Dense):
             K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe, noise=K.noise)
-        if len(flat) != K.G.shape[1]:
-            raise InvalidValue(f"w has {len(flat)} coordinates, G has {K.G.shape[1]} columns")
-        if len(M.root) != len(flat):
-            raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(flat)}")
-        if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
-            raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one a row; it has shape {np.shape(guess)}")
-        if not math.isfinite(np.add.reduce(flat)):
-            raise NotFinite("the point to project is not finite")
+        _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)
         lowest = np.minimum.reduce(slack, initial=0.0)
         if not math.isfinite(lowest):
@@ -122,3 +115,15 @@ class Solver:
         y = contradiction(K, M, self.tol)
         if y is not None:
             raise empty_set(K, y)
+
+
+def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
+    """Refuse what does not fit together: a kernel would not notice."""
+    if len(w) != K.G.shape[1]:
+        raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
+    if len(M.root) != len(w):
+        raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
+    if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
+        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one a row; it has shape {np.shape(guess)}")
+    if not math.isfinite(np.add.reduce(w)):
+        raise NotFinite("the point to project is not finite")
