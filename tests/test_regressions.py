@@ -198,3 +198,44 @@ def test_things_print_in_a_line():
     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.1)
     assert repr(sol).startswith("Solution(finished: 10 steps of Maury, t = 0 to 1, 11 saved, q of shape (1,)")
     assert repr(ball) == "Motion(q0 of shape (1,), within=HalfSpace & Box, law=Restitution(e=0.0))"
+
+
+@pytest.mark.parametrize("slope", [1.0, 3e-3, 1e-4, 1e-6])
+def test_a_shallow_gap_has_its_gradient(slope):
+    wall = jo.constraints(lambda t, q: [1.0 - slope * q[0]])
+    G = wall.linearise(0.0, np.array([1.0])).G.toarray()
+    np.testing.assert_allclose(G, [[-slope]], rtol=1e-4)
+    promised = jo.constraints(convex=True, moving=False)(wall.g)
+    sol = jo.solve(jo.Motion(q0=[1.0], v0=[10.0 / slope], within=promised), jo.Maury(), t=1.0, h=1.0)
+    assert sol.q[-1, 0] == pytest.approx(1.0 / slope, rel=1e-3)
+    jo.constraints(gradient=lambda t, q: [[-slope]])(wall.g).linearise(0.0, np.array([1.0]))
+
+
+def test_a_flat_configuration_of_several_bodies_is_the_same_as_its_rows():
+    line = jo.Balls([1.0] * 3).nearest([0.0, 0.5, 10.0]).point
+    np.testing.assert_allclose(line, [-0.75, 1.25, 10.0], atol=1e-10)
+    w, mass = np.array([[5.0, 5.0], [0.0, 0.3]]), [[1.0, 4.0], [1.0, 4.0]]
+    disc = jo.Outside([0.0, 0.0], 1.0)
+    flat, rows = disc.nearest(w.ravel(), mass=np.ravel(mass)).point, disc.nearest(w, mass=mass).point
+    np.testing.assert_allclose(np.abs(flat), np.abs(rows).ravel(), atol=1e-9)
+    assert abs(rows[1, 1]) < 0.5
+    pair = jo.Motion(q0=[0.0, 0.0, 3.0, 0.4], v0=[1.0, 0.0, -1.0, 0.0], within=jo.Balls([1.0, 1.0]))
+    sol = jo.solve(pair, jo.Paoli(), t=2.0, h=0.4)
+    assert sol.gaps().min() >= -1e-9
+
+
+@pytest.mark.parametrize("far", [1e11, 1e15])
+def test_a_body_far_away_does_not_hide_an_overlap(far):
+    P = jo.Balls([1.0] * 3).nearest([[0.0, 0.0], [1.9, 0.0], [far, 0.0]])
+    assert P.point[1, 0] - P.point[0, 0] >= 2.0 - 1e-9
+
+
+def test_a_point_that_is_not_finite_has_no_nearest():
+    with pytest.raises(jo.NotFinite):
+        jo.Outside([0.0, 0.0], 2.0).nearest([np.inf, 0.1])
+
+
+@pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
+def test_the_centre_of_an_obstacle_of_any_size_is_left(length):
+    disc = jo.constraints(lambda t, q: [np.linalg.norm(q) - length])
+    assert np.linalg.norm(disc.nearest([0.0, 0.0]).point) == pytest.approx(length, rel=1e-9)

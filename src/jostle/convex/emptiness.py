@@ -51,7 +51,7 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     )
     if found.status != 0:
         return None
-    allowed = (K.noise + tol * (K.length or 0.0)) * float(found.x @ (1.0 / unit))
+    allowed = float(found.x @ ((K.noise + tol * (K.length or 0.0)) / unit))
     if -found.fun <= max(PROVEN, allowed / scale):
         return None
     return np.asarray(found.x) / unit

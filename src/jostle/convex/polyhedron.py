@@ -34,8 +34,9 @@ class Polyhedron:
     length: float | None
     describe: Callable[[int], str]
     """What a row is, in words, for the messages of errors."""
-    noise: float
-    """Round-off in c: a slack below it is a zero. The gap of two bodies far from the origin has fewer digits than c."""
+    noise: Array
+    """(m,) round-off in c: a slack below it is a zero. The gap of two bodies far from the origin has fewer digits than
+    c itself tells."""
 
     def __init__(
         self,
@@ -44,7 +45,7 @@ class Polyhedron:
         *,
         length: float | None = None,
         describe: Callable[[int], str] = "row {}".format,
-        noise: float = 0.0,
+        noise: ArrayLike = 0.0,
     ):
         rows, offset = as_map(G), np.asarray(c, dtype=float)
         if offset.shape != rows.shape[:1]:
@@ -53,7 +54,7 @@ class Polyhedron:
         object.__setattr__(self, "c", offset)
         object.__setattr__(self, "length", length)
         object.__setattr__(self, "describe", describe)
-        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "noise", np.zeros(len(offset)) + np.asarray(noise, dtype=float))
 
     def slack(self, u: ArrayLike) -> Array:
         """c + G u: how far inside each half-space u is."""

@@ -186,7 +186,7 @@ def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
         unit[i] = np.sqrt(square) if square > 0.0 else 1.0
         for k in range(n):
             A[i, k] /= unit[i]
-        s0[i], noise[i] = s / unit[i], (c_noise + noise_level * size) / unit[i]
+        s0[i], noise[i] = s / unit[i], (c_noise[i] + noise_level * size) / unit[i]
     x, p, status, iterations = exact(A, s0, noise, allowed / unit, max_iterations)
     return w + root * x, p / unit, status, iterations
 
@@ -209,7 +209,7 @@ def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
             square += G[i, k] * G[i, k] / mass[k]
             reaction[k] += G[i, k] * p[i]
         unit = np.sqrt(square)
-        if abs(s) <= c_noise + noise_level * scale:
+        if abs(s) <= c_noise[i] + noise_level * scale:
             s = 0.0
         if s < 0.0:
             violation = max(violation, -s / (length if length > 0.0 else max(unit, 1e-300)))

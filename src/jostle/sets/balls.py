@@ -52,7 +52,7 @@ class Balls(ConstraintSet):
         return Contacts(
             gap, Pairs(i, j, normal, n), np.stack([i, j], axis=1), float(radii.min()), reach,
             describe=lambda row: f"balls {i[row]} and {j[row]}", at=q,
-            bend=1.0 / (gap + radii[i] + radii[j]),
+            bend=1.0 / (gap + radii[i] + radii[j]), bodies=n,
         )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ class Line(ConstraintSet):
         return Contacts(
             (ends[1] - ends[0])[self._kept], self._G, self._pairs,
             float(radii.min()) if len(radii) and radii.all() else None,
-            describe=self._describe, numbers=2, at=q, bend=np.zeros(len(self._pairs)),
+            describe=self._describe, numbers=2, at=q, bend=np.zeros(len(self._pairs)), bodies=len(radii),
         )  # fmt: skip
 
     def _describe(self, row: int) -> str:

@@ -64,6 +64,8 @@ class Contacts:
     bend: Array | None = None
     """(m,) b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for
     planes. None: not known, the gradients are differenced where curvature is needed."""
+    bodies: int = 1
+    """How many bodies the configuration has."""
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
@@ -76,16 +78,16 @@ class Contacts:
         return Polyhedron(self.G, offset, length=self.length, describe=self.describe, noise=self.noise)
 
     @property
-    def noise(self) -> float:
-        """The round-off of the gaps, by the size of the coordinates."""
-        return 0.0 if self.at is None else ROUND_OFF * float(np.abs(self.at).max(initial=0.0))
+    def noise(self) -> Array | float:
+        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on."""
+        return 0.0 if self.at is None else ROUND_OFF * self.G.magnitude(self.at.ravel())
 
     def only(self, rows: Integers) -> Contacts:
         """The contacts of some rows."""
         return Contacts(
             self.gap[rows], self.G.rows(rows), self.pairs[rows], self.length, self.reach,
             lambda row: self.describe(int(rows[row])), self.numbers, self.at,
-            None if self.bend is None else self.bend[rows],
+            None if self.bend is None else self.bend[rows], self.bodies,
         )  # fmt: skip
 
     def cone(self, closed: float | None = None) -> Cone:
@@ -237,6 +239,7 @@ class Intersection(ConstraintSet):
             numbers,
             q,
             None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
+            max(part.bodies for part in parts),
         )
 
 

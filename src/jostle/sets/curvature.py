@@ -188,8 +188,7 @@ def _hessian(linearise: Linearise, x: Array, p: Array, M: Metric) -> Array:
 
 def _of_bodies(contacts: Contacts, x: Array, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 where each gap is that of two bodies, or of a body and a wall: b (I - n n^T)."""
-    bodies = x.reshape(-1, x.shape[-1]) if x.ndim > 1 or not contacts.pairs[:, 0].any() else x.reshape(-1, 1)
-    n, d = bodies.shape
+    n, d = contacts.bodies, x.size // contacts.bodies
     G = contacts.G.toarray().reshape(-1, n, d)
     H = np.zeros((n, d, n, d))
     for row, (i, j) in enumerate(contacts.pairs.tolist()):

@@ -12,6 +12,7 @@ obstacles), the search starts off w, in the fixed direction (1, 1/2, 1/3, ...).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection
-from jostle.errors import EmptySet, NotConverged, UndefinedGradient
+from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts
 from jostle.sets.curvature import Linearise, Nearest, better, from_here, off_saddle, optimality, with_curvature
 from jostle.solvers.automatic import Automatic
@@ -47,6 +48,8 @@ def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solv
     """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
     solver = solver or DEFAULT
     M = metric(mass, w.shape)
+    if not np.isfinite(w).all():
+        raise NotFinite(f"the point to project is not finite: {w.tolist()}")
     failure: EmptySet | None = None
     for x, contacts in _starts(Q, t, w):
         if x is w and contacts.gap.min(initial=0.0) >= 0.0:
@@ -66,8 +69,10 @@ def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solv
 def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
     """Points to start from, w first, at which all gradients exist."""
     direction = (1.0 / (1.0 + np.arange(w.size))).reshape(w.shape)
-    scale = getattr(Q, "own_length", None) or np.abs(w).max(initial=0.0) or 1.0
+    scale = 0.0
     for part in STARTS:
+        if part and not scale:
+            scale = _scale(Q, t, w)
         x = w + part * scale * direction if part else w
         try:
             contacts = Q.linearise(t, x)
@@ -76,6 +81,16 @@ def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Conta
                 raise
             continue
         yield x, contacts
+
+
+def _scale(Q: ConstraintSet, t: float, w: Array) -> float:
+    """A length to start off w by: that of the set, or the sizes of its gaps and of w."""
+    own = getattr(Q, "own_length", None) or getattr(Q, "length", None)
+    if own:
+        return float(own)
+    with suppress(UndefinedGradient):
+        return float(max(np.abs(w).max(initial=0.0), np.abs(Q.gaps(t, w)).max(initial=0.0))) or 1.0
+    return float(np.abs(w).max(initial=0.0)) or 1.0
 
 
 def _from(Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:

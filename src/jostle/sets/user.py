@@ -20,6 +20,7 @@ FINER, REFINEMENTS = 32.0, 10
 """Without a length the step begins large and is divided by this, at most so many times,"""
 SETTLED = 1e-8
 """until no gradient changes by more than this part of it."""
+ROUND_OFF = 8 * float(np.finfo(float).eps)
 TINY = float(np.finfo(float).tiny)
 AGREEMENT = 1e-5
 """A given gradient may differ from the differenced one by so much, relative to its size."""
@@ -74,11 +75,15 @@ class UserSet(ConstraintSet):
         for _ in range(REFINEMENTS):
             step /= FINER
             fine = self._central(t, q, step, len(gap))
-            with np.errstate(invalid="ignore"):
-                change = np.abs(fine - coarse).max(axis=1, initial=0.0)
-                change = change / np.maximum(np.abs(fine).max(axis=1, initial=0.0), TINY)
-            G = np.where((change < best)[:, None], fine, G)
-            best, coarse = np.fmin(best, change), fine
+            with np.errstate(invalid="ignore", over="ignore"):
+                size = np.maximum(np.abs(fine).max(axis=1, initial=0.0), np.abs(coarse).max(axis=1, initial=0.0))
+                change = np.abs(fine - coarse).max(axis=1, initial=0.0) / np.maximum(size, TINY)
+                noise = ROUND_OFF * (np.abs(gap) / np.maximum(size, TINY) + np.abs(q).max(initial=0.0)) / step
+            # Where the change is round-off of the finer step, the coarser one was the better.
+            chosen = np.where((change <= noise)[:, None], coarse, fine)
+            G = np.where((change < best)[:, None], chosen, G)
+            best = np.where(change <= noise, 0.0, np.fmin(best, change))
+            coarse = fine
             if (best <= SETTLED).all():
                 break
         return G

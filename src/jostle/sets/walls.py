@@ -66,7 +66,7 @@ class Walls(ConstraintSet):
             body, wall = pairs[row]
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(gap, G, pairs, length, near, describe, k, q, bend)
+        return Contacts(gap, G, pairs, length, near, describe, k, q, bend, n)
 
 
 @lru_cache(maxsize=64)

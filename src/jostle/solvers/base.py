@@ -79,7 +79,7 @@ class Solver:
         lowest = np.minimum.reduce(slack, initial=0.0)
         if not math.isfinite(lowest):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
-        if lowest >= -K.noise:
+        if lowest >= 0.0 or (slack >= -K.noise).all():
             return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         best: Projection | None = None
         for solver in self._choices(K):
