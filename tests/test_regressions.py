@@ -148,6 +148,7 @@ def test_an_argument_with_a_default_is_not_the_velocity():
         (lambda: jo.Restitution([0.5, 0.8]), r"\[0, 1\]"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli, t=1.0, h=0.1), r"jo\.Paoli\(\), with its brackets"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=np.linspace(0, 1, 5), h=0.1), "not 5 times"),
+        (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=[1.0], h=0.1), "not 1 times"),
         (lambda: jo.models.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[]), "needs a door"),
         (lambda: jo.models.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[((1, 0.5), (1, 1.5))]), "does not lie"),
     ],
@@ -239,3 +240,17 @@ def test_a_point_that_is_not_finite_has_no_nearest():
 def test_the_centre_of_an_obstacle_of_any_size_is_left(length):
     disc = jo.constraints(lambda t, q: [np.linalg.norm(q) - length])
     assert np.linalg.norm(disc.nearest([0.0, 0.0]).point) == pytest.approx(length, rel=1e-9)
+
+
+def test_an_impact_may_be_followed_by_no_contact_at_all():
+    """Balls that grow until they touch and then shrink at once: the second step of the impact finds no pair near."""
+    radii = lambda t: np.full(2, 0.5 - 4.0 * max(t - 0.3, 0.0) if t <= 0.31 else 0.1)  # noqa: E731
+    pair = jo.Motion(q0=[[0.0, 0.0], [1.2, 0.0]], v0=[[1.0, 0.0], [-1.0, 0.0]], within=jo.Balls(radii))
+    hits = jo.solve(pair, jo.Maury(), t=0.6, h=0.1).impacts()
+    assert len(hits) == 1
+    assert hits.before[0] == pytest.approx(-2.0)
+
+
+def test_a_point_inside_is_not_the_array_that_was_given():
+    q = np.array([3.0, 0.0])
+    assert jo.Outside([0.0, 0.0], 1.0).nearest(q).point is not q

@@ -125,7 +125,7 @@ class _Saving:
 
 def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float, Iterator[tuple[float, float]]]:
     """The first time, and the pairs (t^{n+1}, h_n)."""
-    if np.size(t) > 2:
+    if np.ndim(t) and np.size(t) != 2:
         raise InvalidValue(f"t must be the end, or the pair (start, end), not {np.size(t)} times; `every` saves fewer")
     t0, t1 = (float(end) for end in np.ravel(t)) if np.ndim(t) else (0.0, float(t))  # type: ignore[arg-type]
     if not np.isfinite(t1 - t0) or t1 < t0:

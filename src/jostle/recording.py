@@ -21,15 +21,14 @@ BIG = 2**32
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
-def rows_of(pairs: Integers, wanted: Integers) -> Integers:
-    """For each wanted pair its row in pairs, or -1."""
-    if len(pairs) == 0:
-        return np.full(len(wanted), -1)
-    keys, wanted_keys = (p[:, 0] * BIG + p[:, 1] for p in (pairs, wanted))
+def gaps_of(contacts: Contacts, pairs: Integers) -> Array:
+    """The gap of each pair; NaN for a pair that is too far apart to be among the contacts."""
+    if len(contacts.gap) == 0:
+        return np.full(len(pairs), np.nan)
+    keys, wanted = (p[:, 0] * BIG + p[:, 1] for p in (contacts.pairs, pairs))
     order = np.argsort(keys)
-    place = np.minimum(np.searchsorted(keys, wanted_keys, sorter=order), len(keys) - 1)
-    found = order[place]
-    return np.where(keys[found] == wanted_keys, found, -1)
+    rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+    return np.where(keys[rows] == wanted, contacts.gap[rows], np.nan)
 
 
 class ImpactLog:
@@ -58,7 +57,7 @@ class ImpactLog:
         new = [pair for pair in touching if pair not in self.touching]
         if new:
             chosen = contacts.only(np.array([touching[pair] for pair in new]))
-            drift = self._drift(before, chosen, h)
+            drift = self._drift(before, contacts, chosen.pairs, h)
             rate = chosen.G @ before.u.ravel() + drift
             speeds = SLOW * np.abs(before.u) + ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
@@ -77,19 +76,15 @@ class ImpactLog:
             if pair in touching:
                 impulse[k] += after.multipliers[touching[pair]]
         assert after.contacts is not None
-        rows = rows_of(after.contacts.pairs, np.array(pairs))
-        drift = self._drift(before, after.contacts.only(np.maximum(rows, 0)), h)
-        rate_after[:] = chosen.G @ after.u.ravel() + np.where(rows >= 0, drift, 0.0)
+        rate_after[:] = chosen.G @ after.u.ravel() + self._drift(before, after.contacts, chosen.pairs, h)
         self.fresh = None
 
-    def _drift(self, before: State, contacts: Contacts, h: float) -> Array:
+    def _drift(self, before: State, contacts: Contacts, pairs: Integers, h: float) -> Array:
         """dg/dt: how the gaps of a moving set change at rest, from t^n to t^{n+1}, where contacts was linearised."""
         if self.within.moving is False:
-            return np.zeros(len(contacts.gap))
-        reach = contacts.reach if contacts.reach == np.inf else 2.0 * contacts.reach
-        then = self.within.linearise(before.t, before.q, reach)
-        rows = rows_of(then.pairs, contacts.pairs)
-        return np.where(rows >= 0, (contacts.gap - then.gap[np.maximum(rows, 0)]) / h, 0.0)
+            return np.zeros(len(pairs))
+        then = self.within.linearise(before.t, before.q, 2.0 * contacts.reach)
+        return np.nan_to_num((gaps_of(contacts, pairs) - gaps_of(then, pairs)) / h)
 
     def result(self) -> Impacts:
         if not self.events:

@@ -49,7 +49,9 @@ class MoreauJean(Scheme):
         contacts = problem.within.linearise(t, q, reach=WIDEN * h * fastest)
         rate = contacts.G @ u.ravel()
         closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= 0.0)
-        P = self.solver.project((predicted + e * u) / (1.0 + e), Cone(contacts.G.rows(closed)), M)
+        touching = contacts.only(closed)
+        C = Cone(touching.G, describe=touching.describe)
+        P = self.solver.project((predicted + e * u) / (1.0 + e), C, M)
         after = (1.0 + e) * P.point - e * u
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = (1.0 + e) * P.multipliers

@@ -20,7 +20,7 @@ from jostle.arrays import Array, Integers
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import Projection, Residual, residual
+from jostle.convex.projection import Projection, residual
 from jostle.errors import EmptySet
 from jostle.sets.base import Contacts
 from jostle.solvers.base import Solver
@@ -53,19 +53,15 @@ def from_here(contacts: Contacts) -> Polyhedron:
     )
 
 
-def optimality(w: Array, x: Array, contacts: Contacts, M: Metric, p: Array) -> Residual:
-    """The optimality conditions of the non-linear problem at x, with the gradients at x."""
-    return residual(w.ravel(), contacts.positions(x), M, x.ravel(), p)
-
-
-def better(
-    best: Nearest | None, w: Array, x: Array, contacts: Contacts, M: Metric, P: Projection, solver: Solver, number: int
-) -> Nearest:
-    """The better of the best answer so far and the point x with the multipliers of P."""
-    found = optimality(w, x, contacts, M, P.multipliers)
-    if best is not None and best[0].residual.worst <= found.worst:
-        return best
+def judged(w: Array, x: Array, contacts: Contacts, M: Metric, P: Projection, solver: Solver, number: int) -> Nearest:
+    """The point x with the multipliers of P as an answer, judged by the non-linear problem, with the gradients at x."""
+    found = residual(w.ravel(), contacts.positions(x), M, x.ravel(), P.multipliers)
     return Projection(x, P.multipliers, found, number, found.within(solver.tol), P.solver), contacts
+
+
+def better(best: Nearest | None, answer: Nearest) -> Nearest:
+    """The better of the best answer so far and another one."""
+    return answer if best is None or answer[0].residual.worst < best[0].residual.worst else best
 
 
 def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nearest) -> Nearest:
@@ -78,8 +74,8 @@ def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, be
         P = solver.project(downhill, from_here(contacts), H)
         x, contacts = _shortened(linearise, w, x, contacts, P, M)
         p = P.multipliers
-        best = better(best, w, x, contacts, M, P, solver, start.iterations + step + 1)
-        worst = optimality(w, x, contacts, M, p).worst
+        answer = judged(w, x, contacts, M, P, solver, start.iterations + step + 1)
+        best, worst = better(best, answer), answer[0].residual.worst
         if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last):
             break
         last = worst
@@ -102,7 +98,7 @@ def _newton(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nea
         if not np.isfinite(x).all() or (p < 0.0).any():
             break
         P = Projection(x, p.copy(), start.residual, 0, False, start.solver)
-        best = better(best, w, x, linearise(x), M, P, solver, start.iterations + step + 1)
+        best = better(best, judged(w, x, linearise(x), M, P, solver, start.iterations + step + 1))
         if best[0].residual.worst >= before:
             break
     return best
@@ -123,7 +119,7 @@ def off_saddle(linearise: Linearise, w: Array, M: Metric, solver: Solver, found:
         way = ESCAPE * float(np.linalg.norm(P.point - w)) * (tangent @ directions[:, 0])
         x = P.point + way.reshape(w.shape)
         beside = linearise(x)
-        found = with_curvature(linearise, w, M, solver, better(None, w, x, beside, M, P, solver, P.iterations))
+        found = with_curvature(linearise, w, M, solver, judged(w, x, beside, M, P, solver, P.iterations))
     return found
 
 

@@ -22,7 +22,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts
-from jostle.sets.curvature import Linearise, Nearest, better, from_here, off_saddle, optimality, with_curvature
+from jostle.sets.curvature import Linearise, Nearest, better, from_here, judged, off_saddle, with_curvature
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -53,7 +53,7 @@ def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solv
     failure: EmptySet | None = None
     for x, contacts in _starts(Q, t, w):
         if x is w and contacts.gap.min(initial=0.0) >= 0.0:
-            return Projection(w, np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
+            return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
         try:
             return _from(Q, t, w, x, contacts, M, solver)
         except EmptySet as error:
@@ -123,8 +123,8 @@ def _sweep(linearise: Linearise, w: Array, x: Array, contacts: Contacts, M: Metr
         P = solver.project(w - x, from_here(contacts), M)
         x = x + P.point
         contacts = linearise(x)
-        best = better(best, w, x, contacts, M, P, solver, sweep)
-        worst = optimality(w, x, contacts, M, P.multipliers).worst
+        answer = judged(w, x, contacts, M, P, solver, sweep)
+        best, worst = better(best, answer), answer[0].residual.worst
         if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last):
             return best
         if worst > SLOW * last and w.size <= CURVED_SIZE:

@@ -12,7 +12,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.nesterov import Nesterov
 
 SMALL = 128
-"""Up to so many rows the exact solver is the fastest (benchmarks/small.py)."""
+"""Up to so many rows the exact solver is the faster one on settled piles of discs."""
 LOOSE = 1e-5
 """From this tolerance on, and in 3-D, first order beats second order on large problems."""
 
