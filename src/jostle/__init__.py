@@ -43,6 +43,7 @@ from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
 from jostle.solution import Solution
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
+from jostle.solvers.budget import Budget
 from jostle.solvers.exact import Exact
 from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.nesterov import Nesterov
@@ -54,6 +55,7 @@ __all__ = [
     "Automatic",
     "Balls",
     "Box",
+    "Budget",
     "CatchingUp",
     "Cone",
     "ConstraintSet",

@@ -81,7 +81,7 @@ def solve(
             raise
         recorder.add(before, state, step)
         if state.projection is not None and not state.projection.converged:
-            status = "not converged"
+            status = "not converged" if scheme.solver.promises else "budget"
         if due(number, t_next, step) or stop:
             recorder.save(state)
         if stop:
@@ -97,7 +97,7 @@ def _check(state: State, scheme: Scheme, strict: bool) -> None:
         body = tuple(int(k) for k in np.argwhere(~np.isfinite(state.q))[0])
         raise NotFinite(f"position {body} became {state.q[body]}")
     P = state.projection
-    if strict and P is not None and not P.converged:
+    if strict and scheme.solver.promises and P is not None and not P.converged:
         try:
             require(P, scheme.solver)
         except NotConverged as error:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle.arrays import Array, Integers
+from jostle.kernels import compiled
 from jostle.problems import Motion
 from jostle.schemes.base import State
 from jostle.sets.base import ConstraintSet, Contacts
@@ -31,14 +32,21 @@ def gaps_of(contacts: Contacts, pairs: Integers) -> Array:
     return np.where(keys[rows] == wanted, contacts.gap[rows], np.nan)
 
 
+def _carry(pairs: Integers, values: Array, wanted: Integers) -> Array:
+    """The value of each wanted pair; zero for one that is not among the pairs."""
+    if len(pairs) == 0 or len(wanted) == 0:
+        return np.zeros(len(wanted))
+    return np.asarray(compiled().carry(pairs, values, wanted))
+
+
 class ImpactLog:
     """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before."""
 
     def __init__(self, within: ConstraintSet) -> None:
         self.within = within
-        self.events: list[tuple[float, Array, Array, Array, Array]] = []
-        self.touching: dict[tuple[int, int], int] = {}
-        self.fresh: tuple[Contacts, list[tuple[int, int]]] | None = None
+        self.events: list[tuple[float, Integers, Array, Array, Array]] = []
+        self.touching = NO_PAIRS
+        self.fresh: Contacts | None = None
         self.same: tuple[bytes, Any] | None = None
         """The active rows and the pairs of the step before: if they are the same again, nothing closes."""
 
@@ -51,30 +59,28 @@ class ImpactLog:
         self.same = same
         if unchanged and self.fresh is None:
             return
-        rows = np.flatnonzero(active).tolist()
-        touching = {(i, j): row for row, (i, j) in zip(rows, contacts.pairs[rows].tolist(), strict=True)}
-        self._second_step(before, after, h, touching)
-        new = [pair for pair in touching if pair not in self.touching]
-        if new:
-            chosen = contacts.only(np.array([touching[pair] for pair in new]))
+        rows = np.flatnonzero(active)
+        pairs = contacts.pairs[rows]
+        self._second_step(before, after, h, pairs, p[rows])
+        new = rows[_carry(self.touching, np.ones(len(self.touching)), pairs) == 0.0]
+        if len(new):
+            chosen = contacts.only(new)
             drift = self._drift(before, contacts, chosen.pairs, h)
             rate = chosen.G @ before.u.ravel() + drift
             speeds = SLOW * np.abs(before.u) + ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
             rate_after = chosen.G @ after.u.ravel() + drift
-            self.events.append((after.t, np.array(new), rate, rate_after, p[[touching[pair] for pair in new]]))
-            self.fresh = (chosen, new)
-        self.touching = touching
+            self.events.append((after.t, chosen.pairs, rate, rate_after, p[new]))
+            self.fresh = chosen
+        self.touching = pairs
 
-    def _second_step(self, before: State, after: State, h: float, touching: dict[tuple[int, int], int]) -> None:
+    def _second_step(self, before: State, after: State, h: float, pairs: Integers, p: Array) -> None:
         """The impact of the step before goes on in this one."""
         if self.fresh is None:
             return
-        chosen, pairs = self.fresh
+        chosen = self.fresh
         _, _, _, rate_after, impulse = self.events[-1]
-        for k, pair in enumerate(pairs):
-            if pair in touching:
-                impulse[k] += after.multipliers[touching[pair]]
+        impulse += _carry(pairs, p, chosen.pairs)
         assert after.contacts is not None
         rate_after[:] = chosen.G @ after.u.ravel() + self._drift(before, after.contacts, chosen.pairs, h)
         self.fresh = None
@@ -128,7 +134,7 @@ class Recorder:
         active = int(np.count_nonzero(after.multipliers)) if P.iterations else 0
         self.stats.append(
             (after.t, h, len(after.multipliers), active, P.iterations, r.primal, r.dual, r.complementarity,
-             P.converged, P.solver)
+             after.overshoot, P.converged, P.solver)
         )  # fmt: skip
         if self.log is not None:
             self.log.add(before, after, h)

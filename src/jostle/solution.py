@@ -23,12 +23,13 @@ STATISTICS = np.dtype(
         ("primal", float),
         ("dual", float),
         ("complementarity", float),
+        ("overshoot", float),
         ("converged", bool),
         ("solver", "U16"),
     ]
 )
 """One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
-three dimensionless residuals, whether it converged, and which solver did it."""
+three dimensionless residuals, how far it went through a curved wall (over the length), whether it converged, and which solver did it."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,8 @@ class Solution:
     stats: NDArray[Any]
     """One record for each step, saved or not: see `STATISTICS`."""
     status: str
-    """'finished', 'stopped' by its condition, 'not converged' in some step, or 'failed'."""
+    """'finished', 'stopped' by its condition, 'not converged' in some step, 'budget' if a `Budget` was not enough for the
+    tolerance in some step, or 'failed'."""
     z: Array | None = None
     """Paoli only: the projected positions Z^n, which are in K even where q is not."""
     recorded: Impacts | None = None

@@ -145,41 +145,22 @@ class Pairs:
     def shape(self) -> tuple[int, int]:
         return len(self.i), self.bodies * self.dimension
 
-    @cached_property
-    def _columns(self) -> tuple[Array, Integers, Integers]:
-        """(entries, rows, columns) of the non-zero entries, walls left out."""
-        d, m = self.dimension, len(self.i)
-        axes, moving = np.arange(d), self.j >= 0
-        row = np.arange(m)
-        entries = np.concatenate([-self.normal, self.normal[moving]]).ravel()
-        rows = np.repeat(np.concatenate([row, row[moving]]), d)
-        columns = np.concatenate([self.i, self.j[moving]])[:, None] * d + axes
-        return entries, rows, columns.ravel()
+    def _by_body(self, u: Array) -> Array:
+        return np.ascontiguousarray(u).reshape(self.bodies, self.dimension)
 
     def __matmul__(self, u: Array) -> Array:
-        v = u.reshape(self.bodies, self.dimension)
-        relative = self._of_second(v) - v[self.i]
-        return np.asarray(np.einsum("cd,cd->c", self.normal, relative))
-
-    def _of_second(self, v: Array) -> Array:
-        """v of the second body of each pair; zero for walls."""
-        return np.where((self.j >= 0)[:, None], v[np.maximum(self.j, 0)], 0.0)
+        return np.asarray(compiled().rates(self.i, self.j, self.normal, self._by_body(u)))
 
     def adjoint(self, p: Array) -> Array:
-        entries, rows, columns = self._columns
-        return np.asarray(np.bincount(columns, weights=entries * p[rows], minlength=self.shape[1]), dtype=float)
+        return np.asarray(compiled().adjoint(self.i, self.j, self.normal, p, self.bodies)).ravel()
 
     def magnitude(self, u: Array) -> Array:
-        v = np.abs(u).reshape(self.bodies, self.dimension)
-        total = self._of_second(v) + v[self.i]
-        return np.asarray(np.einsum("cd,cd->c", np.abs(self.normal), total))
+        return np.asarray(compiled().magnitude(self.i, self.j, self.normal, self._by_body(u)))
 
     def norms(self, M: Metric) -> Array:
         if not M.diagonal:
             return Dense(self.toarray()).norms(M)
-        entries, rows, columns = self._columns
-        weights = entries**2 * M.inverse_diagonal[columns]
-        return np.sqrt(np.bincount(rows, weights=weights, minlength=len(self.i)))
+        return np.asarray(compiled().norms(self.i, self.j, self.normal, self._by_body(M.inverse_diagonal)))
 
     def toarray(self) -> Array:
         return np.asarray(compiled().pairs_to_dense(self.i, self.j, self.normal, self.bodies))
@@ -187,8 +168,11 @@ class Pairs:
     def tocsr(self) -> Any:
         from scipy.sparse import csr_array
 
-        entries, rows, columns = self._columns
-        return csr_array((entries, (rows, columns)), shape=self.shape)
+        axes, moving, row = np.arange(self.dimension), self.j >= 0, np.arange(len(self.i))
+        entries = np.concatenate([-self.normal, self.normal[moving]]).ravel()
+        rows = np.repeat(np.concatenate([row, row[moving]]), self.dimension)
+        columns = np.concatenate([self.i, self.j[moving]])[:, None] * self.dimension + axes
+        return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
 
     def rows(self, selection: Booleans | Integers) -> Pairs:
         return Pairs(self.i[selection], self.j[selection], self.normal[selection], self.bodies)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.maps import Dense
+from jostle.convex.maps import Dense, Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import compiled
@@ -90,6 +90,13 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     if isinstance(K.G, Dense) and M.diagonal:
         out = np.empty(3)
         compiled().residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length or 0.0, ROUND_OFF, K.noise, out)
+        return Residual(*out.tolist())
+    if isinstance(K.G, Pairs) and M.diagonal:
+        out, shape = np.empty(3), (K.G.bodies, K.G.dimension)
+        by_body = (vector.reshape(shape) for vector in (w, M.mass, u))
+        compiled().residual_pairs(
+            K.G.i, K.G.j, K.G.normal, K.c, *by_body, p, K.length or 0.0, ROUND_OFF, K.noise, out
+        )
         return Residual(*out.tolist())
     slack = K.c + (K.G @ u)
     noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))

@@ -95,19 +95,25 @@ def largest_eigenvalue(A: Any) -> float:
     return MARGIN * value
 
 
+def next_test(iteration: int, every: int) -> int:
+    """When `accelerated` looks at its stopping test again: after `every` iterations, later after a tenth more."""
+    return iteration + max(every, iteration // 10)
+
+
 def accelerated(
     A: Any, s0: Array, p: Array, L: float, violation: Array, tol: float, max_iterations: int, every: int
 ) -> tuple[Array, Array, int]:
     """Nesterov's accelerated projected gradient on the dual, restarted when it goes uphill.
 
-    Stops when s_i >= -violation_i and sum p |s| <= tol |x|^2, looked at each `every` iterations, when
+    Stops when s_i >= -violation_i and sum p |s| <= tol |x|^2, looked at by `next_test`, when
     L, which was only estimated, is also checked on the way made since. Returns (x, p, iterations);
     iterations = max_iterations means that it did not stop.
     """
     p, p_before, x_before = p.copy(), p.copy(), A.T @ p
-    y, theta, restart = p.copy(), 1.0, False
+    y, theta, restart, tested = p.copy(), 1.0, False, 0
     for iteration in range(max_iterations):
-        if iteration % every == 0:
+        if iteration == tested:
+            tested = next_test(iteration, every)
             x = A.T @ p
             s = s0 + A @ x
             if (s >= -violation).all() and p @ np.abs(s) <= tol * (x @ x):
@@ -128,10 +134,13 @@ def accelerated(
     return A.T @ p, p, max_iterations
 
 
-def all_pairs(q: Array, radii: Array, reach: float) -> tuple[Integers, Integers, Array, Array]:
-    """(i, j, normal, gap) of the pairs i < j with gap |q_j - q_i| - r_i - r_j <= reach."""
+def all_pairs(q: Array, radii: Array, reach: float, period: Array) -> tuple[Integers, Integers, Array, Array]:
+    """(i, j, normal, gap) of the pairs i < j with gap |q_j - q_i| - r_i - r_j <= reach, q_j the nearest image."""
     i, j = np.triu_indices(len(q), k=1)
     apart = q[j] - q[i]
+    with np.errstate(invalid="ignore"):
+        images = period * np.round(apart / period)
+    apart = np.where(np.isfinite(period), apart - images, apart)
     distance = np.linalg.norm(apart, axis=1)
     near = ~(distance - radii[i] - radii[j] > reach)
     i, j, apart, distance = i[near], j[near], apart[near], distance[near]
@@ -147,3 +156,9 @@ def pairs_to_dense(i: Integers, j: Integers, normal: Array, bodies: int) -> Arra
     dense[rows, i[:, None] * d + axes] -= normal
     dense[rows[moving], j[moving, None] * d + axes] += normal[moving]
     return dense
+
+
+def carry(old: Integers, values: Array, new: Integers) -> Array:
+    """For each pair of `new` (m, 2) the value it has in `old`; zero for a pair that is not there."""
+    known = {tuple(pair): value for pair, value in zip(old.tolist(), values, strict=True)}
+    return np.array([known.get(tuple(pair), 0.0) for pair in new.tolist()])

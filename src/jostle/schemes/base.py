@@ -11,11 +11,14 @@ from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, SchemeRefuses
+from jostle.kernels import compiled
 from jostle.problems import Motion, Sweeping
 from jostle.sets.base import CLOSED, ConstraintSet, Contacts
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
+WARM = 100
+"""From so many rows on, a projection starts from the multipliers of the step before."""
 WIDEN = 4.0
 """The first cut-off, as a multiple of the distance that the fastest body would go."""
 
@@ -42,6 +45,14 @@ class State(NamedTuple):
     """p >= 0 per row of contacts: impulses (second order), or reactions u - U = G^T p (first order)."""
     memory: Any = None
     """What the scheme needs to remember beyond q and u."""
+    overshoot: float = 0.0
+    """How far the step went through a curved wall, over the length of the contacts; see `ConstraintSet.curved`."""
+
+    def impulses_of(self, contacts: Contacts) -> Array | None:
+        """The multipliers of the same pairs in the last step: where to start from; None where that does not pay."""
+        if self.contacts is None or len(contacts.gap) < WARM or not self.multipliers.any():
+            return None
+        return np.asarray(compiled().carry(self.contacts.pairs, self.multipliers, contacts.pairs))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +104,7 @@ class Scheme:
             )
 
     def needs_convex_gaps(self, problem: Any, remedy: str) -> None:
-        if problem.within.convex_gaps is False:
+        if problem.within.convex_gaps is False and not problem.within.curved:
             raise self.refuse(
                 "linearises the gaps and stays in Q only if they are convex in q; the inside of a ball is not",
                 remedy,
@@ -112,18 +123,18 @@ class Scheme:
 
 
 def project_velocity(
-    solver: Solver, within: ConstraintSet, t: float, q: Array, h: float, w: Array, M: Metric
+    solver: Solver, within: ConstraintSet, state: State, h: float, w: Array, M: Metric
 ) -> tuple[Contacts, Projection]:
-    """P_{K_h(t, q)} w, Bernicot & Lefebvre-Lepot 2010 (1.13).
+    """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13).
 
     Pairs of bodies that cannot meet in this step are left out; afterwards it is checked that those left out
     were further apart than the two fastest bodies went together, and if not, the step is done again.
     """
     reach = WIDEN * h * _fastest(w)
     while True:
-        contacts = within.linearise(t, q, reach)
+        contacts = within.linearise(state.t + h, state.q, reach)
         try:
-            P = solver.project(w, contacts.velocities(h), M)
+            P = solver.project(w, contacts.velocities(h), M, state.impulses_of(contacts))
         except EmptySet as error:
             if within.flat:
                 raise
@@ -132,6 +143,11 @@ def project_velocity(
         travelled = 2.0 * h * _fastest(P.point)
         if contacts.reach == np.inf or travelled <= contacts.reach:
             return contacts, P
+        if contacts.reach < reach:
+            raise InvalidValue(
+                f"h = {h:g} is too large for the period: a body goes {travelled / 2.0:g} in a step, and pairs are seen up "
+                f"to a gap of {contacts.reach:g} only; choose h below {h * contacts.reach / travelled:.2g}"
+            )
         reach = 2.0 * travelled
 
 
@@ -157,3 +173,10 @@ def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, reme
             f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. The "
             f"linearised constraint keeps q in Q only where the gap is convex in q; {remedy}"
         )
+
+
+def overshoot(within: ConstraintSet, contacts: Contacts, t: float, q: Array) -> float:
+    """How far q is beyond a curved wall, over the length of the contacts: O(h^2), repaired by the next step."""
+    if not within.curved:
+        return 0.0
+    return max(0.0, -within.curved_gap(t, q)) / (contacts.length or 1.0)

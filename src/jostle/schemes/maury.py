@@ -20,7 +20,7 @@ from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.base import Scheme, State, check_inside, project_velocity
+from jostle.schemes.base import Scheme, State, check_inside, overshoot, project_velocity
 
 REMEDY = "use Paoli, which projects on the set itself"
 
@@ -59,10 +59,11 @@ class Maury(Scheme):
         f = self.mean_force(problem, t, q, u, h)
         M = problem.metric(q)
         predicted = u + h * M.solve(f.ravel()).reshape(q.shape)
-        contacts, P = project_velocity(self.solver, problem.within, t + h, q, h, predicted, M)
+        contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
         after = q + h * P.point
         check_inside(self, problem.within, t + h, after, REMEDY)
-        return State(t + h, after, P.point, P, contacts, P.multipliers)
+        beyond = overshoot(problem.within, contacts, t + h, after)
+        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond)
 
     def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:
         """f^n, the average of f(., q^n) over the step."""

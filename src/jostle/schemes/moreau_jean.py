@@ -51,7 +51,9 @@ class MoreauJean(Scheme):
         closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= 0.0)
         touching = contacts.only(closed)
         C = Cone(touching.G, describe=touching.describe)
-        P = self.solver.project((predicted + e * u) / (1.0 + e), C, M)
+        guess = state.impulses_of(touching)
+        guess = None if guess is None else guess / (1.0 + e)
+        P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, guess)
         after = (1.0 + e) * P.point - e * u
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = (1.0 + e) * P.multipliers

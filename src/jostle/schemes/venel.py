@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
-from jostle.schemes.base import Scheme, State, check_inside, project_velocity
+from jostle.schemes.base import Scheme, State, check_inside, overshoot, project_velocity
 
 REMEDY = "use CatchingUp, which projects on the set itself"
 
@@ -36,7 +36,8 @@ class Venel(Scheme):
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
         wished = problem.velocity(t, q)
-        contacts, P = project_velocity(self.solver, problem.within, t + h, q, h, wished, euclidean(q.shape))
+        contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape))
         after = q + h * P.point
         check_inside(self, problem.within, t + h, after, REMEDY)
-        return State(t + h, after, P.point, P, contacts, P.multipliers)
+        beyond = overshoot(problem.within, contacts, t + h, after)
+        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond)

@@ -8,41 +8,48 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, InTime, at, frozen
+from jostle.arrays import Array, InTime, at, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
-from jostle.kernels import compiled
 from jostle.sets.base import ConstraintSet, Contacts, Free
+from jostle.sets.neighbours import FEW, PairList, furthest, near_pairs
 from jostle.sets.walls import body_radii
 
-FEW = 64
-"""Up to so many balls all pairs are looked at."""
+FIRST_LOOK = 0.1
+"""`gap` of many balls looks this far first, as a part of the mean radius, and then further."""
 
 
 class Balls(ConstraintSet):
     """n balls in d dimensions that may touch and never overlap; q has shape (n, d).
 
+    `period` makes space periodic: one length, or one per axis, infinite where it is open. Positions are not wrapped.
+
     >>> Balls([1.0, 2.0]).gap(0.0, [[0.0, 0.0], [3.0, 4.0]])
     2.0
+    >>> Balls([1.0, 1.0], period=[10.0, np.inf]).gap(0.0, [[0.5, 0.0], [9.5, 0.0]])       # they overlap by 1
+    -1.0
     """
 
     convex_gaps = True
 
-    def __init__(self, radii: InTime):
+    def __init__(self, radii: InTime, *, period: ArrayLike | None = None):
         self.radii = frozen(radii)
         self.moving = callable(radii)
+        self.period = frozen(np.inf if period is None else period)
+        if not (self.period > 0.0).all():
+            raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
+        self._list: PairList | None = None
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        radii = at(self.radii, t)
-        n = len(q) if radii.ndim == 0 else len(radii)
-        if n == 0 and q.size == 0:
+        x, radii = self._bodies(t, q)
+        n = len(x)
+        if n == 0:
             return Free().linearise(t, q)
-        if n == 0 or q.size % n or (q.ndim > 1 and len(q) != n):
-            raise InvalidValue(f"there are {n} radii; q has shape {q.shape}, expected ({n}, d)")
-        radii = body_radii(radii, n, t)
-        x = q.reshape(n, -1)
-        i, j, normal, gap = near_pairs(x, radii, reach)
+        period = self._periods(x)
+        reach = min(reach, furthest(radii, period))
+        (i, j, normal, gap), self._list = near_pairs(x, radii, reach, period, self._list)
         if not np.isfinite(normal).all() and np.isfinite(x).all():
             c = int(np.argmin(np.isfinite(normal).all(axis=1)))
             raise UndefinedGradient(
@@ -55,23 +62,32 @@ class Balls(ConstraintSet):
             bend=1.0 / (gap + radii[i] + radii[j]), bodies=n,
         )  # fmt: skip
 
+    def gap(self, t: float, q: ArrayLike) -> float:
+        x, radii = self._bodies(t, np.asarray(q, dtype=float))
+        if len(x) <= FEW:
+            return super().gap(t, x)
+        period = self._periods(x)
+        reach, most = FIRST_LOOK * float(radii.mean()), furthest(radii, period)
+        while True:
+            (_, _, _, gap), self._list = near_pairs(x, radii, min(reach, most), period, self._list)
+            if len(gap) or reach >= most:
+                return float(gap.min(initial=np.inf))
+            reach = 4.0 * reach if np.isfinite(reach) else most
 
-def near_pairs(x: Array, radii: Array, reach: float) -> tuple[Integers, Integers, Array, Array]:
-    """(i, j, normal, gap) of the pairs with gap <= reach, i < j, in order."""
-    if len(x) <= FEW or not np.isfinite(reach) or not np.isfinite(x).all():
-        i, j, normal, gap = compiled().all_pairs(np.ascontiguousarray(x), np.ascontiguousarray(radii), reach)
-        return i, j, normal, gap
-    from scipy.spatial import KDTree
+    def _bodies(self, t: float, q: Array) -> tuple[Array, Array]:
+        """(n, d) positions and (n,) radii."""
+        radii = at(self.radii, t)
+        n = len(q) if radii.ndim == 0 else len(radii)
+        if n == 0 and q.size == 0:
+            return q.reshape(0, 1), np.zeros(0)
+        if n == 0 or q.size % n or (q.ndim > 1 and len(q) != n):
+            raise InvalidValue(f"there are {n} radii; q has shape {q.shape}, expected ({n}, d)")
+        return q.reshape(n, -1), body_radii(radii, n, t)
 
-    found = KDTree(x).query_pairs(reach + 2.0 * radii.max(), output_type="ndarray")
-    found = found[np.lexsort((found[:, 1], found[:, 0]))].astype(np.int64)
-    i, j = found[:, 0], found[:, 1]
-    apart = x[j] - x[i]
-    distance = np.linalg.norm(apart, axis=1)
-    gap = distance - radii[i] - radii[j]
-    near = gap <= reach
-    with np.errstate(invalid="ignore"):
-        return i[near], j[near], apart[near] / distance[near, None], gap[near]
+    def _periods(self, x: Array) -> Array:
+        if self.period.ndim and len(self.period) != x.shape[1]:
+            raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
+        return np.broadcast_to(self.period, x.shape[1:]).copy()
 
 
 class Line(ConstraintSet):

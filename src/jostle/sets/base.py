@@ -121,6 +121,8 @@ class ConstraintSet:
     """Is every g_i(t, .) convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask? None: not known."""
     moving: bool | None = None
     """Does the set depend on time? None: not known."""
+    curved: bool = False
+    """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), which they measure and report?"""
     flat: bool = False
     """Is every gap linear in q, with the same gradient at all times and places?"""
 
@@ -165,6 +167,10 @@ class ConstraintSet:
         solver = solver or DEFAULT
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
 
+    def curved_gap(self, t: float, q: Array) -> float:
+        """The smallest gap of the curved walls alone."""
+        return self.gap(t, q) if self.curved else np.inf
+
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
         contacts = self.linearise(t, q, reach=0.0)
@@ -207,12 +213,19 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
+        self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])
+
+    def gap(self, t: float, q: ArrayLike) -> float:
+        return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
+
+    def curved_gap(self, t: float, q: Array) -> float:
+        return min((Q.curved_gap(t, q) for Q in self.sets), default=np.inf)
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         parts = [Q.linearise(t, q, reach) for Q in self.sets]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,9 @@ class Solver:
     >>> [solver.project([-1.0], K).converged for solver in (jo.Exact(), jo.InteriorPoint(), jo.Nesterov())]
     [True, True, True]
     """
+
+    promises: ClassVar[bool] = True
+    """Is an answer that missed the tolerance an error, in a run that is strict?"""
 
     tol: float = 1e-8
     max_iterations: int = 1000

@@ -1,0 +1,38 @@
+"""The kernels of `reference` in numba: whole loops, one call per projection."""
+
+from jostle.kernels.cpu.cells import near, pair_list, strayed
+from jostle.kernels.cpu.contacts import (
+    adjoint,
+    all_pairs,
+    carry,
+    magnitude,
+    norms,
+    pairs_to_dense,
+    rates,
+    residual_pairs,
+)
+from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
+from jostle.kernels.cpu.fused import WORTH_THREADS, accelerated_pairs, threads
+from jostle.kernels.cpu.sparse import accelerated, largest_eigenvalue
+
+__all__ = [
+    "WORTH_THREADS",
+    "accelerated",
+    "accelerated_pairs",
+    "adjoint",
+    "all_pairs",
+    "carry",
+    "exact",
+    "largest_eigenvalue",
+    "magnitude",
+    "near",
+    "norms",
+    "pair_list",
+    "pairs_to_dense",
+    "project_dense",
+    "rates",
+    "residual_dense",
+    "residual_pairs",
+    "strayed",
+    "threads",
+]

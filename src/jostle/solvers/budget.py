@@ -1,0 +1,38 @@
+"""A fixed number of first-order iterations a projection: the price of game physics, and what it leaves.
+
+The constraint g / h + G u >= 0 of the next step repairs what this one left, so warm-started iterations, too few for
+any one projection, hold a pile over many steps. A budget is not a converged projection, and its answer says so:
+`converged` is False unless the tolerance was reached, `residual.primal` is the overlap it left, over the radius, and
+`residual.complementarity` tells how far the impulses are from those of the projection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Polyhedron
+from jostle.solvers.nesterov import Nesterov
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget(Nesterov):
+    """At most `max_iterations` accelerated iterations, warm-started from the step before; no promise.
+
+    `solve` does not raise when the tolerance is not reached: the run ends with the status 'budget', and
+    ``sol.stats`` has the overlap and the residual of each step.
+
+    >>> import jostle as jo, numpy as np
+    >>> heap = jo.models.spheres(np.full(200, 0.5), box=([0, 0], [12, np.inf]))
+    >>> sol = jo.solve(heap, jo.Maury(solver=jo.Budget(max_iterations=60)), t=0.5, h=0.01)
+    >>> sol.status, bool(sol.gaps().min() > -0.01)
+    ('budget', True)
+    """
+
+    tol: float = 1e-6
+    max_iterations: int = 100
+    promises: ClassVar[bool] = False
+
+    def _raise_if_empty(self, K: Polyhedron, M: Metric) -> None:
+        """An empty set is not looked for: that would cost more than the budget."""
