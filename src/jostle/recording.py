@@ -109,6 +109,7 @@ class Frame(NamedTuple):
     u: Array
     multipliers: Array
     pairs: Integers
+    normals: Array
     z: Array | None
 
 
@@ -125,7 +126,8 @@ class Recorder:
     def save(self, state: State) -> None:
         pairs = NO_PAIRS if state.contacts is None else state.contacts.pairs
         z = getattr(state.memory, "z", None)
-        self.frames.append(Frame(state.t, state.q, state.u, state.multipliers, pairs, z))
+        normals = np.zeros((len(pairs), 0)) if state.contacts is None else state.contacts.normals
+        self.frames.append(Frame(state.t, state.q, state.u, state.multipliers, pairs, normals, z))
 
     def add(self, before: State, after: State, h: float) -> None:
         P = after.projection
@@ -150,6 +152,7 @@ class Recorder:
             _frozen(np.stack([frame.u for frame in frames])),
             tuple(frame.multipliers for frame in frames),
             tuple(frame.pairs for frame in frames),
+            tuple(frame.normals for frame in frames),
             np.array(self.stats, dtype=STATISTICS),
             status,
             _frozen(np.stack([frames[0].q, *paoli])) if paoli else None,

@@ -104,6 +104,9 @@ class Solution:
     u - U = G^T p (first order). Not unique where contacts depend on each other."""
     pairs: tuple[Integers, ...]
     """For each saved time, who the multipliers are between; see `Contacts.pairs`."""
+    normals: tuple[Array, ...]
+    """For each saved time, the (m, d) unit vectors from the first body of a pair to the second, or into the wall: the
+    impulse on the first body is -p normal. (m, 0) where the constraints are not contacts of bodies."""
     stats: NDArray[Any]
     """One record for each step, saved or not: see `STATISTICS`."""
     status: str

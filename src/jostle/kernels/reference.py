@@ -24,6 +24,8 @@ POWER_STEPS = 12
 """Steps of the power iteration that estimates |A A^T|."""
 MARGIN = 1.1
 """The power iteration estimates from below; this much is added."""
+ABOVE = 1.0 + 1e-9
+"""Raises a bound that round-off could have lowered."""
 EPS = float(np.finfo(float).eps)
 
 
@@ -93,6 +95,21 @@ def largest_eigenvalue(A: Any) -> float:
         y = A @ (A.T @ y)
         value = float(np.linalg.norm(y))
     return MARGIN * value
+
+
+def row_scales(i: Integers, j: Integers, normal: Array, inverse: Array) -> Array:
+    """(m,) lengths by which to divide the rows of contacts, so that A A^T <= I.
+
+    With unit rows, |A^T y|^2 = sum over bodies |B_a^T y|^2 <= sum over bodies b_a sum_{c at a} y_c^2, where B_a are the
+    parts of the rows that act on body a and b_a the largest eigenvalue of the d x d matrix B_a^T B_a. So row c may be
+    divided by its length times sqrt(b_i + b_j).
+    """
+    n, d = inverse.shape
+    A = pairs_to_dense(i, j, normal, n) * np.sqrt(inverse.ravel())
+    unit = np.linalg.norm(A, axis=1)
+    B = (A / unit[:, None]).reshape(-1, n, d)
+    largest = np.linalg.eigvalsh(np.einsum("cak,cal->akl", B, B))[:, -1]
+    return np.asarray(unit * np.sqrt(ABOVE * (largest[i] + np.where(j >= 0, largest[j], 0.0))))
 
 
 def next_test(iteration: int, every: int) -> int:

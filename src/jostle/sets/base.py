@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers
-from jostle.convex.maps import Dense, LinearMap, stacked
+from jostle.convex.maps import Dense, LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
@@ -66,6 +66,15 @@ class Contacts:
     planes. None: not known, the gradients are differenced where curvature is needed."""
     bodies: int = 1
     """How many bodies the configuration has."""
+
+    @property
+    def normals(self) -> Array:
+        """(m, d) unit vectors from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
+        if isinstance(self.G, Pairs):
+            return self.G.normal
+        if self.bodies == 1 and isinstance(self.G, Dense) and (self.pairs[:, 0] == 0).all():
+            return -self.G.array
+        return np.zeros((len(self.gap), 0))
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""

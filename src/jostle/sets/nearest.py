@@ -21,8 +21,10 @@ from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
+from jostle.kernels import compiled
 from jostle.sets.base import ConstraintSet, Contacts
 from jostle.sets.curvature import Linearise, Nearest, better, from_here, judged, off_saddle, with_curvature
+from jostle.sets.neighbours import FEW
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -50,6 +52,10 @@ def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solv
     M = metric(mass, w.shape)
     if not np.isfinite(w).all():
         raise NotFinite(f"the point to project is not finite: {w.tolist()}")
+    if w.ndim == 2 and len(w) > FEW:
+        contacts = Q.linearise(t, w, 0.0)
+        if contacts.reach < np.inf:
+            return _of_many(Q, t, w, contacts, M, solver)
     failure: EmptySet | None = None
     for x, contacts in _starts(Q, t, w):
         if x is w and contacts.gap.min(initial=0.0) >= 0.0:
@@ -64,6 +70,46 @@ def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solv
         f"no point of Q was found from {w.ravel().tolist()}: linearised there, and a little off it, the constraints "
         f"contradict each other ({failure}). That does not prove that Q is empty; start nearer to it"
     )
+
+
+def _of_many(Q: ConstraintSet, t: float, w: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
+    """The same sweeps for many bodies: only pairs within reach are looked at, and it is checked that no other met.
+
+    From sweep to sweep the rows change; multipliers follow their pairs.
+    """
+    deepest = -contacts.gap.min(initial=0.0)
+    if deepest == 0.0:
+        return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
+    x, reach, guess = w, WIDEN * deepest, None
+    contacts = Q.linearise(t, x, reach)
+    best: Nearest | None = None
+    last = np.inf
+    for sweep in range(1, SWEEPS + 1):
+        P = solver.project(w - x, from_here(contacts), M, guess)
+        furthest = 2.0 * float(np.sqrt(np.einsum("nd,nd->n", P.point, P.point).max(initial=0.0)))
+        if furthest > contacts.reach:
+            if contacts.reach < reach:
+                raise NotConverged(f"a body moves by {furthest / 2.0:g} in the projection: too far for the period")
+            reach = 2.0 * furthest
+            contacts, before = Q.linearise(t, x, reach), contacts
+            guess = _follow(before, P.multipliers, contacts)
+            continue
+        x = x + P.point
+        contacts, before = Q.linearise(t, x, reach), contacts
+        guess = _follow(before, P.multipliers, contacts)
+        P = Projection(P.point, guess, P.residual, P.iterations, P.converged, P.solver)
+        answer = judged(w, x, contacts, M, P, solver, sweep)
+        best, worst = better(best, answer), answer[0].residual.worst
+        if worst <= ROUND_OFF or best[0].converged or worst > last:
+            break
+        last = worst
+    assert best is not None
+    return best
+
+
+def _follow(before: Contacts, p: Array, after: Contacts) -> Array:
+    """The multipliers of the same pairs."""
+    return np.asarray(compiled().carry(before.pairs, p, after.pairs))
 
 
 def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:

@@ -59,8 +59,11 @@ def _on_pairs(G: Any, M: Metric, unit: Array, s0: Array, start: Array, stop: Sto
     kernels = compiled()
     chunks = kernels.threads() if len(unit) >= kernels.WORTH_THREADS else 1
     inverse = M.inverse_diagonal.reshape(G.bodies, G.dimension)
-    v, p, iterations = kernels.accelerated_pairs(G.i, G.j, G.normal, inverse, s0, start, *stop, chunks)
-    return v.ravel(), p, iterations
+    violation, *rest = stop
+    v, p, iterations = kernels.accelerated_pairs(
+        G.i, G.j, G.normal, inverse, s0 * unit, start / unit, violation * unit, *rest, chunks
+    )
+    return v.ravel(), p * unit, iterations
 
 
 def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:

@@ -10,6 +10,7 @@ from jostle.kernels.cpu.contacts import (
     pairs_to_dense,
     rates,
     residual_pairs,
+    row_scales,
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
 from jostle.kernels.cpu.fused import WORTH_THREADS, accelerated_pairs, threads
@@ -33,6 +34,7 @@ __all__ = [
     "rates",
     "residual_dense",
     "residual_pairs",
+    "row_scales",
     "strayed",
     "threads",
 ]
