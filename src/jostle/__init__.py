@@ -28,6 +28,7 @@ from jostle.errors import (
     UndefinedGradient,
 )
 from jostle.evolution import solve
+from jostle.exchange import Outlet, Source
 from jostle.laws import Impact, Restitution, impact
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme, State
@@ -81,6 +82,7 @@ __all__ = [
     "NotApproaching",
     "NotConverged",
     "NotFinite",
+    "Outlet",
     "Outside",
     "Pairs",
     "Paoli",
@@ -93,6 +95,7 @@ __all__ = [
     "Segments",
     "Solution",
     "Solver",
+    "Source",
     "State",
     "Sweeping",
     "UndefinedGradient",

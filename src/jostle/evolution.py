@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.errors import DeviceUnavailable, InvalidValue, JostleError, NotConverged, NotFinite
+from jostle.exchange import changes
 from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder
 from jostle.schemes.base import Scheme, State
+from jostle.sets.base import check_start
 from jostle.solution import Solution
 from jostle.solvers.project import require
 
@@ -30,6 +32,7 @@ def solve(
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool] | None = None,
+    change: Callable[[State], State] | Sequence[Callable[[State], State]] | None = None,
     device: str = "cpu",
     strict: bool = True,
 ) -> Solution:
@@ -38,7 +41,8 @@ def solve(
     If the time is not a multiple of h the last step is shorter, so that the run ends exactly at t. `h` may also be
     the array of all steps. `every` saves each so many steps (an int) or at the first step at or after each multiple of
     a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true; a
-    state has .t, .q and .u. With strict=False a projection that did not converge is recorded instead of raised.
+    state has .t, .q and .u. `change(state)`, or several of them, return the state to go on from after each step: bodies
+    come and go by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of raised.
 
     An error in the middle carries the step and what was computed before it, in ``error.solution``.
 
@@ -58,6 +62,7 @@ def solve(
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
     t0, steps = _steps(t, h)
+    made = changes(change)
     state = scheme.start(problem, t0)
     recorder = Recorder(problem, scheme, state)
     due = _Saving(every, t0)
@@ -69,7 +74,8 @@ def solve(
             state.q.setflags(write=False)
             state.u.setflags(write=False)
             _check(state, scheme, strict)
-            stop = until is not None and bool(until(state))
+            after = _changed(problem, state, made) if made else state
+            stop = until is not None and bool(until(after))
         except Exception as error:
             if recorder.frames[-1].t != before.t:
                 recorder.save(before)
@@ -80,6 +86,7 @@ def solve(
             error.solution = recorder.solution("failed")  # type: ignore[attr-defined]
             raise
         recorder.add(before, state, step)
+        state = after
         if state.projection is not None and not state.projection.converged:
             status = "not converged" if scheme.solver.promises else "budget"
         if due(number, t_next, step) or stop:
@@ -90,6 +97,21 @@ def solve(
     if recorder.frames[-1].t != state.t:
         recorder.save(state)
     return recorder.solution(status)
+
+
+def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
+    """The state after all changes; who came in must not overlap anyone."""
+    before = state
+    for change in made:
+        state = change(state)
+        if not isinstance(state, State):
+            raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
+    if state.presence is not None and before.presence is not None and state.presence is not before.presence:
+        entered = state.presence.here & ~before.presence.here
+        if entered.any():
+            contacts = state.linearise(problem.within, state.t, 0.0)
+            check_start(contacts.only(np.flatnonzero(entered[contacts.pairs].any(axis=1))))
+    return state
 
 
 def _check(state: State, scheme: Scheme, strict: bool) -> None:

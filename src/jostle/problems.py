@@ -20,6 +20,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
 from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.presence import Presence
 
 Field = Callable[..., Array]
 
@@ -29,7 +30,8 @@ class Motion:
     """Second order: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
 
     `force` is an array or a function f(t, q) or f(t, q, u); `mass` a number, one per body, a symmetric matrix, or
-    a function M(q) that returns one. All arrays have the shape of q0, or broadcast to it.
+    a function M(q) that returns one. All arrays have the shape of q0, or broadcast to it. `present` (n,) says who is
+    there at the start, in runs where bodies come and go (see `Source` and `Outlet`).
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
@@ -46,6 +48,8 @@ class Motion:
     law: Restitution
     constant_force: Array | None
     """The force, if it is the same at all times and places."""
+    presence: Presence | None
+    """Who is there at the start; None: everyone, always."""
 
     def __init__(
         self,
@@ -56,6 +60,7 @@ class Motion:
         force: ArrayLike | Callable[..., ArrayLike] = 0.0,
         mass: ArrayLike | Callable[[Array], ArrayLike] = 1.0,
         law: Restitution | None = None,
+        present: ArrayLike | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)
@@ -65,6 +70,7 @@ class Motion:
             raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
         _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"), law=law or Restitution())
         _set(self, force=f, constant_force=constant, mass=M)
+        _set(self, presence=None if present is None else Presence.of(q, present))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
@@ -92,6 +98,8 @@ class Sweeping:
     within: ConstraintSet
     velocity: Callable[[float, Array], Array]
     """U(t, q), whatever was given."""
+    presence: Presence | None
+    """Who is there at the start; None: everyone, always."""
 
     def __init__(
         self,
@@ -99,11 +107,13 @@ class Sweeping:
         q0: ArrayLike,
         within: ConstraintSet | None = None,
         velocity: ArrayLike | Callable[..., ArrayLike] = 0.0,
+        present: ArrayLike | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)
         wished, _ = _field(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished)
+        _set(self, presence=None if present is None else Presence.of(q, present))
 
     def __repr__(self) -> str:
         return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r})"

@@ -127,7 +127,8 @@ class Recorder:
         pairs = NO_PAIRS if state.contacts is None else state.contacts.pairs
         z = getattr(state.memory, "z", None)
         normals = np.zeros((len(pairs), 0)) if state.contacts is None else state.contacts.normals
-        self.frames.append(Frame(state.t, state.q, state.u, state.multipliers, pairs, normals, z))
+        q = state.q if state.presence is None else np.where(state.presence.here[:, None], state.q, np.nan)
+        self.frames.append(Frame(state.t, q, state.u, state.multipliers, pairs, normals, z))
 
     def add(self, before: State, after: State, h: float) -> None:
         P = after.projection

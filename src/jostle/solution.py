@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
+from jostle.sets.presence import Presence
 
 STATISTICS = np.dtype(
     [
@@ -96,7 +97,7 @@ class Solution:
     t: Array
     """(k,) the saved times."""
     q: Array
-    """(k, *shape) positions."""
+    """(k, *shape) positions; NaN for a body that was not there."""
     u: Array
     """(k, *shape) velocities."""
     multipliers: tuple[Array, ...]
@@ -156,11 +157,24 @@ class Solution:
         f = self.problem.constant_force
         if f is None:
             return Energy(kinetic, None)
-        return Energy(kinetic, -(self.q.reshape(len(self.t), -1) @ f.ravel()))
+        return Energy(kinetic, -(np.nan_to_num(self.q).reshape(len(self.t), -1) @ f.ravel()))
 
     def gaps(self) -> Array:
         """The smallest gap at each saved time: negative is an overlap."""
-        return np.array([self.problem.within.gap(t, q) for t, q in zip(self.t, self.q, strict=True)])
+        return np.array([self._gap(t, q) for t, q in zip(self.t, self.q, strict=True)])
+
+    def _gap(self, t: float, q: Array) -> float:
+        within = self.problem.within
+        if np.isfinite(q).all():
+            return float(within.gap(t, q))
+        here = np.isfinite(q).all(axis=1)
+        presence = Presence.of(q, here)
+        spread = float(np.ptp(q[here], axis=0).max(initial=0.0))
+        for reach in (spread / max(here.sum(), 1), np.inf):
+            contacts = presence.linearise(within, t, presence.placed(q), reach)
+            if len(contacts.gap):
+                return float(contacts.gap.min())
+        return np.inf
 
     @property
     def residual(self) -> float:

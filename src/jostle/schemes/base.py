@@ -13,7 +13,8 @@ from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, SchemeRefuses
 from jostle.kernels import compiled
 from jostle.problems import Motion, Sweeping
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts, check_start
+from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -48,6 +49,19 @@ class State(NamedTuple):
     overshoot: float = 0.0
     """How far the step went through a curved wall, over the length of the contacts; see `ConstraintSet.curved`."""
 
+    presence: Presence | None = None
+    """Who is there; None: everyone."""
+
+    def linearise(self, within: ConstraintSet, t: float, reach: float) -> Contacts:
+        """The contacts at q of those who are there, at time t."""
+        if self.presence is None:
+            return within.linearise(t, self.q, reach)
+        return self.presence.linearise(within, t, self.q, reach)
+
+    def still(self, u: Array) -> Array:
+        """u, zero for those who are not there."""
+        return u if self.presence is None else self.presence.still(u)
+
     def impulses_of(self, contacts: Contacts) -> Array | None:
         """The multipliers of the same pairs in the last step: where to start from; None where that does not pay."""
         if self.contacts is None or len(contacts.gap) < WARM or not self.multipliers.any():
@@ -75,8 +89,12 @@ class Scheme:
     def start(self, problem: Any, t: float) -> State:
         """The state at the first time."""
         self.check(problem)
-        problem.within.check_start(t, problem.q0)
-        return State(t, problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)))
+        q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
+        if presence is not None:
+            q, u = presence.placed(q), presence.still(u)
+        state = State(t, q, u, presence=presence)
+        check_start(state.linearise(problem.within, t, 0.0))
+        return state
 
     def check(self, problem: Any) -> None:
         """Refuse, by name, what the scheme cannot do."""
@@ -110,6 +128,10 @@ class Scheme:
                 remedy,
             )
 
+    def needs_everyone(self, problem: Any) -> None:
+        if problem.presence is not None:
+            raise self.refuse("projects all bodies together, none may come or go", "use Maury, MoreauJean or Venel")
+
     def needs_still_set(
         self, problem: Any, remedy: str, q: Array | None = None, times: tuple[float, float] = (0.0, 0.0)
     ) -> None:
@@ -132,7 +154,7 @@ def project_velocity(
     """
     reach = WIDEN * h * _fastest(w)
     while True:
-        contacts = within.linearise(state.t + h, state.q, reach)
+        contacts = state.linearise(within, state.t + h, reach)
         try:
             P = solver.project(w, contacts.velocities(h), M, state.impulses_of(contacts))
         except EmptySet as error:

@@ -31,6 +31,7 @@ class CatchingUp(Scheme):
 
     def check(self, problem: Sweeping) -> None:
         self.needs_sweeping(problem)
+        self.needs_everyone(problem)
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q

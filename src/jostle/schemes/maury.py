@@ -58,12 +58,12 @@ class Maury(Scheme):
         t, q, u = state.t, state.q, state.u
         f = self.mean_force(problem, t, q, u, h)
         M = problem.metric(q)
-        predicted = u + h * M.solve(f.ravel()).reshape(q.shape)
+        predicted = state.still(u + h * M.solve(f.ravel()).reshape(q.shape))
         contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
         after = q + h * P.point
         check_inside(self, problem.within, t + h, after, REMEDY)
         beyond = overshoot(problem.within, contacts, t + h, after)
-        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond)
+        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)
 
     def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:
         """f^n, the average of f(., q^n) over the step."""

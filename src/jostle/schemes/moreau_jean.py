@@ -44,9 +44,9 @@ class MoreauJean(Scheme):
         t, q, u = state.t, state.q, state.u
         self.needs_still_set(problem, STILL, q, (t, t + h))
         e, M = problem.law.e, problem.metric(q)
-        predicted = u + h * problem.acceleration(t, q, u)
+        predicted = state.still(u + h * problem.acceleration(t, q, u))
         fastest = float(np.abs(u).max(initial=0.0)) * np.sqrt(q.shape[-1] if q.ndim else 1)
-        contacts = problem.within.linearise(t, q, reach=WIDEN * h * fastest)
+        contacts = state.linearise(problem.within, t, reach=WIDEN * h * fastest)
         rate = contacts.G @ u.ravel()
         closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= 0.0)
         touching = contacts.only(closed)
@@ -57,4 +57,5 @@ class MoreauJean(Scheme):
         after = (1.0 + e) * P.point - e * u
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = (1.0 + e) * P.multipliers
-        return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
+        moved = q + h * (u + after) / 2.0
+        return State(t + h, moved, after, P, contacts, multipliers, presence=state.presence)

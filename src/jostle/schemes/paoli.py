@@ -75,6 +75,7 @@ class Paoli(Scheme):
 
     def check(self, problem: Motion) -> None:
         self.needs_motion(problem)
+        self.needs_everyone(problem)
         self.needs_still_set(problem, STILL)
         if self.implicit and problem.law.e != 0.0:
             raise self.refuse(

@@ -35,9 +35,9 @@ class Venel(Scheme):
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
-        wished = problem.velocity(t, q)
+        wished = state.still(problem.velocity(t, q))
         contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape))
         after = q + h * P.point
         check_inside(self, problem.within, t + h, after, REMEDY)
         beyond = overshoot(problem.within, contacts, t + h, after)
-        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond)
+        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)

@@ -182,20 +182,24 @@ class ConstraintSet:
 
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
-        contacts = self.linearise(t, q, reach=0.0)
-        if not np.isfinite(contacts.gap).all():
-            row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
-            raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
-        overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
-        if len(overlap) == 0:
-            return
-        worst = overlap[np.argsort(contacts.gap[overlap])][:5]
-        named = "; ".join(f"gap {contacts.gap[row]:.2e}: {contacts.describe(int(row))}" for row in worst)
-        more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
-        raise InfeasibleStart(
-            f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
-            f"admissible configuration, within.nearest(q0).point"
-        )
+        check_start(self.linearise(t, q, reach=0.0))
+
+
+def check_start(contacts: Contacts) -> None:
+    """Raise `InfeasibleStart`, naming the worst pairs, if a gap is negative."""
+    if not np.isfinite(contacts.gap).all():
+        row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
+        raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
+    overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
+    if len(overlap) == 0:
+        return
+    worst = overlap[np.argsort(contacts.gap[overlap])][:5]
+    named = "; ".join(f"gap {contacts.gap[row]:.2e}: {contacts.describe(int(row))}" for row in worst)
+    more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
+    raise InfeasibleStart(
+        f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
+        f"admissible configuration, within.nearest(q0).point"
+    )
 
 
 class Free(ConstraintSet):

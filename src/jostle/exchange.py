@@ -1,0 +1,122 @@
+"""Bodies that come and go during a run: what `solve(..., change=...)` takes.
+
+A change is a function of the state after a step that returns the state to go on from; `Source` and `Outlet` are two. All
+bodies are in the problem from the start; `present` says who is there (see `sets.presence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.errors import InvalidValue
+from jostle.schemes.base import State
+from jostle.sets.base import ConstraintSet
+from jostle.sets.presence import GONE, PRESENT, Presence
+
+
+@dataclass(frozen=True, eq=False)
+class Outlet:
+    """Bodies for which ``leaves(q)``, a function (n, d) -> (n,) of True and False, is true are taken out.
+
+    >>> import jostle as jo
+    >>> rain = jo.Motion(q0=[[0.0, 1.0], [3.0, 2.0]], force=[0.0, -1.0], within=jo.Balls([0.5, 0.5]))
+    >>> sol = jo.solve(rain, jo.Maury(), t=1.7, h=0.1, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
+    >>> np.isfinite(sol.q[-1]).all(axis=1).tolist()                       # the first one is gone
+    [False, True]
+    """
+
+    leaves: Callable[[Array], Booleans]
+
+    def __call__(self, state: State) -> State:
+        presence = state.presence or Presence.of(state.q, np.ones(len(state.q), dtype=bool))
+        here = presence.here
+        going = here & np.asarray(self.leaves(state.q), dtype=bool)
+        if not going.any():
+            return state
+        presence = presence.changed(going, GONE)
+        return state._replace(q=presence.placed(state.q), u=presence.still(state.u), presence=presence)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Source:
+    """Waiting bodies come in, in the order of their numbers, `rate` of them per unit of time, at random places of a box.
+
+    A place must be free: who finds none tries again after the next step, at another. `velocity` is what they come in with.
+    The same seed gives the same places.
+
+    >>> import jostle as jo
+    >>> within = jo.Balls(np.full(20, 0.4)) & jo.Box([0, 0], [4, np.inf], radii=0.4)
+    >>> rain = jo.Motion(q0=np.zeros((20, 2)), force=[0.0, -1.0], within=within, present=np.zeros(20, dtype=bool))
+    >>> source = jo.Source(([0.5, 6], [3.5, 9]), rate=5.0, within=within)
+    >>> sol = jo.solve(rain, jo.Maury(), t=3.0, h=0.02, change=source)
+    >>> int(np.isfinite(sol.q[-1]).all(axis=1).sum())
+    15
+    """
+
+    lower: Array
+    upper: Array
+    rate: float
+    within: ConstraintSet
+    velocity: Array
+    seed: int
+
+    def __init__(
+        self,
+        box: tuple[ArrayLike, ArrayLike],
+        *,
+        rate: float,
+        within: ConstraintSet,
+        velocity: ArrayLike = 0.0,
+        seed: int = 0,
+    ):
+        lower, upper = finite(box[0], "box"), finite(box[1], "box")
+        if lower.shape != upper.shape or (lower > upper).any():
+            raise InvalidValue(f"a source needs a box (lower, upper), not {lower.tolist()}, {upper.tolist()}")
+        if not rate > 0.0:
+            raise InvalidValue(f"rate must be positive, not {rate}")
+        values = {"lower": lower, "upper": upper, "rate": float(rate), "within": within, "seed": seed}
+        for name, value in {**values, "velocity": finite(velocity, "velocity")}.items():
+            object.__setattr__(self, name, value)
+
+    def __call__(self, state: State) -> State:
+        presence = state.presence
+        if presence is None or len(presence.waiting) == 0:
+            return state
+        waiting = presence.waiting
+        come = len(presence.codes) - len(waiting) - presence.first
+        due = int(np.floor(self.rate * state.t * (1.0 + 1e-12))) - come
+        candidates = waiting[: max(due, 0)]
+        if len(candidates) == 0:
+            return state
+        q, u = state.q.copy(), state.u.copy()
+        moment = int(np.float64(state.t).view(np.uint64))
+        q[candidates] = [
+            np.random.default_rng([self.seed, int(body), moment]).uniform(self.lower, self.upper) for body in candidates
+        ]
+        u[candidates] = self.velocity
+        refused = self._overlapping(presence.changed(candidates, PRESENT), state.t, q, candidates)
+        presence = presence.changed(np.setdiff1d(candidates, refused), PRESENT)
+        return state._replace(q=presence.placed(q), u=presence.still(u), presence=presence)
+
+    def _overlapping(self, presence: Presence, t: float, q: Array, candidates: Integers) -> Integers:
+        """The candidates that overlap something; of two that overlap each other, the later one."""
+        contacts = presence.linearise(self.within, t, q, 0.0)
+        first, second = contacts.pairs[contacts.gap < 0.0].T
+        new = np.zeros(len(q), dtype=bool)
+        new[candidates] = True
+        return np.unique(np.where(new[np.maximum(second, 0)] & (second >= 0), second, first))
+
+
+def changes(change: Any) -> tuple[Callable[[State], State], ...]:
+    """None, a change, or several."""
+    found = () if change is None else tuple(change) if isinstance(change, list | tuple) else (change,)
+    for one in found:
+        if not callable(one):
+            raise InvalidValue(f"change must be a function of the state, such as jo.Outlet(...), not {one!r}")
+    return found

@@ -1,0 +1,90 @@
+"""Which bodies are there: some wait to come in, some have gone.
+
+All of them keep their numbers, radii and masses; those that are not there are put aside, each at a place of its own far
+from all others, and have no contacts and no velocity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.errors import InvalidValue
+from jostle.sets.base import ConstraintSet, Contacts
+
+WAITING, PRESENT, GONE = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Presence:
+    """Who is there: codes (n,) of WAITING, PRESENT and GONE, and where those who are not there are kept (n, d).
+
+    >>> presence = Presence.of(np.zeros((3, 2)), [True, True, False])
+    >>> presence.here.tolist(), presence.waiting.tolist()
+    ([True, True, False], [2])
+    """
+
+    codes: Integers
+    aside: Array
+    first: int = 0
+    """How many were there at the start."""
+
+    @staticmethod
+    def of(q0: Array, present: ArrayLike) -> Presence:
+        """At the start: those who are not present wait."""
+        here = np.asarray(present)
+        if q0.ndim != 2 or here.shape != q0.shape[:1] or here.dtype != bool:
+            raise InvalidValue(
+                f"present must be one True or False a body: it has shape {here.shape} and type {here.dtype}, q0 has "
+                f"shape {q0.shape}"
+            )
+        return Presence(np.where(here, PRESENT, WAITING), _places(q0, here), int(here.sum()))
+
+    @property
+    def here(self) -> Booleans:
+        """(n,) who is there."""
+        return np.asarray(self.codes == PRESENT)
+
+    @property
+    def waiting(self) -> Integers:
+        """The numbers of those who have not come in yet."""
+        return np.flatnonzero(self.codes == WAITING)
+
+    def changed(self, bodies: Booleans | Integers, code: int) -> Presence:
+        """The same with another code for some."""
+        codes = self.codes.copy()
+        codes[bodies] = code
+        return replace(self, codes=codes)
+
+    def still(self, u: Array) -> Array:
+        """u, zero for those who are not there."""
+        return np.where(self.here[:, None], u, 0.0)
+
+    def placed(self, q: Array) -> Array:
+        """q, with those who are not there put aside."""
+        return np.where(self.here[:, None], q, self.aside)
+
+    def linearise(self, within: ConstraintSet, t: float, q: Array, reach: float) -> Contacts:
+        """The contacts of those who are there."""
+        contacts = within.linearise(t, q, reach)
+        first, second = contacts.pairs.T
+        if (first < 0).any():
+            raise InvalidValue(
+                "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "
+                "constraints on the whole configuration"
+            )
+        here = self.here
+        return contacts.only(np.flatnonzero(here[first] & (here[second] | (second < 0))))
+
+
+def _places(q0: Array, here: Booleans) -> Array:
+    """A lattice beyond the lowest corner of those who are there, as wide as they all are."""
+    n, d = q0.shape
+    some = q0[here] if here.any() else np.zeros((1, d))
+    low, width = some.min(axis=0), 1.0 + float(np.ptp(some, axis=0).max())
+    side = int(np.ceil(n ** (1.0 / d)))
+    index = np.stack(np.unravel_index(np.arange(n), (side,) * d), axis=1)
+    return np.asarray(low - width * (1.0 + index))
