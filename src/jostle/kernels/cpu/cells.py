@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from jostle.kernels.cpu.naming import renamed
+
 MOST_LEVELS = 16
 ROOM = 8
 """Pairs a ball that are made room for at first; if there are more the search is done again."""
@@ -190,7 +192,7 @@ def _pair_list(x, radii, cutoff, period, chunks):
 
 
 _serial = njit(cache=True)(_pair_list)
-_parallel = njit(cache=True, parallel=True)(_pair_list)
+_parallel = njit(cache=True, parallel=True)(renamed(_pair_list, "_pair_list_parallel"))
 
 
 def pair_list(q, radii, cutoff, period, chunks):

@@ -1,0 +1,148 @@
+"""The loops over contacts of bodies, and the cells that find them, against their plain definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jostle.kernels import cpu, reference
+
+AGREE = 1e-12
+
+
+def contacts(m, n, d, seed):
+    """m random rows between n bodies, some of them walls, with masses of their own along each axis."""
+    random = np.random.default_rng([m, n, d, seed])
+    i = random.integers(0, n, m)
+    j = np.where(random.uniform(size=m) < 0.2, -1 - random.integers(0, 3, m), (i + random.integers(1, n, m)) % n)
+    normal = random.normal(size=(m, d))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    return i, j, normal, random.uniform(0.2, 5.0, (n, d)), random
+
+
+SIZES = [(1, 2, 1), (7, 3, 2), (40, 12, 2), (60, 15, 3), (30, 9, 4)]
+
+
+@pytest.mark.parametrize("m, n, d", SIZES)
+def test_products_with_contacts_are_those_of_the_dense_matrix(m, n, d):
+    i, j, normal, inverse, random = contacts(m, n, d, 0)
+    G = reference.pairs_to_dense(i, j, normal, n)
+    v, p = random.normal(size=(n, d)), random.uniform(size=m)
+    np.testing.assert_allclose(cpu.rates(i, j, normal, v), G @ v.ravel(), atol=AGREE)
+    np.testing.assert_allclose(cpu.magnitude(i, j, normal, v), np.abs(G) @ np.abs(v.ravel()), atol=AGREE)
+    np.testing.assert_allclose(cpu.adjoint(i, j, normal, p, n).ravel(), G.T @ p, atol=AGREE)
+    np.testing.assert_allclose(
+        cpu.norms(i, j, normal, inverse), np.sqrt((G**2 * inverse.ravel()).sum(axis=1)), rtol=AGREE
+    )
+
+
+@pytest.mark.parametrize("m, n, d", SIZES)
+def test_scaled_rows_have_a_product_below_one_that_is_nearly_reached(m, n, d):
+    i, j, normal, inverse, _ = contacts(m, n, d, 1)
+    scale = cpu.row_scales(i, j, normal, inverse)
+    np.testing.assert_allclose(scale, reference.row_scales(i, j, normal, inverse), rtol=1e-9)
+    A = reference.pairs_to_dense(i, j, normal, n) * np.sqrt(inverse.ravel()) / scale[:, None]
+    largest = np.linalg.eigvalsh(A @ A.T)[-1]
+    assert 0.3 < largest <= 1.0
+
+
+@pytest.mark.parametrize("m, n, d, chunks", [(*size, 1) for size in SIZES] + [(40, 12, 2, 3), (60, 15, 3, 3)])
+def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d, chunks):
+    i, j, normal, inverse, random = contacts(m, n, d, 2)
+    s0, start = random.normal(size=m) - 0.2, random.uniform(size=m)
+    scale = reference.row_scales(i, j, normal, inverse)
+    root = np.sqrt(inverse.ravel())
+    A = reference.pairs_to_dense(i, j, normal, n) * root / scale[:, None]
+    for iterations in (0, 1, 2, 25):
+        x, p, count = reference.accelerated(
+            A, s0 / scale, start * scale, 1.0, np.full(m, -np.inf), 0.0, iterations, 20
+        )
+        v, q, counted = cpu.accelerated_pairs(
+            i, j, normal, inverse, s0, start, np.full(m, -np.inf), 0.0, iterations, 20, chunks
+        )
+        assert count == counted == iterations
+        np.testing.assert_allclose(v.ravel(), root * x, atol=1e-10)
+        np.testing.assert_allclose(q, p / scale, atol=1e-10)
+
+
+def test_the_fused_loop_stops_where_its_definition_stops():
+    i, j, normal, inverse, random = contacts(40, 12, 2, 3)
+    s0, start, violation, tol = random.normal(size=40) + 0.5, np.zeros(40), np.full(40, 1e-6), 1e-6
+    scale = reference.row_scales(i, j, normal, inverse)
+    A = reference.pairs_to_dense(i, j, normal, 12) * np.sqrt(inverse.ravel()) / scale[:, None]
+    _, p, count = reference.accelerated(A, s0 / scale, start, 1.0, violation / scale, tol, 10_000, 20)
+    _, q, counted = cpu.accelerated_pairs(i, j, normal, inverse, s0, start, violation, tol, 10_000, 20, 1)
+    assert 0 < count == counted < 10_000
+    np.testing.assert_allclose(q, p / scale, atol=1e-8)
+
+
+def test_the_same_number_of_chunks_gives_the_same_bits():
+    i, j, normal, inverse, random = contacts(3000, 900, 3, 4)
+    s0, start = random.normal(size=3000) + 0.5, np.zeros(3000)
+
+    def run(chunks):
+        return cpu.accelerated_pairs(i, j, normal, inverse, s0, start, np.zeros(3000), 0.0, 200, 20, chunks)[0]
+
+    once, again, other = run(2), run(2), run(3)
+    assert once.tobytes() == again.tobytes()
+    np.testing.assert_allclose(once, other, atol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(1, 6), st.integers(0, 1000))
+def test_values_follow_their_pairs(old, new, bodies, seed):
+    random = np.random.default_rng(seed)
+    every = np.array([(a, b) for a in range(-1, bodies) for b in range(-3, bodies) if a != b])
+    before = random.permutation(every)[:old]
+    after = random.permutation(every)[:new]
+    values = random.uniform(1.0, 2.0, len(before))
+    expected = reference.carry(before, values, after)
+    assert cpu.carry(before, values, after).tolist() == expected.tolist()
+    assert cpu.carry(before, values, before).tolist() == values.tolist()
+
+
+PERIODS = {"open": (np.inf, np.inf, np.inf), "one axis": (9.0, np.inf, np.inf), "all axes": (9.0, 8.0, 9.5)}
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.parametrize("periods", PERIODS.values(), ids=list(PERIODS))
+@pytest.mark.parametrize("ratio", [1.0, 1.3, 20.0])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
+    random = np.random.default_rng([d, int(ratio)])
+    n, period, cutoff = 150, np.array(periods[:d]), 0.4
+    q = random.uniform(-8.0, 8.0, (n, d))
+    radii = np.exp(random.uniform(-np.log(ratio), 0.0, n)) * 0.8
+    i, j, normal, gap = reference.all_pairs(q, radii, cutoff, period)
+    found = cpu.pair_list(q, radii, cutoff, period, chunks)
+    assert len(i) > 10
+    assert found[0].tolist() == i.tolist() and found[1].tolist() == j.tolist()
+    rest = cpu.near(*found, q, radii, 0.1, period)
+    few = gap <= 0.1
+    for mine, theirs in zip(rest, (i[few], j[few], normal[few], gap[few]), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=AGREE)
+    for mine, theirs in zip(cpu.all_pairs(q, radii, cutoff, period), (i, j, normal, gap), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=AGREE)
+
+
+def test_more_pairs_than_there_is_room_for_are_all_found():
+    q = np.random.default_rng(0).uniform(0.0, 1.0, (60, 2))
+    i, j = cpu.pair_list(q, np.full(60, 1.0), 0.1, np.full(2, np.inf), 2)
+    assert len(i) == len(j) == 60 * 59 // 2
+
+
+def test_an_outlier_far_away_costs_neither_pairs_nor_memory():
+    q = np.random.default_rng(0).uniform(0.0, 20.0, (300, 3))
+    q[7] = [1e9, -1e9, 3e8]
+    radii, period = np.full(300, 0.5), np.full(3, np.inf)
+    i, j, _, _ = reference.all_pairs(q, radii, 0.3, period)
+    found = cpu.pair_list(q, radii, 0.3, period, 1)
+    assert found[0].tolist() == i.tolist() and found[1].tolist() == j.tolist()
+
+
+def test_straying_is_measured_apart_from_the_common_way():
+    random = np.random.default_rng(1)
+    q, alone = random.uniform(size=(50, 3)), np.zeros((50, 3))
+    alone[3] = [0.3, 0.0, -0.4]
+    assert cpu.strayed(q + [7.0, -2.0, 1.0], q) < 1e-14
+    assert cpu.strayed(q + [7.0, -2.0, 1.0] + alone, q) == pytest.approx(0.5 * 49 / 50)

@@ -1,0 +1,107 @@
+"""Balls in large numbers and in periodic space: the list of pairs lasts, and nothing depends on it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jostle as jo
+from jostle.errors import InvalidValue, NotFinite
+from jostle.kernels import reference
+from jostle.sets import neighbours
+
+OPEN = np.full(2, np.inf)
+
+
+def rows(contacts):
+    return contacts.pairs.tolist(), contacts.gap.tolist(), contacts.normals.tolist()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.0, 0.4), st.floats(0.0, 0.02), st.booleans())
+def test_contacts_do_not_depend_on_what_was_looked_at_before(seed, step, growth, periodic):
+    """Bodies walk and swell at random: a set that kept its list agrees, to the bit, with one that never saw them."""
+    random = np.random.default_rng(seed)
+    period = np.array([16.0, 16.0]) if periodic else None
+    q, r = random.uniform(0.0, 16.0, (130, 2)), random.uniform(0.3, 0.6, 130)
+    used = jo.Balls(lambda t: r * (1.0 + growth * t), period=period)
+    for k in range(6):
+        q = q + random.normal(size=q.shape) * step / 4.0 + [1.0, 0.5]
+        reach = random.uniform(0.0, 0.5)
+        fresh = jo.Balls(lambda t: r * (1.0 + growth * t), period=period)
+        assert rows(used.linearise(float(k), q, reach)) == rows(fresh.linearise(float(k), q, reach))
+        i, j, _, gap = reference.all_pairs(q, r * (1.0 + growth * k), reach, OPEN if period is None else period)
+        assert used.linearise(float(k), q, reach).pairs.tolist() == np.stack([i, j], axis=1).tolist()
+
+
+def test_the_list_is_kept_while_it_serves(monkeypatch):
+    made = []
+    search = neighbours.pair_list
+    monkeypatch.setattr(neighbours, "pair_list", lambda *args: made.append(1) or search(*args))
+    q = np.random.default_rng(0).uniform(0.0, 20.0, (200, 2))
+    balls = jo.Balls(np.full(200, 0.5))
+    balls.linearise(0.0, q, 0.01)
+    balls.linearise(0.0, q + [5.0, -3.0], 0.01)  # all together
+    small = q.copy()
+    small[3] += 0.01
+    balls.linearise(0.0, small, 0.02)
+    assert len(made) == 1
+    large = q.copy()
+    large[3] += 0.5
+    balls.linearise(0.0, large, 0.02)
+    balls.linearise(0.0, large, 0.9)
+    assert len(made) == 3
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(-3, 3), st.integers(-3, 3))
+def test_gaps_in_periodic_space_do_not_change_when_a_body_goes_round(seed, a, b):
+    random = np.random.default_rng(seed)
+    n, period = 100, np.array([12.0, 9.0])
+    q = random.uniform(0.0, 9.0, (n, 2))
+    balls = jo.Balls(np.full(n, 0.3), period=period)
+    before = balls.linearise(0.0, q, 0.5)
+    moved = q.copy()
+    moved[random.integers(n)] += [a * period[0], b * period[1]]
+    after = balls.linearise(0.0, moved, 0.5)
+    assert before.pairs.tolist() == after.pairs.tolist()
+    np.testing.assert_allclose(before.gap, after.gap, atol=1e-12)
+    np.testing.assert_allclose(before.normals, after.normals, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [3, 80])
+def test_a_ball_meets_the_image_of_another(n):
+    q = np.stack([3.0 * np.arange(n), np.zeros(n)], axis=1)
+    q[-1] = [-1.5, 0.0]
+    balls = jo.Balls(np.full(n, 0.5), period=[3.0 * n, np.inf])
+    assert balls.gap(0.0, q) == pytest.approx(0.5)
+    push = jo.Motion(q0=q, v0=np.where(np.arange(n)[:, None] == n - 1, [1.0, 0.0], 0.0), within=balls)
+    sol = jo.solve(push, jo.Maury(), t=1.0, h=0.1)
+    assert sol.u[-1, :, 0].sum() == pytest.approx(1.0)
+    assert sol.u[-1, 0, 0] == pytest.approx(0.5) and sol.gaps().min() > -1e-9
+
+
+def test_a_period_too_short_or_a_step_too_long_is_refused():
+    with pytest.raises(InvalidValue, match="four radii"):
+        jo.Balls([0.5, 0.5], period=[1.9, np.inf]).gap(0.0, [[0.0, 0.0], [1.0, 0.0]])
+    with pytest.raises(InvalidValue, match="must be positive"):
+        jo.Balls([0.5], period=[-1.0])
+    with pytest.raises(InvalidValue, match="3 periods"):
+        jo.Balls([0.5, 0.5], period=[9.0, 9.0, 9.0]).gap(0.0, [[0.0, 0.0], [1.0, 0.0]])
+    q = np.stack([2.0 * np.arange(100.0), np.zeros(100)], axis=1)
+    fast = jo.Motion(q0=q, v0=[[90.0, 0.0]] * 100, within=jo.Balls(np.full(100, 0.5), period=[200.0, np.inf]))
+    with pytest.raises(InvalidValue, match="too large for the period"):
+        jo.solve(fast, jo.Maury(), t=2.0, h=1.0)
+
+
+def test_the_smallest_gap_of_many_is_found_however_large_it_is():
+    q = np.stack(np.meshgrid(np.arange(10.0), np.arange(10.0)), axis=2).reshape(-1, 2)
+    for spacing in (1.0, 1.1, 5.0, 1e6):
+        assert jo.Balls(np.full(100, 0.5)).gap(0.0, spacing * q) == pytest.approx(spacing - 1.0, rel=1e-9, abs=1e-12)
+
+
+def test_a_position_that_is_not_finite_is_named():
+    q = np.random.default_rng(0).uniform(0.0, 20.0, (100, 2))
+    q[42, 1] = np.nan
+    with pytest.raises(NotFinite, match="ball 42"):
+        jo.Balls(np.full(100, 0.1)).linearise(0.0, q, 0.1)
