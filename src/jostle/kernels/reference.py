@@ -24,6 +24,8 @@ POWER_STEPS = 12
 """Steps of the power iteration that estimates |A A^T|."""
 MARGIN = 1.1
 """The power iteration estimates from below; this much is added."""
+FAR = 3.0
+"""A row is out of reach if its slack exceeds so many times what it changed between two tests."""
 ABOVE = 1.0 + 1e-9
 """Raises a bound that round-off could have lowered."""
 EPS = float(np.finfo(float).eps)
@@ -123,11 +125,13 @@ def accelerated(
     """Nesterov's accelerated projected gradient on the dual, restarted when it goes uphill.
 
     Stops when s_i >= -violation_i and sum p |s| <= tol |x|^2, looked at by `next_test`, when
-    L, which was only estimated, is also checked on the way made since. Returns (x, p, iterations);
-    iterations = max_iterations means that it did not stop.
+    L, which was only estimated, is also checked on the way made since. From one test to the next, rows without a
+    multiplier are left out if their slack exceeds `FAR` times its change since the test before. Returns (x, p,
+    iterations); iterations = max_iterations means that it did not stop.
     """
     p, p_before, x_before = p.copy(), p.copy(), A.T @ p
     y, theta, restart, tested = p.copy(), 1.0, False, 0
+    s_before, kept = np.full(len(p), -np.inf), np.ones(len(p), dtype=bool)
     for iteration in range(max_iterations):
         if iteration == tested:
             tested = next_test(iteration, every)
@@ -139,12 +143,14 @@ def accelerated(
             if np.sum((x - x_before) ** 2) > L * way:
                 L, restart = MARGIN * float(np.sum((x - x_before) ** 2)) / way, True
             p_before, x_before = p.copy(), x
+            kept = (p != 0.0) | (y != 0.0) | (s <= FAR * np.abs(s - s_before))
+            s_before = s
         if restart:
             theta = 1.0
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
         beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
         gradient = s0 + A @ (A.T @ y)
-        q = np.maximum(0.0, y - gradient / L)
+        q = np.where(kept, np.maximum(0.0, y - gradient / L), 0.0)
         step = q - p
         y, p, theta = q + beta * step, q, after
         restart = bool(gradient @ step > 0.0)

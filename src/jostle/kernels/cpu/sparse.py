@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from jostle.kernels.reference import MARGIN, POWER_STEPS, next_test
+from jostle.kernels.reference import FAR, MARGIN, POWER_STEPS, next_test
 
 following_test = njit(cache=True)(next_test)
 
@@ -52,6 +52,7 @@ def accelerated(data, indices, indptr, n, s0, start, L, violation, tol, max_iter
     _adjoint(data, indices, indptr, y, v)
     p_before, x_before = p.copy(), v.copy()
     theta, restart, tested = 1.0, False, 0
+    s_before, kept = np.full(m, -np.inf), np.ones(m, np.bool_)
     for iteration in range(max_iterations):
         if iteration == tested:
             tested = following_test(iteration, every)
@@ -61,6 +62,8 @@ def accelerated(data, indices, indptr, n, s0, start, L, violation, tol, max_iter
                 s = s0[c] + _row(data, indices, indptr, c, x)
                 feasible = feasible and s >= -violation[c]
                 product += p[c] * abs(s)
+                kept[c] = p[c] != 0.0 or y[c] != 0.0 or s <= FAR * abs(s - s_before[c])
+                s_before[c] = s
             if feasible and product <= tol * (x * x).sum():
                 return x, p, iteration
             way = ((p - p_before) ** 2).sum()
@@ -75,6 +78,8 @@ def accelerated(data, indices, indptr, n, s0, start, L, violation, tol, max_iter
         w[:] = 0.0
         uphill = 0.0
         for c in range(m):
+            if not kept[c]:
+                continue
             gradient = s0[c] + _row(data, indices, indptr, c, v)
             q = max(0.0, y[c] - gradient / L)
             step = q - p[c]
