@@ -129,6 +129,8 @@ class Pairs:
     j: Integers
     normal: Array
     bodies: int
+    places: Array | None = None
+    """(bodies, d) where they are, if known: solvers cut space in parts."""
 
     def __post_init__(self) -> None:
         m, n = len(self.i), self.bodies
@@ -175,7 +177,7 @@ class Pairs:
         return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
 
     def rows(self, selection: Booleans | Integers) -> Pairs:
-        return Pairs(self.i[selection], self.j[selection], self.normal[selection], self.bodies)
+        return Pairs(self.i[selection], self.j[selection], self.normal[selection], self.bodies, self.places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +226,7 @@ def stacked(*blocks: LinearMap) -> LinearMap:
             np.concatenate([block.j for block in blocks]),  # type: ignore[attr-defined]
             np.concatenate([block.normal for block in blocks]),  # type: ignore[attr-defined]
             blocks[0].bodies,  # type: ignore[attr-defined]
+            next((block.places for block in blocks if block.places is not None), None),  # type: ignore[attr-defined]
         )
     if all(isinstance(block, Dense) for block in blocks):
         return Dense(np.concatenate([block.toarray() for block in blocks]))

@@ -24,10 +24,10 @@ POWER_STEPS = 12
 """Steps of the power iteration that estimates |A A^T|."""
 MARGIN = 1.1
 """The power iteration estimates from below; this much is added."""
+RISE = 1e-13
+"""The dual objective rose if it did so by more than this part of itself."""
 FAR = 3.0
 """A row is out of reach if its slack exceeds so many times what it changed between two tests."""
-ABOVE = 1.0 + 1e-9
-"""Raises a bound that round-off could have lowered."""
 EPS = float(np.finfo(float).eps)
 
 
@@ -99,21 +99,6 @@ def largest_eigenvalue(A: Any) -> float:
     return MARGIN * value
 
 
-def row_scales(i: Integers, j: Integers, normal: Array, inverse: Array) -> Array:
-    """(m,) lengths by which to divide the rows of contacts, so that A A^T <= I.
-
-    With unit rows, |A^T y|^2 = sum over bodies |B_a^T y|^2 <= sum over bodies b_a sum_{c at a} y_c^2, where B_a are the
-    parts of the rows that act on body a and b_a the largest eigenvalue of the d x d matrix B_a^T B_a. So row c may be
-    divided by its length times sqrt(b_i + b_j).
-    """
-    n, d = inverse.shape
-    A = pairs_to_dense(i, j, normal, n) * np.sqrt(inverse.ravel())
-    unit = np.linalg.norm(A, axis=1)
-    B = (A / unit[:, None]).reshape(-1, n, d)
-    largest = np.linalg.eigvalsh(np.einsum("cak,cal->akl", B, B))[:, -1]
-    return np.asarray(unit * np.sqrt(ABOVE * (largest[i] + np.where(j >= 0, largest[j], 0.0))))
-
-
 def next_test(iteration: int, every: int) -> int:
     """When `accelerated` looks at its stopping test again: after `every` iterations, later after a tenth more."""
     return iteration + max(every, iteration // 10)
@@ -154,6 +139,43 @@ def accelerated(
         step = q - p
         y, p, theta = q + beta * step, q, after
         restart = bool(gradient @ step > 0.0)
+    return A.T @ p, p, max_iterations
+
+
+def gauss_seidel(
+    A: Any, s0: Array, p: Array, violation: Array, tol: float, max_iterations: int, every: int
+) -> tuple[Array, Array, int]:
+    """The same dual problem for unit rows: Nesterov's momentum around one Gauss-Seidel sweep over the rows.
+
+    A sweep from y gives p; y moves on by the momentum. It starts anew from p when the sweep went against the way
+    of p, or when the dual objective s0 . p + 1/2 |A^T p|^2 rose: for the sweep alone lowers it, its acceleration need not.
+    Tests, rows left out, and what is returned: as in `accelerated`.
+    """
+    p, y, x = p.copy(), p.copy(), A.T @ p
+    v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
+    s_before, kept = np.full(len(p), -np.inf), np.ones(len(p), dtype=bool)
+    for iteration in range(max_iterations):
+        if iteration == tested:
+            tested = next_test(iteration, every)
+            s = s0 + A @ x
+            if (s >= -violation).all() and p @ np.abs(s) <= tol * (x @ x):
+                return x, p, iteration
+            kept = (p != 0.0) | (y != 0.0) | (s <= FAR * np.abs(s - s_before))
+            s_before = s
+        if restart:
+            theta, y, v = 1.0, p.copy(), x.copy()
+        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        p_before, x_before, against = p.copy(), x, 0.0
+        for c in np.flatnonzero(kept):
+            q = max(0.0, y[c] - (s0[c] + A[c] @ v))
+            v = v + (q - y[c]) * A[c]
+            against -= (q - y[c]) * (q - p[c])
+            p[c] = q
+        x, objective = v, s0 @ p + 0.5 * v @ v
+        y, v, theta = p + beta * (p - p_before), x + beta * (x - x_before), after
+        restart = bool(against > 0.0 or objective > lowest + RISE * abs(lowest))
+        lowest = objective
     return A.T @ p, p, max_iterations
 
 

@@ -57,7 +57,7 @@ class Balls(ConstraintSet):
                 f"between them is undefined: move one of them"
             )
         return Contacts(
-            gap, Pairs(i, j, normal, n), np.stack([i, j], axis=1), float(radii.min()), reach,
+            gap, Pairs(i, j, normal, n, x), np.stack([i, j], axis=1), float(radii.min()), reach,
             describe=lambda row: f"balls {i[row]} and {j[row]}", at=q,
             bend=1.0 / (gap + radii[i] + radii[j]), bodies=n,
         )  # fmt: skip

@@ -47,23 +47,30 @@ class Nesterov(Solver):
         allowed = -s0.min() if K.length is None else K.length / unit
         violation = np.maximum(SAFETY * self.tol * allowed, noise)
         stop = violation, SAFETY * self.tol, self.max_iterations, CHECK
-        loop = _on_pairs if isinstance(K.G, Pairs) and M.diagonal else _on_rows
+        loop = _on_pairs if isinstance(K.G, Pairs) and _one_mass_a_body(K.G, M) else _on_rows
         moved, p, iterations = loop(K.G, M, unit, s0, start, stop)
         if iterations == self.max_iterations:
             self._raise_if_empty(K, M)
         return w + moved, p / unit, iterations
 
 
+def _one_mass_a_body(G: Pairs, M: Metric) -> bool:
+    if not M.diagonal:
+        return False
+    mass = M.mass.reshape(G.bodies, G.dimension)
+    return bool((mass == mass[:, :1]).all())
+
+
 def _on_pairs(G: Any, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
     """(u - w, p unit, iterations) by the fused loop over contacts, on all cores if there are many."""
     kernels = compiled()
     chunks = kernels.threads() if len(unit) >= kernels.WORTH_THREADS else 1
-    inverse = M.inverse_diagonal.reshape(G.bodies, G.dimension)
+    inverse = M.inverse_diagonal[:: G.dimension].copy()
     violation, *rest = stop
-    v, p, iterations = kernels.accelerated_pairs(
-        G.i, G.j, G.normal, inverse, s0 * unit, start / unit, violation * unit, *rest, chunks
+    p, iterations = kernels.gauss_seidel(
+        G.i, G.j, G.normal, inverse, s0 * unit, start / unit, violation * unit, *rest, chunks, G.places
     )
-    return v.ravel(), p * unit, iterations
+    return M.solve(G.adjoint(p)), p * unit, iterations
 
 
 def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:

@@ -10,19 +10,19 @@ from jostle.kernels.cpu.contacts import (
     pairs_to_dense,
     rates,
     residual_pairs,
-    row_scales,
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
-from jostle.kernels.cpu.fused import WORTH_THREADS, accelerated_pairs, threads
+from jostle.kernels.cpu.fused import WORTH_THREADS, colours, gauss_seidel, threads
 from jostle.kernels.cpu.sparse import accelerated, largest_eigenvalue
 
 __all__ = [
     "WORTH_THREADS",
     "accelerated",
-    "accelerated_pairs",
+    "gauss_seidel",
     "adjoint",
     "all_pairs",
     "carry",
+    "colours",
     "exact",
     "largest_eigenvalue",
     "magnitude",
@@ -34,7 +34,6 @@ __all__ = [
     "rates",
     "residual_dense",
     "residual_pairs",
-    "row_scales",
     "strayed",
     "threads",
 ]

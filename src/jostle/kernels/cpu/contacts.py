@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from jostle.kernels.reference import ABOVE
-
 
 @njit(cache=True)
 def rates(i, j, normal, v):
@@ -72,51 +70,6 @@ def norms(i, j, normal, inverse):
                 square += normal[c, k] ** 2 * inverse[b, k]
         out[c] = np.sqrt(square)
     return out
-
-
-@njit(cache=True)
-def _largest(B):
-    """The largest eigenvalue of a symmetric positive semidefinite matrix, from above by round-off."""
-    d = len(B)
-    if d == 1:
-        return B[0, 0]
-    if d == 2:
-        half, rest = (B[0, 0] - B[1, 1]) / 2.0, B[0, 1]
-        return (B[0, 0] + B[1, 1]) / 2.0 + np.sqrt(half * half + rest * rest)
-    if d == 3:
-        mean = (B[0, 0] + B[1, 1] + B[2, 2]) / 3.0
-        x, y, z = B[0, 0] - mean, B[1, 1] - mean, B[2, 2] - mean
-        a, b, c = B[0, 1], B[0, 2], B[1, 2]
-        spread = np.sqrt((x * x + y * y + z * z + 2.0 * (a * a + b * b + c * c)) / 6.0)
-        if spread == 0.0:
-            return mean
-        determinant = x * (y * z - c * c) - a * (a * z - c * b) + b * (a * c - y * b)
-        cosine = min(max(determinant / (2.0 * spread**3), -1.0), 1.0)
-        return mean + 2.0 * spread * np.cos(np.arccos(cosine) / 3.0)
-    return np.linalg.eigvalsh(B)[-1]
-
-
-@njit(cache=True)
-def row_scales(i, j, normal, inverse):
-    """See `reference.row_scales`."""
-    m, d = normal.shape
-    n = len(inverse)
-    unit = norms(i, j, normal, inverse)
-    B = np.zeros((n, d, d))
-    for c in range(m):
-        for end in range(2):
-            a = i[c] if end == 0 else j[c]
-            if a >= 0 and unit[c] > 0.0:
-                for k in range(d):
-                    for l in range(d):
-                        B[a, k, l] += normal[c, k] * normal[c, l] * np.sqrt(inverse[a, k] * inverse[a, l]) / unit[c] ** 2
-    largest = np.empty(n)
-    for a in range(n):
-        largest[a] = _largest(B[a])
-    for c in range(m):
-        L = largest[i[c]] + (largest[j[c]] if j[c] >= 0 else 0.0)
-        unit[c] = unit[c] * np.sqrt(ABOVE * L) if unit[c] > 0.0 else 1.0
-    return unit
 
 
 @njit(cache=True)

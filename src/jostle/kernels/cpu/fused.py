@@ -1,14 +1,14 @@
-"""Nesterov's method on contacts of bodies: `reference.accelerated`, one fused pass over the rows an iteration.
+"""`reference.gauss_seidel` on contacts of bodies: one fused pass over the rows an iteration.
 
-A pass reads (i, j, normal, s0, p, y), writes (p, y) and scatters the impulses of y. What makes it fast: no branch in it;
-the dimension is a constant of the compiler (the length of the tuple `axes`); indices are unsigned (no test for negative ones), a wall being one more
-body with inverse mass zero. Rows are cut into as many chunks as there are threads, each with its own buffer of
-impulses, summed in order: the bits depend on the number of chunks, and on nothing else.
+A pass reads (i, j, normal, s0, p, y), writes (p, y), and moves the velocities v of the two bodies at once. What makes it
+fast: no branch in it; the dimension is a constant of the compiler (the length of the tuple `axes`); indices are unsigned
+(no test for negative ones), a wall being one more body with inverse mass zero; rows that carry nothing and are far from
+closing are left out from one stopping test to the next; rows that follow each other share no body (they are sorted by
+colour), so that none waits for the one before. That order also needs the fewest iterations on crystals.
 
-Rows that carry nothing and are far from closing are left out from one stopping test to the next: each chunk keeps the others
-together, in the order they have.
-
-Rows are scaled so that A A^T <= I, by a bound that needs no iteration: see `reference.row_scales`.
+Threads: bodies are cut into as many chunks, along the longest axis of space where their places are known. Rows within a
+chunk touch no body of another, so all chunks sweep at the same time; rows across chunks come after, on one thread. That
+is the order of one serial sweep: the bits depend on the number of chunks, and on nothing else.
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ import numba
 import numpy as np
 from numba import njit, prange
 
-from jostle.kernels.cpu.contacts import row_scales
+from jostle.kernels.cpu.contacts import norms
 from jostle.kernels.cpu.naming import renamed
-from jostle.kernels.reference import FAR, next_test
+from jostle.kernels.reference import FAR, RISE, next_test
 
 SUMS = {"reassoc", "contract"}
+MOST_COLOURS = 63
+"""A large ball with more small ones around it has several rows of the last colour."""
 WORTH_THREADS = 20_000
-"""Rows from which a second thread pays: handing out the work costs a few microseconds a pass."""
-
-START, SWEEP, POINT, TEST = 0, 1, 2, 3
-"""The phases: impulses of the start; an iteration; the point u(p) of the multipliers; the stopping test there. One loop
-goes through them, so that the parallel code, slow to compile, is short."""
+"""Rows from which a second thread pays: handing out the work costs some microseconds a pass."""
 
 following_test = njit(cache=True)(next_test)
 
@@ -37,72 +35,110 @@ def threads() -> int:
     return int(numba.get_num_threads())
 
 
-def accelerated_pairs(i, j, normal, inverse, s0, start, violation, tol, max_iterations, every, chunks):
-    """`reference.accelerated` for the rows normal . (v_j - v_i), divided by `row_scales`, with L = 1.
+def gauss_seidel(i, j, normal, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):
+    """`reference.gauss_seidel` for the rows normal . (v_j - v_i), divided by their length.
 
-    inverse (bodies, d) is the diagonal of M^-1. Returns (v, p, iterations): v = M^-1 G^T p.
+    inverse (bodies,) are the inverse masses; places (bodies, d) or None. Returns (p, iterations).
     """
-    n, d = inverse.shape
-    second = np.where(j < 0, n, j).astype(np.uint32)
-    with_wall = np.zeros((n + 1, d))
-    with_wall[:n] = inverse
-    scale = row_scales(i, j, normal, inverse)
-    rows, bodies = (np.linspace(0, size, chunks + 1).astype(np.int64) for size in (len(i), n))
-    low, high = _touched(i, j, rows)
-    v, p, iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, i.astype(np.uint32), second, normal / scale[:, None], with_wall, s0 / scale, start * scale,
-        violation / scale,
-        tol, max_iterations, every, rows, bodies, low, high,
+    n, d = len(inverse), normal.shape[1]
+    unit = norms(i, j, normal, np.repeat(inverse, d).reshape(n, d))
+    unit[unit == 0.0] = 1.0
+    chunk = _chunks(n, chunks, places)
+    bodies = np.argsort(chunk, kind="stable")
+    number = np.empty(n, np.int64)
+    number[bodies] = np.arange(n)
+    inside = np.where(j < 0, chunk[i], np.where(chunk[i] == chunk[j], chunk[i], chunks))
+    rows = np.lexsort((colours(i, j, n), inside))
+    i, j = number[i[rows]], np.where(j < 0, n + chunk[i], number[j])[rows]
+    scale = unit[rows]
+    with_walls = np.zeros(n + chunks)
+    with_walls[:n] = inverse[bodies]
+    p, iterations = (_parallel if chunks > 1 else _serial)(
+        (0,) * d, i.astype(np.uint32), j.astype(np.uint32), normal[rows] / scale[:, None], with_walls,
+        s0[rows] / scale, start[rows] * scale, violation[rows] / scale, tol, max_iterations, every,
+        np.searchsorted(inside[rows], np.arange(chunks + 2)), n,
     )  # fmt: skip
-    return v[:n], p / scale, iterations
+    multipliers = np.empty(len(rows))
+    multipliers[rows] = p / scale
+    return multipliers, iterations
 
 
-def _touched(i, j, rows):
-    """The first body that the rows of each chunk touch, and the one after the last."""
-    low, high = np.zeros(len(rows) - 1, np.int64), np.zeros(len(rows) - 1, np.int64)
-    for r, (first, last) in enumerate(zip(rows[:-1], rows[1:], strict=True)):
-        if first < last:
-            a, b = i[first:last], j[first:last]
-            low[r] = min(a.min(), np.where(b < 0, a, b).min())
-            high[r] = max(a.max(), b.max()) + 1
-    return low, high
+@njit(cache=True)
+def colours(i, j, n):
+    """A colour (below 64) for each row, so that rows of a colour share no body: the first that is free at both ends."""
+    used, colour = np.zeros(n, np.uint64), np.zeros(len(i), np.int64)
+    for c in range(len(i)):
+        taken = used[i[c]] | (used[j[c]] if j[c] >= 0 else np.uint64(0))
+        k = 0
+        while k < MOST_COLOURS and (taken >> np.uint64(k)) & np.uint64(1):
+            k += 1
+        colour[c] = k
+        used[i[c]] |= np.uint64(1) << np.uint64(k)
+        if j[c] >= 0:
+            used[j[c]] |= np.uint64(1) << np.uint64(k)
+    return colour
+
+
+def _chunks(n, chunks, places):
+    """The chunk of each body: equal numbers along the longest axis, or along the numbering."""
+    if chunks == 1 or n < chunks:
+        return np.zeros(n, np.int64)
+    along = np.arange(n) if places is None else places[:, np.argmax(np.ptp(places, axis=0))]
+    ends = np.quantile(along, np.arange(1, chunks) / chunks)
+    return np.searchsorted(ends, along, side="right")
 
 
 @njit(cache=True, fastmath=SUMS)
-def _sweep(axes, first, last, i, j, e, s0, y, p, v, w, beta):
-    """One iteration on the rows of a chunk; w collects the impulses of the new y."""
-    uphill = 0.0
+def _sweep(axes, first, last, i, j, e, s0, inverse, y, start, p, v, beta):
+    """A Gauss-Seidel sweep from `start` over some rows: p and y anew, v those of p; (against the way of p, s0 . p)."""
+    against, linear = 0.0, 0.0
     for c in range(first, last):
         a, b = i[c], j[c]
         gradient = s0[c]
         for k in range(len(axes)):
             gradient += e[c, k] * (v[b, k] - v[a, k])
-        q = max(0.0, y[c] - gradient)
-        change = q - p[c]
-        uphill += gradient * change
-        z = q + beta * change
-        y[c], p[c] = z, q
+        before = start[c]
+        q = max(0.0, before - gradient)
+        step, way = q - before, q - p[c]
+        against -= step * way
+        linear += s0[c] * q
+        p[c], y[c] = q, q + beta * way
+        one, two = step * inverse[a], step * inverse[b]
         for k in range(len(axes)):
-            impulse = z * e[c, k]
-            w[a, k] -= impulse
-            w[b, k] += impulse
-    return uphill
+            v[a, k] -= one * e[c, k]
+            v[b, k] += two * e[c, k]
+    return against, linear
+
 
 @njit(cache=True, fastmath=SUMS)
-def _scatter(axes, first, last, i, j, e, y, w):
-    """w += G^T y."""
+def _scatter(axes, first, last, i, j, e, inverse, p, v):
+    """v += M^-1 G^T p."""
     for c in range(first, last):
         a, b = i[c], j[c]
+        one, two = p[c] * inverse[a], p[c] * inverse[b]
         for k in range(len(axes)):
-            impulse = y[c] * e[c, k]
-            w[a, k] -= impulse
-            w[b, k] += impulse
+            v[a, k] -= one * e[c, k]
+            v[b, k] += two * e[c, k]
+
+
+@njit(cache=True, fastmath=SUMS)
+def _move_on(axes, first, last, inverse, v, x, beta):
+    """x = v, the velocities of p; v those of y; returns |x|^2_M."""
+    size = 0.0
+    for a in range(first, last):
+        for k in range(len(axes)):
+            now = v[a, k]
+            size += now * now / inverse[a]
+            v[a, k] = now + beta * (now - x[a, k])
+            x[a, k] = now
+    return size
+
 
 @njit(cache=True, fastmath=SUMS)
 def _test(axes, first, last, contacts, x, state, kept, near, now):
-    """At the point x: sum p |s|, whether a row is violated by too much, and the rows that stay for the next iterations.
+    """At x: sum p |s|, how many rows are violated by too much, and how many stay for the next iterations.
 
-    The first `kept` rows of the chunk in `near` and `now` are those of the iterations before.
+    The first `kept` rows of the block in `near` and `now` are those of the iterations before.
     """
     i, j, e, s0, violation = contacts
     p, y, s_before = state
@@ -116,7 +152,7 @@ def _test(axes, first, last, contacts, x, state, kept, near, now):
         for k in range(len(axes)):
             s += e[c, k] * (x[b, k] - x[a, k])
         product += p[c] * abs(s)
-        violated += s < -violation[c]
+        violated += not s >= -violation[c]
         if p[c] != 0.0 or y[c] != 0.0 or s <= FAR * abs(s - s_before[c]):
             near_i[stay], near_j[stay], near_s0[stay], row[stay] = a, b, s0[c], c
             near_p[stay], near_y[stay] = p[c], y[c]
@@ -127,75 +163,104 @@ def _test(axes, first, last, contacts, x, state, kept, near, now):
     return product, violated, stay - first
 
 
-@njit(cache=True, fastmath=SUMS)
-def _gather(axes, first, last, w, inverse, low, high, v):
-    """v = M^-1 w summed over the chunks, w = 0; returns |v|^2_M."""
-    size = 0.0
-    for a in range(first, last):
-        for k in range(len(axes)):
-            v[a, k] = 0.0
-    for r in range(len(w)):
-        for a in range(max(first, low[r]), min(last, high[r])):
-            for k in range(len(axes)):
-                v[a, k] += w[r, a, k]
-                w[r, a, k] = 0.0
-        if first == 0:
-            w[r, -1] = 0.0  # the wall
-    for a in range(first, last):
-        for k in range(len(axes)):
-            impulse = v[a, k]
-            v[a, k] = impulse * inverse[a, k]
-            size += v[a, k] * impulse
-    return size
+SWEEP, MOVE_ON, POINT, TEST = 0, 1, 2, 3
+"""The phases: a sweep; the momentum of the bodies; the velocities x of p, anew; the stopping test there. One loop goes
+through them, so that the parallel code, slow to compile, is short."""
+
 
 @njit(cache=True)
-def _work(axes, phase, first, last, contacts, state, kept, near, now, v, x, w, beta):
-    """What a chunk does in a phase; returns a sum, a count, and how many rows are kept."""
-    if phase == TEST:
-        return _test(axes, first, last, contacts, x, state, kept, near, now)
+def _work(axes, phase, r, ends, kept, bodies, contacts, state, near, now, inverse, v, x, beta, restart):
+    """What block r does in a phase; returns two sums, and how many rows are kept."""
     i, j, e, s0, _ = near
     p, y = now
+    first = ends[r]
     if phase == SWEEP:
-        return _sweep(axes, first, first + kept, i, j, e, s0, y, p, v, w, beta), 0, kept
-    _scatter(axes, first, first + kept, i, j, e, y if phase == START else p, w)
-    return 0.0, 0, kept
+        start = p if restart else y
+        against, linear = _sweep(axes, first, first + kept, i, j, e, s0, inverse, y, start, p, v, beta)
+        return against, linear, kept
+    if phase == MOVE_ON:
+        return _move_on(axes, bodies[r], bodies[r + 1], inverse, v, x, beta), 0.0, kept
+    if phase == POINT:
+        _scatter(axes, first, first + kept, i, j, e, inverse, p, x)
+        return 0.0, 0.0, kept
+    product, violated, stay = _test(axes, first, ends[r + 1], contacts, x, state, kept, near, now)
+    return product, float(violated), stay
 
 
-def _loop(axes, i, j, e, inverse, s0, start, violation, tol, max_iterations, every, rows, bodies, low, high):
-    n, m, chunks = len(inverse) - 1, len(i), len(rows) - 1
-    part, count, kept = np.zeros(chunks), np.zeros(chunks, np.int64), np.diff(rows)
+@njit(cache=True)
+def _total(parts):
+    """Their sum, in order; the last one, of the rows across chunks, is used up."""
+    total = 0.0
+    for part in parts:
+        total += part
+    parts[-1] = 0.0
+    return total
+
+
+@njit(cache=True)
+def _corrected(inverse, v, x, exact):
+    """Sweeps move v and x by increments: take out what round-off left of that; returns |exact|^2_M."""
+    size = 0.0
+    for a in range(len(v)):
+        for k in range(v.shape[1]):
+            v[a, k] += exact[a, k] - x[a, k]
+            if exact[a, k] != 0.0:
+                size += exact[a, k] ** 2 / inverse[a]
+    return size
+
+
+@njit(cache=True)
+def _copied(v, x):
+    v[:] = x
+
+
+def _loop(axes, i, j, e, inverse, s0, start, violation, tol, max_iterations, every, ends, n):
+    m, chunks = len(i), len(ends) - 2
+    bodies = np.linspace(0, n, chunks + 1).astype(np.int64)
+    one, two, kept = np.zeros(chunks + 1), np.zeros(chunks + 1), np.diff(ends)
     contacts = i, j, e, s0, violation
     state = start.copy(), start.copy(), np.full(m, -np.inf)
     near, now = (i.copy(), j.copy(), e.copy(), s0.copy(), np.arange(m)), (start.copy(), start.copy())
-    v, x, w = np.zeros((n + 1, len(axes))), np.zeros((n + 1, len(axes))), np.zeros((chunks, n + 1, len(axes)))
-    theta, beta, restart, size = 1.0, 0.0, False, 0.0
-    iteration, tested, phase = 0, 0, START
+    shape = len(inverse), len(axes)
+    v, x = np.zeros(shape), np.zeros(shape)
+    theta, beta, restart, lowest, linear, size = 1.0, 0.0, False, np.inf, 0.0, 0.0
+    iteration, tested, phase, against, exact = 0, 0, POINT, 0.0, np.zeros(shape)
     while True:
         for r in prange(chunks):
-            part[r], count[r], kept[r] = _work(
-                axes, phase, rows[r], rows[r + 1], contacts, state, kept[r], near, now, v, x, w[r], beta
+            one[r], two[r], kept[r] = _work(
+                axes, phase, r, ends, kept[r], bodies, contacts, state, near, now, inverse, v, exact, beta, restart
             )
-        total = part.sum()
-        if phase == TEST:
-            if iteration >= max_iterations or (count.sum() == 0 and total <= tol * size):
-                return x, state[0], iteration
-        else:
-            into = x if phase == POINT else v
-            for r in prange(chunks):
-                part[r] = _gather(axes, bodies[r], bodies[r + 1], w, inverse, low, high, into)
-            size = part.sum()
+        if phase != MOVE_ON:
+            one[chunks], two[chunks], kept[chunks] = _work(
+                axes, phase, chunks, ends, kept[chunks], bodies, contacts, state, near, now, inverse, v, exact, beta,
+                restart,
+            )  # fmt: skip
+        first_sum, second_sum = _total(one), _total(two)
         if phase == SWEEP:
-            iteration, restart = iteration + 1, total > 0.0
+            against, linear, phase = first_sum, second_sum, MOVE_ON
+            continue
+        if phase == MOVE_ON:
+            objective = linear + 0.5 * first_sum
+            restart = against > 0.0 or objective > lowest + RISE * abs(lowest)
+            lowest = objective
+            iteration += 1
+            if iteration == tested or iteration == max_iterations:
+                phase, exact = POINT, np.zeros_like(x)
+                continue
         if phase == POINT:
-            phase = TEST
-        elif phase != TEST and (iteration == tested or iteration == max_iterations):
-            phase, tested = POINT, following_test(iteration, every)
-        else:
-            phase = SWEEP
-            theta = 1.0 if restart else theta
-            after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-            beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
-            theta = after
+            size = _corrected(inverse, v, x, exact)
+            x, phase = exact, TEST
+            continue
+        if phase == TEST:
+            if iteration >= max_iterations or (second_sum == 0.0 and first_sum <= tol * size):
+                return state[0], iteration
+            tested = following_test(iteration, every)
+        if restart:
+            _copied(v, x)
+            theta = 1.0
+        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        theta, phase = after, SWEEP
 
 
 _serial = njit(cache=True, fastmath=SUMS)(_loop)
