@@ -33,13 +33,16 @@ from jostle.laws import Impact, Restitution, impact
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme, State
 from jostle.schemes.catching_up import CatchingUp
+from jostle.schemes.gluey import Gluey, glue
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Contacts, Free
+from jostle.sets.polygons import Polygons
 from jostle.sets.user import constraints
+from jostle.sets.vessels import Vessel
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
 from jostle.solution import Solution
 from jostle.solvers.automatic import Automatic
@@ -65,6 +68,7 @@ __all__ = [
     "EmptySet",
     "Exact",
     "Free",
+    "Gluey",
     "HalfSpace",
     "Impact",
     "InfeasibleStart",
@@ -86,6 +90,7 @@ __all__ = [
     "Outside",
     "Pairs",
     "Paoli",
+    "Polygons",
     "Polyhedron",
     "Projection",
     "Residual",
@@ -100,9 +105,11 @@ __all__ = [
     "Sweeping",
     "UndefinedGradient",
     "Venel",
+    "Vessel",
     "analysis",
     "constraints",
     "decompose",
+    "glue",
     "impact",
     "models",
     "project",

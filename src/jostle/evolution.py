@@ -42,7 +42,8 @@ def solve(
     the array of all steps. `every` saves each so many steps (an int) or at the first step at or after each multiple of
     a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true; a
     state has .t, .q and .u. `change(state)`, or several of them, return the state to go on from after each step: bodies
-    come and go by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of raised.
+    come and go by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of
+    raised.
 
     An error in the middle carries the step and what was computed before it, in ``error.solution``.
 

@@ -1,7 +1,7 @@
 """Bodies that come and go during a run: what `solve(..., change=...)` takes.
 
-A change is a function of the state after a step that returns the state to go on from; `Source` and `Outlet` are two. All
-bodies are in the problem from the start; `present` says who is there (see `sets.presence`).
+A change is a function of the state after a step that returns the state to go on from; `Source` and `Outlet` are two.
+All bodies are in the problem from the start; `present` says who is there (see `sets.presence`).
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Outlet:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Source:
-    """Waiting bodies come in, in the order of their numbers, `rate` of them per unit of time, at random places of a box.
+    """Waiting bodies come in, in the order of their numbers, `rate` per unit of time, at random places of a box.
 
-    A place must be free: who finds none tries again after the next step, at another. `velocity` is what they come in with.
-    The same seed gives the same places.
+    A place must be free: who finds none tries again after the next step, at another. `velocity` is what they come in
+    with. The same seed gives the same places.
 
     >>> import jostle as jo
     >>> within = jo.Balls(np.full(20, 0.4)) & jo.Box([0, 0], [4, np.inf], radii=0.4)

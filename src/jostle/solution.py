@@ -30,7 +30,8 @@ STATISTICS = np.dtype(
     ]
 )
 """One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
-three dimensionless residuals, how far it went through a curved wall (over the length), whether it converged, and which solver did it."""
+three dimensionless residuals (`primal` is the worst overlap over the smallest radius, where gaps are convex), how far
+it went through a curved wall (over the same), whether it converged, and which solver did it."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class Solution:
     stats: NDArray[Any]
     """One record for each step, saved or not: see `STATISTICS`."""
     status: str
-    """'finished', 'stopped' by its condition, 'not converged' in some step, 'budget' if a `Budget` was not enough for the
-    tolerance in some step, or 'failed'."""
+    """'finished', 'stopped' by its condition, 'not converged' in some step, 'budget' if a `Budget` was not enough for
+    the tolerance in some step, or 'failed'."""
     z: Array | None = None
     """Paoli only: the projected positions Z^n, which are in K even where q is not."""
     recorded: Impacts | None = None

@@ -23,7 +23,7 @@ def contacts(m, n, d, seed):
 SIZES = [(1, 2, 1), (7, 3, 2), (40, 12, 2), (60, 15, 3), (30, 9, 4)]
 
 
-@pytest.mark.parametrize("m, n, d", SIZES)
+@pytest.mark.parametrize(("m", "n", "d"), SIZES)
 def test_products_with_contacts_are_those_of_the_dense_matrix(m, n, d):
     i, j, normal, inverse, random = contacts(m, n, d, 0)
     G = reference.pairs_to_dense(i, j, normal, n)
@@ -43,7 +43,7 @@ def whitened(i, j, normal, inverse):
     return A / unit[:, None], unit
 
 
-@pytest.mark.parametrize("m, n, d", SIZES)
+@pytest.mark.parametrize(("m", "n", "d"), SIZES)
 def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     i, j, normal, inverse, random = contacts(m, n, d, 2)
     s0, start = random.normal(size=m) - 0.2, random.uniform(size=m)
@@ -58,7 +58,7 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
         np.testing.assert_allclose(q[order], p / unit[order], atol=1e-9)
 
 
-@pytest.mark.parametrize("m, n, d", SIZES)
+@pytest.mark.parametrize(("m", "n", "d"), SIZES)
 def test_rows_of_a_colour_share_no_body(m, n, d):
     i, j, _, _, _ = contacts(m, n, d, 5)
     colour = cpu.colours(i, j, n)
@@ -67,7 +67,7 @@ def test_rows_of_a_colour_share_no_body(m, n, d):
         assert len(bodies) == len(set(bodies.tolist()))
 
 
-@pytest.mark.parametrize("m, n, d", [(40, 12, 2), (60, 15, 3)])
+@pytest.mark.parametrize(("m", "n", "d"), [(40, 12, 2), (60, 15, 3)])
 def test_chunks_sweep_as_one_would_in_their_order(m, n, d):
     """Rows within each of three chunks of bodies first, rows across them after."""
     i, j, normal, inverse, random = contacts(m, n, d, 2)
@@ -96,7 +96,8 @@ def test_the_fused_loop_stops_where_its_definition_stops():
     assert 0 < count == counted < 10_000
     np.testing.assert_allclose(q[order], p / unit[order], atol=1e-8)
     again, none = cpu.gauss_seidel(i, j, normal, inverse[:, 0], s0, q, violation, tol, 10_000, 20, 1, None)
-    assert none == 0 and again.tolist() == pytest.approx(q.tolist(), abs=1e-14)
+    assert none == 0
+    assert again.tolist() == pytest.approx(q.tolist(), abs=1e-14)
 
 
 def test_the_same_number_of_chunks_gives_the_same_bits():
@@ -107,7 +108,8 @@ def test_the_same_number_of_chunks_gives_the_same_bits():
         return cpu.gauss_seidel(i, j, normal, inverse[:, 0], s0, start, never, 0.0, 200, 20, chunks, None)[0]
 
     once, again = run(2), run(2)
-    assert once.any() and once.tobytes() == again.tobytes()
+    assert once.any()
+    assert once.tobytes() == again.tobytes()
 
 
 @settings(max_examples=60, deadline=None)
@@ -138,7 +140,8 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
     i, j, normal, gap = reference.all_pairs(q, radii, cutoff, period)
     found = cpu.pair_list(q, radii, cutoff, period, chunks)
     assert len(i) > 10
-    assert found[0].tolist() == i.tolist() and found[1].tolist() == j.tolist()
+    assert found[0].tolist() == i.tolist()
+    assert found[1].tolist() == j.tolist()
     rest = cpu.near(*found, q, radii, 0.1, period)
     few = gap <= 0.1
     for mine, theirs in zip(rest, (i[few], j[few], normal[few], gap[few]), strict=True):
@@ -159,12 +162,13 @@ def test_an_outlier_far_away_costs_neither_pairs_nor_memory():
     radii, period = np.full(300, 0.5), np.full(3, np.inf)
     i, j, _, _ = reference.all_pairs(q, radii, 0.3, period)
     found = cpu.pair_list(q, radii, 0.3, period, 1)
-    assert found[0].tolist() == i.tolist() and found[1].tolist() == j.tolist()
+    assert found[0].tolist() == i.tolist()
+    assert found[1].tolist() == j.tolist()
 
 
 def test_straying_is_measured_apart_from_the_common_way():
     random = np.random.default_rng(1)
     q, alone = random.uniform(size=(50, 3)), np.zeros((50, 3))
     alone[3] = [0.3, 0.0, -0.4]
-    assert cpu.strayed(q + [7.0, -2.0, 1.0], q) < 1e-14
-    assert cpu.strayed(q + [7.0, -2.0, 1.0] + alone, q) == pytest.approx(0.5 * 49 / 50)
+    assert cpu.strayed(q + np.array([7.0, -2.0, 1.0]), q) < 1e-14
+    assert cpu.strayed(q + np.array([7.0, -2.0, 1.0]) + alone, q) == pytest.approx(0.5 * 49 / 50)

@@ -30,7 +30,7 @@ def test_contacts_do_not_depend_on_what_was_looked_at_before(seed, step, growth,
         reach = random.uniform(0.0, 0.5)
         fresh = jo.Balls(lambda t: r * (1.0 + growth * t), period=period)
         assert rows(used.linearise(float(k), q, reach)) == rows(fresh.linearise(float(k), q, reach))
-        i, j, _, gap = reference.all_pairs(q, r * (1.0 + growth * k), reach, OPEN if period is None else period)
+        i, j, _, _ = reference.all_pairs(q, r * (1.0 + growth * k), reach, OPEN if period is None else period)
         assert used.linearise(float(k), q, reach).pairs.tolist() == np.stack([i, j], axis=1).tolist()
 
 
@@ -41,7 +41,7 @@ def test_the_list_is_kept_while_it_serves(monkeypatch):
     q = np.random.default_rng(0).uniform(0.0, 20.0, (200, 2))
     balls = jo.Balls(np.full(200, 0.5))
     balls.linearise(0.0, q, 0.01)
-    balls.linearise(0.0, q + [5.0, -3.0], 0.01)  # all together
+    balls.linearise(0.0, q + np.array([5.0, -3.0]), 0.01)  # all together
     small = q.copy()
     small[3] += 0.01
     balls.linearise(0.0, small, 0.02)
@@ -78,7 +78,8 @@ def test_a_ball_meets_the_image_of_another(n):
     push = jo.Motion(q0=q, v0=np.where(np.arange(n)[:, None] == n - 1, [1.0, 0.0], 0.0), within=balls)
     sol = jo.solve(push, jo.Maury(), t=1.0, h=0.1)
     assert sol.u[-1, :, 0].sum() == pytest.approx(1.0)
-    assert sol.u[-1, 0, 0] == pytest.approx(0.5) and sol.gaps().min() > -1e-9
+    assert sol.u[-1, 0, 0] == pytest.approx(0.5)
+    assert sol.gaps().min() > -1e-9
 
 
 def test_a_period_too_short_or_a_step_too_long_is_refused():

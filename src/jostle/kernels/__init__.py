@@ -7,7 +7,6 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-
 SPIN = "1000"
 """How long a thread of GNU OpenMP spins before it sleeps. By default it spins so long that on a busy machine, where the
 other thread waits for its core, an iteration on two threads took fifty times as long as on one."""

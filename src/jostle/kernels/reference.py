@@ -148,7 +148,7 @@ def gauss_seidel(
     """The same dual problem for unit rows: Nesterov's momentum around one Gauss-Seidel sweep over the rows.
 
     A sweep from y gives p; y moves on by the momentum. It starts anew from p when the sweep went against the way
-    of p, or when the dual objective s0 . p + 1/2 |A^T p|^2 rose: for the sweep alone lowers it, its acceleration need not.
+    of p, or when the dual objective s0 . p + 1/2 |A^T p|^2 rose: the sweep alone lowers it, its acceleration need not.
     Tests, rows left out, and what is returned: as in `accelerated`.
     """
     p, y, x = p.copy(), p.copy(), A.T @ p

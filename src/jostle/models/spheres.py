@@ -18,7 +18,8 @@ LOOSE = 1.02
 def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: float = 9.81, seed: int = 0) -> Motion:
     """Balls of unit density dropped from a loose lattice into a box (lower, upper), 2-D or 3-D.
 
-    The last axis is the vertical; an infinite upper end is open. The radii are dealt to the lattice at random.
+    The last axis is the vertical; an infinite upper end is open. The balls stand in the order of their radii, a little
+    off their places at random.
 
     >>> import jostle as jo
     >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))

@@ -167,8 +167,8 @@ def project_velocity(
             return contacts, P
         if contacts.reach < reach:
             raise InvalidValue(
-                f"h = {h:g} is too large for the period: a body goes {travelled / 2.0:g} in a step, and pairs are seen up "
-                f"to a gap of {contacts.reach:g} only; choose h below {h * contacts.reach / travelled:.2g}"
+                f"h = {h:g} is too large for the period: a body goes {travelled / 2.0:g} in a step, and pairs are seen "
+                f"up to a gap of {contacts.reach:g} only; choose h below {h * contacts.reach / travelled:.2g}"
             )
         reach = 2.0 * travelled
 
@@ -197,8 +197,12 @@ def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, reme
         )
 
 
-def overshoot(within: ConstraintSet, contacts: Contacts, t: float, q: Array) -> float:
+def overshoot(within: ConstraintSet, state: State, contacts: Contacts, t: float, q: Array) -> float:
     """How far q is beyond a curved wall, over the length of the contacts: O(h^2), repaired by the next step."""
     if not within.curved:
         return 0.0
-    return max(0.0, -within.curved_gap(t, q)) / (contacts.length or 1.0)
+    if state.presence is None:
+        deepest = within.curved_gap(t, q)
+    else:
+        deepest = float(state._replace(q=q).linearise(within, t, 0.0).gap.min(initial=0.0))
+    return max(0.0, -deepest) / (contacts.length or 1.0)

@@ -62,7 +62,7 @@ class Maury(Scheme):
         contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
         after = q + h * P.point
         check_inside(self, problem.within, t + h, after, REMEDY)
-        beyond = overshoot(problem.within, contacts, t + h, after)
+        beyond = overshoot(problem.within, state, contacts, t + h, after)
         return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)
 
     def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:

@@ -48,7 +48,7 @@ class MoreauJean(Scheme):
         fastest = float(np.abs(u).max(initial=0.0)) * np.sqrt(q.shape[-1] if q.ndim else 1)
         contacts = state.linearise(problem.within, t, reach=WIDEN * h * fastest)
         rate = contacts.G @ u.ravel()
-        closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= 0.0)
+        closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= contacts.tolerance())
         touching = contacts.only(closed)
         C = Cone(touching.G, describe=touching.describe)
         guess = state.impulses_of(touching)

@@ -39,5 +39,5 @@ class Venel(Scheme):
         contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape))
         after = q + h * P.point
         check_inside(self, problem.within, t + h, after, REMEDY)
-        beyond = overshoot(problem.within, contacts, t + h, after)
+        beyond = overshoot(problem.within, state, contacts, t + h, after)
         return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)

@@ -72,9 +72,12 @@ class Contacts:
         """(m, d) unit vectors from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
         if isinstance(self.G, Pairs):
             return self.G.normal
-        if self.bodies == 1 and isinstance(self.G, Dense) and (self.pairs[:, 0] == 0).all():
-            return -self.G.array
-        return np.zeros((len(self.gap), 0))
+        first = self.pairs[:, 0]
+        d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
+        if odd or self.bodies == 0 or (first < 0).any():
+            return np.zeros((len(self.gap), 0))
+        rows = np.arange(len(first))
+        return np.asarray(-self.G.toarray().reshape(len(first), self.bodies, d)[rows, first])
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
@@ -131,7 +134,7 @@ class ConstraintSet:
     moving: bool | None = None
     """Does the set depend on time? None: not known."""
     curved: bool = False
-    """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), which they measure and report?"""
+    """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it?"""
     flat: bool = False
     """Is every gap linear in q, with the same gradient at all times and places?"""
 

@@ -77,7 +77,7 @@ class Presence:
                 "constraints on the whole configuration"
             )
         here = self.here
-        return contacts.only(np.flatnonzero(here[first] & (here[second] | (second < 0))))
+        return contacts.only(np.flatnonzero(here[first] & ((second < 0) | here[np.maximum(second, 0)])))
 
 
 def _places(q0: Array, here: Booleans) -> Array:

@@ -1,94 +1,194 @@
 """Sets that act on each body alone: half-space, box, outside and inside of a ball, segments.
 
 A configuration q is one body, shape (d,), or n of them, shape (n, d). With `radii` the bodies are balls and
-gaps are measured from their surfaces. Centres, offsets and radii may be functions of time.
+gaps are measured from their surfaces. Centres, offsets, ends and radii may be functions of time.
 
 All gaps are convex in q, as the linearised schemes ask, but for `Inside`: the gap R - |q| is concave.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sized
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, InTime, at, frozen
+from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
+
+TABLE = 2**15
+"""Gaps of bodies and walls are looked through so many at a time: they stay in the cache, and need no memory."""
+
+Sizes = tuple[Array | None, float | None]
+"""The radii of the bodies, None for points; and the smallest length in sight."""
 
 
 class Walls(ConstraintSet):
-    """k walls for each of n bodies. A new kind of wall defines `_distances`."""
+    """k walls for each of n bodies. A new kind of wall defines `dimension`, `names` and `_surfaces`."""
 
     convex_gaps = True
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
 
-    def __init__(self, radii: InTime, *in_time: InTime):
+    def __init__(self, radii: InTime, *in_time: object):
         self.radii = frozen(radii)
-        self.moving = any(callable(value) for value in (radii, *in_time))
+        self._at_rest = not any(callable(value) for value in in_time)
+        self._rest: Surfaces | None = None
+        self.moving = callable(radii) or not self._at_rest
         self._maps: dict[int, LinearMap] = {}
+        self._known: dict[int, Sizes] = {}
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        """Of n points (n, d): gaps (n, k), their gradients (n, k, d), and `Contacts.bend` (n, k)."""
+    def _surfaces(self, t: float) -> Surfaces:
+        """The walls at time t, checked."""
         raise NotImplementedError
 
+    def _undefined(self, body: int, wall: str) -> str:
+        """What to say of a body on the wall, where the distance has no gradient."""
+        return f"the centre of body {body} lies on {wall}; move it off the wall"
+
+    def gaps(self, t: float, q: Array) -> Array:
+        x = self._bodies(q)
+        distances = self._now(t).distances(x)
+        radii, _ = self._sizes(t, len(x))
+        return (distances if radii is None else distances - radii[:, None]).ravel()
+
+    def gap(self, t: float, q: ArrayLike) -> float:
+        x = self._bodies(np.asarray(q, dtype=float))
+        walls = self._now(t)
+        radii, _ = self._sizes(t, len(x))
+        smallest = [
+            (walls.nearest(x[block]) - (0.0 if radii is None else radii[block])).min()
+            for block in _blocks(len(x), len(self.names))
+        ]
+        return float(np.min(smallest, initial=np.inf))
+
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        d = self.dimension
-        if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
-            raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
-        x = q.reshape(-1, d)
-        gap, gradient, bend = self._distances(t, x)
-        n, k = gap.shape
-        radii = at(self.radii, t)
-        length = self.own_length
-        if radii.ndim or radii:
-            radii = body_radii(radii, n, t, allow_zero=True)
-            gap = gap - radii[:, None]
-            smallest = float(radii.min(initial=np.inf))
-            if 0.0 < smallest < np.inf:
-                length = smallest if length is None else min(length, smallest)
-        pairs = body_wall_pairs(n, k)
-        G = self._maps.get(n) if self.flat else None
-        if G is None:
-            G = Dense(gradient[0]) if n == 1 else Pairs(pairs[:, 0], pairs[:, 1], -gradient.reshape(n * k, d), n)
-            if self.flat:
-                self._maps[n] = G
-        gap, bend, near = gap.ravel(), bend.ravel(), np.inf
-        if n > 1 and reach < np.inf:
-            rows = np.flatnonzero(gap <= reach)
-            gap, bend, G, pairs, near = gap[rows], bend[rows], G.rows(rows), pairs[rows], reach
+        x = self._bodies(q)
+        n, k = len(x), len(self.names)
+        walls = self._now(t)
+        radii, length = self._sizes(t, n)
+        if n == 1 or reach == np.inf:
+            distance, pairs, reach = walls.distances(x).ravel(), body_wall_pairs(n, k), np.inf
+        else:
+            distance, pairs = _near(walls, x, k, radii, reach)
+        G, bend = self._gradients(walls, x, pairs, distance)
+        gap = distance if radii is None else distance - radii[pairs[:, 0]]
 
         def describe(row: int) -> str:
             body, wall = pairs[row]
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(gap, G, pairs, length, near, describe, k, q, bend, n)
+        return Contacts(gap, G, pairs, length, reach, describe, k, q, bend, n)
+
+    def _bodies(self, q: Array) -> Array:
+        """(n, d) the centres."""
+        d = self.dimension
+        if q.size % d or (q.ndim > 1 and q.shape[-1] != d):
+            raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
+        return q.reshape(-1, d)
+
+    def _now(self, t: float) -> Surfaces:
+        if not self._at_rest:
+            return self._surfaces(t)
+        if self._rest is None:
+            self._rest = self._surfaces(t)
+        return self._rest
+
+    def _sizes(self, t: float, n: int) -> Sizes:
+        if callable(self.radii):
+            return self._sizes_at(t, n)
+        if n not in self._known:
+            self._known[n] = self._sizes_at(t, n)
+        return self._known[n]
+
+    def _sizes_at(self, t: float, n: int) -> Sizes:
+        radii = at(self.radii, t)
+        if not (radii.ndim or radii):
+            return None, self.own_length
+        radii = body_radii(radii, n, t, allow_zero=True)
+        smallest = float(radii.min(initial=np.inf))
+        if not 0.0 < smallest < np.inf:
+            return radii, self.own_length
+        return radii, smallest if self.own_length is None else min(self.own_length, smallest)
+
+    def _gradients(self, walls: Surfaces, x: Array, pairs: Integers, distance: Array) -> tuple[LinearMap, Array | None]:
+        """G and the bends of the rows; a flat set that keeps all its rows keeps the map as well."""
+        n = len(x)
+        everything = len(pairs) == n * len(self.names)
+        G = self._maps.get(n) if self.flat and everything else None
+        if G is not None:
+            return G, np.zeros(len(pairs))
+        body, j = np.ascontiguousarray(pairs.T)
+        wall = -1 - j
+        gradient, bend = walls.slopes(x[body], wall)
+        if not self.flat:
+            self._check(gradient, distance, body, wall)
+        G = Dense(gradient) if n == 1 else Pairs(body, j, np.ascontiguousarray(-gradient), n)
+        if self.flat and everything:
+            self._maps[n] = G
+        return G, bend
+
+    def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
+        """A gradient may be missing where the wall is far, not where it is touched."""
+        there = gradient.any(axis=1)
+        if there.all():
+            return
+        lost = np.flatnonzero(~there & (distance <= 0.0))
+        if len(lost):
+            raise UndefinedGradient(self._undefined(int(body[lost[0]]), self.names[wall[lost[0]]]))
 
 
-@lru_cache(maxsize=64)
+def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: float) -> tuple[Array, Integers]:
+    """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
+    rows, distances = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    for block in _blocks(len(x), k):
+        row, distance = walls.near(x[block], reach if radii is None else reach + radii[block])
+        rows.append(block.start * k + row)
+        distances.append(distance)
+    row = np.concatenate(rows)
+    return np.concatenate(distances), body_wall_pairs(len(x), k) if len(row) == len(x) * k else _pairs(row, k)
+
+
+def _blocks(n: int, k: int) -> Iterator[slice]:
+    """The n bodies in portions, each with at most about TABLE gaps."""
+    size = max(TABLE // max(k, 1), 1)
+    return (slice(first, first + size) for first in range(0, n, size))
+
+
+@lru_cache(maxsize=16)
 def body_wall_pairs(n: int, k: int) -> Integers:
     """(n k, 2): (body, -1 - wall), body by body."""
-    pairs = np.empty((n, k, 2), dtype=np.int64)
-    pairs[:, :, 0] = np.arange(n)[:, None]
-    pairs[:, :, 1] = -1 - np.arange(k)
+    pairs = _pairs(np.arange(n * k), k)
     pairs.setflags(write=False)
-    return pairs.reshape(n * k, 2)
+    return pairs
+
+
+def _pairs(row: Integers, k: int) -> Integers:
+    """(body, -1 - wall) of the rows body k + wall."""
+    pairs = np.empty((len(row), 2), dtype=np.int64)
+    pairs[:, 0] = row // max(k, 1)
+    pairs[:, 1] = pairs[:, 0] * k - row - 1
+    return pairs
 
 
 def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
     """The radii of n bodies at time t, checked."""
     if radii.ndim > 1 or radii.size not in (1, n):
         raise InvalidValue(f"radii have shape {radii.shape}, there are {n} bodies")
-    spread = np.broadcast_to(radii.ravel(), (n,))
-    if not np.isfinite(spread).all():
-        raise NotFinite(f"radius of body {int(np.argmin(np.isfinite(spread)))} is not finite at t = {t:g}")
-    if n and (spread.min() < 0 or (spread.min() == 0 and not allow_zero)):
-        body = int(np.argmin(spread))
-        raise InvalidValue(f"radius of body {body} is {spread[body]:g} at t = {t:g}; it must be positive")
+    given = radii.ravel()
+    spread = np.broadcast_to(given, (n,))
+    if n == 0:
+        return spread
+    if not np.isfinite(given).all():
+        raise NotFinite(f"radius of body {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
+    if given.min() < 0 or (given.min() == 0 and not allow_zero):
+        body = int(np.argmin(given))
+        raise InvalidValue(f"radius of body {body} is {given[body]:g} at t = {t:g}; it must be positive")
     return spread
 
 
@@ -119,12 +219,14 @@ class HalfSpace(Walls):
         size = float(np.linalg.norm(normal))
         if not 0.0 < size < np.inf:
             raise UndefinedGradient(f"the normal of a half-space is {normal.tolist()} at t = {t:g}")
-        return (normal / size)[None, None, :], size
+        return normal / size, size
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
+    def _surfaces(self, t: float) -> Surfaces:
         unit, size = self._unit or self._normal(t)
-        gap = (x @ unit[0, 0] - at(self.offset, t) / size)[:, None]
-        return gap, unit if len(x) == 1 else np.repeat(unit, len(x), axis=0), np.zeros(gap.shape)
+        offset = at(self.offset, t)
+        if offset.size != 1:
+            raise InvalidValue(f"the offset of a half-space is one number; at t = {t:g} it has shape {offset.shape}")
+        return Plane(unit, offset.ravel() / size)
 
 
 class Box(Walls):
@@ -146,19 +248,17 @@ class Box(Walls):
         if (low > high).any():
             raise InvalidValue(f"box is empty: lower {low.tolist()} exceeds upper {high.tolist()}")
         self.dimension = low.size
-        self._low, self._high = np.flatnonzero(low > -np.inf), np.flatnonzero(high < np.inf)
+        walled = np.concatenate([low > -np.inf, high < np.inf])
+        self._sides = np.flatnonzero(walled)
         width = float((high - low).min(initial=np.inf))
         self.own_length = width if 0.0 < width < np.inf else None
-        identity = np.eye(self.dimension)
-        self._gradient = np.concatenate([identity[self._low], -identity[self._high]])[None]
-        self.names = tuple(f"wall q[{a}] >= lower" for a in self._low) + tuple(
-            f"wall q[{a}] <= upper" for a in self._high
-        )
+        words = [f"wall q[{a}] {end}" for end in (">= lower", "<= upper") for a in range(self.dimension)]
+        self.names = tuple(words[side] for side in self._sides)
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        below, above = (x - at(self.lower, t))[:, self._low], (at(self.upper, t) - x)[:, self._high]
-        gap = np.concatenate([below, above], axis=1)
-        return gap, np.repeat(self._gradient, len(x), axis=0), np.zeros(gap.shape)
+    def _surfaces(self, t: float) -> Surfaces:
+        d, sides = self.dimension, self._sides
+        ends = np.concatenate([np.broadcast_to(at(ends, t), (d,)) for ends in (self.lower, self.upper)])
+        return Sides(sides % d, np.where(sides < d, 1.0, -1.0), ends[sides])
 
 
 class Outside(Walls):
@@ -182,23 +282,20 @@ class Outside(Walls):
         self.own_length = float(size.min()) or None
         self.names = tuple(f"{self.kind} {k}" for k in range(len(centres)))
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        apart = x[:, None, :] - np.atleast_2d(at(self.centre, t))
-        distance = np.sqrt(np.einsum("nkd,nkd->nk", apart, apart))
-        radius = at(self.radius, t)
+    def _surfaces(self, t: float) -> Surfaces:
+        centre = np.atleast_2d(at(self.centre, t))
+        same_number(self.names, len(centre), self.kind, t)
+        radius = np.broadcast_to(at(self.radius, t), (len(centre),))
         if not radius.min(initial=0.0) >= 0.0:
-            k = int(np.argmin(np.broadcast_to(radius, (len(self.names),))))
-            raise InvalidValue(f"radius of {self.names[k]} is {radius.min():g} at t = {t:g}; it must not be negative")
-        gap = self.sign * (distance - radius)
-        if not distance.all():
-            body, k = (int(index) for index in np.argwhere(distance == 0.0)[0])
-            if gap[body, k] <= 0.0:
-                raise UndefinedGradient(
-                    f"body {body} sits exactly on the centre of {self.names[k]}; the distance has no "
-                    f"gradient there: move it off the centre"
-                )
-            distance = np.where(distance == 0.0, 1.0, distance)
-        return gap, self.sign * apart / distance[:, :, None], self.sign / distance
+            k = int(np.argmin(radius))
+            raise InvalidValue(f"radius of {self.names[k]} is {radius[k]:g} at t = {t:g}; it must not be negative")
+        return Spheres(centre, radius, self.sign)
+
+    def _undefined(self, body: int, wall: str) -> str:
+        return (
+            f"body {body} sits exactly on the centre of {wall}; the distance has no gradient there: "
+            f"move it off the centre"
+        )
 
 
 class Inside(Outside):
@@ -214,27 +311,44 @@ class Inside(Outside):
 
 
 class Segments(Walls):
-    """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, ends (k, 2, 2).
+    """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, at rest or moving; ends (k, 2, 2).
+
+    A thin wall has two sides and no inside: one that moves past the centre of a disc in one step has passed it. Those
+    that move fast are better `Polygons`.
 
     >>> Segments([[[0, 0], [4, 0]]], radii=0.5).gap(0.0, [2.0, 1.5])
     1.0
+    >>> turnstile = Segments(lambda t: [[[0, 0], [np.cos(t), np.sin(t)]]], radii=0.1)
+    >>> turnstile.moving, round(turnstile.gap(np.pi / 2, [0.5, 0.5]), 12)
+    (True, 0.4)
     """
 
-    def __init__(self, ends: ArrayLike, *, radii: InTime):
-        super().__init__(radii)
-        self.ends = np.array(ends, dtype=float).reshape(-1, 2, 2)
+    def __init__(self, ends: InTime, *, radii: InTime):
+        super().__init__(radii, ends)
         self.dimension = 2
-        self.names = tuple(f"segment {a.tolist()} to {b.tolist()}" for a, b in self.ends)
+        first = self._ends_at(ends, 0.0)
+        self.ends = ends if callable(ends) else frozen(first)
+        self.names = tuple(
+            f"segment {k}, moving" if callable(ends) else f"segment {a.tolist()} to {b.tolist()}"
+            for k, (a, b) in enumerate(first)
+        )
 
-    def _distances(self, t: float, x: Array) -> tuple[Array, Array, Array]:
-        start, along = self.ends[:, 0], self.ends[:, 1] - self.ends[:, 0]
-        offset = x[:, None, :] - start
-        square = np.einsum("kd,kd->k", along, along)
-        part = np.clip(np.einsum("nkd,kd->nk", offset, along) / np.where(square > 0, square, 1.0), 0.0, 1.0)
-        apart = offset - part[:, :, None] * along
-        distance = np.sqrt(np.einsum("nkd,nkd->nk", apart, apart))
-        if not distance.all():
-            body, k = (int(index) for index in np.argwhere(distance == 0.0)[0])
-            raise UndefinedGradient(f"the centre of body {body} lies on {self.names[k]}; move it off the wall")
-        at_an_end = (part == 0.0) | (part == 1.0)
-        return distance, apart / distance[:, :, None], np.where(at_an_end, 1.0 / distance, 0.0)
+    @staticmethod
+    def _ends_at(ends: InTime, t: float) -> Array:
+        array = finite(ends(t), f"ends at t = {t:g}") if callable(ends) else finite(ends, "ends")
+        if array.size % 4:
+            raise InvalidValue(f"ends of segments have shape (k, 2, 2), two points each; these have {array.shape}")
+        return array.reshape(-1, 2, 2)
+
+    def _surfaces(self, t: float) -> Surfaces:
+        ends = self._ends_at(self.ends, t)
+        same_number(self.names, len(ends), "segment", t)
+        return Lines.between(ends[:, 0], ends[:, 1])
+
+
+def same_number(before: Sized, number: int, kind: str, t: float) -> None:
+    """A wall keeps its number, so there must always be as many."""
+    if number != len(before):
+        raise InvalidValue(
+            f"there are {number} {kind}s at t = {t:g}, and {len(before)} at t = 0; their number is fixed"
+        )

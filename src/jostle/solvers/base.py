@@ -84,22 +84,24 @@ class Solver:
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
         if lowest >= 0.0 or (slack >= -K.noise).all():
             return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
-        best: Projection | None = None
-        for solver in self._choices(K):
+        tried: list[Projection] = []
+        looked = False
+        while solver := self._next(K, tried):
             u, p, iterations = solver._solve(flat, K, M, slack, guess)
             found = residual(flat, K, M, u, p)
             good = found.within(self.tol)
-            answer = Projection(u.reshape(target.shape), p, found, iterations, good, solver.name)
+            tried.append(Projection(u.reshape(target.shape), p, found, iterations, good, solver.name))
             if good:
-                return answer
-            if best is None or found.worst < best.residual.worst:
-                best = answer
-        assert best is not None
-        return best
+                return tried[-1]
+            if solver.promises and not looked:
+                self._raise_if_empty(K, M)
+                looked = True
+            guess = p
+        return min(tried, key=lambda answer: answer.residual.worst)
 
-    def _choices(self, K: Polyhedron) -> tuple[Solver, ...]:
-        """The solvers to try, in this order, until one converges."""
-        return (self,)
+    def _next(self, K: Polyhedron, tried: list[Projection]) -> Solver | None:
+        """Who is to try next, after these did not converge; None: nobody."""
+        return None if tried else self
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""

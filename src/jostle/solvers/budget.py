@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Polyhedron
 from jostle.solvers.nesterov import Nesterov
 
 
@@ -33,6 +31,3 @@ class Budget(Nesterov):
     tol: float = 1e-6
     max_iterations: int = 100
     promises: ClassVar[bool] = False
-
-    def _raise_if_empty(self, K: Polyhedron, M: Metric) -> None:
-        """An empty set is not looked for: that would cost more than the budget."""

@@ -1,5 +1,7 @@
 """The kernels of `reference` in numba: whole loops, one call per projection."""
 
+from jostle.kernels.cpu.barrier import interior_point
+from jostle.kernels.cpu.blas import one_blas_thread
 from jostle.kernels.cpu.cells import near, pair_list, strayed
 from jostle.kernels.cpu.contacts import (
     adjoint,
@@ -18,16 +20,18 @@ from jostle.kernels.cpu.sparse import accelerated, largest_eigenvalue
 __all__ = [
     "WORTH_THREADS",
     "accelerated",
-    "gauss_seidel",
     "adjoint",
     "all_pairs",
     "carry",
     "colours",
     "exact",
+    "gauss_seidel",
+    "interior_point",
     "largest_eigenvalue",
     "magnitude",
     "near",
     "norms",
+    "one_blas_thread",
     "pair_list",
     "pairs_to_dense",
     "project_dense",

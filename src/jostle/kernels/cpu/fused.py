@@ -1,10 +1,10 @@
 """`reference.gauss_seidel` on contacts of bodies: one fused pass over the rows an iteration.
 
-A pass reads (i, j, normal, s0, p, y), writes (p, y), and moves the velocities v of the two bodies at once. What makes it
-fast: no branch in it; the dimension is a constant of the compiler (the length of the tuple `axes`); indices are unsigned
-(no test for negative ones), a wall being one more body with inverse mass zero; rows that carry nothing and are far from
-closing are left out from one stopping test to the next; rows that follow each other share no body (they are sorted by
-colour), so that none waits for the one before. That order also needs the fewest iterations on crystals.
+A pass reads (i, j, normal, s0, p, y), writes (p, y), and moves the velocities v of the two bodies at once. What makes
+it fast: no branch in it; the dimension is a constant of the compiler (the length of the tuple `axes`); indices are
+unsigned (no test for negative ones), a wall being one more body with inverse mass zero; rows that carry nothing and are
+far from closing are left out from one stopping test to the next; rows that follow each other share no body (they are
+sorted by colour), so that none waits for the one before. That order also needs the fewest iterations on crystals.
 
 Threads: bodies are cut into as many chunks, along the longest axis of space where their places are known. Rows within a
 chunk touch no body of another, so all chunks sweep at the same time; rows across chunks come after, on one thread. That
@@ -244,7 +244,7 @@ def _loop(axes, i, j, e, inverse, s0, start, violation, tol, max_iterations, eve
             restart = against > 0.0 or objective > lowest + RISE * abs(lowest)
             lowest = objective
             iteration += 1
-            if iteration == tested or iteration == max_iterations:
+            if iteration in (tested, max_iterations):
                 phase, exact = POINT, np.zeros_like(x)
                 continue
         if phase == POINT:

@@ -1,0 +1,297 @@
+"""Gluey contacts, the limit of a thin viscous film: Lefebvre 2009; Bernicot & Lefebvre-Lepot 2010, remark 4.3.
+
+Each contact has a state gamma <= 0 of its glue: minus the impulse that has pressed it so far. While gamma < 0 the
+contact cannot open; pulling pays the glue back, and at gamma = 0 the contact is free again:
+
+    gamma' = -lambda,    gamma <= 0,    gamma < 0  =>  g = 0.
+
+The step is that of Maury, but contacts may pull, with at most their glue, p >= gamma^n:
+
+    M (u^{n+1} - u^n) = h f^n + G^T p,    gamma^{n+1} = gamma^n - p,    0 <= -gamma^{n+1}  ⟂  g / h + G u^{n+1} >= 0.
+
+So gamma is never positive, and need not be cut off (at min(gamma, 0), as in SCoPI): in the step in which its glue is
+used up a contact pulls with what is left of it, p = gamma^n, and opens with the velocity that remains. If G does not
+change, M u + G^T gamma is the momentum that the forces alone would give, and u is its projection: impulses are exact,
+the time of unsticking is known up to one step, and where G changes all is of order 1. A finite glue, as
+rough particles have it, is gamma^{n+1} = max(gamma^n - p, weakest).
+
+How it is solved. A glued contact is kept by two rows with p = p1 - p2,
+
+    g / h + G u >= 0    and    g / h + G u <= s,    s = g / h + G v,
+
+where v closes the gaps of all glued contacts as far as that is possible. Usually s = 0. But two discs that turn about
+each other part by O(h^2) in a step, which goes along the tangent; and in a cluster with more contacts than velocities
+not all such gaps can be closed at once: the equalities s = 0 would contradict each other. With s from one motion v
+they cannot. So glued gaps stay O(h^2), nothing overlaps, momentum and angular momentum are kept. Contacts that would
+need p < gamma, or that a moving set tears apart, lose their second row and are given p = gamma + p1, p1 >= 0.
+
+In such clusters p and gamma are not unique, but u is (for an infinite glue): it depends on them through G^T gamma.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.convex.maps import Dense, LinearMap, Pairs, Sparse, stacked
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Polyhedron
+from jostle.convex.projection import Projection, residual
+from jostle.errors import EmptySet, InvalidValue
+from jostle.problems import Motion
+from jostle.schemes.base import WIDEN, State, _fastest, check_inside, overshoot
+from jostle.schemes.maury import REMEDY, Maury
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts
+
+ROUNDS = 12
+"""So often the contacts whose glue is overdrawn are looked for; then every contact is treated as if its were."""
+CLOSING = 100.0
+"""The pull that closes a gap of a glued pair, as a multiple of what the pair alone would need."""
+LEFT = 0.01
+"""This part of the widest gap of the glued contacts is left open, or the tolerance of the solver: the two rows of
+equalities leave a cluster no freedom at all, which costs the solvers ten or a hundred times their iterations."""
+BIG = 2**32
+"""Larger than any number of bodies: (i, j) -> i BIG + j is one to one."""
+EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
+
+
+class Glue(NamedTuple):
+    """The contacts that are glued at one time, sorted by pair.
+
+    >>> Glue(np.array([[0, -1]]), np.array([-2.0])).gamma.tolist()
+    [-2.0]
+    """
+
+    pairs: Integers
+    """(k, 2) who is glued to whom, as in `Contacts.pairs`."""
+    gamma: Array
+    """(k,) gamma < 0: minus the impulse that is to be paid back."""
+
+
+NO_GLUE = Glue(np.zeros((0, 2), dtype=np.int64), np.zeros(0))
+
+
+def glue(state: State) -> Glue:
+    """The glued pairs of a state of `Gluey`, and gamma of each.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[0.0], force=lambda t, q: [-10.0 if t < 0.5 else 10.0], within=jo.HalfSpace([1.0]))
+    >>> history = []
+    >>> def watch(state):
+    ...     history.append((state.t, glue(state).gamma.round(12).tolist()))
+    >>> sol = jo.solve(ball, Gluey(), t=1.25, h=0.125, until=watch)
+    >>> history[3], history[5], history[9]
+    ((0.5, [-5.0]), (0.75, [-2.5]), (1.25, []))
+    """
+    return state.memory if isinstance(state.memory, Glue) else NO_GLUE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gluey(Maury):
+    """Maury's scheme with gluey contacts: what pressed a contact must be paid back before it opens.
+
+    `weakest` is the smallest gamma, -infinity by default: glue that never forgets. With 0 it is Maury's scheme. The
+    multipliers of a state are the impulses p of either sign; `glue(state)` has gamma.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[0.0], force=lambda t, q: [-1.0 if t < 1.0 else 1.0], within=jo.HalfSpace([1.0]))
+    >>> sol = jo.solve(ball, Gluey(), t=3.0, h=0.25)                      # pressed from 0 to 1, it leaves at 2
+    >>> sol(2.0).tolist(), sol.u[-1].tolist()
+    ([0.0], [1.0])
+    >>> sol = jo.solve(ball, Gluey(weakest=-0.5), t=3.0, h=0.25)          # ... at 1.5
+    >>> sol(1.5).tolist(), sol.u[-1].tolist()
+    ([0.0], [1.5])
+    """
+
+    weakest: float = -np.inf
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.weakest <= 0.0:
+            raise InvalidValue(f"weakest must not be positive: gamma lies between it and 0; it is {self.weakest}")
+
+    def step(self, problem: Motion, state: State, h: float) -> State:
+        t, q, u, within = state.t, state.q, state.u, problem.within
+        M = problem.metric(q)
+        predicted = state.still(u + h * M.solve(self.mean_force(problem, t, q, u, h).ravel()).reshape(q.shape))
+        reach = WIDEN * h * _fastest(predicted)
+        while True:
+            known = _known(within, state, h, reach, M)
+            P, held = self._project(known, self._closest(known, within.flat), predicted)
+            travelled = 2.0 * h * _fastest(P.point)
+            if known.contacts.reach == np.inf or travelled <= known.contacts.reach:
+                break
+            if known.contacts.reach < reach:
+                raise InvalidValue(
+                    f"h = {h:g} is too large for the period: a body goes {travelled / 2.0:g} in a step, and pairs are "
+                    f"seen up to a gap of {known.contacts.reach:g} only"
+                )
+            reach = 2.0 * travelled
+        contacts, gamma, p, after = known.contacts, known.gamma, P.multipliers, q + h * P.point
+        check_inside(self, within, t + h, after, REMEDY)
+        # An open contact has no glue, though a solver may have left it a small multiplier.
+        touching = held | (p - gamma >= known.K.slack(P.point) / known.squared)
+        gamma = np.where(touching, np.clip(gamma - p, self.weakest, 0.0), 0.0)
+        beyond = overshoot(within, state, contacts, t + h, after)
+        memory = _remembered(contacts.pairs, gamma)
+        return State(t + h, after, P.point, P, contacts, p, memory, overshoot=beyond, presence=state.presence)
+
+    def _project(self, known: _Known, closest: Array, predicted: Array) -> tuple[Projection, Booleans]:
+        """u^{n+1} with the signed impulses p, and which contacts were held by their glue."""
+        K, M, gamma = known.K, known.M, known.gamma
+        held = gamma < 0.0
+        for attempt in range(ROUNDS + 1):
+            if attempt == ROUNDS:
+                held = np.zeros_like(held)
+            given = np.where(held, 0.0, gamma)
+            w = predicted + M.solve(K.G.adjoint(given)).reshape(predicted.shape) if given.any() else predicted
+            rows = np.flatnonzero(held)
+            try:
+                P = self._held(known, w, rows, closest[rows])
+            except EmptySet as error:
+                torn = rows if error.rows is None else rows[error.rows[error.rows >= len(gamma)] - len(gamma)]
+                if len(torn) == 0:
+                    raise
+                held[torn] = False
+                continue
+            p = P.multipliers + given
+            overdrawn = held & (p < gamma)
+            if not overdrawn.any():
+                break
+            held = held & ~overdrawn
+        return replace(P, multipliers=p), held
+
+    def _held(self, known: _Known, w: Array, rows: Integers, closest: Array) -> Projection:
+        """The projection on K_h, and on g / h + G u <= closest for some rows; their multipliers are p1 - p2."""
+        K, M = known.K, known.M
+        guess = None if known.guess is None else _split(known.guess, rows)
+        if len(rows) == 0:
+            return self.solver.project(w, K, M, guess)
+        m, both = len(K.c), _with_upper(K, rows, closest)
+        P = self.solver.project(w, both, M, guess)
+        p = P.multipliers[:m].copy()
+        p[rows] -= P.multipliers[m:]
+        # What the two rows of a contact push against each other has gone; so the answer is judged again.
+        found = residual(w.ravel(), both, M, P.point.ravel(), _split(p, rows))
+        return replace(P, multipliers=p, residual=found, converged=found.within(self.solver.tol))
+
+    def _closest(self, known: _Known, flat: bool) -> Array:
+        """(m,) g / h + G v for a motion v that closes the gaps of the glued contacts as far as they can be closed."""
+        K, M, glued = known.still, known.M, known.gamma < 0.0
+        slack, widest = K.c, float(K.c[glued].max(initial=0.0))
+        allowed = (1.0 + self.solver.tol / CLOSED) * known.tolerance
+        if (slack > allowed)[glued].any():
+            pull = np.where(glued, CLOSING * widest / known.squared, 0.0)
+            P = self.solver.project(-M.solve(K.G.adjoint(pull)), K, M)
+            closed = K.slack(P.point)
+            slack = closed if P.converged or closed.min() >= -LEFT * widest else slack
+        width = 0.0 if flat else max(LEFT * widest, self.solver.tol * (K.length or 0.0))
+        # Where some overlap, by round-off or the tolerance of the solver, all may open by as much: these must part.
+        return np.asarray(np.maximum(slack, width) - slack[glued].min(initial=0.0))
+
+
+class _Known(NamedTuple):
+    """What a step knows before it projects."""
+
+    contacts: Contacts
+    K: Polyhedron
+    """K_h(t^{n+1}, q^n)."""
+    still: Polyhedron
+    """The same with the gaps of t^n: what K_h would be if the set did not move."""
+    gamma: Array
+    """(m,) gamma^n, 0 if not glued."""
+    M: Metric
+    guess: Array | None
+    """(m,) the impulses of the step before."""
+    h: float
+
+    @property
+    def squared(self) -> Array:
+        """(m,) |G_i|^2 in the dual norm: the velocity that an impulse of 1 gives to each gap."""
+        return np.maximum(self.K.G.norms(self.M) ** 2, TINY)
+
+    @property
+    def tolerance(self) -> Array:
+        """(m,) a slack that counts as none."""
+        return self.contacts.tolerance() / self.h
+
+
+def _known(within: ConstraintSet, state: State, h: float, reach: float, M: Metric) -> _Known:
+    """The contacts within reach, or further if a glued pair is, and their glue.
+
+    In a step a glued gap grows by less than the bodies move; but the set may move too, and at rest reach is 0.
+    """
+    glued = _present(glue(state), state)
+    while True:
+        contacts = state.linearise(within, state.t + h, reach)
+        gamma = _look_up(glued.pairs, glued.gamma, contacts.pairs)
+        if contacts.reach == np.inf or contacts.reach < reach or np.count_nonzero(gamma) >= len(glued.gamma):
+            break
+        reach = WIDEN * max(reach, EPS * float(np.abs(state.q).max(initial=0.0))) or np.inf
+    K = still = contacts.velocities(h)
+    if within.moving is not False and gamma.any():
+        then = state.linearise(within, state.t, contacts.reach)
+        gap = _look_up(then.pairs, then.gap, contacts.pairs, contacts.gap)
+        still = replace(contacts, gap=gap).velocities(h)
+    return _Known(contacts, K, still, gamma, M, state.impulses_of(contacts), h)
+
+
+def _present(glued: Glue, state: State) -> Glue:
+    """The glue of those who are there."""
+    if state.presence is None:
+        return glued
+    here, (first, second) = state.presence.here, glued.pairs.T
+    rows = np.flatnonzero(here[first] & (here[second] | (second < 0)))
+    return Glue(glued.pairs[rows], glued.gamma[rows])
+
+
+def _with_upper(K: Polyhedron, rows: Integers, closest: Array) -> Polyhedron:
+    """c + G u >= 0, and c + G u <= closest for some rows."""
+    m = len(K.c)
+
+    def describe(row: int) -> str:
+        return K.describe(row) if row < m else f"{K.describe(int(rows[row - m]))} (glued)"
+
+    return Polyhedron(
+        stacked(K.G, _opposite(K.G.rows(rows))),
+        np.concatenate([K.c, closest - K.c[rows]]),
+        length=K.length,
+        describe=describe,
+        noise=np.concatenate([K.noise, K.noise[rows]]),
+    )
+
+
+def _split(p: Array, rows: Integers) -> Array:
+    """The multipliers of the lower rows, and of the upper rows of some contacts, from p = p1 - p2."""
+    return np.concatenate([np.maximum(p, 0.0), np.maximum(-p[rows], 0.0)])
+
+
+def _opposite(G: LinearMap) -> LinearMap:
+    """-G."""
+    if isinstance(G, Pairs):
+        return Pairs(G.i, G.j, -G.normal, G.bodies, G.places)
+    return Dense(-G.array) if isinstance(G, Dense) else Sparse(-G.tocsr())
+
+
+def _look_up(pairs: Integers, values: Array, wanted: Integers, otherwise: Array | float = 0.0) -> Array:
+    """The value of each wanted pair, or what it is otherwise."""
+    if len(pairs) == 0:
+        return np.zeros(len(wanted)) + otherwise
+    keys, sought = _keys(pairs), _keys(wanted)
+    order = np.argsort(keys)
+    rows = order[np.minimum(np.searchsorted(keys, sought, sorter=order), len(keys) - 1)]
+    return np.where(keys[rows] == sought, values[rows], otherwise)
+
+
+def _remembered(pairs: Integers, gamma: Array) -> Glue:
+    """The glued ones, sorted by pair."""
+    rows = np.flatnonzero(gamma < 0.0)
+    rows = rows[np.argsort(_keys(pairs[rows]))]
+    return Glue(pairs[rows], gamma[rows])
+
+
+def _keys(pairs: Integers) -> Integers:
+    return np.asarray(pairs[:, 0] * BIG + pairs[:, 1])

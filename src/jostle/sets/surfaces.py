@@ -1,0 +1,127 @@
+"""Walls as they are at one time: distances of points, their gradients, and their bends. Points in, arrays out.
+
+The tables of distances are filled wall by wall, so that the loop over the bodies is the inner one: for k walls and n
+bodies they are (k, n) in memory, and (n, k) to the reader.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+
+
+class Surfaces:
+    """k walls at one time."""
+
+    __slots__ = ()
+
+    def distances(self, x: Array) -> Array:
+        """(n, k) of points (n, d)."""
+        raise NotImplementedError
+
+    def nearest(self, x: Array) -> Array:
+        """(n,) the distances of points (n, d) to the nearest wall; infinite without walls."""
+        return np.asarray(self.distances(x).min(axis=1, initial=np.inf))
+
+    def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
+        """The rows body k + wall with a distance up to the limit, one or (n,), or NaN; in order, and the distances."""
+        distance = self.distances(x)
+        k = max(distance.shape[1], 1)
+        far = np.transpose(distance) > limit
+        row = np.flatnonzero(~np.transpose(far))
+        return row, distance[row // k, row % k]
+
+    def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array | None]:
+        """Of m points (m, d), each with one wall (m,): gradients (m, d), zero where there is none; `Contacts.bend`."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plane(Surfaces):
+    """unit . x - offset; unit has shape (d,), offset (1,)."""
+
+    unit: Array
+    offset: Array
+
+    def distances(self, x: Array) -> Array:
+        return np.asarray(x @ self.unit - self.offset)[:, None]
+
+    def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
+        return np.tile(self.unit, (len(wall), 1)), np.zeros(len(wall))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sides(Surfaces):
+    """sign_k (x[axis_k] - ends_k): lower and upper sides of a box; all of shape (k,)."""
+
+    axis: Integers
+    sign: Array
+    ends: Array
+
+    def distances(self, x: Array) -> Array:
+        distance = x.T[self.axis]
+        distance *= self.sign[:, None]
+        distance -= (self.sign * self.ends)[:, None]
+        return distance.T
+
+    def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
+        gradient = np.zeros_like(x)
+        gradient[np.arange(len(wall)), self.axis[wall]] = self.sign[wall]
+        return gradient, np.zeros(len(wall))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spheres(Surfaces):
+    """sign (|x - centre_k| - radius_k); centre (k, d), radius (k,), sign 1 outside and -1 inside."""
+
+    centre: Array
+    radius: Array
+    sign: float
+
+    def distances(self, x: Array) -> Array:
+        square = sum((a - centre[:, None]) ** 2 for a, centre in zip(x.T, self.centre.T, strict=True))
+        return np.asarray(self.sign * (np.sqrt(square) - self.radius[:, None])).T
+
+    def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
+        apart = x - self.centre[wall]
+        distance = np.sqrt(np.einsum("md,md->m", apart, apart))
+        distance[distance == 0.0] = 1.0
+        return self.sign * apart / distance[:, None], self.sign / distance
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Lines(Surfaces):
+    """|x - P x| in the plane, with P x = start + s along, s in [0, 1], the nearest point of segment k; all (k, 2)."""
+
+    start: Array
+    along: Array
+    dual: Array
+    """along / |along|^2, zero for a segment that is a point: s = dual . (x - start)."""
+
+    @classmethod
+    def between(cls, a: Array, b: Array) -> Lines:
+        along = b - a
+        square = np.einsum("kd,kd->k", along, along)[:, None]
+        return cls(a, along, along / np.where(square > 0.0, square, 1.0))
+
+    def apart(self, first: Array, second: Array, wall: Integers | None = None) -> tuple[Array, Array, Array]:
+        """The two components of x - P x, and s: of each point and its wall (m,), or of all walls and points (k, n)."""
+        lines = (self.start, self.along, self.dual)
+        start, along, dual = (a[:, None] for a in lines) if wall is None else (a[wall] for a in lines)
+        first, second = first - start[..., 0], second - start[..., 1]
+        s = np.minimum(np.maximum(first * dual[..., 0] + second * dual[..., 1], 0.0), 1.0)
+        return first - s * along[..., 0], second - s * along[..., 1], s
+
+    def distances(self, x: Array) -> Array:
+        first, second, _ = self.apart(x[:, 0], x[:, 1])
+        return np.sqrt(first * first + second * second).T
+
+    def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
+        first, second, s = self.apart(x[:, 0], x[:, 1], wall)
+        distance = np.sqrt(first * first + second * second)
+        distance[distance == 0.0] = 1.0
+        at_an_end = (s == 0.0) | (s == 1.0)
+        return np.stack([first, second], axis=1) / distance[:, None], np.where(at_an_end, 1.0 / distance, 0.0)
