@@ -22,7 +22,7 @@ from jostle.analysis.grains import (
     wall_force,
     wall_pressure,
 )
-from jostle.analysis.coordination import coordination, coordination_by_gap, packing_fraction
+from jostle.analysis.contact_numbers import coordination, coordination_by_gap, packing_fraction
 from jostle.solution import STATISTICS
 
 G = 9.81

@@ -1,7 +1,7 @@
 """What the theorems ask and promise, computed."""
 
 from jostle.analysis.angles import acute, orthogonal
-from jostle.analysis.coordination import coordination, coordination_by_gap, packing_fraction
+from jostle.analysis.contact_numbers import coordination, coordination_by_gap, packing_fraction
 from jostle.analysis.grains import (
     Forces,
     force_chains,
