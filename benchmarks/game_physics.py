@@ -1,0 +1,108 @@
+"""Exact contacts at the price of game physics: ``python benchmarks/game_physics.py [--quick]``.
+
+10 000 discs fall and settle in a box, frictionless and inelastic, with the same time step: pymunk with its default 10
+iterations, and Maury's scheme with a `Budget` of iterations, in the same run. Time a step, and the worst overlap over r0,
+while settling (from the first impact of most discs on) and settled (the last steps).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scenes import Stopwatch, pile_of_discs
+
+import jostle as jo
+from jostle.kernels import compiled
+
+R0 = 0.5
+
+
+class Pymunk:
+    """The scene in pymunk, as a beginner would write it: default settings, friction and elasticity zero."""
+
+    def __init__(self, problem: jo.Motion, radii: np.ndarray, width: float, h: float):
+        import pymunk
+
+        self.space, self.h = pymunk.Space(), h
+        self.space.gravity = (0.0, -10.0)
+        self.bodies = []
+        mass = problem.mass.mass.reshape(-1, 2)[:, 0]  # type: ignore[union-attr]
+        for place, radius, m in zip(problem.q0.tolist(), radii.tolist(), mass.tolist(), strict=True):
+            body = pymunk.Body(m, pymunk.moment_for_circle(m, 0.0, radius))
+            body.position = tuple(place)
+            shape = pymunk.Circle(body, radius)
+            shape.friction = shape.elasticity = 0.0
+            self.space.add(body, shape)
+            self.bodies.append(body)
+        high = 4.0 * float(problem.q0[:, 1].max())
+        for a, b in (((0.0, 0.0), (width, 0.0)), ((0.0, 0.0), (0.0, high)), ((width, 0.0), (width, high))):
+            wall = pymunk.Segment(self.space.static_body, a, b, 0.0)
+            wall.friction = wall.elasticity = 0.0
+            self.space.add(wall)
+
+    def step(self) -> None:
+        self.space.step(self.h)
+
+    def q(self) -> np.ndarray:
+        return np.array([tuple(body.position) for body in self.bodies])
+
+
+def measured(step: Callable[[], None], q: Callable[[], np.ndarray], gap: Callable[[np.ndarray], float], steps: int,
+             looks: int) -> dict[str, float]:  # fmt: skip
+    """Milliseconds a step and the worst overlap / r0, settling (half of the steps on) and settled (the last tenth)."""
+    part, times, worst = {}, [], []
+    for number in range(1, steps + 1):
+        begin = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - begin)
+        if number % looks == 0:
+            worst.append((number, -gap(q()) / R0))
+    for name, first in (("settling", steps // 3), ("settled", steps - steps // 10)):
+        last = steps - steps // 10 if name == "settling" else steps
+        part[f"{name}_ms"] = 1e3 * float(np.mean(times[first:last]))
+        part[f"{name}_overlap"] = max(overlap for number, overlap in worst if first <= number <= last)
+    return part
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="2500 discs instead of 10 000")
+    quick = parser.parse_args().quick
+    side = 50 if quick else 100
+    problem, h, _ = pile_of_discs(side, side)
+    radii = np.asarray(problem.within.sets[0].radii)  # type: ignore[attr-defined]
+    steps, looks = (600, 5) if quick else (900, 10)
+    within = problem.within
+
+    def gap(q: np.ndarray) -> float:
+        return min(Q.gap(0.0, q) for Q in within.sets)  # type: ignore[attr-defined]
+
+    rows: list[dict[str, Any]] = []
+    peer = Pymunk(problem, radii, float(side), h)
+    rows.append({"run": "pymunk, 10 iterations", **measured(peer.step, peer.q, gap, steps, looks)})
+    for budget in (20, 40, 80, 160):
+        watch = Stopwatch(pile_of_discs(side, side)[0], jo.Maury(solver=jo.Budget(max_iterations=budget)), h)
+        watch.step(2)
+        row = measured(watch.step, lambda w=watch: w.state.q, gap, steps, looks)  # type: ignore[misc]
+        rows.append({"run": f"jostle, Budget of {budget}", **row, "residual": watch.residual})
+    print(f"{side * side} discs, h = {h:.2g}, {steps} steps, {compiled().threads()} threads for jostle, one for pymunk")
+    print(f"{'run':26s}{'settling ms':>12s}{'overlap/r0':>12s}{'settled ms':>12s}{'overlap/r0':>12s}{'time/pymunk':>13s}"
+          f"{'pymunk/overlap':>15s}")  # fmt: skip
+    base = rows[0]
+    for row in rows:
+        row["time_ratio"] = row["settled_ms"] / base["settled_ms"]
+        row["overlap_ratio"] = base["settled_overlap"] / max(row["settled_overlap"], 1e-300)
+        print(
+            f"{row['run']:26s}{row['settling_ms']:12.1f}{row['settling_overlap']:12.1e}{row['settled_ms']:12.1f}"
+            f"{row['settled_overlap']:12.1e}{row['time_ratio']:13.2f}{row['overlap_ratio']:15.0f}"
+        )
+    print(json.dumps({"N": side * side, "h": h, "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()
