@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run of a peer")
     arguments = parser.parse_args()
     sizes = [1000] if arguments.quick else [1000, 10_000, 100_000]
-    limit = 5.0 if arguments.quick else arguments.limit
+    limit = 1.0 if arguments.quick else arguments.limit
     tols, cases, deep = [1e-4, 1e-6, 1e-8], [], []
     print(f"{'case':10s}{'N':>8s}{'rows':>8s}{'tol':>7s}{'ours s':>9s} {'by':14s}{'its':>7s}{'residual':>10s}"
           + "".join(f"{name:>11s}" for name in PEERS) + "   best peer / ours")  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from jostle.convex.maps import Pairs
@@ -17,12 +18,12 @@ SMALL = 128
 """Up to so many rows the exact solver does everything."""
 LOOSE = 1e-5
 """From this tolerance on, rows that are not contacts of bodies go to first order."""
-TRIAL = 60
-"""Iterations of first order that discs get to show whether they are enough (at rest, warm, or far apart they are);"""
-NEARLY = 30.0
-"""if their residual is within this factor of the tolerance,"""
-LONGER = 600
-"""they get so many more. Second order costs about as much as some thousand of them."""
+TRIALS = (60, 240)
+"""Iterations of first order that discs get to show whether they are enough: at rest, warm, or far apart they are."""
+HOPELESS = 1e4
+"""After the first trial, a residual beyond this times the tolerance ends it;"""
+LONGER = 1200
+"""after the second they go on if, at the rate of the two, so many more will do. Second order costs as much as that."""
 PLENTY = 20_000
 """Iterations of first order that spheres get: beyond, second order is the cheaper one even in 3-D."""
 LAST_RESORT = 2000
@@ -50,10 +51,10 @@ class Automatic(Solver):
         first, second = Nesterov(tol=self.tol, max_iterations=self.max_iterations), InteriorPoint(tol=self.tol)
         plan: tuple[Solver, ...]
         if isinstance(K.G, Pairs) and K.G.dimension == 2:
-            if len(tried) == 1 and tried[0].residual.worst <= NEARLY * self.tol:
-                return self._trial(LONGER)
-            plan = (self._trial(TRIAL), second, first)
-            done = len(tried) - (len(tried) > 1 and tried[1].solver == first.name)
+            trials = sum(answer.solver == first.name for answer in tried[: len(TRIALS) + 1])
+            if trials == len(tried) and (more := self._trials(tried)):
+                return self._trial(more)
+            plan, done = (second, first), len(tried) - trials
         elif isinstance(K.G, Pairs):
             plan, done = (self._trial(PLENTY), second, first), len(tried)
         else:
@@ -61,6 +62,16 @@ class Automatic(Solver):
         if rows <= LAST_RESORT:
             plan = (*plan[:-1], Exact(tol=self.tol), plan[-1])
         return plan[done] if done < len(plan) else None
+
+    def _trials(self, tried: list[Projection]) -> int:
+        """How many iterations of first order are worth trying, after these; 0: none."""
+        left = [answer.residual.worst / self.tol for answer in tried]
+        if not tried:
+            return TRIALS[0]
+        if len(tried) == 1:
+            return TRIALS[1] if left[0] <= HOPELESS else 0
+        rate = math.log(left[0] / left[1]) / tried[1].iterations if left[1] < left[0] else 0.0
+        return LONGER if len(tried) == 2 and rate * LONGER >= math.log(left[1]) else 0
 
     def _trial(self, iterations: int) -> Solver:
         """First order that may fail: nobody looks for a contradiction then."""

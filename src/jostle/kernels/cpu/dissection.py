@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-LEAF = 16
+LEAF = 8
 """Groups of at most so many bodies are not cut any further."""
 
 

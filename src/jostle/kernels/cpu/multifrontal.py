@@ -136,9 +136,9 @@ def factor(mass, i, j, e, W, tree, graph, room, L):
         at[g] = top
         if r > 0:
             L21 = L[begin[g] + k * k : begin[g + 1]].reshape((r, k))
+            U = stack[top : top + r * r].reshape((r, r))
             np.dot(F[k:, :k].copy(), inverse.T, L21)
             product = np.dot(L21, L21.T)
-            U = stack[top : top + r * r].reshape((r, r))
             for a in range(r):
                 for b in range(a + 1):
                     U[a, b] = F[k + a, k + b] - product[a, b]
