@@ -9,7 +9,7 @@ import pytest
 
 import jostle as jo
 from jostle.analysis import order
-from jostle.schemes.gluey import Gluey, glue
+from jostle.schemes.gluey import Glue, Gluey, glue
 
 G = 1.0
 SHUT = 1e-7
@@ -277,27 +277,27 @@ def test_gamma_is_never_positive_and_nothing_ever_overlaps(seed, solver):
     assert len(gamma) > 0
 
 
-def test_the_impulse_and_the_angular_momentum_of_a_cluster_are_kept():
+def test_glue_keeps_the_momentum_of_a_cluster():
     sol, watch = run(cluster(), t=2.0, h=0.02)
     mass = sol.problem.mass.mass.reshape(-1, 2)[:, 0]
     momentum = np.einsum("knd,n->kd", sol.u, mass)
     force = np.array([sol.problem.force(t, q, 0.0).sum(axis=0) for t, q in zip(sol.t, sol.q, strict=True)])
     assert np.abs(np.diff(momentum, axis=0) - 0.02 * force[:-1]).max() <= 1e-9
     assert max(len(now) for now in watch.glue) > 30
-    turning = cluster_without_force()
-    assert np.abs(turning - turning[0]).max() <= 1e-8 * np.abs(turning[0])
 
 
-def cluster_without_force():
-    """The angular momentum of two glued discs that turn in the field of a central force, and then freely."""
+def test_glue_keeps_the_angular_momentum():
+    """Three discs turn about each other, pressed by a central force and then held by their glue."""
     discs = jo.Motion(
         q0=[[-0.5, 0.0], [0.5, 0.0], [0.0, np.sqrt(0.75)]],
         v0=[[0.0, -0.5], [0.3, 0.5], [-0.2, 0.0]],
         force=lambda t, q: -5.0 * q if t < 0.5 else 0.0 * q,
         within=jo.Balls([0.5, 0.5, 0.5]),
     )
-    sol, _ = run(discs, t=1.5, h=0.02)
-    return (sol.q[..., 0] * sol.u[..., 1] - sol.q[..., 1] * sol.u[..., 0]).sum(axis=1)
+    sol, watch = run(discs, t=1.5, h=0.02)
+    turning = (sol.q[..., 0] * sol.u[..., 1] - sol.q[..., 1] * sol.u[..., 0]).sum(axis=1)
+    assert np.abs(turning - turning[0]).max() <= 1e-9 * np.abs(turning[0])
+    assert len(watch.glue[-1]) > 0
 
 
 def test_the_gaps_of_glued_discs_are_of_order_two():
@@ -317,6 +317,56 @@ def test_the_gaps_of_glued_discs_are_of_order_two():
         jo.solve(problem, Gluey(), t=1.2, h=h, until=watch)
         gaps.append(widest)
     assert order(steps, gaps).order == pytest.approx(2.0, abs=0.3)
+
+
+@over_solvers
+@pytest.mark.parametrize("small", [1e-2, 1e-4, -3e-7])
+def test_a_cluster_whose_gaps_cannot_all_be_closed_keeps_its_glue(small, solver):
+    """Seven glued discs, one too small or too large: twelve contacts for eleven velocities contradict each other."""
+    q0, radii, h = hexagon(1), np.full(7, 0.5), 0.02
+    radii[0] -= small
+    problem, scheme = jo.Motion(q0=q0, within=jo.Balls(radii)), Gluey(solver=solver)
+    near, most = 0.1, abs(small) / h
+    pairs = problem.within.linearise(0.0, q0, near).pairs
+    assert len(pairs) == 12
+    state = jo.State(0.0, q0, np.zeros_like(q0), memory=Glue(pairs, np.full(12, -1.0)))
+    for _ in range(10):
+        state = scheme.step(problem, state, h)
+        gap = problem.within.linearise(state.t, state.q, near).gap
+        assert gap.min() >= -solver.tol
+        assert gap.max() <= 1.1 * abs(small)
+        assert state.projection.converged
+        assert state.projection.iterations <= 20_000
+        assert len(glue(state).gamma) == 12
+        assert np.abs(state.multipliers).max() <= 2.0 * most
+    assert np.abs(glue(state).gamma + 1.0).max() <= 4.0 * most
+
+
+def test_the_gaps_of_a_long_chain_that_turns_are_closed():
+    """Each step opens every contact of twenty discs in a row by h^2 / 2, and the next one closes it again."""
+    q0 = np.stack([np.arange(20.0), np.zeros(20)], axis=1)
+    q0, h, rate = q0 - q0.mean(axis=0), 0.02, 0.2
+    v0 = rate * q0[:, ::-1]
+    row = jo.Motion(q0=q0, v0=v0, within=jo.Balls(np.full(20, 0.5)))
+    pairs = row.within.linearise(0.0, q0, 0.1).pairs
+    scheme, state = Gluey(), jo.State(0.0, q0, v0, memory=Glue(pairs, np.full(19, -100.0)))
+    for _ in range(50):
+        state = scheme.step(row, state, h)
+        assert np.linalg.norm(np.diff(state.q, axis=0), axis=1).max() - 1.0 <= 0.55 * (h * rate) ** 2
+    assert len(glue(state).gamma) == 19
+
+
+@over_solvers
+def test_balls_that_fill_a_line_hold_each_other(solver):
+    """Twenty contacts for nineteen balls between two walls, all glued: forces move nothing, whatever their signs."""
+    q0, random = 0.5 + np.arange(19.0), np.random.default_rng(0)
+    a, b = random.normal(size=(2, 19))
+    full = jo.Motion(
+        q0=q0, force=lambda t, q: a + b * np.sin(20.0 * t), within=jo.Line(np.full(19, 0.5), lower=0.0, upper=19.0)
+    )
+    sol, watch = run(full, Gluey(solver=solver), t=1.0, h=0.02)
+    assert np.abs(sol.q - q0).max() <= 10.0 * solver.tol
+    assert len(watch.glue[-1]) > 10
 
 
 def test_all_solvers_find_the_same_motion():
@@ -364,18 +414,23 @@ def test_a_pair_keeps_its_glue_when_the_list_of_contacts_changes():
 
 
 def test_glue_goes_with_the_body_that_leaves():
-    """Two discs are glued and fly on; one is taken out, the other keeps its velocity and has no glue any more."""
-    press = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
+    """Two discs are glued and fall; one is taken out and stays where it is put, the other has no glue any more."""
+    press, weight = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]]), np.array([0.0, -1.0])
     discs = jo.Motion(
         q0=[[0.0, 0.0], [1.0, 0.0], [9.0, 5.0]],
         v0=[[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]],
-        force=lambda t, q: press if t < 0.5 else 0.0 * q,
+        force=lambda t, q: weight + (press if t < 0.5 else 0.0 * q),
         within=jo.Balls([0.5, 0.5, 0.5]),
     )
-    sol, watch = run(discs, t=2.0, h=0.05, change=jo.Outlet(lambda q: q[:, 0] > 2.0))
+    watch, scheme, state = Watch(), Gluey(), Gluey().start(discs, 0.0)
+    outlet = jo.Outlet(lambda q: q[:, 0] > 2.0)
+    for _ in range(40):
+        state = outlet(scheme.step(discs, state, 0.05))
+        watch(state)
     assert watch.gamma((0, 1))[15] == pytest.approx(-0.5, abs=1e-6)
+    assert state.presence.here.tolist() == [True, False, False]
     assert not watch.glue[-1]
-    assert np.abs(sol.u[-1, 0] - [1.0, 0.0]).max() <= 1e-6
+    assert np.abs(state.u[1:]).max() == 0.0
 
 
 # --- laws that the scheme obeys -------------------------------------------------------------------------------------

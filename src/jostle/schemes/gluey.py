@@ -9,21 +9,22 @@ The step is that of Maury, but contacts may pull, with at most their glue, p >= 
 
     M (u^{n+1} - u^n) = h f^n + G^T p,    gamma^{n+1} = gamma^n - p,    0 <= -gamma^{n+1}  ⟂  g / h + G u^{n+1} >= 0.
 
-So gamma is never positive, and need not be cut off (at min(gamma, 0), as in SCoPI): in the step in which its glue is
-used up a contact pulls with what is left of it, p = gamma^n, and opens with the velocity that remains. If G does not
-change, M u + G^T gamma is the momentum that the forces alone would give, and u is its projection: impulses are exact,
-the time of unsticking is known up to one step, and where G changes all is of order 1. A finite glue, as
-rough particles have it, is gamma^{n+1} = max(gamma^n - p, weakest).
+So gamma is never positive, and need not be cut off there: in the step in which its glue is used up a contact pulls with
+what is left of it, p = gamma^n, and opens with the velocity that remains. (To hold it for this whole step and then put
+gamma = 0, as SCoPI does, takes away up to h |f| of momentum, and all of a blow.) If G does not change, M u + G^T gamma
+is the momentum that the forces alone would give, and u is its projection: impulses are exact, the time of unsticking is
+known up to a step. Where G changes all is of order 1. A finite glue, as rough particles have it, is
+gamma^{n+1} = max(gamma^n - p, weakest).
 
 How it is solved. A glued contact is kept by two rows with p = p1 - p2,
 
     g / h + G u >= 0    and    g / h + G u <= s,    s = g / h + G v,
 
-where v closes the gaps of all glued contacts as far as that is possible. Usually s = 0. But two discs that turn about
-each other part by O(h^2) in a step, which goes along the tangent; and in a cluster with more contacts than velocities
-not all such gaps can be closed at once: the equalities s = 0 would contradict each other. With s from one motion v
-they cannot. So glued gaps stay O(h^2), nothing overlaps, momentum and angular momentum are kept. Contacts that would
-need p < gamma, or that a moving set tears apart, lose their second row and are given p = gamma + p1, p1 >= 0.
+where v is one motion that closes the gaps of all glued contacts as far as that is possible. Usually s = 0. But a step
+goes along the tangent: two discs that turn about each other part by O(h^2). In a cluster with more contacts than
+velocities not all such gaps can be closed at once, and the equalities s = 0 may contradict each other; those of one
+motion v cannot. So glued gaps stay O(h^2), nothing overlaps, and glue keeps momentum and angular momentum. Contacts
+that would need p < gamma, or that a moving set tears apart, lose their second row and are given p = gamma + p1.
 
 In such clusters p and gamma are not unique, but u is (for an infinite glue): it depends on them through G^T gamma.
 """
@@ -39,7 +40,7 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.maps import Dense, LinearMap, Pairs, Sparse, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import Projection, residual
+from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import WIDEN, State, _fastest, check_inside, overshoot
@@ -49,10 +50,10 @@ from jostle.sets.base import CLOSED, ConstraintSet, Contacts
 ROUNDS = 12
 """So often the contacts whose glue is overdrawn are looked for; then every contact is treated as if its were."""
 CLOSING = 100.0
-"""The pull that closes a gap of a glued pair, as a multiple of what the pair alone would need."""
+"""The pull of v on glued contacts, as a multiple of what closes the widest gap of a pair alone."""
 LEFT = 0.01
-"""This part of the widest gap of the glued contacts is left open, or the tolerance of the solver: the two rows of
-equalities leave a cluster no freedom at all, which costs the solvers ten or a hundred times their iterations."""
+"""So much of the widest glued gap is left open, or the tolerance of the solver: s = 0 leaves a cluster no freedom,
+which costs the solvers ten or a hundred times their iterations."""
 BIG = 2**32
 """Larger than any number of bodies: (i, j) -> i BIG + j is one to one."""
 EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
@@ -170,13 +171,11 @@ class Gluey(Maury):
         guess = None if known.guess is None else _split(known.guess, rows)
         if len(rows) == 0:
             return self.solver.project(w, K, M, guess)
-        m, both = len(K.c), _with_upper(K, rows, closest)
-        P = self.solver.project(w, both, M, guess)
+        m = len(K.c)
+        P = self.solver.project(w, _with_upper(K, rows, closest), M, guess)
         p = P.multipliers[:m].copy()
         p[rows] -= P.multipliers[m:]
-        # What the two rows of a contact push against each other has gone; so the answer is judged again.
-        found = residual(w.ravel(), both, M, P.point.ravel(), _split(p, rows))
-        return replace(P, multipliers=p, residual=found, converged=found.within(self.solver.tol))
+        return replace(P, multipliers=p)
 
     def _closest(self, known: _Known, flat: bool) -> Array:
         """(m,) g / h + G v for a motion v that closes the gaps of the glued contacts as far as they can be closed."""

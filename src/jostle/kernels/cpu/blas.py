@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
-
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 
