@@ -24,6 +24,9 @@ lint: $(VENV)/ready       ## check style, types and layers
 bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers beside us
 	$(BENCH)/bin/python benchmarks/orders.py
 	$(BENCH)/bin/python benchmarks/small.py
+	$(BENCH)/bin/python benchmarks/spheres.py
+	$(BENCH)/bin/python benchmarks/game_physics.py
+	$(BENCH)/bin/python benchmarks/projections.py
 	$(BENCH)/bin/python benchmarks/import_time.py
 
 docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html

@@ -117,9 +117,9 @@ def bandwidth(quick: bool) -> dict[str, Any]:
         few, many = min(run(10) for _ in range(4)), min(run(110) for _ in range(4))
         return (many - few) / 100.0 / m
 
-    # a row: i, j, normal, s0, p and y read and written; a body, once a sweep: v read and written, its inverse mass, and
-    # in the momentum v and x read and written
-    bytes_a_row = 8 + 8 * d + 8 + 32 + (8 * d * 6 + 16) * n / m
+    # a row: i, j, normal, s0, p and y read and written; its two bodies: v read and written, and the inverse mass (rows
+    # are sorted by colour, so that a body comes back when it has left the near caches); the momentum: v and x of bodies
+    bytes_a_row = 8 + 8 * d + 8 + 32 + 2 * (16 * d + 8) + (8 * d * 4 + 8) * n / m
     speed, one = triad(int(m * bytes_a_row / 24)), per_row(1)
     cores = compiled().threads()
     result = {

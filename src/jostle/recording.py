@@ -53,7 +53,7 @@ class ImpactLog:
     def add(self, before: State, after: State, h: float) -> None:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
-        active = p > 0.0
+        active = p != 0.0
         same = active.tobytes(), contacts.pairs
         unchanged = self.same is not None and self.same[0] == same[0] and self.same[1] is same[1]
         self.same = same
