@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.integrate import dblquad
 
 import jostle as jo
+from jostle.analysis.contact_numbers import coordination, coordination_by_gap, packing_fraction
 from jostle.analysis.grains import (
     force_chains,
     force_distribution,
@@ -22,7 +23,6 @@ from jostle.analysis.grains import (
     wall_force,
     wall_pressure,
 )
-from jostle.analysis.contact_numbers import coordination, coordination_by_gap, packing_fraction
 from jostle.solution import STATISTICS
 
 G = 9.81
