@@ -203,10 +203,6 @@ def test_a_run_with_absent_bodies_is_the_run_without_them(scheme, place):
     )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="schemes.base.overshoot: with absent bodies the overlaps of balls are counted as overshoot of curved walls",
-)
 def test_the_overshoot_of_a_curved_wall_does_not_depend_on_absent_bodies():
     q, radii = np.array([[0.0, 0, 0.5], [0.1, 0, 1.4], [0, 0.1, 2.3], [0.0, 0, 9.0]]), np.full(4, 0.45)
     found = []
@@ -229,7 +225,6 @@ def test_the_smallest_gap_is_that_of_those_who_are_there():
     assert jo.solve(free, jo.Venel(), t=H, h=H).gaps().tolist() == [np.inf, np.inf]
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="Solution._gap: np.ptp of no bodies at all")
 def test_the_smallest_gap_of_nobody_is_infinite():
     nobody = jo.Sweeping(q0=np.zeros((3, 2)), within=jo.Balls(np.full(3, 0.5)), present=[False] * 3)
     assert jo.solve(nobody, jo.Venel(), t=H, h=H).gaps().tolist() == [np.inf, np.inf]
@@ -255,21 +250,11 @@ def waiting_in(within, n=6, **source):
     return jo.solve(room, jo.Venel(), t=1.0, h=0.1, change=jo.Source(within=within, rate=5.0, **source))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=jo.UndefinedGradient,
-    reason="presence._places: those who wait coincide in a periodic space whose period is a multiple of their spacing",
-)
 def test_waiting_bodies_do_not_meet_in_periodic_space():
     within = jo.Balls(np.full(30, 0.2), period=[4.0, 4.0])
     assert bodies(waiting_in(within, 30, box=([0.0, 0.0], [4.0, 4.0])))[-1] == 5
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=jo.UndefinedGradient,
-    reason="presence._places: a body that waits is put on a wall, where the distance has no gradient",
-)
 @pytest.mark.parametrize(
     "wall",
     [
@@ -327,7 +312,6 @@ def test_who_was_there_at_the_start_and_who_has_left_do_not_count_against_the_ra
     assert not there[-1, present].any()
 
 
-@pytest.mark.xfail(strict=True, reason="Source counts from t = 0, not from the start of the run")
 def test_a_source_counts_from_the_start_of_the_run():
     within = jo.Balls(np.full(40, 0.05))
     rain = jo.Sweeping(q0=np.zeros((40, 2)), within=within, present=np.zeros(40, dtype=bool))
@@ -438,11 +422,6 @@ def test_two_who_are_put_on_each_other_are_named():
         jo.solve(still, jo.Venel(), t=0.1, h=H, change=[put(1, [5.0, 0.0]), put(2, [5.5, 0.0])])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=IndexError,
-    reason="evolution._changed: entered[contacts.pairs] takes the wall numbers -1 - k for bodies",
-)
 @pytest.mark.parametrize("place", PLACES.values(), ids=list(PLACES))
 def test_one_body_may_come_in_where_there_are_more_walls_than_bodies(place):
     q, walls, touching = place()
@@ -452,11 +431,6 @@ def test_one_body_may_come_in_where_there_are_more_walls_than_bodies(place):
     assert bodies(sol).tolist() == [1] * 5 + [2] * 6
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=jo.InfeasibleStart,
-    reason="evolution._changed: entered[contacts.pairs] takes the wall numbers -1 - k for bodies, the last one here",
-)
 def test_who_comes_in_is_not_blamed_for_the_overlaps_of_others():
     """Moreau-Jean leaves ball 0 in the floor by 0.04; the last ball comes in far away."""
     within = jo.Balls(np.full(4, 0.3)) & jo.HalfSpace([0.0, 1.0], radii=0.3)
@@ -565,10 +539,6 @@ def test_schemes_that_project_everybody_together_refuse_by_name():
         jo.solve(jo.Sweeping(q0=q0, within=within, present=[True, False]), jo.CatchingUp(), t=0.1, h=H)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="Paoli and CatchingUp look at problem.presence only: a body taken out by an Outlet comes back, elsewhere",
-)
 @pytest.mark.parametrize("scheme", [jo.Paoli(), jo.CatchingUp()], ids=lambda scheme: type(scheme).__name__)
 def test_schemes_that_project_everybody_together_refuse_an_outlet(scheme):
     q0, within = [[0.0, 1.0], [3.0, -20.0]], jo.Balls([0.5, 0.5])

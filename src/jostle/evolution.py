@@ -111,7 +111,9 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
         entered = state.presence.here & ~before.presence.here
         if entered.any():
             contacts = state.linearise(problem.within, state.t, 0.0)
-            check_start(contacts.only(np.flatnonzero(entered[contacts.pairs].any(axis=1))))
+            first, second = contacts.pairs.T
+            rows = entered[first] | ((second >= 0) & entered[np.maximum(second, 0)])
+            check_start(contacts.only(np.flatnonzero(rows)))
     return state
 
 

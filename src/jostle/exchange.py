@@ -19,6 +19,8 @@ from jostle.schemes.base import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import GONE, PRESENT, Presence
 
+ROUND_OFF = 1e-12
+
 
 @dataclass(frozen=True, eq=False)
 class Outlet:
@@ -90,7 +92,7 @@ class Source:
             return state
         waiting = presence.waiting
         come = len(presence.codes) - len(waiting) - presence.first
-        due = int(np.floor(self.rate * state.t * (1.0 + 1e-12))) - come
+        due = int(np.floor(self.rate * (state.t - presence.start) * (1.0 + ROUND_OFF))) - come
         candidates = waiting[: max(due, 0)]
         if len(candidates) == 0:
             return state

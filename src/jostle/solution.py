@@ -170,7 +170,9 @@ class Solution:
             return float(within.gap(t, q))
         here = np.isfinite(q).all(axis=1)
         presence = Presence.of(q, here)
-        spread = float(np.ptp(q[here], axis=0).max(initial=0.0))
+        if not here.any():
+            return np.inf
+        spread = float(np.ptp(q[here], axis=0).max())
         for reach in (spread / max(here.sum(), 1), np.inf):
             contacts = presence.linearise(within, t, presence.placed(q), reach)
             if len(contacts.gap):

@@ -94,9 +94,7 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     if isinstance(K.G, Pairs) and M.diagonal:
         out, shape = np.empty(3), (K.G.bodies, K.G.dimension)
         by_body = (vector.reshape(shape) for vector in (w, M.mass, u))
-        compiled().residual_pairs(
-            K.G.i, K.G.j, K.G.normal, K.c, *by_body, p, K.length or 0.0, ROUND_OFF, K.noise, out
-        )
+        compiled().residual_pairs(K.G.i, K.G.j, K.G.normal, K.c, *by_body, p, K.length or 0.0, ROUND_OFF, K.noise, out)
         return Residual(*out.tolist())
     slack = K.c + (K.G @ u)
     noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))

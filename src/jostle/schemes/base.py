@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,6 +91,7 @@ class Scheme:
         self.check(problem)
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
         if presence is not None:
+            presence = replace(presence, start=t)
             q, u = presence.placed(q), presence.still(u)
         state = State(t, q, u, presence=presence)
         check_start(state.linearise(problem.within, t, 0.0))
@@ -128,8 +129,8 @@ class Scheme:
                 remedy,
             )
 
-    def needs_everyone(self, problem: Any) -> None:
-        if problem.presence is not None:
+    def needs_everyone(self, presence: Presence | None) -> None:
+        if presence is not None:
             raise self.refuse("projects all bodies together, none may come or go", "use Maury, MoreauJean or Venel")
 
     def needs_still_set(
@@ -201,8 +202,9 @@ def overshoot(within: ConstraintSet, state: State, contacts: Contacts, t: float,
     """How far q is beyond a curved wall, over the length of the contacts: O(h^2), repaired by the next step."""
     if not within.curved:
         return 0.0
+    walls = within.curved_part()
     if state.presence is None:
-        deepest = within.curved_gap(t, q)
+        deepest = walls.gap(t, q)
     else:
-        deepest = float(state._replace(q=q).linearise(within, t, 0.0).gap.min(initial=0.0))
+        deepest = float(state.presence.linearise(walls, t, q, 0.0).gap.min(initial=0.0))
     return max(0.0, -deepest) / (contacts.length or 1.0)

@@ -31,10 +31,11 @@ class CatchingUp(Scheme):
 
     def check(self, problem: Sweeping) -> None:
         self.needs_sweeping(problem)
-        self.needs_everyone(problem)
+        self.needs_everyone(problem.presence)
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
+        self.needs_everyone(state.presence)
         predicted = q + h * problem.velocity(t, q)
         P, contacts = nearest(problem.within, predicted, euclidean(q.shape), t + h, self.solver)
         return State(t + h, P.point, (P.point - q) / h, P, contacts, P.multipliers / h)

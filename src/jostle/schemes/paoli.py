@@ -75,7 +75,7 @@ class Paoli(Scheme):
 
     def check(self, problem: Motion) -> None:
         self.needs_motion(problem)
-        self.needs_everyone(problem)
+        self.needs_everyone(problem.presence)
         self.needs_still_set(problem, STILL)
         if self.implicit and problem.law.e != 0.0:
             raise self.refuse(
@@ -85,6 +85,7 @@ class Paoli(Scheme):
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
+        self.needs_everyone(state.presence)
         self.needs_still_set(problem, STILL, q, (t, t + h))
         if state.memory is None:
             return self._first(problem, state, h)

@@ -179,9 +179,9 @@ class ConstraintSet:
         solver = solver or DEFAULT
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
 
-    def curved_gap(self, t: float, q: Array) -> float:
-        """The smallest gap of the curved walls alone."""
-        return self.gap(t, q) if self.curved else np.inf
+    def curved_part(self) -> ConstraintSet:
+        """The curved walls alone."""
+        return self if self.curved else Free()
 
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
@@ -240,8 +240,8 @@ class Intersection(ConstraintSet):
     def gap(self, t: float, q: ArrayLike) -> float:
         return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
 
-    def curved_gap(self, t: float, q: Array) -> float:
-        return min((Q.curved_gap(t, q) for Q in self.sets), default=np.inf)
+    def curved_part(self) -> ConstraintSet:
+        return Intersection(tuple(Q for Q in self.sets if Q.curved))
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         parts = [Q.linearise(t, q, reach) for Q in self.sets]

@@ -30,7 +30,9 @@ class Presence:
     codes: Integers
     aside: Array
     first: int = 0
-    """How many were there at the start."""
+    """How many were there at the start,"""
+    start: float = 0.0
+    """and when that was."""
 
     @staticmethod
     def of(q0: Array, present: ArrayLike) -> Presence:
@@ -81,10 +83,13 @@ class Presence:
 
 
 def _places(q0: Array, here: Booleans) -> Array:
-    """A lattice beyond the lowest corner of those who are there, as wide as they all are."""
+    """One place each, beyond the lowest corner of those who are there and as far from each other as these are.
+
+    At random within a lattice, so that in a periodic space no two come to the same place, and none lies on a wall.
+    """
     n, d = q0.shape
     some = q0[here] if here.any() else np.zeros((1, d))
     low, width = some.min(axis=0), 1.0 + float(np.ptp(some, axis=0).max())
     side = int(np.ceil(n ** (1.0 / d)))
     index = np.stack(np.unravel_index(np.arange(n), (side,) * d), axis=1)
-    return np.asarray(low - width * (1.0 + index))
+    return np.asarray(low - width * (1.0 + 2.0 * index + np.random.default_rng(0).random((n, d))))
