@@ -1,11 +1,15 @@
-"""Section 4 of the papers, ready made: small problems with a name. Each function returns a problem."""
+"""Section 4 of the papers, ready made: problems with a name, and configurations to start from."""
 
 from jostle.models.crowd import Room, crowd
 from jostle.models.labyrinth import labyrinth
+from jostle.models.lattices import square_lattice, triangular_lattice
 from jostle.models.line import chain, cradle
 from jostle.models.machines import double_pendulum, impact_oscillator, vibrating_table
+from jostle.models.packings import random_close_packing
 from jostle.models.rack import rack
+from jostle.models.separate import separate
 from jostle.models.spheres import spheres
+from jostle.models.starts import random_sequential
 
 __all__ = [
     "Room",
@@ -16,6 +20,11 @@ __all__ = [
     "impact_oscillator",
     "labyrinth",
     "rack",
+    "random_close_packing",
+    "random_sequential",
+    "separate",
     "spheres",
+    "square_lattice",
+    "triangular_lattice",
     "vibrating_table",
 ]

@@ -1,0 +1,190 @@
+"""Where balls may start: the space they live in, and random sequential addition.
+
+Along each axis that space ends at two walls, given by the `box`, or it is periodic, as in ``Balls(radii, period=...)``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.errors import InvalidValue
+from jostle.sets.balls import Balls
+from jostle.sets.base import ConstraintSet
+from jostle.sets.walls import Box, body_radii
+
+Ends = tuple[ArrayLike, ArrayLike]
+"""(lower, upper) of a box, one number an axis."""
+CHUNK = 8
+"""Places are looked for at once for this part of the balls that are left,"""
+FEW = 64
+"""but at least for so many,"""
+ALIKE = 0.8
+"""and only for balls whose radius is at least this part of the largest one left."""
+PROPOSALS = 50_000
+"""At most so many places are proposed at once,"""
+TRIES = 100_000
+"""and so many in a row without success."""
+SATURATED = {2: 0.547, 3: 0.384}
+"""Where random sequential addition of equal balls ends (Feder 1980; Zhang & Torquato 2013)."""
+STRICT = 1.0 + 4.0 * float(np.finfo(float).eps)
+"""Distances are compared with so much more than the sum of the radii: touching is left to others."""
+
+
+class Cell(NamedTuple):
+    """The space the balls live in: along each axis walls at lower and upper, or a period."""
+
+    lower: Array
+    upper: Array
+    period: Array
+
+    @property
+    def volume(self) -> float:
+        return float(np.prod(self.upper - self.lower))
+
+    def within(self, radii: Array) -> ConstraintSet:
+        """The admissible configurations of balls with these radii."""
+        balls = Balls(radii, period=self.period)
+        walls = np.isinf(self.period)
+        lower, upper = np.where(walls, self.lower, -np.inf), np.where(walls, self.upper, np.inf)
+        if not np.isfinite([lower, upper]).any():
+            return balls
+        return balls & Box(lower, upper, radii=radii)
+
+
+def cell(box: Ends | None, period: ArrayLike | None) -> Cell:
+    """The cell of a box, a period, or both: walls along the axes that have no period."""
+    ends = (-np.inf, np.inf) if box is None else box
+    given = [np.asarray(value, dtype=float) for value in (*ends, np.inf if period is None else period)]
+    axes = max((value.size for value in given if value.ndim == 1), default=0)
+    if len(given) != 3 or not axes or any(value.shape not in ((), (axes,)) for value in given):
+        raise InvalidValue(
+            f"expected box=(lower, upper) or period, with one number for each axis; box is {box!r}, period {period!r}"
+        )
+    lower, upper, length = (np.broadcast_to(value, axes) for value in given)
+    periodic = np.isfinite(length)
+    if np.isfinite([lower, upper])[:, periodic].any():
+        raise InvalidValue(f"axis {int(np.argmax(periodic))} has a period and walls; make the box infinite along it")
+    lower, upper = np.where(periodic, 0.0, lower), np.where(periodic, length, upper)
+    if not np.isfinite([lower, upper]).all() or not (lower < upper).all():
+        raise InvalidValue(
+            f"every axis needs two finite walls, lower < upper, or a period; box is {box!r}, period {period!r}"
+        )
+    return Cell(lower, upper, length.copy())
+
+
+def random_sequential(
+    radii: ArrayLike,
+    *,
+    box: Ends | None = None,
+    period: ArrayLike | None = None,
+    seed: int | np.random.Generator = 0,
+) -> Array:
+    """Balls put at random, one after the other, where there is room: random sequential addition, (n, d).
+
+    The largest come first. Equal discs fill up to 0.547 of the plane in this way, equal spheres 0.384 of space, and
+    the last of them only after very many tries.
+
+    >>> radii = np.random.default_rng(0).uniform(0.5, 1.0, 100)
+    >>> q = random_sequential(radii, box=([0, 0], [25, 25]))
+    >>> import jostle as jo
+    >>> (jo.Balls(radii) & jo.Box([0, 0], [25, 25], radii=radii)).gap(0.0, q) > 0.0
+    True
+    """
+    space = cell(box, period)
+    size = finite(radii, "radii")
+    size = body_radii(size, size.size, 0.0)
+    widest = 2.0 * float(size.max(initial=0.0))
+    if (space.upper - space.lower < widest).any():
+        raise InvalidValue(f"a ball is {widest:g} wide, the box {(space.upper - space.lower).min():g}")
+    random = np.random.default_rng(seed)
+    placed = _Placed(space, size)
+    left = np.argsort(-size, kind="stable")
+    rate, in_vain = 1.0, 0
+    while len(left):
+        balls = left[: max(len(left) // CHUNK, FEW)]
+        balls = balls[size[balls] >= ALIKE * size[balls[0]]]
+        each = int(np.clip(1.0 / rate, 1, max(PROPOSALS // len(balls), 1)))
+        found, rate = placed.propose(balls, each, random)
+        left = left[~np.isin(left, found)]
+        in_vain = 0 if len(found) else in_vain + len(balls) * each
+        if in_vain > TRIES:
+            raise _saturated(space, size, left, in_vain)
+    return placed.q
+
+
+class _Placed:
+    """The balls that have a place, sorted into classes of about the same size."""
+
+    def __init__(self, space: Cell, radii: Array):
+        self.space, self.radii = space, radii
+        self.q = np.full((len(radii), len(space.lower)), np.nan)
+        self.kind = np.floor(np.log2(radii.max(initial=1.0) / radii)).astype(int)
+        self.trees: dict[int, tuple[Integers, Any]] = {}
+        self.boxsize = np.where(np.isinf(space.period), 0.0, space.period)
+
+    def propose(self, balls: Integers, each: int, random: np.random.Generator) -> tuple[Integers, float]:
+        """Try so many places for each of the balls, and take the first free one.
+
+        Returns the balls that found one, and the part of the places that were free.
+        """
+        ball = np.repeat(balls, each)
+        margin = np.where(np.isinf(self.space.period), self.radii[ball, None], 0.0)
+        lower, upper = self.space.lower + margin, self.space.upper - margin
+        places = lower + random.random(lower.shape) * (upper - lower)
+        free = np.flatnonzero(self._free(ball, places))
+        first = free[np.unique(ball[free], return_index=True)[1]]
+        first = first[np.argsort(first)]
+        own, x = ball[first], places[first]
+        met = self._tree(x).query_pairs(2.0 * self.radii[own].max(initial=0.0), output_type="ndarray")
+        close = self._distance(x[met[:, 0]], x[met[:, 1]]) < STRICT * self.radii[own[met]].sum(axis=1)
+        keeps = np.ones(len(own), dtype=bool)
+        keeps[met[close, 1]] = False
+        self._take(own[keeps], x[keeps])
+        return own[keeps], max(len(free) / len(ball), 1.0 / PROPOSALS)
+
+    def _free(self, ball: Integers, places: Array) -> Booleans:
+        free, size = np.ones(len(ball), dtype=bool), self.radii[ball]
+        for there, tree in self.trees.values():
+            reach = STRICT * float(size.max() + self.radii[there].max())
+            near = self._tree(places).sparse_distance_matrix(tree, reach, output_type="ndarray")
+            i, j = near["i"], there[near["j"]]
+            free[i[self._distance(places[i], self.q[j]) < STRICT * (size[i] + self.radii[j])]] = False
+        return free
+
+    def _take(self, balls: Integers, x: Array) -> None:
+        self.q[balls] = x
+        for kind in np.unique(self.kind[balls]):
+            there = np.flatnonzero((self.kind == kind) & np.isfinite(self.q[:, 0]))
+            self.trees[int(kind)] = there, self._tree(self.q[there])
+
+    def _tree(self, x: Array) -> Any:
+        from scipy.spatial import KDTree
+
+        return KDTree(x, boxsize=self.boxsize)
+
+    def _distance(self, x: Array, y: Array) -> Array:
+        apart = y - x
+        apart -= self.boxsize * np.round(apart / self.space.period)
+        return np.asarray(np.linalg.norm(apart, axis=1))
+
+
+def ball_volume(radii: Array, d: int) -> float:
+    """The volume of all the balls: discs in the plane, spheres in space."""
+    return float((radii**d).sum() * math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0))
+
+
+def _saturated(space: Cell, radii: Array, left: Integers, tries: int) -> InvalidValue:
+    n, d = len(radii), len(space.lower)
+    there = np.delete(radii, left)
+    filled, wanted = (ball_volume(size, d) / space.volume for size in (there, radii))
+    end = f"; with equal balls it ends at {SATURATED[d]}, between walls before" if d in SATURATED else ""
+    return InvalidValue(
+        f"random sequential addition placed {len(there)} of {n} balls, then {tries} random places had no room for one "
+        f"of radius {radii[left[0]]:.3g}. They fill {filled:.3f} of the space, all {n} would fill {wanted:.3f}{end}. "
+        f"Take more space, a lattice, or random_close_packing with its radii made a little smaller"
+    )
