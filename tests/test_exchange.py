@@ -357,6 +357,36 @@ def test_a_source_waits_until_its_place_is_free_and_then_catches_up():
     assert bodies(sol)[np.argmin(before)] >= 9
 
 
+def test_two_sources_keep_the_rate_of_each():
+    within = jo.Balls(np.full(60, 0.05))
+    room = jo.Sweeping(q0=np.zeros((60, 2)), within=within, present=np.zeros(60, dtype=bool))
+    left, right = (
+        jo.Source(([x, 0.0], [x + 40.0, 40.0]), rate=10.0, within=within, seed=seed)
+        for seed, x in ((0, 0.0), (1, 100.0))
+    )
+    last = jo.solve(room, jo.Venel(), t=2.0, h=0.1, change=[left, right]).q[-1]
+    assert (last[:, 0] < 50.0).sum() == (last[:, 0] > 50.0).sum() == 20
+
+
+@pytest.mark.parametrize("length", [2.0**10, 2.0**-10], ids=["km", "mm"])
+def test_another_unit_of_length_changes_no_bit_where_bodies_come_and_go(length):
+    """A power of two, by which floating point numbers scale exactly: also the places of those who are not there."""
+    n = 40
+
+    def run(unit):
+        radii = unit * np.linspace(0.2, 0.4, n)
+        within = jo.Balls(radii) & jo.Box([0.0, 0.0], [3.0 * unit, np.inf], radii=radii)
+        rain = jo.Motion(q0=np.zeros((n, 2)), force=[0.0, -G * unit], within=within, present=np.zeros(n, dtype=bool))
+        source = jo.Source((np.array([0.4, 1.0]) * unit, np.array([2.6, 4.0]) * unit), rate=40.0, within=within)
+        out = jo.Outlet(lambda q: q[:, 0] > 2.5 * unit)
+        return jo.solve(rain, jo.Maury(), t=0.8, h=0.02, change=[source, out])
+
+    plain, scaled = run(1.0), run(length)
+    assert bodies(plain)[-1] > 10
+    assert (scaled.q / length).tobytes() == plain.q.tobytes()
+    assert scaled.stats.tobytes() == plain.stats.tobytes()
+
+
 def test_the_same_seed_gives_the_same_bits_and_another_other_places():
     n = 30
 
@@ -559,7 +589,7 @@ def test_constraints_on_the_whole_configuration_are_refused(scheme):
     with pytest.raises(jo.InvalidValue, match="constraints on the whole configuration"):
         jo.solve(falling(scheme, q0=q0, within=within, present=[True, False]), scheme, t=0.1, h=H)
     out = jo.Outlet(lambda q: q[:, 0] > 2.0)
-    with pytest.raises(jo.InvalidValue, match=r"step 2 .*constraints on the whole configuration"):
+    with pytest.raises(jo.InvalidValue, match=r"step 1 .*constraints on the whole configuration"):
         jo.solve(falling(scheme, q0=q0, within=within), scheme, t=0.1, h=H, change=out)
     assert jo.solve(falling(scheme, q0=q0, within=within), scheme, t=0.1, h=H).status == "finished"
 

@@ -101,19 +101,22 @@ def solve(
 
 
 def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
-    """The state after all changes; who came in must not overlap anyone."""
+    """The state after all changes; who came in, or was moved, must not overlap anyone."""
     before = state
     for change in made:
         state = change(state)
         if not isinstance(state, State):
             raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
-    if state.presence is not None and before.presence is not None and state.presence is not before.presence:
-        entered = state.presence.here & ~before.presence.here
-        if entered.any():
-            contacts = state.linearise(problem.within, state.t, 0.0)
-            first, second = contacts.pairs.T
-            rows = entered[first] | ((second >= 0) & entered[np.maximum(second, 0)])
-            check_start(contacts.only(np.flatnonzero(rows)))
+    if state.q.shape != before.q.shape:
+        raise InvalidValue(f"change must keep the shape of q, {before.q.shape}; it returned {state.q.shape}")
+    moved = state.q != before.q
+    if moved.any():
+        contacts = state.linearise(problem.within, state.t, 0.0)
+        first, second = contacts.pairs.T
+        if moved.ndim == 2 and (first >= 0).all():
+            body = moved.any(axis=1)
+            contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
+        check_start(contacts)
     return state
 
 

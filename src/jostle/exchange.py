@@ -6,6 +6,7 @@ All bodies are in the problem from the start; `present` says who is there (see `
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,10 @@ class Outlet:
     def __call__(self, state: State) -> State:
         presence = state.presence or Presence.of(state.q, np.ones(len(state.q), dtype=bool))
         here = presence.here
-        going = here & np.asarray(self.leaves(state.q), dtype=bool)
+        leaves = np.asarray(self.leaves(state.q), dtype=bool)
+        if leaves.shape != here.shape:
+            raise InvalidValue(f"leaves(q) must be one True or False a body, {here.shape}, not shape {leaves.shape}")
+        going = here & leaves
         if not going.any():
             return state
         presence = presence.changed(going, GONE)
@@ -67,6 +71,8 @@ class Source:
     within: ConstraintSet
     velocity: Array
     seed: int
+    number: int
+    """By which a run tells several sources apart."""
 
     def __init__(
         self,
@@ -80,9 +86,10 @@ class Source:
         lower, upper = finite(box[0], "box"), finite(box[1], "box")
         if lower.shape != upper.shape or (lower > upper).any():
             raise InvalidValue(f"a source needs a box (lower, upper), not {lower.tolist()}, {upper.tolist()}")
-        if not rate > 0.0:
-            raise InvalidValue(f"rate must be positive, not {rate}")
-        values = {"lower": lower, "upper": upper, "rate": float(rate), "within": within, "seed": seed}
+        if not 0.0 < rate < np.inf:
+            raise InvalidValue(f"rate must be positive and finite, not {rate}")
+        number = zlib.crc32(lower.tobytes() + upper.tobytes() + np.float64(rate).tobytes() + str(seed).encode())
+        values = {"lower": lower, "upper": upper, "rate": float(rate), "within": within, "seed": seed, "number": number}
         for name, value in {**values, "velocity": finite(velocity, "velocity")}.items():
             object.__setattr__(self, name, value)
 
@@ -91,7 +98,7 @@ class Source:
         if presence is None or len(presence.waiting) == 0:
             return state
         waiting = presence.waiting
-        come = len(presence.codes) - len(waiting) - presence.first
+        come = dict(presence.entered).get(self.number, 0)
         due = int(np.floor(self.rate * (state.t - presence.start) * (1.0 + ROUND_OFF))) - come
         candidates = waiting[: max(due, 0)]
         if len(candidates) == 0:
@@ -103,7 +110,7 @@ class Source:
         ]
         u[candidates] = self.velocity
         refused = self._overlapping(presence.changed(candidates, PRESENT), state.t, q, candidates)
-        presence = presence.changed(np.setdiff1d(candidates, refused), PRESENT)
+        presence = presence.let_in(self.number, np.setdiff1d(candidates, refused))
         return state._replace(q=presence.placed(q), u=presence.still(u), presence=presence)
 
     def _overlapping(self, presence: Presence, t: float, q: Array, candidates: Integers) -> Integers:

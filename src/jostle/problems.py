@@ -70,7 +70,7 @@ class Motion:
             raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
         _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"), law=law or Restitution())
         _set(self, force=f, constant_force=constant, mass=M)
-        _set(self, presence=None if present is None else Presence.of(q, present))
+        _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
@@ -113,7 +113,7 @@ class Sweeping:
         q.setflags(write=False)
         wished, _ = _field(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished)
-        _set(self, presence=None if present is None else Presence.of(q, present))
+        _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
 
     def __repr__(self) -> str:
         return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r})"

@@ -34,6 +34,10 @@ three dimensionless residuals (`primal` is the worst overlap over the smallest r
 it went through a curved wall (over the same), whether it converged, and which solver did it."""
 
 
+WIDENINGS = 20
+"""With bodies that are not there, `gaps` looks for the nearest pair so many times, each time four times as far."""
+
+
 @dataclass(frozen=True)
 class Energy:
     """Kinetic energy, and potential energy where the force is constant (else None)."""
@@ -169,14 +173,16 @@ class Solution:
         if np.isfinite(q).all():
             return float(within.gap(t, q))
         here = np.isfinite(q).all(axis=1)
-        presence = Presence.of(q, here)
+        presence = Presence.of(q, here, within.widest())
         if not here.any():
             return np.inf
         spread = float(np.ptp(q[here], axis=0).max())
-        for reach in (spread / max(here.sum(), 1), np.inf):
-            contacts = presence.linearise(within, t, presence.placed(q), reach)
+        reach, placed = (spread or within.widest() or 1.0) / here.sum(), presence.placed(q)
+        for _ in range(WIDENINGS):
+            contacts = presence.linearise(within, t, placed, reach)
             if len(contacts.gap):
                 return float(contacts.gap.min())
+            reach *= 4.0
         return np.inf
 
     @property

@@ -228,6 +228,33 @@ def test_what_the_default_answers_does_not_depend_on_who_answered(pile):
         assert pile.mass.norm((P.point - exact).ravel()) <= (P.residual.eta + 1e-8) * distance
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        20,
+        pytest.param(
+            35,
+        ),
+    ],
+)
+def test_nobody_is_asked_twice_when_nobody_gets_anywhere(columns, monkeypatch):
+    """Discs of a square lattice; solvers that return the point as it was."""
+    asked = []
+
+    def give_up(solver, w, K, M, slack, guess):
+        asked.append((solver.name, solver.max_iterations))
+        return w.copy(), np.zeros(len(K.c)), 1
+
+    for solver in (jo.Nesterov, jo.InteriorPoint, jo.Exact):
+        monkeypatch.setattr(solver, "_solve", give_up)
+    q = np.stack(np.meshgrid(np.arange(float(columns)), np.arange(float(columns))), axis=2).reshape(-1, 2)
+    K = jo.Balls(np.full(len(q), 0.5)).linearise(0.0, q, 0.1).velocities(H)
+    P = jo.Automatic().project(np.random.default_rng(0).normal(size=q.shape), K)
+    assert not P.converged
+    assert len(asked) == len(set(asked))
+    assert {name for name, _ in asked} >= {"Nesterov", "InteriorPoint"}
+
+
 # --- sets without a point ---
 
 

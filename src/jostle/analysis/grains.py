@@ -11,7 +11,7 @@ take those of one saved frame, that is, of the step that led there. (Christoffer
 the stress; Radjai, Jean, Moreau & Roux 1996 for the strong contacts, those above the mean force.)
 
 Where contacts depend on each other, as in a regular lattice, the forces are not unique: the solver has chosen some. The
-total force on each body is unique, and so is what follows from the balance of all. Geometry is in `packings`.
+total force on each body is unique, and so is what follows from the balance of all. Geometry is in `contact_numbers`.
 """
 
 from __future__ import annotations

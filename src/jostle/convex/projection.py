@@ -96,6 +96,8 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
         by_body = (vector.reshape(shape) for vector in (w, M.mass, u))
         compiled().residual_pairs(K.G.i, K.G.j, K.G.normal, K.c, *by_body, p, K.length or 0.0, ROUND_OFF, K.noise, out)
         return Residual(*out.tolist())
+    if not np.isfinite(u).all() or not np.isfinite(p).all():
+        return Residual(np.inf, np.inf, np.inf)
     slack = K.c + (K.G @ u)
     noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))
     slack = np.where(np.abs(slack) <= noise, 0.0, slack)

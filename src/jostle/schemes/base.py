@@ -13,7 +13,7 @@ from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, SchemeRefuses
 from jostle.kernels import compiled
 from jostle.problems import Motion, Sweeping
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, check_start
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Intersection, check_start
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -182,7 +182,10 @@ def _fastest(u: Array) -> float:
 
 def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, remedy: str) -> None:
     """If it is not known that the gaps are convex, check that q did not leave Q(t)."""
-    if within.convex_gaps is not None:
+    if within.convex_gaps is True or (within.convex_gaps is False and not within.curved):
+        return
+    within = within.unknown_part()
+    if isinstance(within, Intersection) and not within.sets:
         return
     gaps = within.gaps(t, q)
     lowest = gaps.min(initial=0.0)

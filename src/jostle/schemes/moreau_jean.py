@@ -45,7 +45,7 @@ class MoreauJean(Scheme):
         self.needs_still_set(problem, STILL, q, (t, t + h))
         e, M = problem.law.e, problem.metric(q)
         predicted = state.still(u + h * problem.acceleration(t, q, u))
-        fastest = float(np.abs(u).max(initial=0.0)) * np.sqrt(q.shape[-1] if q.ndim else 1)
+        fastest = max(float(np.abs(v).max(initial=0.0)) for v in (u, predicted)) * np.sqrt(q.shape[-1] if q.ndim else 1)
         contacts = state.linearise(problem.within, t, reach=WIDEN * h * fastest)
         rate = contacts.G @ u.ravel()
         closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= contacts.tolerance())

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, at
 from jostle.convex.maps import Dense, LinearMap, Pairs, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -179,9 +179,18 @@ class ConstraintSet:
         solver = solver or DEFAULT
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
 
+    def widest(self) -> float:
+        """The largest radius of a body at time 0; 0 if there are none."""
+        radii = at(getattr(self, "radii", 0.0), 0.0)
+        return float(radii.max(initial=0.0))
+
     def curved_part(self) -> ConstraintSet:
         """The curved walls alone."""
         return self if self.curved else Free()
+
+    def unknown_part(self) -> ConstraintSet:
+        """The sets alone of which it is not known whether their gaps are convex."""
+        return self if self.convex_gaps is None else Free()
 
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
@@ -240,8 +249,14 @@ class Intersection(ConstraintSet):
     def gap(self, t: float, q: ArrayLike) -> float:
         return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
 
+    def widest(self) -> float:
+        return max((Q.widest() for Q in self.sets), default=0.0)
+
     def curved_part(self) -> ConstraintSet:
         return Intersection(tuple(Q for Q in self.sets if Q.curved))
+
+    def unknown_part(self) -> ConstraintSet:
+        return Intersection(tuple(Q for Q in self.sets if Q.convex_gaps is None))
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         parts = [Q.linearise(t, q, reach) for Q in self.sets]

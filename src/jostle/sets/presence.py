@@ -16,6 +16,8 @@ from jostle.errors import InvalidValue
 from jostle.sets.base import ConstraintSet, Contacts
 
 WAITING, PRESENT, GONE = 0, 1, 2
+APART = 8.0
+"""Those who are not there are at least so many of the largest radius apart: they may swell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,21 +31,21 @@ class Presence:
 
     codes: Integers
     aside: Array
-    first: int = 0
-    """How many were there at the start,"""
     start: float = 0.0
-    """and when that was."""
+    """The time of the start."""
+    entered: tuple[tuple[int, int], ...] = ()
+    """(source, how many it let in)."""
 
     @staticmethod
-    def of(q0: Array, present: ArrayLike) -> Presence:
-        """At the start: those who are not present wait."""
+    def of(q0: Array, present: ArrayLike, widest: float = 0.0) -> Presence:
+        """At the start: those who are not present wait; widest is the largest radius."""
         here = np.asarray(present)
         if q0.ndim != 2 or here.shape != q0.shape[:1] or here.dtype != bool:
             raise InvalidValue(
                 f"present must be one True or False a body: it has shape {here.shape} and type {here.dtype}, q0 has "
                 f"shape {q0.shape}"
             )
-        return Presence(np.where(here, PRESENT, WAITING), _places(q0, here), int(here.sum()))
+        return Presence(np.where(here, PRESENT, WAITING), _places(q0, here, widest))
 
     @property
     def here(self) -> Booleans:
@@ -60,6 +62,12 @@ class Presence:
         codes = self.codes.copy()
         codes[bodies] = code
         return replace(self, codes=codes)
+
+    def let_in(self, source: int, bodies: Integers) -> Presence:
+        """The same with some more, who came through this source."""
+        counts = dict(self.entered)
+        counts[source] = counts.get(source, 0) + len(bodies)
+        return replace(self.changed(bodies, PRESENT), entered=tuple(counts.items()))
 
     def still(self, u: Array) -> Array:
         """u, zero for those who are not there."""
@@ -82,14 +90,14 @@ class Presence:
         return contacts.only(np.flatnonzero(here[first] & ((second < 0) | here[np.maximum(second, 0)])))
 
 
-def _places(q0: Array, here: Booleans) -> Array:
+def _places(q0: Array, here: Booleans, widest: float) -> Array:
     """One place each, beyond the lowest corner of those who are there and as far from each other as these are.
 
     At random within a lattice, so that in a periodic space no two come to the same place, and none lies on a wall.
     """
     n, d = q0.shape
     some = q0[here] if here.any() else np.zeros((1, d))
-    low, width = some.min(axis=0), 1.0 + float(np.ptp(some, axis=0).max())
+    low, width = some.min(axis=0), max(float(np.ptp(some, axis=0).max()), APART * widest) or 1.0
     side = int(np.ceil(n ** (1.0 / d)))
     index = np.stack(np.unravel_index(np.arange(n), (side,) * d), axis=1)
     return np.asarray(low - width * (1.0 + 2.0 * index + np.random.default_rng(0).random((n, d))))

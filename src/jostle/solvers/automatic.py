@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import takewhile
 
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Polyhedron
@@ -51,7 +52,7 @@ class Automatic(Solver):
         first, second = Nesterov(tol=self.tol, max_iterations=self.max_iterations), InteriorPoint(tol=self.tol)
         plan: tuple[Solver, ...]
         if isinstance(K.G, Pairs) and K.G.dimension == 2:
-            trials = sum(answer.solver == first.name for answer in tried[: len(TRIALS) + 1])
+            trials = len(list(takewhile(lambda answer: answer.solver == first.name, tried)))
             if trials == len(tried) and (more := self._trials(tried)):
                 return self._trial(more)
             plan, done = (second, first), len(tried) - trials
@@ -70,7 +71,7 @@ class Automatic(Solver):
             return TRIALS[0]
         if len(tried) == 1:
             return TRIALS[1] if left[0] <= HOPELESS else 0
-        rate = math.log(left[0] / left[1]) / tried[1].iterations if left[1] < left[0] else 0.0
+        rate = math.log(left[0] / left[1]) / max(tried[1].iterations, 1) if left[1] < left[0] else 0.0
         return LONGER if len(tried) == 2 and rate * LONGER >= math.log(left[1]) else 0
 
     def _trial(self, iterations: int) -> Solver:

@@ -1,7 +1,7 @@
-"""The accelerated first-order projection: Nesterov's method on the multipliers, with restarts.
+"""The accelerated first-order projection: Nesterov's momentum on the multipliers, with restarts.
 
-One pass over the rows an iteration. Rows are scaled to length one, which makes the Lipschitz constant of
-the dual about 3 to 5 for contacts of balls, whatever their number and masses.
+One pass over the rows an iteration, scaled to length one: a Gauss-Seidel sweep for contacts of bodies, a gradient step
+for all other rows.
 """
 
 from __future__ import annotations

@@ -113,7 +113,11 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
         for k in range(d):
             gap = mass[a, k] * (u[a, k] - w[a, k]) - force[a, k]
             stationarity += gap * gap / mass[a, k]
-    stationarity = max(np.sqrt(stationarity) - noise_level * size, 0.0) + negative
+    stationarity = np.sqrt(stationarity) - noise_level * size
+    stationarity = (stationarity if not stationarity <= 0.0 else 0.0) + negative
+    if not np.isfinite(distance + product + stationarity):
+        out[:] = np.inf
+        return
     out[0] = violation
     if length <= 0.0 and violation > 0.0:
         out[0] = violation / distance if distance > 0.0 else np.inf

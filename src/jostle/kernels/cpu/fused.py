@@ -13,6 +13,8 @@ is the order of one serial sweep: the bits depend on the number of chunks, and o
 
 from __future__ import annotations
 
+import os
+
 import numba
 import numpy as np
 from numba import njit, prange
@@ -30,9 +32,25 @@ WORTH_THREADS = 20_000
 following_test = njit(cache=True)(next_test)
 
 
+_forked = False
+"""Is this a forked child? GNU OpenMP ends a child that goes on with the threads of its parent."""
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
 def threads() -> int:
-    """How many threads the kernels use: all cores, or as many as NUMBA_NUM_THREADS or numba.set_num_threads say."""
-    return int(numba.get_num_threads())
+    """How many threads the kernels use: all cores, or as many as NUMBA_NUM_THREADS or numba.set_num_threads say.
+
+    One in a child that was forked off (start children by `spawn` to give them more).
+    """
+    return 1 if _forked else int(numba.get_num_threads())
 
 
 def gauss_seidel(i, j, normal, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):
@@ -44,11 +62,12 @@ def gauss_seidel(i, j, normal, inverse, s0, start, violation, tol, max_iteration
     unit = norms(i, j, normal, np.repeat(inverse, d).reshape(n, d))
     unit[unit == 0.0] = 1.0
     chunk = _chunks(n, chunks, places)
-    bodies = np.argsort(chunk, kind="stable")
+    bodies = np.argsort(chunk.astype(np.uint16), kind="stable")
     number = np.empty(n, np.int64)
     number[bodies] = np.arange(n)
     inside = np.where(j < 0, chunk[i], np.where(chunk[i] == chunk[j], chunk[i], chunks))
-    rows = np.lexsort((colours(i, j, n), inside))
+    # 16 bits: numpy sorts those by counting
+    rows = np.argsort((inside * (MOST_COLOURS + 1) + colours(i, j, n)).astype(np.uint16), kind="stable")
     i, j = number[i[rows]], np.where(j < 0, n + chunk[i], number[j])[rows]
     scale = unit[rows]
     with_walls = np.zeros(n + chunks)
