@@ -54,7 +54,7 @@ class Pymunk:
 
 def measured(step: Callable[[], None], q: Callable[[], np.ndarray], gap: Callable[[np.ndarray], float], steps: int,
              looks: int) -> dict[str, float]:  # fmt: skip
-    """Milliseconds a step and the worst overlap / r0, settling (half of the steps on) and settled (the last tenth)."""
+    """Milliseconds a step and the worst overlap / r0, settling (a third of the steps on) and settled (the last tenth)."""
     part, times, worst = {}, [], []
     for number in range(1, steps + 1):
         begin = time.perf_counter()
@@ -85,7 +85,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     peer = Pymunk(problem, radii, float(side), h)
     rows.append({"run": "pymunk, 10 iterations", **measured(peer.step, peer.q, gap, steps, looks)})
-    for budget in (20, 40, 80, 160):
+    for budget in (40, 80, 120, 160):
         watch = Stopwatch(pile_of_discs(side, side)[0], jo.Maury(solver=jo.Budget(max_iterations=budget)), h)
         watch.step(2)
         row = measured(watch.step, lambda w=watch: w.state.q, gap, steps, looks)  # type: ignore[misc]

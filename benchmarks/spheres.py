@@ -175,8 +175,8 @@ def main() -> None:
         print(
             f"fused iteration, {found['N']} spheres: {found['one_core_ns_a_row']:.1f} ns a row on one core; bound "
             f"{found['bound_ns_a_row']:.1f} ({found['bytes_a_row']:.0f} bytes a row, triad {found['triad_GB_s']:.1f} "
-            f"GB/s): {found['times_the_bound']:.2f} times ({found['times_the_bound_bodies_once']:.2f} if bodies came only "
-            f"once a sweep, {found['bytes_bodies_once']:.0f} bytes); {found['cores']} cores gain "
+            f"GB/s): {found['times_the_bound']:.2f} times ({found['times_the_bound_bodies_once']:.2f} if bodies came "
+            f"only once a sweep, {found['bytes_bodies_once']:.0f} bytes); {found['cores']} cores gain "
             f"{found.get('gain_of_all_cores', 1.0):.2f}"
         )
     print(json.dumps(result))
