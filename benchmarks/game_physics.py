@@ -54,7 +54,7 @@ class Pymunk:
 
 def measured(step: Callable[[], None], q: Callable[[], np.ndarray], gap: Callable[[np.ndarray], float], steps: int,
              looks: int) -> dict[str, float]:  # fmt: skip
-    """Milliseconds a step and the worst overlap / r0, settling (a third of the steps on) and settled (the last tenth)."""
+    """Milliseconds a step and the worst overlap / r0, settling (a third of the steps on) and settled (last tenth)."""
     part, times, worst = {}, [], []
     for number in range(1, steps + 1):
         begin = time.perf_counter()

@@ -5,8 +5,8 @@
     q^{n+1} = q^n + h u^{n+1}                                                               (1.14)
 
 Guarantee: if every gap is convex in q, q^n stays in Q(t^n) for every h; no body passes through another, or through a
-wall at rest. In free flight it is the Störmer-Verlet scheme without its first half kick: order 1, and order 2 if started
-with v0 - h f(0) / 2M.
+wall at rest. In free flight it is the Störmer-Verlet scheme without its first half kick: order 1, and order 2 if
+started with v0 - h f(0) / 2M.
 """
 
 from __future__ import annotations

@@ -260,7 +260,8 @@ class Intersection(ConstraintSet):
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         parts = [Q.linearise(t, q, reach) for Q in self.sets]
-        ends = np.cumsum([len(part.gap) for part in parts])
+        sizes, words = [len(part.gap) for part in parts], [part.describe for part in parts]
+        ends = np.cumsum(sizes)
         pairs, numbers = [], 0
         for part in parts:
             pair = part.pairs.copy()
@@ -271,7 +272,7 @@ class Intersection(ConstraintSet):
 
         def describe(row: int) -> str:
             block = int(np.searchsorted(ends, row, side="right"))
-            return parts[block].describe(row - int(ends[block] - len(parts[block].gap)))
+            return words[block](row - int(ends[block] - sizes[block]))
 
         return Contacts(
             np.concatenate([part.gap for part in parts]),

@@ -21,7 +21,7 @@ LOOSE = 1e-5
 """From this tolerance on, rows that are not contacts of bodies go to first order."""
 TRIALS = (60, 240)
 """Iterations of first order that discs get to show whether they are enough: at rest, warm, or far apart they are."""
-HOPELESS = 1e3
+HOPELESS = 1e4
 """After the first trial, a residual beyond this times the tolerance ends it;"""
 LONGER = 1200
 """after the second they go on if, at the rate of the two, so many more will do. Second order costs as much as that."""

@@ -68,14 +68,16 @@ def gauss_seidel(i, j, normal, inverse, s0, start, violation, tol, max_iteration
     inside = np.where(j < 0, chunk[i], np.where(chunk[i] == chunk[j], chunk[i], chunks))
     # 16 bits: numpy sorts those by counting
     rows = np.argsort((inside * (MOST_COLOURS + 1) + colours(i, j, n)).astype(np.uint16), kind="stable")
-    i, j = number[i[rows]], np.where(j < 0, n + chunk[i], number[j])[rows]
-    scale = unit[rows]
+    second = np.where(j < 0, n + chunk[i], number[j])[rows].astype(np.uint32)
+    first, ends = number[i[rows]].astype(np.uint32), np.searchsorted(inside[rows], np.arange(chunks + 2))
+    scale, e = unit[rows], normal[rows]
+    e /= scale[:, None]
+    del inside, unit
     with_walls = np.zeros(n + chunks)
     with_walls[:n] = inverse[bodies]
     p, iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, i.astype(np.uint32), j.astype(np.uint32), normal[rows] / scale[:, None], with_walls,
-        s0[rows] / scale, start[rows] * scale, violation[rows] / scale, tol, max_iterations, every,
-        np.searchsorted(inside[rows], np.arange(chunks + 2)), n,
+        (0,) * d, first, second, e, with_walls, s0[rows] / scale, start[rows] * scale, violation[rows] / scale,
+        tol, max_iterations, every, ends, n,
     )  # fmt: skip
     multipliers = np.empty(len(rows))
     multipliers[rows] = p / scale
