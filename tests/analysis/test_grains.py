@@ -48,7 +48,7 @@ def settled(n: int, width: float, h: float = 0.02) -> tuple[jo.Solution, np.ndar
     radii = np.random.default_rng(1).uniform(0.35, 0.5, n)
     pile = jo.models.spheres(radii, box=([0, 0], [width, np.inf]))
     radii = np.sqrt(pile.mass.mass.reshape(n, 2)[:, 0] / np.pi)
-    sol = jo.solve(pile, jo.Maury(solver=jo.Automatic(tol=1e-10)), t=100.0, h=h, every=1000, until=AtRest(h))
+    sol = jo.solve(pile, jo.Maury(solver=jo.Automatic(tol=1e-11)), t=100.0, h=h, every=1000, until=AtRest(h))
     assert sol.status == "stopped", "the pile did not come to rest"
     return sol, radii
 
