@@ -55,12 +55,22 @@ def the_pile_carries_its_weight(result):
     assert Path("demo.png").stat().st_size > 20_000
 
 
+def sand_runs_out_and_stays_in_the_glass(result):
+    sol, left = result["sol"], result["left"]
+    assert left[0] == 120
+    assert (np.diff(left) <= 0).all()
+    assert 60 < left[-1] < 110
+    assert sol.stats["primal"].max() <= 1e-5
+    assert 0.0 < sol.stats["overshoot"].max() < 0.1
+
+
 CHECKS = {
     "bouncing_ball.py": a_ball_bounces_at_the_times_of_the_closed_form,
     "cradle.py": touching_balls_share_and_distant_ones_pass_on,
     "labyrinth.py": the_marble_slides_along_the_wall_and_never_enters_a_hole,
     "crowd.py": everyone_leaves_without_overlap,
     "spheres.py": spheres_come_to_rest_without_overlap,
+    "hourglass.py": sand_runs_out_and_stays_in_the_glass,
     "demo.py": the_pile_carries_its_weight,
 }
 
