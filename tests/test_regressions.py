@@ -1,13 +1,17 @@
 """What once went wrong, each with the smallest program that showed it."""
 
+import os
 import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import jostle as jo
 from jostle.convex.maps import Dense
 from jostle.convex.metric import metric
+from jostle.convex.projection import residual
+from jostle.kernels import compiled
 
 
 @pytest.mark.parametrize(("n", "width"), [(5, 3), (4, 2), (20, 5)])
@@ -254,3 +258,36 @@ def test_an_impact_may_be_followed_by_no_contact_at_all():
 def test_a_point_inside_is_not_the_array_that_was_given():
     q = np.array([3.0, 0.0])
     assert jo.Outside([0.0, 0.0], 1.0).nearest(q).point is not q
+
+
+@pytest.mark.parametrize("G", [np.eye(4), csr_array(np.eye(4))], ids=["dense", "sparse"])
+def test_an_answer_that_is_not_a_number_has_no_small_residual(G):
+    K, w, nothing = jo.Polyhedron(G, np.zeros(4)), -np.ones(4), np.full(4, np.nan)
+    assert residual(w, K, metric(1.0, (4,)), nothing, nothing).worst == np.inf
+
+
+def test_nor_has_one_on_contacts_of_bodies():
+    pairs = jo.Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    nothing = np.full(4, np.nan)
+    found = residual(np.zeros(4), jo.Polyhedron(pairs, [-1.0]), metric(1.0, (4,)), nothing, np.full(1, np.nan))
+    assert found.worst == np.inf
+
+
+def test_a_set_of_the_user_is_checked_beside_a_vessel_too():
+    @jo.constraints
+    def bowl(t, q):
+        return 1.0 - np.linalg.norm(q, axis=-1)
+
+    far = jo.Vessel([(50.0, -50.0), (50.0, 50.0)], radii=0.1)
+    slide = jo.Motion(q0=[[0.9, 0.0, 0.0]], v0=[[0.0, 5.0, 0.0]], within=bowl & far)
+    with pytest.raises(jo.LeftTheSet):
+        jo.solve(slide, jo.Maury(), t=1.0, h=0.05)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_uses_one_thread():
+    """GNU OpenMP ends a forked child that uses the threads of its parent."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if compiled().threads() == 1 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
