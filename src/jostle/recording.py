@@ -7,36 +7,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.kernels import compiled
 from jostle.problems import Motion
 from jostle.schemes.base import State
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import ConstraintSet, Contacts, by_pair
 from jostle.solution import STATISTICS, Impacts, Solution
 
 SLOW = 1e-9
 """A gap that closes at less than this part of the velocities is not an approach,"""
 ROUND_OFF = 64 * float(np.finfo(float).eps)
 """nor one that closes at less than this part of the positions over h."""
-BIG = 2**32
-"""Larger than any number of bodies: (i, j) -> i BIG + j is one to one."""
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
-
-
-def gaps_of(contacts: Contacts, pairs: Integers) -> Array:
-    """The gap of each pair; NaN for a pair that is too far apart to be among the contacts."""
-    if len(contacts.gap) == 0:
-        return np.full(len(pairs), np.nan)
-    keys, wanted = (p[:, 0] * BIG + p[:, 1] for p in (contacts.pairs, pairs))
-    order = np.argsort(keys)
-    rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
-    return np.where(keys[rows] == wanted, contacts.gap[rows], np.nan)
-
-
-def _carry(pairs: Integers, values: Array, wanted: Integers) -> Array:
-    """The value of each wanted pair; zero for one that is not among the pairs."""
-    if len(pairs) == 0 or len(wanted) == 0:
-        return np.zeros(len(wanted))
-    return np.asarray(compiled().carry(pairs, values, wanted))
 
 
 class ImpactLog:
@@ -62,7 +42,7 @@ class ImpactLog:
         rows = np.flatnonzero(active)
         pairs = contacts.pairs[rows]
         self._second_step(before, after, h, pairs, p[rows])
-        new = rows[_carry(self.touching, np.ones(len(self.touching)), pairs) == 0.0]
+        new = rows[by_pair(self.touching, np.ones(len(self.touching)), pairs) == 0.0]
         if len(new):
             chosen = contacts.only(new)
             drift = self._drift(before, contacts, chosen.pairs, h)
@@ -80,7 +60,7 @@ class ImpactLog:
             return
         chosen = self.fresh
         _, _, _, rate_after, impulse = self.events[-1]
-        impulse += _carry(pairs, p, chosen.pairs)
+        impulse += by_pair(pairs, p, chosen.pairs)
         assert after.contacts is not None
         rate_after[:] = chosen.G @ after.u.ravel() + self._drift(before, after.contacts, chosen.pairs, h)
         self.fresh = None
@@ -90,7 +70,8 @@ class ImpactLog:
         if self.within.moving is False:
             return np.zeros(len(pairs))
         then = self.within.linearise(before.t, before.q, 2.0 * contacts.reach)
-        return np.nan_to_num((gaps_of(contacts, pairs) - gaps_of(then, pairs)) / h)
+        late, early = (by_pair(there.pairs, there.gap, pairs, np.nan) for there in (contacts, then))
+        return np.nan_to_num((late - early) / h)
 
     def result(self) -> Impacts:
         if not self.events:

@@ -203,7 +203,7 @@ def pairs_to_dense(i: Integers, j: Integers, normal: Array, bodies: int) -> Arra
     return dense
 
 
-def carry(old: Integers, values: Array, new: Integers) -> Array:
-    """For each pair of `new` (m, 2) the value it has in `old`; zero for a pair that is not there."""
-    known = {tuple(pair): value for pair, value in zip(old.tolist(), values, strict=True)}
-    return np.array([known.get(tuple(pair), 0.0) for pair in new.tolist()])
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array:
+    """The value of each wanted pair (m, 2), where pairs[c] has values[c]; `otherwise` for one that is not there."""
+    known = {tuple(pair): value for pair, value in zip(pairs.tolist(), values, strict=True)}
+    return np.array([known.get(tuple(pair), otherwise) for pair in wanted.tolist()])

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.errors import EmptySet, InvalidValue, LeftTheSet, SchemeRefuses
-from jostle.kernels import compiled
+from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
 from jostle.problems import Motion, Sweeping
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Intersection, check_start
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts, by_pair, check_start
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
+Found = TypeVar("Found")
 WARM = 100
 """From so many rows on, a projection starts from the multipliers of the step before."""
 WIDEN = 4.0
@@ -48,7 +49,6 @@ class State(NamedTuple):
     """What the scheme needs to remember beyond q and u."""
     overshoot: float = 0.0
     """How far the step went through a curved wall, over the length of the contacts; see `ConstraintSet.curved`."""
-
     presence: Presence | None = None
     """Who is there; None: everyone."""
 
@@ -66,7 +66,7 @@ class State(NamedTuple):
         """The multipliers of the same pairs in the last step: where to start from; None where that does not pay."""
         if self.contacts is None or len(contacts.gap) < WARM or not self.multipliers.any():
             return None
-        return np.asarray(compiled().carry(self.contacts.pairs, self.multipliers, contacts.pairs))
+        return by_pair(self.contacts.pairs, self.multipliers, contacts.pairs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,24 +148,37 @@ class Scheme:
 def project_velocity(
     solver: Solver, within: ConstraintSet, state: State, h: float, w: Array, M: Metric
 ) -> tuple[Contacts, Projection]:
-    """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13).
+    """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13)."""
 
-    Pairs of bodies that cannot meet in this step are left out; afterwards it is checked that those left out
-    were further apart than the two fastest bodies went together, and if not, the step is done again.
-    """
-    reach = WIDEN * h * _fastest(w)
-    while True:
+    def attempt(reach: float) -> tuple[Contacts, Projection, None]:
         contacts = state.linearise(within, state.t + h, reach)
         try:
-            P = solver.project(w, contacts.velocities(h), M, state.impulses_of(contacts))
+            return contacts, solver.project(w, contacts.velocities(h), M, state.impulses_of(contacts)), None
         except EmptySet as error:
             if within.flat:
                 raise
             where = "Linearised at the last q, that is: the set itself may have points left, out of its reach"
             raise EmptySet(f"{error}. {where}", error.rows, error.weights) from None
+
+    return with_checked_reach(h, w, attempt)[:2]
+
+
+def with_checked_reach(
+    h: float, w: Array, attempt: Callable[[float], tuple[Contacts, Projection, Found]]
+) -> tuple[Contacts, Projection, Found]:
+    """attempt(reach), where pairs of bodies that cannot meet in a step of length h from w are left out.
+
+    Afterwards it is checked that those left out were further apart than the two fastest bodies went together, and if
+    not, it is done again with a larger reach.
+    """
+    reach = WIDEN * h * _fastest(w)
+    while True:
+        contacts, P, found = attempt(reach)
         travelled = 2.0 * h * _fastest(P.point)
         if contacts.reach == np.inf or travelled <= contacts.reach:
-            return contacts, P
+            return contacts, P, found
+        if not np.isfinite(travelled):
+            raise NotFinite("the velocity that a projection returned is not finite")
         if contacts.reach < reach:
             raise InvalidValue(
                 f"h = {h:g} is too large for the period: a body goes {travelled / 2.0:g} in a step, and pairs are seen "
@@ -182,11 +195,9 @@ def _fastest(u: Array) -> float:
 
 def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, remedy: str) -> None:
     """If it is not known that the gaps are convex, check that q did not leave Q(t)."""
-    if within.convex_gaps is True or (within.convex_gaps is False and not within.curved):
+    if within.convex_gaps is True:
         return
     within = within.unknown_part()
-    if isinstance(within, Intersection) and not within.sets:
-        return
     gaps = within.gaps(t, q)
     lowest = gaps.min(initial=0.0)
     if lowest >= 0.0:

@@ -43,9 +43,9 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.base import WIDEN, State, _fastest, check_inside, overshoot
+from jostle.schemes.base import WIDEN, State, check_inside, overshoot, with_checked_reach
 from jostle.schemes.maury import REMEDY, Maury
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts, by_pair
 
 ROUNDS = 12
 """So often the contacts whose glue is overdrawn are looked for; then every contact is treated as if its were."""
@@ -53,9 +53,7 @@ CLOSING = 100.0
 """The pull of v on glued contacts, as a multiple of what closes the widest gap of a pair alone."""
 LEFT = 0.01
 """So much of the widest glued gap is left open, or the tolerance of the solver: s = 0 leaves a cluster no freedom,
-which costs the solvers ten or a hundred times their iterations."""
-BIG = 2**32
-"""Larger than any number of bodies: (i, j) -> i BIG + j is one to one."""
+which costs the solvers many times their iterations."""
 EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 
 
@@ -118,20 +116,14 @@ class Gluey(Maury):
         t, q, u, within = state.t, state.q, state.u, problem.within
         M = problem.metric(q)
         predicted = state.still(u + h * M.solve(self.mean_force(problem, t, q, u, h).ravel()).reshape(q.shape))
-        reach = WIDEN * h * _fastest(predicted)
-        while True:
+
+        def attempt(reach: float) -> tuple[Contacts, Projection, tuple[_Known, Booleans]]:
             known = _known(within, state, h, reach, M)
             P, held = self._project(known, self._closest(known, within.flat), predicted)
-            travelled = 2.0 * h * _fastest(P.point)
-            if known.contacts.reach == np.inf or travelled <= known.contacts.reach:
-                break
-            if known.contacts.reach < reach:
-                raise InvalidValue(
-                    f"h = {h:g} is too large for the period: a body goes {travelled / 2.0:g} in a step, and pairs are "
-                    f"seen up to a gap of {known.contacts.reach:g} only"
-                )
-            reach = 2.0 * travelled
-        contacts, gamma, p, after = known.contacts, known.gamma, P.multipliers, q + h * P.point
+            return known.contacts, P, (known, held)
+
+        contacts, P, (known, held) = with_checked_reach(h, predicted, attempt)
+        gamma, p, after = known.gamma, P.multipliers, q + h * P.point
         check_inside(self, within, t + h, after, REMEDY)
         # An open contact has no glue, though a solver may have left it a small multiplier.
         touching = held | (p - gamma >= known.K.slack(P.point) / known.squared)
@@ -223,28 +215,22 @@ def _known(within: ConstraintSet, state: State, h: float, reach: float, M: Metri
 
     In a step a glued gap grows by less than the bodies move; but the set may move too, and at rest reach is 0.
     """
-    glued = _present(glue(state), state)
+    glued = glue(state)
+    if state.presence is not None:
+        there = state.presence.both_here(glued.pairs)
+        glued = Glue(glued.pairs[there], glued.gamma[there])
     while True:
         contacts = state.linearise(within, state.t + h, reach)
-        gamma = _look_up(glued.pairs, glued.gamma, contacts.pairs)
+        gamma = by_pair(glued.pairs, glued.gamma, contacts.pairs)
         if contacts.reach == np.inf or contacts.reach < reach or np.count_nonzero(gamma) >= len(glued.gamma):
             break
         reach = WIDEN * max(reach, EPS * float(np.abs(state.q).max(initial=0.0))) or np.inf
     K = still = contacts.velocities(h)
     if within.moving is not False and gamma.any():
         then = state.linearise(within, state.t, contacts.reach)
-        gap = _look_up(then.pairs, then.gap, contacts.pairs, contacts.gap)
-        still = replace(contacts, gap=gap).velocities(h)
+        gap = by_pair(then.pairs, then.gap, contacts.pairs, np.nan)
+        still = replace(contacts, gap=np.where(np.isnan(gap), contacts.gap, gap)).velocities(h)
     return _Known(contacts, K, still, gamma, M, state.impulses_of(contacts), h)
-
-
-def _present(glued: Glue, state: State) -> Glue:
-    """The glue of those who are there."""
-    if state.presence is None:
-        return glued
-    here, (first, second) = state.presence.here, glued.pairs.T
-    rows = np.flatnonzero(here[first] & (here[second] | (second < 0)))
-    return Glue(glued.pairs[rows], glued.gamma[rows])
 
 
 def _with_upper(K: Polyhedron, rows: Integers, closest: Array) -> Polyhedron:
@@ -275,22 +261,8 @@ def _opposite(G: LinearMap) -> LinearMap:
     return Dense(-G.array) if isinstance(G, Dense) else Sparse(-G.tocsr())
 
 
-def _look_up(pairs: Integers, values: Array, wanted: Integers, otherwise: Array | float = 0.0) -> Array:
-    """The value of each wanted pair, or what it is otherwise."""
-    if len(pairs) == 0:
-        return np.zeros(len(wanted)) + otherwise
-    keys, sought = _keys(pairs), _keys(wanted)
-    order = np.argsort(keys)
-    rows = order[np.minimum(np.searchsorted(keys, sought, sorter=order), len(keys) - 1)]
-    return np.where(keys[rows] == sought, values[rows], otherwise)
-
-
 def _remembered(pairs: Integers, gamma: Array) -> Glue:
     """The glued ones, sorted by pair."""
     rows = np.flatnonzero(gamma < 0.0)
-    rows = rows[np.argsort(_keys(pairs[rows]))]
+    rows = rows[np.lexsort((pairs[rows, 1], pairs[rows, 0]))]
     return Glue(pairs[rows], gamma[rows])
-
-
-def _keys(pairs: Integers) -> Integers:
-    return np.asarray(pairs[:, 0] * BIG + pairs[:, 1])

@@ -23,6 +23,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
+from jostle.kernels import compiled
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
 
@@ -118,6 +119,17 @@ class Contacts:
         if self.at is None:
             return np.zeros(len(self.gap))
         return CLOSED * (np.abs(self.gap) + self.G.magnitude(self.at.ravel()))
+
+
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float = 0.0) -> Array:
+    """The value of each wanted pair, where pairs[c] (see `Contacts.pairs`) has values[c]; else `otherwise`.
+
+    >>> by_pair(np.array([[0, 1], [1, -1]]), np.array([5.0, 7.0]), np.array([[1, -1], [0, 2]])).tolist()
+    [7.0, 0.0]
+    """
+    if len(pairs) == 0 or len(wanted) == 0:
+        return np.full(len(wanted), otherwise)
+    return np.asarray(compiled().by_pair(pairs, values, wanted, otherwise))
 
 
 class ConstraintSet:
@@ -253,10 +265,10 @@ class Intersection(ConstraintSet):
         return max((Q.widest() for Q in self.sets), default=0.0)
 
     def curved_part(self) -> ConstraintSet:
-        return Intersection(tuple(Q for Q in self.sets if Q.curved))
+        return _all_of([Q for Q in self.sets if Q.curved])
 
     def unknown_part(self) -> ConstraintSet:
-        return Intersection(tuple(Q for Q in self.sets if Q.convex_gaps is None))
+        return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         parts = [Q.linearise(t, q, reach) for Q in self.sets]
@@ -286,6 +298,10 @@ class Intersection(ConstraintSet):
             None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
             max(part.bodies for part in parts),
         )
+
+
+def _all_of(sets: list[ConstraintSet]) -> ConstraintSet:
+    return Intersection(tuple(sets)) if sets else Free()
 
 
 def _parts(Q: ConstraintSet) -> tuple[ConstraintSet, ...]:

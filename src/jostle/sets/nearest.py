@@ -21,8 +21,7 @@ from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
-from jostle.kernels import compiled
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import ConstraintSet, Contacts, by_pair
 from jostle.sets.curvature import Linearise, Nearest, better, from_here, judged, off_saddle, with_curvature
 from jostle.sets.neighbours import FEW
 from jostle.solvers.automatic import Automatic
@@ -92,11 +91,11 @@ def _of_many(Q: ConstraintSet, t: float, w: Array, contacts: Contacts, M: Metric
                 raise NotConverged(f"a body moves by {furthest / 2.0:g} in the projection: too far for the period")
             reach = 2.0 * furthest
             contacts, before = Q.linearise(t, x, reach), contacts
-            guess = _follow(before, P.multipliers, contacts)
+            guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
             continue
         x = x + P.point
         contacts, before = Q.linearise(t, x, reach), contacts
-        guess = _follow(before, P.multipliers, contacts)
+        guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
         P = Projection(P.point, guess, P.residual, P.iterations, P.converged, P.solver)
         answer = judged(w, x, contacts, M, P, solver, sweep)
         best, worst = better(best, answer), answer[0].residual.worst
@@ -105,11 +104,6 @@ def _of_many(Q: ConstraintSet, t: float, w: Array, contacts: Contacts, M: Metric
         last = worst
     assert best is not None
     return best
-
-
-def _follow(before: Contacts, p: Array, after: Contacts) -> Array:
-    """The multipliers of the same pairs."""
-    return np.asarray(compiled().carry(before.pairs, p, after.pairs))
 
 
 def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:

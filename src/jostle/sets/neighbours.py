@@ -39,10 +39,8 @@ class PairList(NamedTuple):
         """Are all pairs within reach at q among these?"""
         if q.shape != self.q.shape:
             return False
-        grown = 0.0 if radii is self.radii else float((radii - self.radii).max())
-        if reach + 2.0 * max(grown, 0.0) > self.cutoff:
-            return False
-        return bool(reach + 2.0 * (max(grown, 0.0) + compiled().strayed(q, self.q)) <= self.cutoff)
+        needed = reach + 2.0 * max(float((radii - self.radii).max()), 0.0)
+        return needed <= self.cutoff and bool(needed + 2.0 * compiled().strayed(q, self.q) <= self.cutoff)
 
 
 def pair_list(q: Array, radii: Array, reach: float, period: Array) -> PairList:

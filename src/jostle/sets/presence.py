@@ -77,17 +77,20 @@ class Presence:
         """q, with those who are not there put aside."""
         return np.where(self.here[:, None], q, self.aside)
 
+    def both_here(self, pairs: Integers) -> Booleans:
+        """(m,) which pairs, as in `Contacts.pairs`, are of two who are there, or of one of them and a wall."""
+        here, (first, second) = self.here, pairs.T
+        return np.asarray(here[first] & ((second < 0) | here[np.maximum(second, 0)]))
+
     def linearise(self, within: ConstraintSet, t: float, q: Array, reach: float) -> Contacts:
         """The contacts of those who are there."""
         contacts = within.linearise(t, q, reach)
-        first, second = contacts.pairs.T
-        if (first < 0).any():
+        if (contacts.pairs[:, 0] < 0).any():
             raise InvalidValue(
                 "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "
                 "constraints on the whole configuration"
             )
-        here = self.here
-        return contacts.only(np.flatnonzero(here[first] & ((second < 0) | here[np.maximum(second, 0)])))
+        return contacts.only(np.flatnonzero(self.both_here(contacts.pairs)))
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
-from itertools import takewhile
+from typing import ClassVar
 
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.solvers.base import Solver
-from jostle.solvers.budget import Budget
 from jostle.solvers.exact import Exact
 from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.nesterov import Nesterov
@@ -45,37 +45,43 @@ class Automatic(Solver):
     tol: float = 1e-8
     max_iterations: int = 200_000
 
-    def _next(self, K: Polyhedron, tried: list[Projection]) -> Solver | None:
-        rows = K.G.shape[0]
+    def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
+        rows, exact = K.G.shape[0], Exact(tol=self.tol)
         if rows <= SMALL:
-            return None if tried else Exact(tol=self.tol)
+            yield exact
+            return
         first, second = Nesterov(tol=self.tol, max_iterations=self.max_iterations), InteriorPoint(tol=self.tol)
-        plan: tuple[Solver, ...]
+        last: tuple[Solver, Solver] = (second, first)
         if isinstance(K.G, Pairs) and K.G.dimension == 2:
-            trials = len(list(takewhile(lambda answer: answer.solver == first.name, tried)))
-            if trials == len(tried) and (more := self._trials(tried)):
-                return self._trial(more)
-            plan, done = (second, first), len(tried) - trials
+            yield from self._trials()
         elif isinstance(K.G, Pairs):
-            plan, done = (self._trial(PLENTY), second, first), len(tried)
-        else:
-            plan, done = (first, second) if self.tol >= LOOSE else (second, first), len(tried)
+            yield self._trial(PLENTY)
+        elif self.tol >= LOOSE:
+            last = (first, second)
+        yield last[0]
         if rows <= LAST_RESORT:
-            plan = (*plan[:-1], Exact(tol=self.tol), plan[-1])
-        return plan[done] if done < len(plan) else None
+            yield exact
+        yield last[1]
 
-    def _trials(self, tried: list[Projection]) -> int:
-        """How many iterations of first order are worth trying, after these; 0: none."""
-        left = [answer.residual.worst / self.tol for answer in tried]
-        if not tried:
-            return TRIALS[0]
-        if len(tried) == 1:
-            return TRIALS[1] if left[0] <= HOPELESS else 0
-        rate = math.log(left[0] / left[1]) / max(tried[1].iterations, 1) if left[1] < left[0] else 0.0
-        return LONGER if len(tried) == 2 and rate * LONGER >= math.log(left[1]) else 0
+    def _trials(self) -> Generator[Solver, Projection, None]:
+        """First order for as long as it promises to be the cheaper way."""
+        before = yield self._trial(TRIALS[0])
+        if before.residual.worst > HOPELESS * self.tol:
+            return
+        after = yield self._trial(TRIALS[1])
+        gained = math.log(before.residual.worst / after.residual.worst)
+        if gained * LONGER >= math.log(after.residual.worst / self.tol) * TRIALS[1]:
+            yield self._trial(LONGER)
 
     def _trial(self, iterations: int) -> Solver:
-        """First order that may fail: nobody looks for a contradiction then."""
-        trial = Budget(tol=self.tol, max_iterations=min(iterations, self.max_iterations))
-        object.__setattr__(trial, "name", Nesterov.__name__)
-        return trial
+        return _Trial(tol=self.tol, max_iterations=min(iterations, self.max_iterations))
+
+
+class _Trial(Nesterov):
+    """First order that may fail: nobody looks for a contradiction then."""
+
+    promises: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        return Nesterov.__name__

@@ -9,7 +9,8 @@ not change with the units. It is evaluated on what the solver returned, by `conv
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -53,14 +54,17 @@ class Solver:
 
     tol: float = 1e-8
     max_iterations: int = 1000
-    name: str = field(init=False, repr=False, default="")
 
     def __post_init__(self) -> None:
         if not 0 < self.tol < 1:
             raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
         if self.max_iterations < 1:
             raise InvalidValue(f"max_iterations must be at least 1, not {self.max_iterations}")
-        object.__setattr__(self, "name", type(self).__name__)
+
+    @property
+    def name(self) -> str:
+        """By which answers say who made them."""
+        return type(self).__name__
 
     def project(
         self,
@@ -86,7 +90,9 @@ class Solver:
             return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         tried: list[Projection] = []
         looked = False
-        while solver := self._next(K, tried):
+        plan = self._plan(K)
+        solver: Solver | None = next(plan)
+        while solver is not None:
             u, p, iterations = solver._solve(flat, K, M, slack, guess)
             found = residual(flat, K, M, u, p)
             good = found.within(self.tol)
@@ -97,11 +103,24 @@ class Solver:
                 self._raise_if_empty(K, M)
                 looked = True
             guess = p
+            try:
+                solver = plan.send(tried[-1])
+            except StopIteration:
+                solver = None
         return min(tried, key=lambda answer: answer.residual.worst)
 
-    def _next(self, K: Polyhedron, tried: list[Projection]) -> Solver | None:
-        """Who is to try next, after these did not converge; None: nobody."""
-        return None if tried else self
+    def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
+        """Who is to try, one after the other; each yield gives back the answer, which did not converge."""
+        yield self
+
+    def _stop(self, K: Polyhedron, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
+        """(violation allowed a row, tolerance of the complementarity) at a part of tol, for rows of length one.
+
+        Without a length the violation is compared with the distance moved, which is not known before the end; -min s0
+        is a lower bound of it.
+        """
+        allowed = -s0.min() if K.length is None else K.length / unit
+        return np.maximum(part * self.tol * allowed, noise), part * self.tol
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""

@@ -54,20 +54,9 @@ class InteriorPoint(Solver):
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space."""
         kernels, mass = compiled(), M.mass.reshape(G.bodies, G.dimension)
-        allowed = -s0.min() if K.length is None else K.length / unit
-        violation = np.maximum(SAFETY * self.tol * allowed, noise)
+        rows, stop = G.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
         with kernels.one_blas_thread():
-            p, iterations, _ = kernels.interior_point(
-                G.i,
-                G.j,
-                G.normal / unit[:, None],
-                mass,
-                s0,
-                G.places,
-                violation,
-                SAFETY * self.tol,
-                self.max_iterations,
-            )
+            p, iterations, _ = kernels.interior_point(G.i, G.j, rows, mass, s0, G.places, *stop)
         p = p / unit
         return *_without_noise(w, K, M, w + M.solve(G.adjoint(p)), p, unit, self.tol), iterations
 

@@ -42,11 +42,7 @@ class Nesterov(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
         start = np.zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
-        # Without a length the violation is compared with the distance moved, which the loop does not
-        # know before its end; -min s0 is a lower bound of it (the rows have length one).
-        allowed = -s0.min() if K.length is None else K.length / unit
-        violation = np.maximum(SAFETY * self.tol * allowed, noise)
-        stop = violation, SAFETY * self.tol, self.max_iterations, CHECK
+        stop = *self._stop(K, unit, s0, noise, SAFETY), self.max_iterations, CHECK
         loop = _on_pairs if isinstance(K.G, Pairs) and _one_mass_a_body(K.G, M) else _on_rows
         moved, p, iterations = loop(K.G, M, unit, s0, start, stop)
         return w + moved, p / unit, iterations

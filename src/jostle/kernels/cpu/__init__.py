@@ -2,11 +2,10 @@
 
 from jostle.kernels.cpu.barrier import interior_point
 from jostle.kernels.cpu.blas import one_blas_thread
-from jostle.kernels.cpu.cells import near, pair_list, strayed
+from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
 from jostle.kernels.cpu.contacts import (
     adjoint,
-    all_pairs,
-    carry,
+    by_pair,
     magnitude,
     norms,
     pairs_to_dense,
@@ -22,7 +21,7 @@ __all__ = [
     "accelerated",
     "adjoint",
     "all_pairs",
-    "carry",
+    "by_pair",
     "colours",
     "exact",
     "gauss_seidel",

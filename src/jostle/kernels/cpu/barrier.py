@@ -22,6 +22,13 @@ CLOSE = 0.995
 """How much of the way to the boundary is gone."""
 NOTHING = 1e-13
 """Rows whose weight p / s is below this do not enter the matrix: late in the iteration they only make tiny numbers."""
+PATIENCE = 8
+"""It ends when so many iterations brought nothing better: round-off has the last word."""
+TINY = 1e-300
+ROUND_OFF = 1e-14
+"""s - s0 - G x below this part of its terms is a zero: multiplied by p / s, round-off would spoil p."""
+NEAR = 1e4
+"""Nearer than this to passing, round-off in p shows, and is corrected."""
 
 
 @njit(cache=True)
@@ -122,12 +129,3 @@ def interior_point(i, j, e, mass, s0, places, violation, tol, max_iterations):
         if not np.isfinite(s.sum() + p.sum()):
             break
     return best, iteration, quality
-
-
-PATIENCE = 8
-"""It ends when so many iterations brought nothing better: round-off has the last word."""
-TINY = 1e-300
-ROUND_OFF = 1e-14
-"""s - s0 - G x below this part of its terms is a zero: multiplied by p / s, round-off would spoil p."""
-NEAR = 1e4
-"""Nearer than this to passing, round-off in p shows, and is corrected."""

@@ -229,6 +229,19 @@ def near(i, j, q, radii, reach, period):
 
 
 @njit(cache=True)
+def all_pairs(q, radii, reach, period):
+    """See `reference.all_pairs`."""
+    n = len(q)
+    i, j = np.empty(n * (n - 1) // 2, np.int32), np.empty(n * (n - 1) // 2, np.int32)
+    m = 0
+    for a in range(n):
+        for b in range(a + 1, n):
+            i[m], j[m] = a, b
+            m += 1
+    return near(i, j, q, radii, reach, period)
+
+
+@njit(cache=True)
 def strayed(q, before):
     """The longest way of a ball since `before`, apart from what all of them went together."""
     n, d = q.shape

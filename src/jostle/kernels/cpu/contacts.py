@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from jostle.kernels.cpu.dense import ratios
+
 
 @njit(cache=True)
 def rates(i, j, normal, v):
@@ -104,7 +106,7 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
         if abs(s) <= c_noise[c] + noise_level * scale:
             s = 0.0
         if s < 0.0:
-            violation = max(violation, -s / (length if length > 0.0 else max(unit, 1e-300)))
+            violation = max(violation, -s if length > 0.0 else -s / max(unit, 1e-300))
         product += abs(p[c] * s)
         negative = max(negative, -p[c] * unit)
         size += abs(p[c]) * unit
@@ -113,75 +115,40 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
         for k in range(d):
             gap = mass[a, k] * (u[a, k] - w[a, k]) - force[a, k]
             stationarity += gap * gap / mass[a, k]
-    stationarity = np.sqrt(stationarity) - noise_level * size
-    stationarity = (stationarity if not stationarity <= 0.0 else 0.0) + negative
-    if not np.isfinite(distance + product + stationarity):
-        out[:] = np.inf
-        return
-    out[0] = violation
-    if length <= 0.0 and violation > 0.0:
-        out[0] = violation / distance if distance > 0.0 else np.inf
-    out[1] = out[2] = 0.0
-    if stationarity > 0.0:
-        out[1] = stationarity / distance if distance > 0.0 else np.inf
-    if product > 0.0:
-        out[2] = product / distance**2 if distance > 0.0 else np.inf
+    ratios(violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, length, out)
 
 
 @njit(cache=True)
-def carry(old, values, new):
-    """For each pair of `new` (m, 2) the value it has in `old`, zero if it is not there: see `reference.carry`."""
-    most = -1
-    for c in range(len(old)):
-        most = max(most, old[c, 0])
-    start = np.zeros(most + 3, np.int64)
-    for c in range(len(old)):
-        start[old[c, 0] + 2] += 1
-    for a in range(most + 2):
-        start[a + 1] += start[a]
-    rows, filled = np.empty(len(old), np.int64), start.copy()
-    for c in range(len(old)):
-        a = old[c, 0] + 1
-        rows[filled[a]] = c
-        filled[a] += 1
-    out = np.zeros(len(new))
-    for c in range(len(new)):
-        a = new[c, 0] + 1
-        if c < len(old) and old[c, 0] == new[c, 0] and old[c, 1] == new[c, 1]:
-            out[c] = values[c]
-        elif a < most + 2:
-            for k in range(start[a], start[a + 1]):
-                if old[rows[k], 1] == new[c, 1]:
-                    out[c] = values[rows[k]]
-                    break
+def _bucket(a, b, buckets):
+    """Where a pair is looked for: at its first body, or, a constraint on all of them, at its number."""
+    return (a if a >= 0 else b) % buckets
+
+
+@njit(cache=True)
+def by_pair(pairs, values, wanted, otherwise):
+    """See `reference.by_pair`."""
+    buckets = 1
+    for c in range(len(pairs)):
+        buckets = max(buckets, pairs[c, 0] + 1)
+    buckets = max(buckets, len(pairs))
+    start = np.zeros(buckets + 1, np.int64)
+    for c in range(len(pairs)):
+        start[_bucket(pairs[c, 0], pairs[c, 1], buckets) + 1] += 1
+    for bucket in range(buckets):
+        start[bucket + 1] += start[bucket]
+    rows, filled = np.empty(len(pairs), np.int64), start[:-1].copy()
+    for c in range(len(pairs)):
+        bucket = _bucket(pairs[c, 0], pairs[c, 1], buckets)
+        rows[filled[bucket]] = c
+        filled[bucket] += 1
+    out = np.full(len(wanted), otherwise)
+    for c in range(len(wanted)):
+        bucket = _bucket(wanted[c, 0], wanted[c, 1], buckets)
+        for k in range(start[bucket], start[bucket + 1]):
+            if pairs[rows[k], 0] == wanted[c, 0] and pairs[rows[k], 1] == wanted[c, 1]:
+                out[c] = values[rows[k]]
+                break
     return out
-
-
-@njit(cache=True)
-def all_pairs(q, radii, reach, period):
-    """See `reference.all_pairs`."""
-    n, d = q.shape
-    most = n * (n - 1) // 2
-    first, second = np.empty(most, np.int64), np.empty(most, np.int64)
-    normal, gap = np.empty((most, d)), np.empty(most)
-    way = np.empty(d)
-    m = 0
-    for i in range(n):
-        for j in range(i + 1, n):
-            square = 0.0
-            for k in range(d):
-                way[k] = q[j, k] - q[i, k]
-                if period[k] < np.inf:
-                    way[k] -= period[k] * np.round(way[k] / period[k])
-                square += way[k] * way[k]
-            distance = np.sqrt(square)
-            apart = distance - radii[i] - radii[j]
-            if not apart > reach:
-                first[m], second[m], gap[m] = i, j, apart
-                for k in range(d):
-                    normal[m, k] = way[k] / distance if distance > 0.0 else np.nan
-                m += 1
-    return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
 
 
 @njit(cache=True)

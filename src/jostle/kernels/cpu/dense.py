@@ -190,6 +190,22 @@ def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
 
 
 @njit(cache=True)
+def ratios(violation, stationarity, negative, product, distance, length, out):
+    """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite."""
+    if not np.isfinite(violation + stationarity + negative + product + distance):
+        out[:] = np.inf
+        return
+    parts = violation, max(stationarity, 0.0) + negative, product
+    scales = length if length > 0.0 else distance, distance, distance**2
+    for k in range(3):
+        if parts[k] == 0.0:
+            out[k] = 0.0
+        else:
+            # without a length the violation is that of unit rows, compared with the distance moved
+            out[k] = parts[k] / scales[k] if scales[k] > 0.0 else np.inf
+
+
+@njit(cache=True)
 def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
     """(primal, dual, complementarity) for dense rows: see `convex.projection.residual`; length 0 is none."""
     m, n = G.shape
@@ -210,7 +226,7 @@ def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
         if abs(s) <= c_noise[i] + noise_level * scale:
             s = 0.0
         if s < 0.0:
-            violation = max(violation, -s / (length if length > 0.0 else max(unit, 1e-300)))
+            violation = max(violation, -s if length > 0.0 else -s / max(unit, 1e-300))
         product += abs(p[i] * s)
         negative = max(negative, -p[i] * unit)
         size += abs(p[i]) * unit
@@ -218,16 +234,4 @@ def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
     for k in range(n):
         gap = mass[k] * (u[k] - w[k]) - reaction[k]
         stationarity += gap * gap / mass[k]
-    stationarity = np.sqrt(stationarity) - noise_level * size
-    stationarity = (stationarity if not stationarity <= 0.0 else 0.0) + negative
-    if not np.isfinite(distance + product + stationarity):
-        out[:] = np.inf
-        return
-    out[0] = violation
-    if length <= 0.0 and violation > 0.0:
-        out[0] = violation / distance if distance > 0.0 else np.inf
-    out[1] = out[2] = 0.0
-    if stationarity > 0.0:
-        out[1] = stationarity / distance if distance > 0.0 else np.inf
-    if product > 0.0:
-        out[2] = product / distance**2 if distance > 0.0 else np.inf
+    ratios(violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, length, out)

@@ -26,6 +26,8 @@ from jostle.kernels.reference import FAR, RISE, next_test
 SUMS = {"reassoc", "contract"}
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
+MOST_CHUNKS = 512
+"""More threads are not used: chunk and colour of a row share 16 bits."""
 WORTH_THREADS = 20_000
 """Rows from which a second thread pays: handing out the work costs some microseconds a pass."""
 
@@ -50,7 +52,7 @@ def threads() -> int:
 
     One in a child that was forked off (start children by `spawn` to give them more).
     """
-    return 1 if _forked else int(numba.get_num_threads())
+    return 1 if _forked else min(int(numba.get_num_threads()), MOST_CHUNKS)
 
 
 def gauss_seidel(i, j, normal, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):
