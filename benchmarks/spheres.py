@@ -1,9 +1,10 @@
-"""Hard spheres at scale: ``python benchmarks/spheres.py [--quick] [--only box fall dense bandwidth]``.
+"""Hard spheres at scale: ``python benchmarks/spheres.py [--quick] [--only box fall dense bandwidth memory]``.
 
 box        SCoPI's box of 1000 spheres, falling and nearly settled, at residual 1e-6
 fall       the same box from 10^3 to 10^6 spheres, falling: time a step against N
 dense      10^5 spheres colliding at residual 1e-3
 bandwidth  the fused iteration beside the memory's bandwidth: bytes a row, triad measured in the same run
+memory     bytes a row at the peak of a step, of the whole process
 
 `overlap/r` is the worst violation of a step over the smallest radius; the gaps are convex, so no overlap is larger.
 """
@@ -12,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import time
 from collections.abc import Callable
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -103,13 +106,13 @@ def bandwidth(quick: bool) -> dict[str, Any]:
     n, d = (30_000 if quick else 100_000), 3
     G, inverse, s0 = dense_rows(n)
     m = len(s0)
-    start, never = np.ones(m), np.full(m, -np.inf)
+    start, never, unit = np.ones(m), np.full(m, -np.inf), np.full(m, np.sqrt(2.0))
 
     def per_row(chunks: int) -> float:
         def run(iterations: int) -> float:
             begin = time.perf_counter()
             compiled().gauss_seidel(
-                G.i, G.j, G.normal, inverse, s0, start, never, 0.0, iterations, 10_000, chunks, G.places
+                G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, chunks, G.places
             )
             return time.perf_counter() - begin
 
@@ -146,13 +149,41 @@ def dense_rows(n: int) -> tuple[jo.Pairs, np.ndarray, np.ndarray]:
     return contacts.G, np.ones(n), contacts.gap - 0.05
 
 
+def peak_of_a_step(n: int) -> tuple[int, int]:
+    """(rows, how much two steps of n spheres on a shaken lattice raise the peak memory of this process)."""
+    k, random = np.arange(int(np.ceil(n ** (1 / 3)))), np.random.default_rng(0)
+    q = 1.1 * np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3)[:n]
+    q += random.uniform(-0.02, 0.02, (n, 3))
+    within = jo.Balls(np.full(n, 0.5)) & jo.Box([-1.0] * 3, [np.inf] * 3, radii=0.5)
+    problem = jo.Motion(q0=q, v0=random.normal(size=(n, 3)), force=np.tile([0.0, 0.0, -1.0], (n, 1)), within=within)
+    scheme = jo.Maury(solver=jo.Budget(max_iterations=60))
+    state = scheme.start(problem, 0.0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(2):
+        state = scheme.step(problem, state, 0.05)
+    return len(state.multipliers), 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+
+
+def memory_in_this_process(n: int) -> dict[str, Any]:
+    peak_of_a_step(n // 16)  # what compiled code and libraries take
+    rows, peak = peak_of_a_step(n)
+    return {"N": n, "rows": rows, "bytes_a_row": peak / rows}
+
+
+def memory(quick: bool) -> dict[str, Any]:
+    """Bytes a row at the peak of a step, in a process of its own."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(memory_in_this_process, (100_000 if quick else 400_000,))
+
+
 PARTS: dict[str, Callable[[bool], list[dict[str, Any]]]] = {"box": box, "fall": fall, "dense": dense}
+ALONE = ("bandwidth", "memory")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="smaller sizes, under a minute")
-    parser.add_argument("--only", nargs="*", choices=[*PARTS, "bandwidth"], default=[*PARTS, "bandwidth"])
+    parser.add_argument("--only", nargs="*", choices=[*PARTS, *ALONE], default=[*PARTS, *ALONE])
     arguments = parser.parse_args()
     result: dict[str, Any] = {}
     print(HEADER)
@@ -179,6 +210,9 @@ def main() -> None:
             f"only once a sweep, {found['bytes_bodies_once']:.0f} bytes); {found['cores']} cores gain "
             f"{found.get('gain_of_all_cores', 1.0):.2f}"
         )
+    if "memory" in arguments.only:
+        result["memory"] = found = memory(arguments.quick)
+        print(f"memory: {found['bytes_a_row']:.0f} bytes a row at the peak of a step ({found['rows']} rows)")
     print(json.dumps(result))
 
 

@@ -50,12 +50,10 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     A, unit = whitened(i, j, normal, inverse)
     order, never = np.argsort(cpu.colours(i, j, n), kind="stable"), np.full(m, -np.inf)
     for iterations in (0, 1, 2, 45):
-        _, p, count = reference.gauss_seidel(
-            A[order], (s0 / unit)[order], (start * unit)[order], never, 0.0, iterations, 20
-        )
-        q, counted = cpu.gauss_seidel(i, j, normal, inverse[:, 0], s0, start, never, 0.0, iterations, 20, 1, None)
+        _, p, count = reference.gauss_seidel(A[order], s0[order], start[order], never, 0.0, iterations, 20)
+        q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, iterations, 20, 1, None)
         assert count == counted == iterations
-        np.testing.assert_allclose(q[order], p / unit[order], atol=1e-9)
+        np.testing.assert_allclose(q[order], p, atol=1e-9)
 
 
 @pytest.mark.parametrize(("m", "n", "d"), SIZES)
@@ -79,9 +77,9 @@ def test_chunks_sweep_as_one_would_in_their_order(m, n, d):
     assert 0 < (across == 3).sum() < m
     A, unit = whitened(i, j, normal, inverse)
     never = np.full(m, -np.inf)
-    _, p, _ = reference.gauss_seidel(A[order], (s0 / unit)[order], (start * unit)[order], never, 0.0, 45, 20)
-    q, _ = cpu.gauss_seidel(i, j, normal, inverse[:, 0], s0, start, never, 0.0, 45, 20, 3, places)
-    np.testing.assert_allclose(q[order], p / unit[order], atol=1e-9)
+    _, p, _ = reference.gauss_seidel(A[order], s0[order], start[order], never, 0.0, 45, 20)
+    q, _ = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, 45, 20, 3, places)
+    np.testing.assert_allclose(q[order], p, atol=1e-9)
 
 
 def test_the_fused_loop_stops_where_its_definition_stops():
@@ -89,13 +87,12 @@ def test_the_fused_loop_stops_where_its_definition_stops():
     s0, start, violation, tol = random.normal(size=40) + 0.5, np.zeros(40), np.full(40, 1e-6), 1e-6
     A, unit = whitened(i, j, normal, inverse)
     order = np.argsort(cpu.colours(i, j, 12), kind="stable")
-    _, p, count = reference.gauss_seidel(
-        A[order], (s0 / unit)[order], start, (violation / unit)[order], tol, 10_000, 20
-    )
-    q, counted = cpu.gauss_seidel(i, j, normal, inverse[:, 0], s0, start, violation, tol, 10_000, 20, 1, None)
+    rest = tol, 10_000, 20
+    _, p, count = reference.gauss_seidel(A[order], s0[order], start, violation, *rest)
+    q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, violation, *rest, 1, None)
     assert 0 < count == counted < 10_000
-    np.testing.assert_allclose(q[order], p / unit[order], atol=1e-8)
-    again, none = cpu.gauss_seidel(i, j, normal, inverse[:, 0], s0, q, violation, tol, 10_000, 20, 1, None)
+    np.testing.assert_allclose(q[order], p, atol=1e-8)
+    again, none = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, q, violation, *rest, 1, None)
     assert none == 0
     assert again.tolist() == pytest.approx(q.tolist(), abs=1e-14)
 
@@ -103,9 +100,10 @@ def test_the_fused_loop_stops_where_its_definition_stops():
 def test_the_same_number_of_chunks_gives_the_same_bits():
     i, j, normal, inverse, random = contacts(3000, 900, 3, 4)
     s0, start, never = random.normal(size=3000) + 0.5, np.zeros(3000), np.full(3000, -np.inf)
+    unit = cpu.norms(i, j, normal, inverse)
 
     def run(chunks):
-        return cpu.gauss_seidel(i, j, normal, inverse[:, 0], s0, start, never, 0.0, 200, 20, chunks, None)[0]
+        return cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, 200, 20, chunks, None)[0]
 
     once, again = run(2), run(2)
     assert once.any()

@@ -216,14 +216,15 @@ class Stacked:
         return Sparse(self.tocsr()).rows(selection)
 
 
-def stacked(*blocks: LinearMap) -> LinearMap:
-    """The maps one above the other; pairs stay pairs when all of them are."""
+def stacked(*blocks: LinearMap, pairs: Integers | None = None) -> LinearMap:
+    """The maps one above the other; pairs stay pairs when all of them are, with the numbers `pairs` (2, m) if given."""
     if len(blocks) == 1:
         return blocks[0]
     if all(isinstance(block, Pairs) for block in blocks):
+        if pairs is None:
+            pairs = np.concatenate([[block.i, block.j] for block in blocks], axis=1)  # type: ignore[attr-defined]
         return Pairs(
-            np.concatenate([block.i for block in blocks]),  # type: ignore[attr-defined]
-            np.concatenate([block.j for block in blocks]),  # type: ignore[attr-defined]
+            *pairs,
             np.concatenate([block.normal for block in blocks]),  # type: ignore[attr-defined]
             blocks[0].bodies,  # type: ignore[attr-defined]
             next((block.places for block in blocks if block.places is not None), None),  # type: ignore[attr-defined]

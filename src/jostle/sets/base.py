@@ -272,24 +272,28 @@ class Intersection(ConstraintSet):
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         parts = [Q.linearise(t, q, reach) for Q in self.sets]
-        sizes, words = [len(part.gap) for part in parts], [part.describe for part in parts]
+        sizes = [len(part.gap) for part in parts]
         ends = np.cumsum(sizes)
-        pairs, numbers = [], 0
-        for part in parts:
-            pair = part.pairs.copy()
-            pair[part.pairs[:, 1] < 0, 1] -= numbers
-            pair[part.pairs[:, 0] < 0, 1] += numbers
-            pairs.append(pair)
+        first, second = both = np.empty((2, sum(sizes)), dtype=np.int64)
+        numbers = 0
+        for part, end, size in zip(parts, ends, sizes, strict=True):
+            i, j = first[end - size : end], second[end - size : end]
+            i[:], j[:] = part.pairs.T
+            j[i < 0] += numbers
+            j[(i >= 0) & (j < 0)] -= numbers
             numbers += part.numbers
+        # of two bodies the numbers say all: not to keep the arrays of such parts
+        words = [part.describe if (part.pairs < 0).any() else None for part in parts]
 
         def describe(row: int) -> str:
             block = int(np.searchsorted(ends, row, side="right"))
-            return words[block](row - int(ends[block] - sizes[block]))
+            say = words[block]
+            return f"balls {first[row]} and {second[row]}" if say is None else say(row - int(ends[block] - sizes[block]))
 
         return Contacts(
             np.concatenate([part.gap for part in parts]),
-            stacked(*[part.G for part in parts]),
-            np.concatenate(pairs),
+            stacked(*[part.G for part in parts], pairs=both),
+            both.T,
             min((part.length for part in parts if part.length is not None), default=None),
             min(part.reach for part in parts),
             describe,

@@ -62,9 +62,9 @@ def _on_pairs(G: Any, M: Metric, unit: Array, s0: Array, start: Array, stop: Sto
     inverse = M.inverse_diagonal[:: G.dimension].copy()
     violation, *rest = stop
     p, iterations = kernels.gauss_seidel(
-        G.i, G.j, G.normal, inverse, s0 * unit, start / unit, violation * unit, *rest, chunks, G.places
+        G.i, G.j, G.normal, unit, inverse, s0, start, violation, *rest, chunks, G.places
     )
-    return M.solve(G.adjoint(p)), p * unit, iterations
+    return M.solve(G.adjoint(p / unit)), p, iterations
 
 
 def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:

@@ -19,7 +19,6 @@ import numba
 import numpy as np
 from numba import njit, prange
 
-from jostle.kernels.cpu.contacts import norms
 from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.reference import FAR, RISE, next_test
 
@@ -55,14 +54,12 @@ def threads() -> int:
     return 1 if _forked else min(int(numba.get_num_threads()), MOST_CHUNKS)
 
 
-def gauss_seidel(i, j, normal, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):
-    """`reference.gauss_seidel` for the rows normal . (v_j - v_i), divided by their length.
+def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):
+    """`reference.gauss_seidel` for the rows normal . (v_j - v_i), divided by their length `unit`.
 
     inverse (bodies,) are the inverse masses; places (bodies, d) or None. Returns (p, iterations).
     """
     n, d = len(inverse), normal.shape[1]
-    unit = norms(i, j, normal, np.repeat(inverse, d).reshape(n, d))
-    unit[unit == 0.0] = 1.0
     chunk = _chunks(n, chunks, places)
     bodies = np.argsort(chunk.astype(np.uint16), kind="stable")
     number = np.empty(n, np.int64)
@@ -70,19 +67,20 @@ def gauss_seidel(i, j, normal, inverse, s0, start, violation, tol, max_iteration
     inside = np.where(j < 0, chunk[i], np.where(chunk[i] == chunk[j], chunk[i], chunks))
     # 16 bits: numpy sorts those by counting
     rows = np.argsort((inside * (MOST_COLOURS + 1) + colours(i, j, n)).astype(np.uint16), kind="stable")
+    rows = rows.astype(np.uint32)
     second = np.where(j < 0, n + chunk[i], number[j])[rows].astype(np.uint32)
     first, ends = number[i[rows]].astype(np.uint32), np.searchsorted(inside[rows], np.arange(chunks + 2))
-    scale, e = unit[rows], normal[rows]
-    e /= scale[:, None]
-    del inside, unit
+    e = normal[rows]
+    e /= unit[rows, None]
+    del inside
     with_walls = np.zeros(n + chunks)
     with_walls[:n] = inverse[bodies]
     p, iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, first, second, e, with_walls, s0[rows] / scale, start[rows] * scale, violation[rows] / scale,
+        (0,) * d, first, second, e, with_walls, s0[rows], start[rows], violation[rows],
         tol, max_iterations, every, ends, n,
     )  # fmt: skip
     multipliers = np.empty(len(rows))
-    multipliers[rows] = p / scale
+    multipliers[rows] = p
     return multipliers, iterations
 
 
@@ -242,8 +240,8 @@ def _loop(axes, i, j, e, inverse, s0, start, violation, tol, max_iterations, eve
     bodies = np.linspace(0, n, chunks + 1).astype(np.int64)
     one, two, kept = np.zeros(chunks + 1), np.zeros(chunks + 1), np.diff(ends)
     contacts = i, j, e, s0, violation
-    state = start.copy(), start.copy(), np.full(m, -np.inf)
-    near, now = (i.copy(), j.copy(), e.copy(), s0.copy(), np.arange(m)), (start.copy(), start.copy())
+    state = start, start.copy(), np.full(m, -np.inf)
+    near, now = (i.copy(), j.copy(), e.copy(), s0.copy(), np.arange(m).astype(np.uint32)), (start.copy(), start.copy())
     shape = len(inverse), len(axes)
     v, x = np.zeros(shape), np.zeros(shape)
     theta, beta, restart, lowest, linear, size = 1.0, 0.0, False, np.inf, 0.0, 0.0
