@@ -17,6 +17,7 @@ import resource
 import time
 from collections.abc import Callable
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -150,18 +151,20 @@ def dense_rows(n: int) -> tuple[jo.Pairs, np.ndarray, np.ndarray]:
 
 
 def peak_of_a_step(n: int) -> tuple[int, int]:
-    """(rows, how much two steps of n spheres on a shaken lattice raise the peak memory of this process)."""
+    """(rows, how far two steps of n spheres on a shaken lattice raise the memory of this process at their peak)."""
     k, random = np.arange(int(np.ceil(n ** (1 / 3)))), np.random.default_rng(0)
     q = 1.1 * np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3)[:n]
     q += random.uniform(-0.02, 0.02, (n, 3))
     within = jo.Balls(np.full(n, 0.5)) & jo.Box([-1.0] * 3, [np.inf] * 3, radii=0.5)
-    problem = jo.Motion(q0=q, v0=random.normal(size=(n, 3)), force=np.tile([0.0, 0.0, -1.0], (n, 1)), within=within)
+    problem = jo.Motion(q0=q, v0=4.0 * random.normal(size=(n, 3)), within=within)
     scheme = jo.Maury(solver=jo.Budget(max_iterations=60))
     state = scheme.start(problem, 0.0)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    rows = 0
     for _ in range(2):
         state = scheme.step(problem, state, 0.05)
-    return len(state.multipliers), 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        rows = max(rows, len(state.multipliers))
+    return rows, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
 
 def memory_in_this_process(n: int) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class ImpactLog:
         """dg/dt: how the gaps of a moving set change at rest, from t^n to t^{n+1}, where contacts was linearised."""
         if self.within.moving is False:
             return np.zeros(len(pairs))
-        then = self.within.linearise(before.t, before.q, 2.0 * contacts.reach)
+        then = self.within.near(before.t, before.q, 2.0 * contacts.reach)
         late, early = (by_pair(there.pairs, there.gap, pairs, np.nan) for there in (contacts, then))
         return np.nan_to_num((late - early) / h)
 

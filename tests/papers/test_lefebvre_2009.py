@@ -401,7 +401,7 @@ def test_glue_is_not_lost_when_the_floor_leaves_bodies_at_rest(count):
 
 def test_a_pair_keeps_its_glue_when_the_list_of_contacts_changes():
     """Two glued discs fly through a cloud of others that come near and go away again."""
-    others = np.array([[5.0 + 1.5 * k, y] for k in range(40) for y in (-1.3, 1.3)])
+    others = np.array([[5.0 + 1.5 * k, y] for k in range(40) for y in (-1.05, 1.05)])
     q0 = np.concatenate([[[0.0, 0.0], [1.0, 0.0]], others])[::-1]
     v0 = np.zeros_like(q0)
     v0[-2:, 0] = 5.0

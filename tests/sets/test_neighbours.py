@@ -30,7 +30,8 @@ def test_contacts_do_not_depend_on_what_was_looked_at_before(seed, step, growth,
         reach = random.uniform(0.0, 0.5)
         fresh = jo.Balls(lambda t: r * (1.0 + growth * t), period=period)
         assert rows(used.linearise(float(k), q, reach)) == rows(fresh.linearise(float(k), q, reach))
-        i, j, _, _ = reference.all_pairs(q, r * (1.0 + growth * k), reach, OPEN if period is None else period)
+        each = np.full(len(q), reach / 2.0)
+        i, j, _, _ = reference.all_pairs(q, r * (1.0 + growth * k), each, OPEN if period is None else period)
         assert used.linearise(float(k), q, reach).pairs.tolist() == np.stack([i, j], axis=1).tolist()
 
 
@@ -106,3 +107,49 @@ def test_a_position_that_is_not_finite_is_named():
     q[42, 1] = np.nan
     with pytest.raises(NotFinite, match="ball 42"):
         jo.Balls(np.full(100, 0.1)).linearise(0.0, q, 0.1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([20, 150]))
+def test_each_body_may_have_a_reach_of_its_own(seed, n):
+    random = np.random.default_rng(seed)
+    q, radii, reach = random.uniform(0.0, 12.0, (n, 2)), random.uniform(0.2, 0.6, n), random.exponential(0.2, n)
+    reach[0] = 8.0
+    for Q in (jo.Balls(radii), jo.Box([-1.0, -1.0], [13.0, 13.0], radii=radii)):
+        full, near = Q.linearise(0.0, q), Q.linearise(0.0, q, reach)
+        i, j = full.pairs.T
+        rows = np.flatnonzero(full.gap <= reach[i] + np.where(j >= 0, reach[np.maximum(j, 0)], 0.0))
+        assert 0 < len(rows) < len(full.gap)
+        assert near.pairs.tolist() == full.pairs[rows].tolist()
+        assert near.gap.tolist() == full.gap[rows].tolist()
+        assert near.reach.tolist() == reach.tolist()
+
+
+def test_one_fast_body_makes_no_rows_for_the_others():
+    """It goes twenty radii a step through a loose layer: the others have the rows that they would have without it."""
+    q = np.stack(np.meshgrid(np.arange(40) * 1.3, np.arange(40) * 1.3, indexing="ij"), axis=-1).reshape(-1, 2)
+    q = np.concatenate([q, [[-3.0, 20.3]]])
+    v = np.zeros_like(q)
+    v[:-1, 1], v[-1, 0] = 0.1, 1000.0
+    problem = jo.Motion(q0=q, v0=v, within=jo.Balls(np.full(len(q), 0.5)))
+    sol = jo.solve(problem, jo.Maury(), t=0.05, h=0.01)
+    assert sol.gaps().min() >= -1e-8
+    assert sol.u[-1, :-1, 0].max() > 1.0  # it did hit some
+    assert sol.stats["rows"].max() <= 4 * len(q)
+
+
+def test_a_set_that_knows_one_reach_only_gets_a_number():
+    asked = []
+
+    class Mine(jo.HalfSpace):
+        by_body = False
+
+        def linearise(self, t, q, reach=np.inf):
+            asked.append(reach)
+            return super().linearise(t, q, reach)
+
+    within = jo.Balls(np.full(3, 0.5)) & Mine([0.0, 1.0], radii=0.5)
+    contacts = within.linearise(0.0, np.array([[0.0, 1.0], [3.0, 1.0], [6.0, 4.0]]), np.array([0.1, 0.4, 0.2]))
+    assert asked == [0.8]
+    assert contacts.pairs.tolist() == [[0, -1], [1, -1]]
+    assert contacts.reach.tolist() == [0.1, 0.4, 0.2]

@@ -224,7 +224,8 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None) -> LinearMap:
         if pairs is None:
             pairs = np.concatenate([[block.i, block.j] for block in blocks], axis=1)  # type: ignore[attr-defined]
         return Pairs(
-            *pairs,
+            pairs[0],
+            pairs[1],
             np.concatenate([block.normal for block in blocks]),  # type: ignore[attr-defined]
             blocks[0].bodies,  # type: ignore[attr-defined]
             next((block.places for block in blocks if block.places is not None), None),  # type: ignore[attr-defined]

@@ -179,15 +179,15 @@ def gauss_seidel(
     return A.T @ p, p, max_iterations
 
 
-def all_pairs(q: Array, radii: Array, reach: float, period: Array) -> tuple[Integers, Integers, Array, Array]:
-    """(i, j, normal, gap) of the pairs i < j with gap |q_j - q_i| - r_i - r_j <= reach, q_j the nearest image."""
+def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:
+    """(i, j, normal, gap), i < j, with gap |q_j - q_i| - r_i - r_j <= reach_i + reach_j, q_j the nearest image."""
     i, j = np.triu_indices(len(q), k=1)
     apart = q[j] - q[i]
     with np.errstate(invalid="ignore"):
         images = period * np.round(apart / period)
     apart = np.where(np.isfinite(period), apart - images, apart)
     distance = np.linalg.norm(apart, axis=1)
-    near = ~(distance - radii[i] - radii[j] > reach)
+    near = ~(distance - radii[i] - radii[j] > reach[i] + reach[j])
     i, j, apart, distance = i[near], j[near], apart[near], distance[near]
     with np.errstate(invalid="ignore"):
         return i, j, apart / distance[:, None], distance - radii[i] - radii[j]

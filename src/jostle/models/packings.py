@@ -120,7 +120,7 @@ def _jammed(space: Cell, q: Array, radii: Array, tol: float) -> Packing:
         contacts, P = _grown(space, q, radii, min(COARSEST, PRECISE * s))
         u, s = P.point[:-1].reshape(q.shape), float(P.point[-1])
         closer = 2.0 * (largest(u) + s * float(radii.max()))
-        part = 1.0 if closer <= contacts.reach else contacts.reach / closer
+        part = min(1.0, float(contacts.reach) / closer)
         q = q + part * u
         radii = radii * (1.0 + _spare(space, q, radii, part * s))
         if part == 1.0 and s <= tol:

@@ -13,7 +13,7 @@ from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
 from jostle.problems import Motion, Sweeping
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, by_pair, check_start
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair, check_start
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -22,7 +22,9 @@ Found = TypeVar("Found")
 WARM = 100
 """From so many rows on, a projection starts from the multipliers of the step before."""
 WIDEN = 4.0
-"""The first cut-off, as a multiple of the distance that the fastest body would go."""
+"""The first cut-off, as a multiple of the way that the fastest body would go, if all have the same,"""
+AHEAD = 1.5
+"""and the first reach of each body, as a multiple of its own way, or of the mean of all that move if that is longer."""
 
 
 class State(NamedTuple):
@@ -52,10 +54,10 @@ class State(NamedTuple):
     presence: Presence | None = None
     """Who is there; None: everyone."""
 
-    def linearise(self, within: ConstraintSet, t: float, reach: float) -> Contacts:
+    def linearise(self, within: ConstraintSet, t: float, reach: Reach) -> Contacts:
         """The contacts at q of those who are there, at time t."""
         if self.presence is None:
-            return within.linearise(t, self.q, reach)
+            return within.near(t, self.q, reach)
         return self.presence.linearise(within, t, self.q, reach)
 
     def still(self, u: Array) -> Array:
@@ -150,7 +152,7 @@ def project_velocity(
 ) -> tuple[Contacts, Projection]:
     """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13)."""
 
-    def attempt(reach: float) -> tuple[Contacts, Projection, None]:
+    def attempt(reach: Reach) -> tuple[Contacts, Projection, None]:
         contacts = state.linearise(within, state.t + h, reach)
         try:
             return contacts, solver.project(w, contacts.velocities(h), M, state.impulses_of(contacts)), None
@@ -160,37 +162,59 @@ def project_velocity(
             where = "Linearised at the last q, that is: the set itself may have points left, out of its reach"
             raise EmptySet(f"{error}. {where}", error.rows, error.weights) from None
 
-    return with_checked_reach(h, w, attempt)[:2]
+    return with_checked_reach(within, state, h, w, attempt)[:2]
 
 
 def with_checked_reach(
-    h: float, w: Array, attempt: Callable[[float], tuple[Contacts, Projection, Found]]
+    within: ConstraintSet,
+    state: State,
+    h: float,
+    w: Array,
+    attempt: Callable[[Reach], tuple[Contacts, Projection, Found]],
 ) -> tuple[Contacts, Projection, Found]:
-    """attempt(reach), where pairs of bodies that cannot meet in a step of length h from w are left out.
+    """attempt(reach), where pairs of bodies that are not expected to meet in a step of length h from w are left out.
 
-    Afterwards it is checked that those left out were further apart than the two fastest bodies went together, and if
-    not, it is done again with a larger reach.
+    Afterwards it is checked that none of those left out did: either no body went further than its reach, or the
+    linearised constraints of all that a longer reach adds hold too, so that they would have changed nothing. If not,
+    it is done again with the longer reach.
     """
-    reach = WIDEN * h * _fastest(w)
+    reach = first_reach(h, w)
     while True:
         contacts, P, found = attempt(reach)
-        travelled = 2.0 * h * _fastest(P.point)
-        if contacts.reach == np.inf or travelled <= contacts.reach:
+        way = h * _speeds(P.point)
+        if not isinstance(contacts.reach, np.ndarray):
+            way = 2.0 * way.max(initial=0.0)
+        beyond = ~(way <= contacts.reach)
+        if not np.any(beyond) or np.all(contacts.reach == np.inf):
             return contacts, P, found
-        if not np.isfinite(travelled):
+        if not np.isfinite(way).all():
             raise NotFinite("the velocity that a projection returned is not finite")
-        if contacts.reach < reach:
+        if np.any(beyond & (contacts.reach < reach)):
+            part = float(np.max(way / contacts.reach))
+            most = float(np.max(way)) / (1.0 if isinstance(contacts.reach, np.ndarray) else 2.0)
             raise InvalidValue(
-                f"h = {h:g} is too large for the period: a body goes {travelled / 2.0:g} in a step, and pairs are seen "
-                f"up to a gap of {contacts.reach:g} only; choose h below {h * contacts.reach / travelled:.2g}"
+                f"h = {h:g} is too large for the period: a body goes {most:g} in a step, and pairs are seen up to a "
+                f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
             )
-        reach = 2.0 * travelled
+        reach = np.maximum(reach, AHEAD * way)
+        more = state.linearise(within, state.t + h, reach)
+        new = by_pair(contacts.pairs, np.ones(len(contacts.pairs)), more.pairs) == 0.0
+        if np.all(way <= more.reach) and (more.gap + h * (more.G @ P.point.ravel()) >= 0.0)[new].all():
+            return contacts, P, found
 
 
-def _fastest(u: Array) -> float:
-    if u.ndim < 2:
-        return float(np.sqrt(u @ u)) if u.ndim else abs(float(u))
-    return float(np.sqrt(np.einsum("nd,nd->n", u, u).max(initial=0.0)))
+def first_reach(h: float, w: Array) -> Reach:
+    """How far bodies may go in a step of length h from w: of each, or of any two if w does not say of which bodies."""
+    speeds = _speeds(w)
+    if w.ndim != 2:
+        return float(WIDEN * h * speeds)
+    moving = np.count_nonzero(speeds)
+    return np.asarray(AHEAD * h * np.maximum(speeds, speeds.sum() / max(moving, 1)))
+
+
+def _speeds(u: Array) -> Array:
+    """(n,) of bodies (n, d), or that of the whole."""
+    return np.asarray(np.sqrt(np.einsum("nd,nd->n", u, u) if u.ndim == 2 else (u * u).sum()))
 
 
 def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, remedy: str) -> None:

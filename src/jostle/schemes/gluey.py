@@ -45,7 +45,7 @@ from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import WIDEN, State, check_inside, overshoot, with_checked_reach
 from jostle.schemes.maury import REMEDY, Maury
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, by_pair
+from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair
 
 ROUNDS = 12
 """So often the contacts whose glue is overdrawn are looked for; then every contact is treated as if its were."""
@@ -117,12 +117,12 @@ class Gluey(Maury):
         M = problem.metric(q)
         predicted = state.still(u + h * M.solve(self.mean_force(problem, t, q, u, h).ravel()).reshape(q.shape))
 
-        def attempt(reach: float) -> tuple[Contacts, Projection, tuple[_Known, Booleans]]:
+        def attempt(reach: Reach) -> tuple[Contacts, Projection, tuple[_Known, Booleans]]:
             known = _known(within, state, h, reach, M)
             P, held = self._project(known, self._closest(known, within.flat), predicted)
             return known.contacts, P, (known, held)
 
-        contacts, P, (known, held) = with_checked_reach(h, predicted, attempt)
+        contacts, P, (known, held) = with_checked_reach(within, state, h, predicted, attempt)
         gamma, p, after = known.gamma, P.multipliers, q + h * P.point
         check_inside(self, within, t + h, after, REMEDY)
         # An open contact has no glue, though a solver may have left it a small multiplier.
@@ -210,7 +210,7 @@ class _Known(NamedTuple):
         return self.contacts.tolerance() / self.h
 
 
-def _known(within: ConstraintSet, state: State, h: float, reach: float, M: Metric) -> _Known:
+def _known(within: ConstraintSet, state: State, h: float, reach: Reach, M: Metric) -> _Known:
     """The contacts within reach, or further if a glued pair is, and their glue.
 
     In a step a glued gap grows by less than the bodies move; but the set may move too, and at rest reach is 0.
@@ -222,9 +222,11 @@ def _known(within: ConstraintSet, state: State, h: float, reach: float, M: Metri
     while True:
         contacts = state.linearise(within, state.t + h, reach)
         gamma = by_pair(glued.pairs, glued.gamma, contacts.pairs)
-        if contacts.reach == np.inf or contacts.reach < reach or np.count_nonzero(gamma) >= len(glued.gamma):
+        everything, limited = np.all(contacts.reach == np.inf), np.any(contacts.reach < reach)
+        if everything or limited or np.count_nonzero(gamma) >= len(glued.gamma):
             break
-        reach = WIDEN * max(reach, EPS * float(np.abs(state.q).max(initial=0.0))) or np.inf
+        longer = WIDEN * np.maximum(reach, EPS * float(np.abs(state.q).max(initial=0.0)))
+        reach = longer if np.all(longer > 0.0) else np.inf
     K = still = contacts.velocities(h)
     if within.moving is not False and gamma.any():
         then = state.linearise(within, state.t, contacts.reach)

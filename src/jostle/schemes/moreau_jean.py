@@ -18,9 +18,8 @@ import numpy as np
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.problems import Motion
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.base import Scheme, State, first_reach
 
-WIDEN = 2.0
 STILL = "use Maury"
 
 
@@ -45,8 +44,7 @@ class MoreauJean(Scheme):
         self.needs_still_set(problem, STILL, q, (t, t + h))
         e, M = problem.law.e, problem.metric(q)
         predicted = state.still(u + h * problem.acceleration(t, q, u))
-        fastest = max(float(np.abs(v).max(initial=0.0)) for v in (u, predicted)) * np.sqrt(q.shape[-1] if q.ndim else 1)
-        contacts = state.linearise(problem.within, t, reach=WIDEN * h * fastest)
+        contacts = state.linearise(problem.within, t, np.maximum(first_reach(h, u), first_reach(h, predicted)))
         rate = contacts.G @ u.ravel()
         closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= contacts.tolerance())
         touching = contacts.only(closed)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, InTime, at, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts, Free
+from jostle.sets.base import ConstraintSet, Contacts, Free, Reach
 from jostle.sets.neighbours import FEW, PairList, furthest, near_pairs
 from jostle.sets.walls import body_radii
 
@@ -32,7 +32,7 @@ class Balls(ConstraintSet):
     -1.0
     """
 
-    convex_gaps = True
+    convex_gaps = by_body = True
 
     def __init__(self, radii: InTime, *, period: ArrayLike | None = None):
         self.radii = frozen(radii)
@@ -42,14 +42,14 @@ class Balls(ConstraintSet):
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
         self._list: PairList | None = None
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         x, radii = self._bodies(t, q)
         n = len(x)
         if n == 0:
             return Free().linearise(t, q)
         period = self._periods(x)
-        reach = min(reach, furthest(radii, period))
-        (i, j, normal, gap), self._list = near_pairs(x, radii, reach, period, self._list)
+        each = np.minimum(_each(reach, n), furthest(radii, period) / 2.0)
+        (i, j, normal, gap), self._list = near_pairs(x, radii, each, period, self._list)
         if not np.isfinite(normal).all() and np.isfinite(x).all():
             c = int(np.argmin(np.isfinite(normal).all(axis=1)))
             raise UndefinedGradient(
@@ -57,8 +57,8 @@ class Balls(ConstraintSet):
                 f"between them is undefined: move one of them"
             )
         return Contacts(
-            gap, Pairs(i, j, normal, n, x), np.stack([i, j], axis=1), float(radii.min()), reach,
-            describe=lambda row: f"balls {i[row]} and {j[row]}", at=q,
+            gap, Pairs(i, j, normal, n, x), np.stack([i, j], axis=1), float(radii.min()),
+            each if np.ndim(reach) else 2.0 * float(each[0]), describe=lambda row: f"balls {i[row]} and {j[row]}", at=q,
             bend=1.0 / (gap + radii[i] + radii[j]), bodies=n,
         )  # fmt: skip
 
@@ -69,7 +69,8 @@ class Balls(ConstraintSet):
         period = self._periods(x)
         reach, most = FIRST_LOOK * float(radii.mean()), furthest(radii, period)
         while True:
-            (_, _, _, gap), self._list = near_pairs(x, radii, min(reach, most), period, self._list)
+            each = _each(min(reach, most), len(x))
+            (_, _, _, gap), self._list = near_pairs(x, radii, each, period, self._list)
             if len(gap) or reach >= most:
                 return float(gap.min(initial=np.inf))
             reach = 4.0 * reach if np.isfinite(reach) else most
@@ -88,6 +89,11 @@ class Balls(ConstraintSet):
         if self.period.ndim and len(self.period) != x.shape[1]:
             raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
         return np.broadcast_to(self.period, x.shape[1:]).copy()
+
+
+def _each(reach: Reach, n: int) -> Array:
+    """(n,) the reach of each ball: half of what a pair has, if that is given."""
+    return reach if isinstance(reach, np.ndarray) else np.full(n, reach / 2.0)
 
 
 class Line(ConstraintSet):

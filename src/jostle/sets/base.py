@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +32,10 @@ CLOSED = 1e-9
 """A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
 
 ROUND_OFF = 4 * float(np.finfo(float).eps)
+
+Reach = float | Array
+"""Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
+of them and up to reach_i for one and a wall."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,8 +59,8 @@ class Contacts:
     on the whole configuration. The same pair keeps its numbers from step to step."""
     length: float | None = None
     """The length that violations are compared with: the smallest radius, if there are radii."""
-    reach: float = np.inf
-    """Pairs whose gap is larger than this were left out."""
+    reach: Reach = np.inf
+    """Pairs whose gap is larger than this were left out; see `Reach`."""
     describe: Callable[[int], str] = "constraint {}".format
     """What row c is, in words."""
     numbers: int = 0
@@ -149,10 +154,18 @@ class ConstraintSet:
     """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it?"""
     flat: bool = False
     """Is every gap linear in q, with the same gradient at all times and places?"""
+    by_body: bool = False
+    """Does `linearise` take a reach for each body? If not, it gets twice the largest for all."""
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        """Gaps and gradients at (t, q); pairs further apart than reach may be left out."""
+    def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts:
+        """Gaps and gradients at (t, q); pairs further apart than reach (see `Reach`) may be left out."""
         raise NotImplementedError
+
+    def near(self, t: float, q: Array, reach: Reach) -> Contacts:
+        """`linearise`, with the reach of each body for a set that knows one for all only."""
+        if isinstance(reach, np.ndarray) and not self.by_body:
+            reach = 2.0 * float(reach.max(initial=0.0))
+        return self.linearise(t, q, reach)
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -244,6 +257,8 @@ class Free(ConstraintSet):
 class Intersection(ConstraintSet):
     """Q1 ∩ Q2 ∩ ...: all constraints at once (so obstacles add up to their union)."""
 
+    by_body = True
+
     def __init__(self, sets: tuple[ConstraintSet, ...]):
         self.sets = sets
         convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
@@ -270,8 +285,8 @@ class Intersection(ConstraintSet):
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        parts = [Q.linearise(t, q, reach) for Q in self.sets]
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        parts = [Q.near(t, q, reach) for Q in self.sets]
         sizes = [len(part.gap) for part in parts]
         ends = np.cumsum(sizes)
         first, second = both = np.empty((2, sum(sizes)), dtype=np.int64)
@@ -287,21 +302,28 @@ class Intersection(ConstraintSet):
 
         def describe(row: int) -> str:
             block = int(np.searchsorted(ends, row, side="right"))
-            say = words[block]
-            return f"balls {first[row]} and {second[row]}" if say is None else say(row - int(ends[block] - sizes[block]))
+            say, here = words[block], row - int(ends[block] - sizes[block])
+            return f"balls {first[row]} and {second[row]}" if say is None else say(here)
 
         return Contacts(
             np.concatenate([part.gap for part in parts]),
             stacked(*[part.G for part in parts], pairs=both),
             both.T,
             min((part.length for part in parts if part.length is not None), default=None),
-            min(part.reach for part in parts),
+            _least([part.reach for part in parts]),
             describe,
             numbers,
             q,
             None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
             max(part.bodies for part in parts),
         )
+
+
+def _least(reaches: list[Reach]) -> Reach:
+    """What all of them reach."""
+    of_pairs = min((reach for reach in reaches if not isinstance(reach, np.ndarray)), default=np.inf)
+    of_bodies = [reach for reach in reaches if isinstance(reach, np.ndarray)]
+    return np.minimum.reduce([*of_bodies, np.full_like(of_bodies[0], of_pairs / 2.0)]) if of_bodies else of_pairs
 
 
 def _all_of(sets: list[ConstraintSet]) -> ConstraintSet:

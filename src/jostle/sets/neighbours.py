@@ -1,9 +1,13 @@
 """Which balls are near: the pairs (i, j, normal, gap) within reach, from a list that lasts for several steps.
 
-The list holds the pairs that were within a cut-off when it was made. It serves as long as no ball has strayed so far,
-and no radius grown so much, that a pair outside the list could be within reach:
+Each ball has a reach, the way it may go in a step: a pair is within reach if gap <= reach_i + reach_j. The list holds
+the pairs whose rooms met when it was made, a room being a ball around the same centre, larger than the radius and the
+reach. It serves as long as each ball, with its reach, stays within its room, where only that counts which it did not
+go together with all the others:
 
-    reach + 2 max |dq - mean dq| + 2 max dr <= cut-off.
+    r + reach + |dq - mean dq| <= room.
+
+So one fast ball makes no long list for the others.
 
 The answer does not depend on the list: pairs come sorted, with i < j, whether it is old or new.
 """
@@ -20,45 +24,45 @@ from jostle.kernels import compiled
 
 FEW = 64
 """Up to so many balls all pairs are looked at."""
-SKIN = 0.3
-"""How much further than asked the list reaches, as a part of the mean radius."""
+SKIN, LASTS = 0.15, 2.0
+"""A room is the radius, this part of the mean radius, and so many times the reach."""
 WORTH_THREADS = 20_000
 """Balls from which on the list is made by all cores."""
 
 
 class PairList(NamedTuple):
-    """The pairs within `cutoff` at the configuration q with these radii."""
+    """The pairs whose rooms met at the configuration q."""
 
     i: Integers
     j: Integers
     q: Array
-    radii: Array
-    cutoff: float
+    room: Array
 
-    def serves(self, q: Array, radii: Array, reach: float) -> bool:
+    def serves(self, q: Array, radii: Array, reach: Array) -> bool:
         """Are all pairs within reach at q among these?"""
         if q.shape != self.q.shape:
             return False
-        needed = reach + 2.0 * max(float((radii - self.radii).max()), 0.0)
-        return needed <= self.cutoff and bool(needed + 2.0 * compiled().strayed(q, self.q) <= self.cutoff)
+        needed = radii + reach
+        return bool((needed <= self.room).all() and (needed + compiled().strayed(q, self.q) <= self.room).all())
 
 
-def pair_list(q: Array, radii: Array, reach: float, period: Array) -> PairList:
+def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
     """A new list, with some room to move."""
     kernels = compiled()
-    cutoff = min(reach + SKIN * float(radii.mean()), furthest(radii, period))
+    most = furthest(radii, period) / 2.0
+    room = radii + np.minimum(LASTS * reach + SKIN * float(radii.mean()), most)
     chunks = kernels.threads() if len(q) >= WORTH_THREADS else 1
-    i, j = kernels.pair_list(q, radii, cutoff, period, chunks)
-    return PairList(i, j, q.copy(), radii.copy(), cutoff)
+    i, j = kernels.pair_list(q, room, period, chunks)
+    return PairList(i, j, q.copy(), room)
 
 
 def near_pairs(
-    q: Array, radii: Array, reach: float, period: Array, known: PairList | None
+    q: Array, radii: Array, reach: Array, period: Array, known: PairList | None
 ) -> tuple[tuple[Integers, Integers, Array, Array], PairList | None]:
-    """(i, j, normal, gap) of the pairs with gap <= reach, i < j, in order; and the list, for the next time."""
+    """(i, j, normal, gap) of the pairs with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
     q, radii = np.ascontiguousarray(q), np.ascontiguousarray(radii)
     n, d = q.shape
-    if n <= FEW or d > 3 or reach == np.inf:
+    if n <= FEW or d > 3 or not np.isfinite(reach).all():
         return compiled().all_pairs(q, radii, reach, period), None
     if not np.isfinite(q).all():
         ball = int(np.argmin(np.isfinite(q).all(axis=1)))

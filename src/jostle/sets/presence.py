@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import ConstraintSet, Contacts, Reach
 
 WAITING, PRESENT, GONE = 0, 1, 2
 APART = 8.0
@@ -82,9 +82,9 @@ class Presence:
         here, (first, second) = self.here, pairs.T
         return np.asarray(here[first] & ((second < 0) | here[np.maximum(second, 0)]))
 
-    def linearise(self, within: ConstraintSet, t: float, q: Array, reach: float) -> Contacts:
+    def linearise(self, within: ConstraintSet, t: float, q: Array, reach: Reach) -> Contacts:
         """The contacts of those who are there."""
-        contacts = within.linearise(t, q, reach)
+        contacts = within.near(t, q, reach)
         if (contacts.pairs[:, 0] < 0).any():
             raise InvalidValue(
                 "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "

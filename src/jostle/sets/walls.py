@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import ConstraintSet, Contacts, Reach
 from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
@@ -30,7 +30,7 @@ Sizes = tuple[Array | None, float | None]
 class Walls(ConstraintSet):
     """k walls for each of n bodies. A new kind of wall defines `dimension`, `names` and `_surfaces`."""
 
-    convex_gaps = True
+    convex_gaps = by_body = True
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
@@ -67,12 +67,12 @@ class Walls(ConstraintSet):
         ]
         return float(np.min(smallest, initial=np.inf))
 
-    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         x = self._bodies(q)
         n, k = len(x), len(self.names)
         walls = self._now(t)
         radii, length = self._sizes(t, n)
-        if n == 1 or reach == np.inf:
+        if n == 1 or np.all(reach == np.inf):
             distance, pairs, reach = walls.distances(x).ravel(), body_wall_pairs(n, k), np.inf
         else:
             distance, pairs = _near(walls, x, k, radii, reach)
@@ -143,11 +143,12 @@ class Walls(ConstraintSet):
             raise UndefinedGradient(self._undefined(int(body[lost[0]]), self.names[wall[lost[0]]]))
 
 
-def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: float) -> tuple[Array, Integers]:
+def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
     """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
     rows, distances = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
     for block in _blocks(len(x), k):
-        row, distance = walls.near(x[block], reach if radii is None else reach + radii[block])
+        limit = reach[block] if isinstance(reach, np.ndarray) else reach
+        row, distance = walls.near(x[block], limit if radii is None else limit + radii[block])
         rows.append(block.start * k + row)
         distances.append(distance)
     row = np.concatenate(rows)

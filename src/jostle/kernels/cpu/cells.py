@@ -1,6 +1,6 @@
 """Which balls are near each other: cells, a list of pairs that lasts for a while, and the pairs of the moment.
 
-Balls of like size (within a factor of two) share a grid whose cells are as wide as two of them and the cut-off; each
+Balls of like size (within a factor of two) share a grid whose cells are as wide as two of them; each
 ball looks into its own grid and into the coarser ones, so that a few large balls cost the small ones nothing.
 All grids live in one table of about two entries a ball, a cell being found by its number modulo the size of the
 table: neighbours in space are neighbours in memory, and far outliers cost no memory.
@@ -23,7 +23,7 @@ MOST_CELLS = 2.0**20
 
 
 @njit(cache=True)
-def _grids(x, radii, cutoff, period):
+def _grids(x, radii, period):
     """The level of each ball, and of each level the largest radius, the first cell's number, widths and counts."""
     n = len(x)
     largest = radii.max()
@@ -45,7 +45,7 @@ def _grids(x, radii, cutoff, period):
         if reach[v] > 0.0:
             for k in range(3):
                 extent = period[k] if period[k] < np.inf else high[k] - low[k]
-                wanted = max(2.0 * reach[v] + cutoff, extent / MOST_CELLS)
+                wanted = max(2.0 * reach[v], extent / MOST_CELLS)
                 if period[k] < np.inf:
                     count[v, k] = max(1, int(extent / wanted))
                     width[v, k] = extent / count[v, k]
@@ -100,8 +100,8 @@ def _range(position, cut, low, width, count, periodic):
 
 
 @njit(cache=True)
-def _search(begin, end, order, start, cell, x, radii, level, reach, first, width, count, low, period, cutoff, i, j):
-    """The pairs with gap <= cutoff found from the balls begin to end of the table; x, radii, level in its order.
+def _search(begin, end, order, start, cell, x, radii, level, reach, first, width, count, low, period, i, j):
+    """The pairs that meet, found from the balls begin to end of the table; x, radii, level in its order.
 
     Writes as many as i and j have room for, and returns how many there are.
     """
@@ -112,7 +112,7 @@ def _search(begin, end, order, start, cell, x, radii, level, reach, first, width
         for v in range(level[a] + 1):
             if reach[v] == 0.0:
                 continue
-            cut, same = radii[a] + reach[v] + cutoff, v == level[a]
+            cut, same = radii[a] + reach[v], v == level[a]
             nx, ny, nz = count[v]
             x0, x_span = _range(x[a, 0], cut, low[0], width[v, 0], nx, period[0] < np.inf)
             y0, y_span = _range(x[a, 1], cut, low[1], width[v, 1], ny, period[1] < np.inf)
@@ -137,7 +137,7 @@ def _search(begin, end, order, start, cell, x, radii, level, reach, first, width
                             dx, dy, dz = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
                             if wraps:
                                 dx, dy, dz = _image(dx, period[0]), _image(dy, period[1]), _image(dz, period[2])
-                            near = radii[a] + radii[b] + cutoff
+                            near = radii[a] + radii[b]
                             if dx * dx + dy * dy + dz * dz <= near * near:
                                 if found < len(i):
                                     i[found], j[found] = min(order[a], order[b]), max(order[a], order[b])
@@ -173,8 +173,8 @@ def _in_order(i, j, found, n):
     return first, second
 
 
-def _pair_list(x, radii, cutoff, period, chunks):
-    level, reach, first, width, count, low = _grids(x, radii, cutoff, period)
+def _pair_list(x, radii, period, chunks):
+    level, reach, first, width, count, low = _grids(x, radii, period)
     order, start, cell = _sorted_by_cell(x, level, first, width, count, low, period)
     x, radii, level = x[order], radii[order], level[order]
     cuts = np.linspace(0, len(x), chunks + 1).astype(np.int64)
@@ -184,7 +184,7 @@ def _pair_list(x, radii, cutoff, period, chunks):
         for r in prange(chunks):
             found[r] = _search(
                 cuts[r], cuts[r + 1], order, start, cell, x, radii, level, reach, first, width, count, low, period,
-                cutoff, i[r], j[r],
+                i[r], j[r],
             )  # fmt: skip
         if found.max() <= room:
             return _in_order(i, j, found, len(x))
@@ -195,17 +195,17 @@ _serial = njit(cache=True)(_pair_list)
 _parallel = njit(cache=True, parallel=True)(renamed(_pair_list, "_pair_list_parallel"))
 
 
-def pair_list(q, radii, cutoff, period, chunks):
-    """(i, j) of the pairs i < j with gap <= cutoff, in order; q (n, d), d <= 3, period (d,), infinite where open."""
+def pair_list(q, radii, period, chunks):
+    """(i, j) of the balls i < j that meet, in order; q (n, d), d <= 3, period (d,), infinite where open."""
     n, d = q.shape
     x, lengths = np.zeros((n, 3)), np.full(3, np.inf)
     x[:, :d], lengths[:d] = q, period
-    return (_parallel if chunks > 1 else _serial)(x, radii, cutoff, lengths, chunks)
+    return (_parallel if chunks > 1 else _serial)(x, radii, lengths, chunks)
 
 
 @njit(cache=True)
 def near(i, j, q, radii, reach, period):
-    """(i, j, normal, gap) of the listed pairs with gap <= reach: see `reference.all_pairs`."""
+    """(i, j, normal, gap) of the listed pairs with gap <= reach_i + reach_j: see `reference.all_pairs`."""
     d = q.shape[1]
     first, second = np.empty(len(i), np.int64), np.empty(len(i), np.int64)
     normal, gap = np.empty((len(i), d)), np.empty(len(i))
@@ -220,7 +220,7 @@ def near(i, j, q, radii, reach, period):
             square += apart[k] * apart[k]
         distance = np.sqrt(square)
         free = distance - radii[a] - radii[b]
-        if not free > reach:
+        if not free > reach[a] + reach[b]:
             first[m], second[m], gap[m] = a, b, free
             for k in range(d):
                 normal[m, k] = apart[k] / distance if distance > 0.0 else np.nan
@@ -243,17 +243,17 @@ def all_pairs(q, radii, reach, period):
 
 @njit(cache=True)
 def strayed(q, before):
-    """The longest way of a ball since `before`, apart from what all of them went together."""
+    """(n,) how far each ball went since `before`, apart from what all of them went together."""
     n, d = q.shape
     mean = np.zeros(d)
     for a in range(n):
         for k in range(d):
             mean[k] += q[a, k] - before[a, k]
     mean /= n
-    longest = 0.0
+    way = np.empty(n)
     for a in range(n):
         square = 0.0
         for k in range(d):
             square += (q[a, k] - before[a, k] - mean[k]) ** 2
-        longest = max(longest, square)
-    return np.sqrt(longest)
+        way[a] = np.sqrt(square)
+    return way

@@ -26,7 +26,7 @@ SUMS = {"reassoc", "contract"}
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
 MOST_CHUNKS = 512
-"""More threads are not used: chunk and colour of a row share 16 bits."""
+"""More threads are not used."""
 WORTH_THREADS = 20_000
 """Rows from which a second thread pays: handing out the work costs some microseconds a pass."""
 
@@ -60,28 +60,55 @@ def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_ite
     inverse (bodies,) are the inverse masses; places (bodies, d) or None. Returns (p, iterations).
     """
     n, d = len(inverse), normal.shape[1]
-    chunk = _chunks(n, chunks, places)
-    bodies = np.argsort(chunk.astype(np.uint16), kind="stable")
-    number = np.empty(n, np.int64)
-    number[bodies] = np.arange(n)
-    inside = np.where(j < 0, chunk[i], np.where(chunk[i] == chunk[j], chunk[i], chunks))
-    # 16 bits: numpy sorts those by counting
-    rows = np.argsort((inside * (MOST_COLOURS + 1) + colours(i, j, n)).astype(np.uint16), kind="stable")
-    rows = rows.astype(np.uint32)
-    second = np.where(j < 0, n + chunk[i], number[j])[rows].astype(np.uint32)
-    first, ends = number[i[rows]].astype(np.uint32), np.searchsorted(inside[rows], np.arange(chunks + 2))
-    e = normal[rows]
-    e /= unit[rows, None]
-    del inside
-    with_walls = np.zeros(n + chunks)
-    with_walls[:n] = inverse[bodies]
+    order, ends, contacts, with_walls = _arranged(
+        i, j, normal, unit, inverse, s0, start, violation, _chunks(n, chunks, places), chunks
+    )
     p, iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, first, second, e, with_walls, s0[rows], start[rows], violation[rows],
-        tol, max_iterations, every, ends, n,
-    )  # fmt: skip
-    multipliers = np.empty(len(rows))
-    multipliers[rows] = p
+        (0,) * d, *contacts, with_walls, tol, max_iterations, every, ends, n
+    )
+    multipliers = np.empty(len(order))
+    multipliers[order] = p
     return multipliers, iterations
+
+
+@njit(cache=True)
+def _sorted(key, keys):
+    """The places of a stable sort by keys below `keys`, and where each key starts."""
+    start = np.zeros(keys + 1, np.int64)
+    for k in key:
+        start[k + 1] += 1
+    for k in range(keys):
+        start[k + 1] += start[k]
+    place, filled = np.empty(len(key), np.uint32), start[:-1].copy()
+    for c in range(len(key)):
+        place[c] = filled[key[c]]
+        filled[key[c]] += 1
+    return place, start
+
+
+@njit(cache=True)
+def _arranged(i, j, normal, unit, inverse, s0, start, violation, chunk, chunks):
+    """Bodies and rows in the order of the sweep: by chunk (the rows across chunks last), and in it by colour."""
+    m, n, d = len(i), len(inverse), normal.shape[1]
+    number, _ = _sorted(chunk, chunks)
+    key = colours(i, j, n)
+    for c in range(m):
+        across = j[c] >= 0 and chunk[i[c]] != chunk[j[c]]
+        key[c] += (MOST_COLOURS + 1) * (chunks if across else chunk[i[c]])
+    place, begin = _sorted(key, (MOST_COLOURS + 1) * (chunks + 1))
+    order, first, second = np.empty(m, np.uint32), np.empty(m, np.uint32), np.empty(m, np.uint32)
+    e, values = np.empty((m, d)), (np.empty(m), np.empty(m), np.empty(m))
+    for c in range(m):
+        k = place[c]
+        order[k], first[k] = c, number[i[c]]
+        second[k] = number[j[c]] if j[c] >= 0 else n + chunk[i[c]]
+        for x in range(d):
+            e[k, x] = normal[c, x] / unit[c]
+        values[0][k], values[1][k], values[2][k] = s0[c], start[c], violation[c]
+    with_walls = np.zeros(n + chunks)
+    for body in range(n):
+        with_walls[number[body]] = inverse[body]
+    return order, begin[:: MOST_COLOURS + 1].copy(), (first, second, e, *values), with_walls
 
 
 @njit(cache=True)
@@ -235,7 +262,7 @@ def _copied(v, x):
     v[:] = x
 
 
-def _loop(axes, i, j, e, inverse, s0, start, violation, tol, max_iterations, every, ends, n):
+def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, every, ends, n):
     m, chunks = len(i), len(ends) - 2
     bodies = np.linspace(0, n, chunks + 1).astype(np.int64)
     one, two, kept = np.zeros(chunks + 1), np.zeros(chunks + 1), np.diff(ends)
