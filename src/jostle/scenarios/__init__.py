@@ -1,0 +1,27 @@
+"""Scenario files: runs for people who do not write Python. A TOML file says what moves, how it is solved, how long.
+
+>>> import jostle as jo
+>>> scenario = jo.scenarios.load("cradle_apart")
+>>> sol = jo.solve(**scenario.build()._asdict())
+>>> (sol.u[-1].round(6) + 0.0).tolist()                     # the last ball has the velocity of the first
+[0.0, 0.0, 0.0, 0.0, 1.0]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from jostle.scenarios.reading import ScenarioError, load, names, parse, shipped
+
+if TYPE_CHECKING:
+    from jostle.scenarios.scenario import Run, Scenario, schema
+
+__all__ = ["Run", "Scenario", "ScenarioError", "load", "names", "parse", "schema", "shipped"]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs pydantic, which is imported when first used."""
+    if name in ("Run", "Scenario", "schema"):
+        return getattr(importlib.import_module("jostle.scenarios.scenario"), name)
+    raise AttributeError(f"module 'jostle.scenarios' has no attribute {name!r}")

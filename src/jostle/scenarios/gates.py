@@ -1,0 +1,64 @@
+"""Where grains come in and go out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from jostle.arrays import Array, Booleans
+from jostle.exchange import Outlet, Source
+from jostle.scenarios.fields import Complaint, Number, Path, Positive, Table, Vector, complain
+from jostle.sets.base import ConstraintSet
+
+AXES = "xyz"
+
+
+class OutletTable(Table):
+    """Grains whose centre is beyond a coordinate are taken out."""
+
+    below: Number | None = Field(None, description="Grains below this height (m) are taken out.")
+    above: Number | None = Field(None, description="Grains above this height (m) are taken out.")
+    axis: Literal["x", "y", "z"] | None = Field(None, description="Another axis than the vertical, which is the last.")
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if self.below is None and self.above is None:
+            complain([((), "must have below = ... or above = ...")])
+        return self
+
+    def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
+        if self.axis == "z" and d == 2:
+            yield (*path, "axis"), 'must be "x" or "y" in dimension 2'
+
+    def build(self, d: int) -> Outlet:
+        axis = d - 1 if self.axis is None else AXES.index(self.axis)
+        below = -np.inf if self.below is None else self.below
+        above = np.inf if self.above is None else self.above
+
+        def leaves(q: Array) -> Booleans:
+            return np.asarray((q[:, axis] < below) | (q[:, axis] > above))
+
+        return Outlet(leaves)
+
+
+class SourceTable(Table):
+    """Grains that wait come in at random places of a box."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("lower", "upper", "velocity")
+    lower: Vector = Field(description="The lowest coordinates (m) of the box in which they appear.")
+    upper: Vector = Field(description="Its highest coordinates (m).")
+    rate: Positive = Field(description="Grains in one second (1/s).")
+    velocity: Vector | None = Field(None, description="The velocity with which they come in (m/s); none if not given.")
+
+    @model_validator(mode="after")
+    def _is_a_box(self) -> Self:
+        pairs = zip(self.lower, self.upper, strict=False)
+        complain([] if all(a <= b for a, b in pairs) else [(("upper",), f"must be above lower = {list(self.lower)}")])
+        return self
+
+    def build(self, within: ConstraintSet, seed: int) -> Callable[..., object]:
+        box = (np.array(self.lower), np.array(self.upper))
+        return Source(box, rate=self.rate, within=within, velocity=self.velocity or 0.0, seed=seed)

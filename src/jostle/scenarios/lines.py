@@ -1,0 +1,162 @@
+"""On which line of a TOML text each key stands, which tomllib does not tell.
+
+A scanner for texts that tomllib has accepted: it follows headers, keys, strings, lists and inline tables, and looks at
+nothing else. Lists inside lists are followed up to a depth, and skipped below it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+Path = tuple[str | int, ...]
+DEEPEST = 12
+BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+SCALAR = re.compile(r"[^,\]}\n#]*")
+BRACKET = re.compile(r"[\[\]{}]")
+
+
+def lines(text: str) -> dict[Path, int]:
+    """The line, counted from 1, of each table and key, and of each entry of a list.
+
+    >>> lines('a = 1\\n[[b]]\\nc.d = [\\n  1,\\n  2]')[("b", 0, "c", "d", 1)]
+    5
+    """
+    return _Scanner(text).document()
+
+
+class _Scanner:
+    """Where the scanner is in the text, and what it has found."""
+
+    def __init__(self, text: str):
+        self.text, self.at = text, 0
+        self.counted, self.line = 0, 1
+        self.found: dict[Path, int] = {}
+        self.several: dict[Path, int] = {}
+        """How many tables each [[list of tables]] has so far."""
+
+    def document(self) -> dict[Path, int]:
+        table: Path = ()
+        self.skip(BLANK)
+        while self.at < len(self.text):
+            before = self.at
+            if self.text[self.at] == "[":
+                table = self.header()
+            else:
+                self.pair(table, 0)
+            self.skip(BLANK)
+            if self.at == before:
+                break
+        return self.found
+
+    def header(self) -> Path:
+        """[a.b] or [[a.b]]; what it names, and the tables on the way there."""
+        line, double = self.number(), self.text.startswith("[[", self.at)
+        self.at += 1 + double
+        path: Path = ()
+        for key in self.key():
+            if path in self.several:
+                path = (*path, self.several[path] - 1)
+            path = (*path, key)
+            self.found.setdefault(path, line)
+        self.at += 1 + double
+        if double:
+            number = self.several.get(path, 0)
+            self.several[path] = number + 1
+            path = (*path, number)
+        self.found[path] = line
+        return path
+
+    def pair(self, table: Path, depth: int) -> None:
+        """key = value."""
+        line, path = self.number(), table
+        for key in self.key():
+            path = (*path, key)
+            self.found.setdefault(path, line)
+        self.at += 1
+        self.skip(BLANK)
+        self.value(path, depth)
+
+    def key(self) -> list[str]:
+        """a."b".c"""
+        keys = []
+        while True:
+            self.skip(BLANK)
+            if self.text.startswith(('"', "'"), self.at):
+                keys.append(_unquoted(self.skip(STRING)))
+            else:
+                keys.append(self.skip(BARE))
+            self.skip(BLANK)
+            if not self.text.startswith(".", self.at):
+                return keys
+            self.at += 1
+
+    def value(self, path: Path, depth: int) -> None:
+        first = self.text[self.at : self.at + 1]
+        if first in ('"', "'"):
+            self.skip(STRING)
+        elif first not in ("[", "{"):
+            self.skip(SCALAR)
+        elif depth >= DEEPEST:
+            self.beyond()
+        else:
+            self.entries(path, depth + 1, "]" if first == "[" else "}")
+
+    def entries(self, path: Path, depth: int, end: str) -> None:
+        """What is in a list or in an inline table."""
+        self.at += 1
+        self.skip(BLANK)
+        number = 0
+        while self.at < len(self.text) and self.text[self.at] != end:
+            before = self.at
+            if end == "]":
+                self.found[*path, number] = self.number()
+                self.value((*path, number), depth)
+                number += 1
+            else:
+                self.pair(path, depth)
+            self.skip(BLANK)
+            if self.text.startswith(",", self.at):
+                self.at += 1
+                self.skip(BLANK)
+            if self.at == before:
+                return
+        self.at += 1
+
+    def beyond(self) -> None:
+        """A list or table too deep to be followed."""
+        open_ones = 0
+        while self.at < len(self.text):
+            self.skip(BLANK)
+            if self.text.startswith(('"', "'"), self.at):
+                self.skip(STRING)
+            elif bracket := self.skip(BRACKET):
+                open_ones += 1 if bracket in "[{" else -1
+                if not open_ones:
+                    return
+            else:
+                self.at += 1
+
+    def skip(self, what: re.Pattern[str]) -> str:
+        """What stands here, if anything; the scanner is behind it then."""
+        match = what.match(self.text, self.at)
+        if match is None:
+            return ""
+        self.at = match.end()
+        return match.group()
+
+    def number(self) -> int:
+        """The line of where the scanner is."""
+        self.line += self.text.count("\n", self.counted, self.at)
+        self.counted = self.at
+        return self.line
+
+
+def _unquoted(text: str) -> str:
+    """What a string in quotes means."""
+    try:
+        return str(tomllib.loads(f"key = {text}")["key"])
+    except ValueError:
+        return text

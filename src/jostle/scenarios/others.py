@@ -1,0 +1,166 @@
+"""kind = "cradle", "crowd", "labyrinth": the models of the papers with a name of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from jostle.arrays import Array, Booleans
+from jostle.exchange import Outlet
+from jostle.models.crowd import Room, crowd
+from jostle.models.labyrinth import HOLES, TILTS
+from jostle.models.line import cradle
+from jostle.problems import Motion, Sweeping
+from jostle.scenarios.fields import (
+    Complaint,
+    Count,
+    NotNegative,
+    Number,
+    Part,
+    People,
+    Point,
+    Positive,
+    PositiveOrList,
+    Table,
+    complain,
+)
+from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.schemes.base import State
+from jostle.sets.walls import Box, Outside
+
+MOST_BALLS = 10_000
+
+
+class Cradle(ProblemTable):
+    """Newton's cradle: balls in a row, of which the first ones arrive with a speed."""
+
+    kind: Literal["cradle"] = Field(description="Newton's cradle: balls in a row.")
+    n: Count = Field(5, description="How many balls.")
+    striking: Count = Field(1, description="How many of them arrive together.")
+    speed: Positive = Field(1.0, description="Their speed (m/s).")
+    gap: NotNegative = Field(0.0, description="Distance between the balls that wait (m); 0 if they touch.")
+    radius: Positive = Field(0.5, description="Radius of all balls (m).")
+    mass: PositiveOrList = Field(1.0, description="Mass (kg) of all, or a list with one for each.")
+    e: Part = Field(1.0, description="Restitution: 0 for no rebound, 1 for a rebound without loss.")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        wrong: list[Complaint] = []
+        if self.n > MOST_BALLS:
+            wrong.append((("n",), f"must be at most {MOST_BALLS} in a cradle"))
+        if self.striking > self.n:
+            wrong.append((("striking",), f"must be at most n = {self.n}"))
+        if isinstance(self.mass, tuple) and len(self.mass) != self.n:
+            wrong.append((("mass",), f"must have one entry for each of the {self.n} balls, not {len(self.mass)}"))
+        complain(wrong)
+        return self
+
+    def refuses(self, scheme: str) -> Iterator[Complaint]:
+        if scheme in ("maury", "gluey") and self.e > 0.0:
+            yield ("e",), f'must be 0 with the scheme "{scheme}"; "paoli" and "moreau_jean" have restitution'
+
+    def build(self, seed: int) -> Built:
+        row = cradle(self.n, gap=self.gap, radius=self.radius, striking=self.striking, e=self.e, mass=self.mass)
+        return Built(Motion(q0=row.q0, v0=self.speed * row.v0, within=row.within, mass=self.mass, law=row.law))
+
+
+class Crowd(ProblemTable):
+    """People who leave a room: each wishes to walk straight to the nearest door."""
+
+    first_order: ClassVar[bool] = True
+    endings: ClassVar[tuple[str, ...]] = ("never", "empty")
+
+    kind: Literal["crowd"] = Field(description="People who leave a room.")
+    n: People = Field(description="How many people.")
+    radius: Positive = Field(0.25, description="Radius of a person (m).")
+    speed: Positive = Field(1.4, description="How fast they wish to walk (m/s).")
+    corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=1000, strict=False)] = Field(
+        description="Corners [x, y] (m) of the room, counter-clockwise; it must be convex."
+    )
+    doors: Annotated[
+        tuple[Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)], ...],
+        Field(min_length=1, max_length=1000, strict=False),
+    ] = Field(description="Doors, each from one point [x, y] of an edge to another (m).")
+    outlet: Positive = Field(2.0, description="People so far outside of the room (m) are taken out of the run.")
+
+    def ending(self) -> str:
+        return "empty"
+
+    def refuses(self, scheme: str) -> Iterator[Complaint]:
+        if scheme == "catching_up":
+            yield (), 'must be solved with "venel": people who have left go out of the run'
+
+    def build(self, seed: int) -> Built:
+        with belongs_to("corners"):
+            Room(self.corners, doors=[self.corners[:2]])
+        with belongs_to("doors"):
+            room = Room(self.corners, doors=self.doors)
+        with belongs_to("n"):
+            people = crowd(self.n, radius=self.radius, room=room, speed=self.speed, seed=seed)
+
+        def gone(q: Array) -> Booleans:
+            heights = np.einsum("nkd,kd->nk", q[:, None, :] - room.corners, room.inward)
+            return np.asarray(heights.min(axis=1) < -self.outlet)
+
+        def empty(state: State) -> bool:
+            here = slice(None) if state.presence is None else state.presence.here
+            return not room.inside(state.q[here]).any()
+
+        return Built(people, (Outlet(gone),), empty)
+
+
+class Tilt(Table):
+    """How the board is tilted from a time on."""
+
+    t: NotNegative = Field(description="From this time on (s).")
+    velocity: Point = Field(description="The velocity [x, y] that it gives a free ball (m/s).")
+
+
+class Labyrinth(ProblemTable):
+    """A ball that slides around holes and along the rim as the board is tilted."""
+
+    first_order: ClassVar[bool] = True
+
+    kind: Literal["labyrinth"] = Field(description="A ball among holes on a board that is tilted.")
+    q0: Point = Field((0.5, 0.6), description="Where the centre of the ball starts, [x, y] (m).")
+    radius: NotNegative = Field(0.0, description="Radius of the ball (m).")
+    board: Point = Field((6.0, 4.0), description="Width and height of the board (m); its lower left corner is [0, 0].")
+    holes: Annotated[tuple[Point, ...], Field(max_length=10_000, strict=False)] = Field(
+        tuple((float(x), float(y)) for x, y in HOLES), description="Centres of the holes, [x, y] (m)."
+    )
+    hole: Positive = Field(0.5, description="Radius of the holes (m), which the ball goes around.")
+    tilts: Annotated[tuple[Tilt, ...], Field(min_length=1, max_length=10_000, strict=False)] = Field(
+        tuple(Tilt(t=t, velocity=velocity) for t, velocity in TILTS),
+        description="How it is tilted, one after the other.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        times = [tilt.t for tilt in self.tilts]
+        wrong: list[Complaint] = []
+        if times[0] != 0.0:
+            wrong.append((("tilts", 0, "t"), "must be 0: the first tilt starts with the run"))
+        if any(a >= b for a, b in pairwise(times)):
+            wrong.append((("tilts",), "must be in the order of their times"))
+        if min(self.board) <= 2.0 * self.radius:
+            wrong.append((("board",), "must be positive, and wider than the ball"))
+        complain(wrong)
+        return self
+
+    def build(self, seed: int) -> Built:
+        times = np.array([tilt.t for tilt in self.tilts])
+        velocities = [tilt.velocity for tilt in self.tilts]
+
+        def tilted(t: float, q: Array) -> tuple[Number, ...]:
+            return velocities[int(np.searchsorted(times, t, side="right")) - 1]
+
+        within = Box([0.0, 0.0], self.board, radii=self.radius)
+        if not self.holes:
+            return Built(Sweeping(q0=self.q0, velocity=tilted, within=within))
+        return Built(
+            Sweeping(q0=self.q0, velocity=tilted, within=within & Outside(self.holes, self.hole, radii=self.radius))
+        )

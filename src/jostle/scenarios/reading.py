@@ -1,0 +1,201 @@
+"""Scenario files: TOML, settings, and errors that say where. Nothing here needs pydantic until a file is read."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+from jostle.errors import JostleError
+from jostle.scenarios.lines import lines
+from jostle.scenarios.settings import changed
+from jostle.scenarios.writing import document
+from jostle.scenarios.writing import path as written_path
+
+if TYPE_CHECKING:
+    from jostle.scenarios.scenario import Scenario
+
+Path = tuple[str | int, ...]
+SHIPPED = FilePath(__file__).parent
+LARGEST_FILE = 32 * 2**20
+"""Bytes."""
+DEEPEST = 20
+"""Tables and lists inside each other."""
+MOST_PROBLEMS = 50
+"""Problems that are listed; the others are counted."""
+
+
+class ScenarioError(JostleError, ValueError):
+    """A scenario that cannot be read or built; `problems` has one line for each thing that is wrong."""
+
+    def __init__(self, problems: Sequence[str]):
+        more = len(problems) - MOST_PROBLEMS
+        shown = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
+        super().__init__("\n".join(shown))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the values of a scenario come from: the text, its lines, and the settings on top of it."""
+
+    name: str
+    text: str
+    """With all settings."""
+    lines: Mapping[Path, int]
+    settings: Mapping[Path, str]
+    """The setting that a key comes from."""
+
+    def line(self, path: Path) -> int:
+        """The line of a key, or of the table that it is missing in; 0 for what comes from a setting."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.settings:
+                return 0
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 1
+
+    def place(self, path: Path) -> str:
+        """The beginning of a message about a key."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.settings:
+                return f"{self.name}, setting {self.settings[path[:length]][:80]!r}: "
+        return f"{self.name}:{self.line(path)}: "
+
+
+def names() -> list[str]:
+    """The names of the shipped scenarios.
+
+    >>> "hourglass" in names()
+    True
+    """
+    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+
+
+def shipped(name: str) -> str:
+    """The text of a shipped scenario, comments and all, to be copied and changed.
+
+    >>> shipped("cradle_apart").splitlines()[0].startswith("#")
+    True
+    """
+    if name not in names():
+        raise _unknown(name)
+    return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
+    """A scenario from a .toml file, or a shipped one by its name.
+
+    `settings` change it, each ``"key.sub=value"`` with a TOML value or a bare word; entries of lists go by number,
+    ``"problem.walls.0.radius=2"``. `seed` replaces the one in the file.
+
+    >>> load("cradle_touching", settings=["problem.n=4"], seed=3).problem.n
+    4
+    """
+    path, name = _located(source)
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise ScenarioError([f"{name}: cannot be read: {error.strerror or error}"]) from error
+    except ValueError as error:
+        raise ScenarioError([f"{name!r} is not the name of a file"]) from error
+    if len(content) > LARGEST_FILE:
+        raise ScenarioError([f"{name}: is larger than {LARGEST_FILE // 2**20} MB; scenarios are small"])
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ScenarioError([f"{name}:{line}: is not a text in UTF-8: byte {content[error.start]:#04x}"]) from error
+    return parse(text, name, settings=settings, seed=seed)
+
+
+def _located(source: str | FilePath) -> tuple[FilePath, str]:
+    """The file, and the name by which errors call it."""
+    name = str(source)
+    if isinstance(source, str) and name in names():
+        return SHIPPED / f"{name}.toml", name
+    if isinstance(source, str) and not name.endswith(".toml") and not re.search(r"[/\\\0]", name):
+        raise _unknown(name)
+    return FilePath(source), name
+
+
+def _unknown(name: str) -> ScenarioError:
+    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.4)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return ScenarioError(
+        [f"there is no shipped scenario {name!r}.{hint} There are: {', '.join(names())}. Files end with .toml"]
+    )
+
+
+def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
+    """A scenario from a TOML text; `name` is what errors call it.
+
+    >>> parse('problem = { kind = "cradle" }\\nrun = { t = 1.0, h = 0.01 }').problem.n
+    5
+    """
+    from pydantic import ValidationError
+
+    from jostle.scenarios.messages import problems
+    from jostle.scenarios.scenario import Scenario
+
+    data = _tables(text, name)
+    known: dict[Path, int] = lines(text)
+    given = [*settings, *([] if seed is None else [f"seed={seed}"])]
+    data, origins, wrong = changed(data, given)
+    if wrong:
+        raise ScenarioError([f"{name}, setting {setting[:80]!r}: {message}" for setting, message in wrong])
+    _check_depth(data, name)
+    source = Source(name, document(data) if given else text, known, origins)
+    try:
+        scenario = Scenario.model_validate(data)
+    except ValidationError as error:
+        raise ScenarioError(problems(error, Scenario, data, source)) from None
+    scenario._source = source
+    return scenario
+
+
+def _tables(text: str, name: str) -> dict[str, Any]:
+    try:
+        text.encode("utf-8")
+        data = tomllib.loads(text)
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise ScenarioError([f"{name}:{line}: has a character that is none, {text[error.start]!r}"]) from None
+    except ValueError as error:
+        raise ScenarioError([_not_toml(str(error), text, name)]) from None
+    except RecursionError:
+        raise ScenarioError([f"{name}: lists and tables are nested too deeply"]) from None
+    _check_depth(data, name)
+    return data
+
+
+def _not_toml(message: str, text: str, name: str) -> str:
+    """tomllib's message, with the line in front."""
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
+    if match is None:
+        return f"{name}: is not TOML: {message}"
+    words, line, column = match.groups()
+    if line is None:
+        return f"{name}:{text.count(chr(10)) + 1}: is not TOML: {words}, at the end of the file"
+    return f"{name}:{line}: is not TOML: {words}, at column {column}"
+
+
+def _check_depth(data: dict[str, Any], name: str) -> None:
+    """Tables and lists inside each other may be followed by functions that call themselves."""
+    level: list[tuple[str, Any]] = list(data.items())
+    for _ in range(DEEPEST):
+        level = [
+            (top, inner)
+            for top, value in level
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return
+    where = written_path([level[0][0]])
+    raise ScenarioError([f"{name}: {where}: lists and tables are nested deeper than {DEEPEST} levels"])

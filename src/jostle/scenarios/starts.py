@@ -1,0 +1,131 @@
+"""Where grains start: the places of a lattice that are free, places at random in a box, or given points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from jostle.arrays import Array, Booleans
+from jostle.errors import InvalidValue
+from jostle.models.lattices import square_lattice, triangular_lattice
+from jostle.models.starts import random_sequential
+from jostle.scenarios.fields import MOST, Complaint, Corner, Multiple, Table, Vector, complain
+from jostle.scenarios.walls import AnyWall
+from jostle.sets.base import ConstraintSet
+
+MOST_PLACES = 4 * MOST
+"""Places in a layer of a lattice."""
+IN_VAIN = 1000
+"""So many places for each grain are looked at, and those of a few grains more."""
+BLOCK = 10_000
+"""So many of them at a time: a vessel has a hundred gaps for each."""
+LOOSE = 1.02
+"""Places of a lattice are so many of the largest diameter apart."""
+
+
+def _ordered(lower: Sequence[float] | None, upper: Sequence[float] | None) -> list[Complaint]:
+    if lower is None or upper is None or all(a < b for a, b in zip(lower, upper, strict=False)):
+        return []
+    return [(("upper",), f"must be above lower = {list(lower)}")]
+
+
+class Lattice(Table):
+    """The places of a lattice in a box, filled from below. Those inside a wall or outside of a vessel are left out."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    kind: Literal["lattice"] = Field(description="A loose lattice, filled from below; walls leave out some places.")
+    lower: Vector = Field(description="The lowest coordinates (m) of the box that is filled.")
+    upper: Corner = Field(description="Its highest coordinates (m); the top may be open, inf.")
+    lattice: Literal["triangular", "square"] = Field(
+        "triangular", description="triangular: the densest one, hexagonal layers in 3-D; square: cubic in 3-D."
+    )
+    loose: Multiple = Field(LOOSE, description="Distance of the places, as a multiple of the largest diameter.")
+
+    @model_validator(mode="after")
+    def _is_a_box(self) -> Self:
+        complain(_ordered(self.lower, self.upper))
+        if not np.isfinite(self.upper[:-1]).all():
+            complain([(("upper",), "must be finite; only the top, its last number, may be inf")])
+        return self
+
+    def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
+        """(n, d), each a little off its place at random."""
+        n, largest, d = len(radii), float(radii.max()), len(self.lower)
+        spacing = 2.0 * largest * self.loose
+        lower, upper = np.array(self.lower), np.array(self.upper)
+        places = np.prod(np.maximum((upper[:-1] - lower[:-1]) / spacing, 1.0))
+        if places > MOST_PLACES:
+            raise InvalidValue(f"a layer of the lattice would have {places:.1e} places; take a narrower box")
+        room = spacing / 2.0 - largest
+        clear = [wall.build(largest + room, d) for wall in walls]
+        lattice = triangular_lattice if self.lattice == "triangular" else square_lattice
+        looked, most = n, min(IN_VAIN * (n + IN_VAIN // 10), MOST_PLACES)
+        while True:
+            x = lattice(looked, spacing, box=(lower, np.append(upper[:-1], np.inf)))
+            free = x[:, -1] + spacing / 2.0 <= upper[-1] * (1.0 + 1e-9)
+            above = not free[-1]
+            for wall, Q in zip(walls, clear, strict=True):
+                free &= wall.surrounds(x) & _fits(Q, x)
+            found = x[free]
+            if len(found) >= n:
+                return np.asarray(found[:n] + room / np.sqrt(d) * random.uniform(-1.0, 1.0, (n, d)))
+            if above or looked >= most:
+                raise InvalidValue(
+                    f"there are places for {len(found)} grains with radii up to {largest:g}, not for {n}; take fewer, "
+                    f"smaller ones, or a larger box"
+                )
+            looked = min(2 * looked, most)
+
+
+def _fits(Q: ConstraintSet, x: Array) -> Booleans:
+    """(m,) at which of the points a ball does not overlap the wall."""
+    blocks = (x[first : first + BLOCK] for first in range(0, len(x), BLOCK))
+    smallest = [Q.gaps(0.0, block).reshape(len(block), -1).min(axis=1, initial=np.inf) for block in blocks]
+    return np.asarray(np.concatenate(smallest) >= 0.0)
+
+
+class Random(Table):
+    """Places at random in a box, one grain after the other where there is room."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
+    kind: Literal["random"] = Field(description="At random, one after the other where there is room.")
+    lower: Corner | None = Field(
+        None, description="The lowest coordinates (m) of the box; -inf along periodic axes, or left out if all are."
+    )
+    upper: Corner | None = Field(
+        None, description="Its highest coordinates (m); inf along periodic axes, or left out if all are."
+    )
+
+    @model_validator(mode="after")
+    def _is_a_box(self) -> Self:
+        if (self.lower is None) != (self.upper is None):
+            missing = "lower" if self.lower is None else "upper"
+            complain([((), f"must have both lower and upper, or neither in a periodic space; {missing} is missing")])
+        complain(_ordered(self.lower, self.upper))
+        return self
+
+    def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
+        """(n, d)."""
+        box = None if self.lower is None or self.upper is None else (np.array(self.lower), np.array(self.upper))
+        length = None if period is None else np.asarray(period, dtype=float)
+        return random_sequential(radii, box=box, period=length, seed=random)
+
+
+class Points(Table):
+    """Given places."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("points",)
+    kind: Literal["points"] = Field(description="Given points.")
+    points: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MOST, strict=False)] = Field(
+        description="The centres (m), one for each grain."
+    )
+
+    def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
+        """(n, d)."""
+        return np.array(self.points)
+
+
+Start = Annotated[Lattice | Random | Points, Field(discriminator="kind")]
