@@ -9,8 +9,10 @@ BIN    := $(VENV)/bin
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/ready       ## run the main job and draw its picture
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/ready       ## an hourglass runs: a bar, a trajectory, a picture
+	$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
+	$(BIN)/jostle plot demo.vtkhdf --save demo.png
+	@echo "The picture is in demo.png. To see it move: $(BIN)/jostle view demo.vtkhdf"
 
 test: $(VENV)/ready       ## run all tests
 	$(BIN)/python -m pytest -n auto
@@ -28,6 +30,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/game_physics.py
 	$(BENCH)/bin/python benchmarks/projections.py
 	$(BENCH)/bin/python benchmarks/packings.py
+	$(BENCH)/bin/python benchmarks/writing.py
 	$(BENCH)/bin/python benchmarks/import_time.py
 
 docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html

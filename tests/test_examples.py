@@ -52,7 +52,7 @@ def the_pile_carries_its_weight(result):
     assert sol.multipliers[-1][floor].sum() / h == pytest.approx(weight, rel=0.05)
     assert abs(momentum) < 0.05 * weight
     assert sol.gaps().min() >= -1e-9
-    assert Path("demo.png").stat().st_size > 20_000
+    assert Path("pile.png").stat().st_size > 20_000
 
 
 def sand_runs_out_and_stays_in_the_glass(result):
@@ -71,7 +71,7 @@ CHECKS = {
     "crowd.py": everyone_leaves_without_overlap,
     "spheres.py": spheres_come_to_rest_without_overlap,
     "hourglass.py": sand_runs_out_and_stays_in_the_glass,
-    "demo.py": the_pile_carries_its_weight,
+    "pile.py": the_pile_carries_its_weight,
 }
 
 

@@ -17,6 +17,7 @@ from jostle.errors import (
     DeviceUnavailable,
     EmptySet,
     InfeasibleStart,
+    Interrupted,
     InvalidValue,
     JostleError,
     LeftTheSet,
@@ -27,7 +28,7 @@ from jostle.errors import (
     SchemeRefuses,
     UndefinedGradient,
 )
-from jostle.evolution import solve
+from jostle.evolution import Progress, solve
 from jostle.exchange import Outlet, Source
 from jostle.laws import Impact, Restitution, impact
 from jostle.problems import Motion, Sweeping
@@ -74,6 +75,7 @@ __all__ = [
     "InfeasibleStart",
     "Inside",
     "InteriorPoint",
+    "Interrupted",
     "InvalidValue",
     "JostleError",
     "LeftTheSet",
@@ -92,6 +94,7 @@ __all__ = [
     "Paoli",
     "Polygons",
     "Polyhedron",
+    "Progress",
     "Projection",
     "Residual",
     "Restitution",
@@ -111,12 +114,16 @@ __all__ = [
     "decompose",
     "glue",
     "impact",
+    "io",
     "models",
     "project",
+    "scenarios",
     "solve",
+    "terminal",
+    "viz",
 ]
 
-_LAZY = ("analysis", "models")
+_LAZY = ("analysis", "io", "models", "scenarios", "terminal", "viz")
 
 
 def __getattr__(name: str) -> Any:

@@ -78,5 +78,27 @@ class DeviceUnavailable(JostleError, RuntimeError):
     """The device asked for is not there."""
 
 
+class MissingPackage(JostleError, ImportError):
+    """Something optional is not installed; the message says how to get it."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C came during a run: the step was finished and what it led to is in ``error.solution``.
+
+    >>> import jostle as jo, signal
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> def hit_ctrl_c(progress):
+    ...     if progress.step == 3:
+    ...         signal.raise_signal(signal.SIGINT)
+    >>> try:
+    ...     jo.solve(ball, jo.Maury(), t=1.0, h=0.01, progress=hit_ctrl_c)
+    ... except jo.Interrupted as error:
+    ...     print(error, len(error.solution.t))
+    interrupted after step 3, t = 0.03 4
+    """
+
+    solution: Any = None
+
+
 class NotApproaching(UserWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""

@@ -3,25 +3,55 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.errors import DeviceUnavailable, InvalidValue, JostleError, NotConverged, NotFinite
+from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged, NotFinite
 from jostle.exchange import changes
+from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
-from jostle.recording import Recorder
+from jostle.recording import Recorder, Recording
 from jostle.schemes.base import Scheme, State
 from jostle.sets.base import check_start
 from jostle.solution import Solution
 from jostle.solvers.project import require
 
+if TYPE_CHECKING:
+    from jostle.io.checkpoint import Checkpoint
+    from jostle.io.recorder import Output
+
 SAME = 1e-9
 """T counts as a multiple of h, and a time as reached, up to this part of a step (or of T, for an array of steps)."""
 ROUND_OFF = 8 * float(np.finfo(float).eps)
+
+
+class Progress(NamedTuple):
+    """What `solve(..., progress=...)` is called with after each step.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> def tell(progress):
+    ...     if progress.step % 5 == 0:
+    ...         print(f"{progress.step} of {progress.steps}, t = {progress.t:.2f}, height {progress.state.q[0]:.3f}")
+    >>> sol = jo.solve(ball, jo.Maury(), t=0.1, h=0.01, progress=tell)
+    5 of 10, t = 0.05, height 0.985
+    10 of 10, t = 0.10, height 0.945
+    """
+
+    step: int
+    """Steps done, of so many:"""
+    steps: int
+    t: float
+    end: float
+    state: State
+    """After the step; ``state.projection`` has its residuals."""
+    status: str
+    """What the status of the run would be now."""
 
 
 def solve(
@@ -35,6 +65,10 @@ def solve(
     change: Callable[[State], State] | Sequence[Callable[[State], State]] | None = None,
     device: str = "cpu",
     strict: bool = True,
+    output: str | os.PathLike[str] | Output | None = None,
+    checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
+    resume: bool = False,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Solution:
     """Follow the problem from time 0 (or t[0]) to t (or t[1]) with steps of length h.
 
@@ -45,7 +79,13 @@ def solve(
     come and go by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of
     raised.
 
-    An error in the middle carries the step and what was computed before it, in ``error.solution``.
+    With `output`, a path or a `jostle.io.Output`, what is saved goes into a trajectory file while the run goes on, and
+    the solution reads it from there when asked. `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the state of
+    the run safe each minute and at its end; the same call with resume=True goes on from there, to the same bits as a
+    run that was never interrupted. `progress` is called with a `Progress` after each step.
+
+    An error in the middle carries the step and what was computed before it, in ``error.solution``; so does
+    `Interrupted`, which Ctrl-C raises when the step is done.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81],
@@ -62,42 +102,108 @@ def solve(
         raise DeviceUnavailable(f"device {device!r} is not supported; use 'cpu'")
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
-    t0, steps = _steps(t, h)
-    made = changes(change)
-    state = scheme.start(problem, t0)
-    recorder = Recorder(problem, scheme, state)
-    due = _Saving(every, t0)
-    status = "finished"
-    for number, (t_next, step) in enumerate(steps, start=1):
-        before = state
-        try:
-            state = scheme.step(problem, before, step)._replace(t=t_next)
-            state.q.setflags(write=False)
-            state.u.setflags(write=False)
-            _check(state, scheme, strict)
-            after = _changed(problem, state, made) if made else state
-            stop = until is not None and bool(until(after))
-        except Exception as error:
-            if recorder.frames[-1].t != before.t:
-                recorder.save(before)
-            if isinstance(error, JostleError):
-                error.step, error.time = number, t_next
-            else:
-                error.add_note(f"in step {number} (t = {t_next:.6g}); error.solution has what was computed before")
-            error.solution = recorder.solution("failed")  # type: ignore[attr-defined]
-            raise
-        recorder.add(before, state, step)
-        state = after
-        if state.projection is not None and not state.projection.converged:
-            status = "not converged" if scheme.solver.promises else "budget"
-        if due(number, t_next, step) or stop:
-            recorder.save(state)
-        if stop:
-            status = "stopped" if status == "finished" else status
-            break
-    if recorder.frames[-1].t != state.t:
-        recorder.save(state)
+    t0, count, steps = _steps(t, h)
+    end = float(np.ravel(t)[-1])
+    made, due = changes(change), _Saving(every, t0)
+    keeping = _Keeping(checkpoint, problem, scheme, t0, h)
+    state, done, status, written = keeping.start(due) if resume else (scheme.start(problem, t0), 0, "finished", None)
+    recorder = _recorder(problem, scheme, output, state, written)
+    with Interrupts() as interrupts:
+        for number, (t_next, step) in enumerate(itertools.islice(steps, done, None), start=done + 1):
+            before = state
+            try:
+                state = scheme.step(problem, before, step)._replace(t=t_next)
+                state.q.setflags(write=False)
+                state.u.setflags(write=False)
+                _check(state, scheme, strict)
+                after = _changed(problem, state, made) if made else state
+                stop = until is not None and bool(until(after))
+                recorder.add(before, state, step)
+                state, last = after, stop or number == count
+                if state.projection is not None and not state.projection.converged:
+                    status = "not converged" if scheme.solver.promises else "budget"
+                if stop and status == "finished":
+                    status = "stopped"
+                if due(number, t_next, step) or last:
+                    recorder.save(state)
+                if keeping.due() or last:
+                    keeping.save(recorder, state, number, due.next, status)
+                if progress is not None:
+                    progress(Progress(number, count, t_next, end, state, status))
+            except (Exception, KeyboardInterrupt) as error:
+                _close(recorder, error, before, number, t_next)
+                raise
+            if last:
+                break
+            if interrupts.came:
+                keeping.save(recorder, state, number, due.next, status)
+                raise _interrupted(recorder, state, number, keeping)
     return recorder.solution(status)
+
+
+def _close(recorder: Recording, error: BaseException, before: State, number: int, t: float) -> None:
+    """Give the error its step, and the solution up to it; in a file, keep what was computed."""
+    if isinstance(error, JostleError):
+        error.step, error.time = number, t
+    else:
+        error.add_note(f"in step {number} (t = {t:.6g}); error.solution has what was computed before")
+    if recorder.broken:
+        return
+    if recorder.saved_at < before.t:
+        recorder.save(before)
+    error.solution = recorder.solution("failed")  # type: ignore[attr-defined]
+
+
+def _recorder(problem: Any, scheme: Scheme, output: Any, state: State, written: tuple[int, int] | None) -> Recording:
+    """What is saved is kept in memory, or goes into a file."""
+    if output is None:
+        return Recorder(problem, scheme, state)
+    from jostle.io.recorder import FileRecorder, Output
+
+    to = output if isinstance(output, Output) else Output(output)
+    return FileRecorder(problem, scheme, to, state, written)
+
+
+class _Keeping:
+    """The checkpoints of a run, if it has any."""
+
+    def __init__(self, checkpoint: Any, problem: Any, scheme: Scheme, t0: float, h: Any):
+        self.checkpoint, self.scheme, self.run = checkpoint, scheme, ""
+        if checkpoint is None:
+            return
+        from jostle.io.checkpoint import Checkpoint, name_of_run
+
+        self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        self.run = name_of_run(problem, scheme, t0, h)
+
+    def start(self, due: _Saving) -> tuple[State, int, str, tuple[int, int]]:
+        """The state to go on from, the steps done, the status, and what of the output belongs to it."""
+        if self.checkpoint is None:
+            raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
+        kept = self.checkpoint.load(self.run, self.scheme)
+        due.next = kept.saved
+        status = "finished" if kept.status == "stopped" else kept.status
+        return kept.state, kept.step, status, (kept.frames, kept.records)
+
+    def due(self) -> bool:
+        return self.checkpoint is not None and self.checkpoint.due()
+
+    def save(self, recorder: Recording, state: State, number: int, saved: int, status: str) -> None:
+        if self.checkpoint is None:
+            return
+        from jostle.io.checkpoint import Position
+
+        self.checkpoint.save(self.run, Position(state, number, saved, status, *recorder.written()))
+
+
+def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keeping) -> Interrupted:
+    if recorder.saved_at != state.t:
+        recorder.save(state)
+    where = f"after step {number}, t = {state.t:.6g}"
+    path = None if keeping.checkpoint is None else keeping.checkpoint.path
+    error = Interrupted(f"interrupted {where}" + ("" if path is None else f"; {path} has the state to resume from"))
+    error.solution = recorder.solution("interrupted")
+    return error
 
 
 def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
@@ -151,8 +257,8 @@ class _Saving:
         return True
 
 
-def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float, Iterator[tuple[float, float]]]:
-    """The first time, and the pairs (t^{n+1}, h_n)."""
+def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float, int, Iterator[tuple[float, float]]]:
+    """The first time, how many steps there are, and the pairs (t^{n+1}, h_n)."""
     if np.ndim(t) and np.size(t) != 2:
         raise InvalidValue(f"t must be the end, or the pair (start, end), not {np.size(t)} times; `every` saves fewer")
     t0, t1 = (float(end) for end in np.ravel(t)) if np.ndim(t) else (0.0, float(t))  # type: ignore[arg-type]
@@ -162,17 +268,17 @@ def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float,
     if sizes.ndim > 1 or sizes.size == 0 or not np.isfinite(sizes).all() or (sizes <= 0).any():
         raise InvalidValue(f"h must be positive and finite, a number or one step after the other, not {h!r}")
     if sizes.ndim == 0:
-        return t0, _equal_steps(t0, t1, float(sizes))
+        return t0, *_equal_steps(t0, t1, float(sizes))
     ends = t0 + np.cumsum(sizes)
     if abs(ends[-1] - t1) > SAME * (t1 - t0):
         raise InvalidValue(f"the steps h lead to t = {ends[-1]:.12g}, not to {t1:.12g}")
     ends[-1] = t1
-    return t0, zip(ends.tolist(), sizes.tolist(), strict=True)
+    return t0, len(ends), zip(ends.tolist(), sizes.tolist(), strict=True)
 
 
-def _equal_steps(t0: float, t1: float, h: float) -> Iterator[tuple[float, float]]:
+def _equal_steps(t0: float, t1: float, h: float) -> tuple[int, Iterator[tuple[float, float]]]:
     whole = int(np.floor((t1 - t0) / h * (1.0 + SAME) + SAME))
     rest = t1 - (t0 + whole * h)
     if rest > SAME * h + ROUND_OFF * max(abs(t0), abs(t1)):
-        return itertools.chain(((t0 + (n + 1) * h, h) for n in range(whole)), [(t1, rest)])
-    return ((t1 if n + 1 == whole else t0 + (n + 1) * h, h) for n in range(whole))
+        return whole + 1, itertools.chain(((t0 + (n + 1) * h, h) for n in range(whole)), [(t1, rest)])
+    return whole, ((t1 if n + 1 == whole else t0 + (n + 1) * h, h) for n in range(whole))

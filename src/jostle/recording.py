@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,10 +22,11 @@ NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 class ImpactLog:
     """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before."""
 
-    def __init__(self, within: ConstraintSet) -> None:
+    def __init__(self, within: ConstraintSet, start: State) -> None:
         self.within = within
         self.events: list[tuple[float, Integers, Array, Array, Array]] = []
-        self.touching = NO_PAIRS
+        pairs, p, _ = contacts_of(start)
+        self.touching = pairs[p != 0.0]
         self.fresh: Contacts | None = None
         self.same: tuple[bytes, Any] | None = None
         """The active rows and the pairs of the step before: if they are the same again, nothing closes."""
@@ -82,6 +83,54 @@ class ImpactLog:
         return Impacts(t, *columns)
 
 
+def shown(state: State) -> Array:
+    """q, NaN for those who are not there."""
+    return state.q if state.presence is None else np.where(state.presence.here[:, None], state.q, np.nan)
+
+
+def contacts_of(state: State) -> tuple[Integers, Array, Array]:
+    """The pairs, multipliers and normals of the step that led to the state."""
+    if state.contacts is None:
+        return NO_PAIRS, state.multipliers, np.zeros((0, 0))
+    return state.contacts.pairs, state.multipliers, state.contacts.normals
+
+
+def record_of(state: State, h: float) -> tuple[Any, ...]:
+    """A record of `STATISTICS` of the step of length h that led to the state."""
+    P = state.projection
+    assert P is not None
+    r, p = P.residual, state.multipliers
+    active = int(np.count_nonzero(p)) if P.iterations else 0
+    return (
+        state.t, h, len(p), active, P.iterations, r.primal, r.dual, r.complementarity, state.overshoot, P.converged,
+        P.solver,
+    )  # fmt: skip
+
+
+class Recording(Protocol):
+    """What `solve` asks of a recorder, in memory or in a file."""
+
+    @property
+    def saved_at(self) -> float:
+        """The time of the last saved state."""
+
+    @property
+    def broken(self) -> bool:
+        """Can nothing be saved any more?"""
+
+    def save(self, state: State) -> None:
+        """Keep a state."""
+
+    def add(self, before: State, after: State, h: float) -> None:
+        """Note a step of length h."""
+
+    def written(self) -> tuple[int, int]:
+        """Make all of it safe: how many frames and records of steps are in a file."""
+
+    def solution(self, status: str) -> Solution:
+        """The end."""
+
+
 class Frame(NamedTuple):
     """What is kept of a saved state."""
 
@@ -97,29 +146,31 @@ class Frame(NamedTuple):
 class Recorder:
     """Collects what becomes the `Solution`."""
 
+    broken = False
+    """Can nothing be saved any more?"""
+
     def __init__(self, problem: Any, scheme: Any, start: State):
         self.problem, self.scheme = problem, scheme
         self.frames: list[Frame] = []
         self.stats: list[tuple[Any, ...]] = []
-        self.log = ImpactLog(problem.within) if isinstance(problem, Motion) else None
+        self.log = ImpactLog(problem.within, start) if isinstance(problem, Motion) else None
         self.save(start)
 
+    @property
+    def saved_at(self) -> float:
+        """The time of the last saved state."""
+        return self.frames[-1].t
+
     def save(self, state: State) -> None:
-        pairs = NO_PAIRS if state.contacts is None else state.contacts.pairs
+        pairs, multipliers, normals = contacts_of(state)
         z = getattr(state.memory, "z", None)
-        normals = np.zeros((len(pairs), 0)) if state.contacts is None else state.contacts.normals
-        q = state.q if state.presence is None else np.where(state.presence.here[:, None], state.q, np.nan)
-        self.frames.append(Frame(state.t, q, state.u, state.multipliers, pairs, normals, z))
+        self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z))
+
+    def written(self) -> tuple[int, int]:
+        return 0, 0
 
     def add(self, before: State, after: State, h: float) -> None:
-        P = after.projection
-        assert P is not None
-        r = P.residual
-        active = int(np.count_nonzero(after.multipliers)) if P.iterations else 0
-        self.stats.append(
-            (after.t, h, len(after.multipliers), active, P.iterations, r.primal, r.dual, r.complementarity,
-             after.overshoot, P.converged, P.solver)
-        )  # fmt: skip
+        self.stats.append(record_of(after, h))
         if self.log is not None:
             self.log.add(before, after, h)
 

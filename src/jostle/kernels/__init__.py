@@ -9,7 +9,7 @@ from types import ModuleType
 
 SPIN = "1000"
 """How long a thread of GNU OpenMP spins before it sleeps. By default it spins so long that on a busy machine, where the
-other thread waits for its core, an iteration on two threads took fifty times as long as on one."""
+other thread waits for its core, an iteration on two threads takes many times as long as on one."""
 
 
 @cache

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
+from jostle.schemes.base import State
 from jostle.sets.balls import Balls
 from jostle.sets.walls import Segments
 
@@ -69,9 +70,10 @@ class Room:
         """Which centres (n, 2) are in the room."""
         return np.asarray((self._heights(q) > 0.0).all(axis=1))
 
-    def empty(self, state: object) -> bool:
+    def empty(self, state: State) -> bool:
         """Has everyone left? For `solve(..., until=room.empty)`."""
-        return not self.inside(state.q).any()  # type: ignore[attr-defined]
+        inside, presence = self.inside(state.q), state.presence
+        return not (inside if presence is None else inside & presence.here).any()
 
     def direction(self, q: Array, radius: float) -> Array:
         """Unit vectors (n, 2) along which people at q wish to walk."""

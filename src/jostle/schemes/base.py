@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -81,6 +81,9 @@ class Scheme:
     ...
     jostle.errors.SchemeRefuses: Maury is a scheme for e = 0, the problem has e = 0.5; use Paoli or MoreauJean
     """
+
+    remembers: ClassVar[type[Any] | None] = None
+    """The NamedTuple that `State.memory` is, for checkpoints; None if the scheme remembers nothing."""
 
     solver: Solver = field(default_factory=Automatic)
 

@@ -32,7 +32,7 @@ In such clusters p and gamma are not unique, but u is (for an infinite glue): it
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -104,6 +104,8 @@ class Gluey(Maury):
     >>> sol(1.5).tolist(), sol.u[-1].tolist()
     ([0.0], [1.5])
     """
+
+    remembers: ClassVar[type[Any] | None] = Glue
 
     weakest: float = -np.inf
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class Paoli(Scheme):
     >>> jo.solve(ball, jo.Paoli(), t=1.8, h=0.03).u[-1].round(12).tolist()
     [0.5]
     """
+
+    remembers: ClassVar[type[Any] | None] = Memory
 
     solver: Solver = field(default_factory=Automatic)
     z: float | Callable[[float], Array] = 0.5

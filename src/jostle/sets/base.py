@@ -206,8 +206,11 @@ class ConstraintSet:
 
     def widest(self) -> float:
         """The largest radius of a body at time 0; 0 if there are none."""
-        radii = at(getattr(self, "radii", 0.0), 0.0)
-        return float(radii.max(initial=0.0))
+        return float(self.radii_at(0.0).max(initial=0.0))
+
+    def radii_at(self, t: float) -> Array:
+        """The radii of the bodies at time t: one for each, or one for all; 0 if they are points."""
+        return at(getattr(self, "radii", 0.0), t)
 
     def curved_part(self) -> ConstraintSet:
         """The curved walls alone."""
@@ -278,6 +281,9 @@ class Intersection(ConstraintSet):
 
     def widest(self) -> float:
         return max((Q.widest() for Q in self.sets), default=0.0)
+
+    def radii_at(self, t: float) -> Array:
+        return max((Q.radii_at(t) for Q in self.sets), key=lambda radii: (radii.size, radii.max(initial=0.0)))
 
     def curved_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.curved])

@@ -13,7 +13,7 @@ from jostle.kernels.cpu.contacts import (
     residual_pairs,
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
-from jostle.kernels.cpu.fused import WORTH_THREADS, colours, gauss_seidel, threads
+from jostle.kernels.cpu.fused import WORTH_THREADS, colours, gauss_seidel, threads, use_threads
 from jostle.kernels.cpu.sparse import accelerated, largest_eigenvalue
 
 __all__ = [
@@ -39,4 +39,5 @@ __all__ = [
     "residual_pairs",
     "strayed",
     "threads",
+    "use_threads",
 ]

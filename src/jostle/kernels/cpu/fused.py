@@ -19,6 +19,7 @@ import numba
 import numpy as np
 from numba import njit, prange
 
+from jostle.errors import InvalidValue
 from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.reference import FAR, RISE, next_test
 
@@ -52,6 +53,14 @@ def threads() -> int:
     One in a child that was forked off (start children by `spawn` to give them more).
     """
     return 1 if _forked else min(int(numba.get_num_threads()), MOST_CHUNKS)
+
+
+def use_threads(count):
+    """Let the kernels use so many threads, at most as many as the machine has cores (or NUMBA_NUM_THREADS)."""
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    if not 1 <= count <= most:
+        raise InvalidValue(f"threads must be between 1 and {most}, the cores that there are, not {count}")
+    numba.set_num_threads(count)
 
 
 def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):

@@ -1,0 +1,40 @@
+"""The command line: ``jostle run hourglass``. What it can do: ``jostle --help``.
+
+Exit codes: 0 the run ended as it should; 1 it failed, or a file could not be read or written; 2 the command or the
+scenario is wrong; 3 some step was not solved up to the tolerance (strict = false); 130 Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from jostle.cli import files, machine, runs
+from jostle.errors import JostleError
+from jostle.scenarios.reading import ScenarioError
+
+FAILED, WRONG = 1, 2
+
+app = typer.Typer(
+    name="jostle",
+    help="Things that move, may touch, and never overlap.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (
+    runs.run, runs.resume, runs.bench, files.list_, files.new, files.info, files.view, files.plot, files.export,
+    files.schema, machine.doctor,
+):  # fmt: skip
+    app.command(name=command.__name__.rstrip("_"))(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line; errors of the library become a line on stderr and an exit code."""
+    try:
+        app(args=arguments)
+    except JostleError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)

@@ -1,0 +1,152 @@
+"""Scenarios and trajectories: ``jostle list``, ``new``, ``schema``, ``info``, ``view``, ``plot``, ``export``."""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from jostle.cli.runs import SCENARIO, Json, checkpoint_of
+from jostle.cli.show import show, summary
+from jostle.errors import MissingPackage
+from jostle.io.container import FileIsThere
+
+if TYPE_CHECKING:
+    from jostle.solution import Solution
+
+Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
+
+
+def list_(as_json: Json = False) -> None:
+    """The scenarios that come with jostle."""
+    from jostle.scenarios import load, names
+
+    titles = {name: load(name).title for name in names()}
+    if as_json:
+        print(json.dumps(titles))
+        return
+    table = Table(box=None, padding=(0, 2), show_header=False)
+    for name, title in titles.items():
+        table.add_row(name, title)
+    Console(highlight=False).print(table)
+    print("\njostle run NAME runs one, jostle new NAME copies it to change it.")
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="A shipped scenario, see jostle list.")],
+    file: Annotated[Path | None, typer.Argument(help="Where to; by default NAME.toml here.")] = None,
+) -> None:
+    """Copy a shipped scenario into a file of your own, to change it."""
+    from jostle.scenarios import shipped
+
+    text, target = shipped(name), file or Path(f"{name}.toml")
+    try:
+        with open(target, "x", encoding="utf-8") as copy:
+            copy.write(text)
+    except FileExistsError:
+        raise FileIsThere(f"{target} is there already: give another name, jostle new {name} FILE") from None
+    print(f"{target} is yours to change; run it: jostle run {target}")
+
+
+def schema() -> None:
+    """The JSON schema of scenario files, for editors that complete and check them."""
+    from jostle.scenarios import schema as of_scenarios
+
+    print(json.dumps(of_scenarios(), indent=2))
+
+
+def info(
+    file: Annotated[str, typer.Argument(help="A trajectory, a .toml file, or the name of a shipped scenario.")],
+    text: Annotated[bool, typer.Option("--scenario", help="Print the scenario that is in the trajectory.")] = False,
+    as_json: Json = False,
+) -> None:
+    """What a trajectory or a scenario holds."""
+    found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
+    if isinstance(found, str):
+        print(found, end="")
+    else:
+        show(found, as_json)
+
+
+def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
+    from jostle.scenarios import load
+
+    scenario = load(name)
+    if text:
+        return scenario.text
+    run = scenario.build()
+    return {
+        "title": scenario.title, "kind": scenario.problem.kind, "bodies": int(run.problem.q0.shape[0]),
+        "scheme": type(run.scheme).__name__, "solver": run.scheme.solver.name, "tol": run.scheme.solver.tol,
+        "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h), "seed": scenario.seed,
+    }  # fmt: skip
+
+
+def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
+    from jostle.io import about, read
+
+    kept = about(path)
+    if text:
+        return kept.get(SCENARIO, "")
+    found = {"title": kept.get("title", ""), **summary(read(path), path)}
+    found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
+    return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}
+
+
+def export(
+    trajectory: Trajectory,
+    target: Annotated[Path, typer.Argument(help="What to write: .gsd (OVITO), .vtp and .pvd, .csv, .npz.")],
+) -> None:
+    """Write a trajectory for another program; the suffix says which."""
+    from jostle.io import export as exported
+
+    print(exported(trajectory, target))
+
+
+def view(
+    trajectory: Trajectory,
+    save: Annotated[Path | None, typer.Option(help="Write the page there and do not open it.")] = None,
+) -> None:
+    """Look at a trajectory in the browser: one page, which needs nothing else."""
+    from jostle.viz import page
+
+    target = save or trajectory.with_suffix(".html")
+    page(solution(trajectory), target, title=trajectory.stem)
+    print(target)
+    if save is None:
+        webbrowser.open(target.resolve().as_uri())
+
+
+def plot(
+    trajectory: Trajectory,
+    save: Annotated[Path | None, typer.Option(help="The picture; by default NAME.png.")] = None,
+    moments: Annotated[int, typer.Option(help="How many moments, side by side.")] = 3,
+) -> None:
+    """A picture of some moments of a trajectory."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingPackage("pictures need matplotlib: pip install 'jostle[plot]'") from None
+    matplotlib.use("Agg")
+    from jostle.viz import strip
+
+    target = save or trajectory.with_suffix(".png")
+    strip(solution(trajectory), moments).savefig(target, dpi=130, bbox_inches="tight")
+    print(target)
+
+
+def solution(trajectory: Path) -> Solution:
+    """The solution in a file, with its problem if it is that of a scenario."""
+    from jostle.io import about, read
+    from jostle.scenarios import parse
+
+    kept = about(trajectory)
+    if SCENARIO not in kept:
+        return read(trajectory)
+    run = parse(kept[SCENARIO], str(trajectory)).build()
+    return read(trajectory, run.problem, run.scheme)

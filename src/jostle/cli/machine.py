@@ -1,0 +1,69 @@
+"""``jostle doctor``: is all there that a run needs, and how fast is this machine?"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jostle.cli.runs import Json
+from jostle.cli.show import show
+
+OPTIONAL = {
+    "matplotlib": "pictures: pip install 'jostle[plot]'",
+    "gsd": "export for OVITO: pip install 'jostle[export]'",
+}
+
+
+def doctor(as_json: Json = False) -> None:
+    """Check this installation: versions, threads, a first step, a file, and what is missing."""
+    from jostle.io.recorder import versions
+
+    found: dict[str, Any] = {f"version_{name}": version for name, version in versions().items()}
+    found |= {
+        "machine": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+    }
+    found |= _kernels() | _disk()
+    for package, purpose in OPTIONAL.items():
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[package] = f"missing; for {purpose}"
+    show(found, as_json)
+
+
+def _kernels() -> dict[str, Any]:
+    """Compile and run: a small pile, twice."""
+    import jostle as jo
+    from jostle.kernels import compiled
+
+    threads = compiled().threads()
+    pile = jo.models.spheres(np.full(200, 0.5), box=([0, 0], [12, np.inf]))
+    seconds = []
+    for _ in range(2):
+        begin = time.perf_counter()
+        sol = jo.solve(pile, jo.Maury(solver=jo.Automatic(tol=1e-6)), t=0.3, h=0.01)
+        seconds.append(time.perf_counter() - begin)
+    return {
+        "threads": threads, "first_run_s": seconds[0], "second_run_s": seconds[1], "worst_residual": sol.residual,
+    }  # fmt: skip
+
+
+def _disk() -> dict[str, Any]:
+    """Write and read a trajectory where temporary files are, and say how much room there is here."""
+    import jostle as jo
+
+    ball = jo.Motion(q0=[[0.0, 1.0]], force=[[0.0, -10.0]], within=jo.HalfSpace([0.0, 1.0]))
+    with tempfile.TemporaryDirectory() as folder:
+        sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, output=Path(folder) / "ball.vtkhdf")
+        frames = len(sol.q[:])
+    return {"trajectory": f"{frames} frames written and read", "free_GB_here": shutil.disk_usage(".").free / 1e9}

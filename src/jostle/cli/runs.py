@@ -1,0 +1,199 @@
+"""``jostle run``, ``resume`` and ``bench``: the commands that compute."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.console import Console
+
+from jostle.cli.show import show, summary
+from jostle.errors import Interrupted, InvalidValue
+from jostle.evolution import solve
+from jostle.io.container import FileIsThere, NoSuchFile
+from jostle.terminal import Watch, progress_bar
+
+if TYPE_CHECKING:
+    from jostle.scenarios.scenario import Scenario
+
+NOT_CONVERGED, INTERRUPTED = 3, 130
+SCENARIO = "scenario"
+"""Under this name a trajectory keeps its scenario."""
+
+Source = Annotated[str, typer.Argument(help="A .toml file, or the name of a shipped scenario: see jostle list.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: --set run.h=0.001. Repeatable.")
+]
+Seed = Annotated[int | None, typer.Option(help="Replace the seed of the scenario.")]
+Threads = Annotated[int | None, typer.Option(help="How many cores to use; by default all.")]
+Device = Annotated[str, typer.Option(help="Where to compute: cpu.")]
+Seconds = Annotated[float, typer.Option("--checkpoint", help="Seconds between two checkpoints.")]
+Target = Annotated[Path | None, typer.Option("--output", "-o", help="The trajectory; by default NAME.vtkhdf.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
+
+
+def run(
+    scenario: Source,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The trajectory; by default NAME.vtkhdf.")
+    ] = None,
+    settings: Settings = None,
+    seed: Seed = None,
+    threads: Threads = None,
+    device: Device = "cpu",
+    checkpoint: Seconds = 60.0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is there.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario: a bar while it goes on, a trajectory file, and a summary."""
+    from jostle.scenarios import load
+
+    chosen = load(scenario, settings=settings or (), seed=seed)
+    target = output or Path(f"{Path(chosen.name).stem}.vtkhdf")
+    if target.exists():
+        if not overwrite:
+            raise FileIsThere(
+                f"{target} is there already: `jostle resume {target}` goes on with it, --overwrite replaces it, "
+                f"--output takes another name"
+            )
+        target.unlink()
+        checkpoint_of(target).unlink(missing_ok=True)
+    _compute(chosen, target, Compute(threads, device, checkpoint, quiet, as_json), resume=False)
+
+
+def resume(
+    trajectory: Annotated[Path, typer.Argument(help="The trajectory of a run that was interrupted or killed.")],
+    settings: Settings = None,
+    threads: Threads = None,
+    device: Device = "cpu",
+    checkpoint: Seconds = 60.0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Go on with a run from its last checkpoint, to the same bits as if it had never stopped.
+
+    --set run.t=20 goes on for longer than was planned.
+    """
+    from jostle.io import about, repair
+    from jostle.scenarios import parse
+
+    words = about(trajectory)
+    if SCENARIO not in words:
+        raise InvalidValue(
+            f"{trajectory} was not written by `jostle run`: go on with it in Python, by the same call with resume=True"
+        )
+    if not checkpoint_of(trajectory).exists():
+        raise NoSuchFile(
+            f"there is no checkpoint {checkpoint_of(trajectory)}: the run was stopped before the first one. Start it "
+            f"again: jostle run, with --overwrite"
+        )
+    repair(trajectory)
+    chosen = parse(words[SCENARIO], str(trajectory), settings=settings or ())
+    _compute(chosen, trajectory, Compute(threads, device, checkpoint, quiet, as_json), resume=True)
+
+
+def bench(
+    scenario: Source,
+    steps: Annotated[int, typer.Option(help="How many steps.")] = 200,
+    settings: Settings = None,
+    seed: Seed = None,
+    threads: Threads = None,
+    as_json: Json = False,
+) -> None:
+    """Time the first steps of a scenario on this machine; nothing is written."""
+    from jostle.scenarios import load
+
+    _use(threads)
+    chosen = load(scenario, settings=settings or (), seed=seed).build()
+    watch = Clock()
+    end = min(chosen.t, steps * chosen.h)
+    keep = chosen._asdict() | {"t": end, "every": end, "until": None}
+    sol = solve(**keep, progress=watch)
+    times = 1e3 * watch.times()
+    found = {
+        "steps": len(sol.stats), "bodies": int(chosen.problem.q0.shape[0]), "rows": float(sol.stats["rows"].mean()),
+        "iterations": float(sol.stats["iterations"].mean()), "ms_a_step": float(times.mean()),
+        "ms_median": float(sorted(times)[len(times) // 2]), "ms_worst": float(times.max()),
+        "residual": sol.residual, "solvers": sorted(set(sol.stats["solver"].tolist())),
+    }  # fmt: skip
+    show(found, as_json, f"{scenario}, {len(sol.stats)} steps of {chosen.h:g} s (the first one compiles)")
+
+
+class Clock(Watch):
+    """Notes the time of each step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends = [time.perf_counter()]
+
+    def __call__(self, progress: Any) -> None:
+        super().__call__(progress)
+        self.ends.append(time.perf_counter())
+
+    def times(self) -> Any:
+        import numpy as np
+
+        return np.diff(self.ends)
+
+
+class Compute(NamedTuple):
+    """How to compute, and what to show meanwhile."""
+
+    threads: int | None
+    device: str
+    seconds: float
+    quiet: bool
+    as_json: bool
+
+
+def checkpoint_of(trajectory: Path) -> Path:
+    """The checkpoint that belongs to a trajectory."""
+    return trajectory.with_suffix(".checkpoint")
+
+
+def _use(threads: int | None) -> None:
+    if threads is not None:
+        from jostle.kernels import compiled
+
+        compiled().use_threads(threads)
+
+
+def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
+    """Solve a scenario into a file, with a bar, and say how it went."""
+    from jostle.io import Checkpoint, Output
+
+    _use(how.threads)
+    console = Console(stderr=True, quiet=how.quiet or how.as_json)
+    built = scenario.build()
+    if scenario.title:
+        console.print(scenario.title, highlight=False)
+    output = Output(
+        target,
+        contacts=scenario.output.contacts,
+        dtype=scenario.output.precision,
+        about={SCENARIO: scenario.text, "title": scenario.title, "seed": str(scenario.seed)},
+    )
+    keep = Checkpoint(checkpoint_of(target), seconds=how.seconds)
+    begin = time.perf_counter()
+    try:
+        with progress_bar(console) as bar:
+            sol = solve(
+                **built._asdict(), device=how.device, output=output, checkpoint=keep, resume=resume, progress=bar
+            )
+    except Interrupted as error:
+        print(f"{error}: jostle resume {target}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    seconds = time.perf_counter() - begin
+    if not how.quiet:
+        found = {"file": str(target), **summary(sol, target)}
+        found |= {"seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
+        show(found, how.as_json)
+        if not how.as_json:
+            console.print(f"look at it: jostle view {target}; a picture: jostle plot {target}", highlight=False)
+    if sol.status == "not converged":
+        raise typer.Exit(NOT_CONVERGED)

@@ -1,0 +1,193 @@
+"""Checkpoints: all that a run needs to go on to the same bits, in one file that is always whole.
+
+A checkpoint is an .npz of float64 arrays, written under another name, synced, and renamed: what is there under its name
+was written completely, whenever the process or the machine stopped. No pickle is written or read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.errors import InvalidValue
+from jostle.io.container import BrokenFile, NoSuchFile, WriteFailed
+from jostle.schemes.base import Scheme, State
+from jostle.sets.presence import Presence
+
+FORMAT = 1
+
+
+class Remembered(NamedTuple):
+    """What is left of the contacts of the last step: enough to start the next projection from their impulses."""
+
+    pairs: Integers
+    normals: Array
+
+
+class Position(NamedTuple):
+    """Where a run stands."""
+
+    state: State
+    step: int
+    """Steps done."""
+    saved: int
+    """How often a multiple of `every` was reached."""
+    status: str
+    frames: int
+    """Frames and records of steps in the output."""
+    records: int
+
+
+@dataclass(eq=False)
+class Checkpoint:
+    """Where to keep the state of a run, and how often: after so many seconds, and at the end.
+
+    `random` is a generator that the forces or changes of the run draw from: its state is kept and put back.
+
+    >>> import jostle as jo, tempfile
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "ball.checkpoint"
+    ...     half = jo.solve(ball, jo.Maury(), t=0.5, h=0.01, checkpoint=file)
+    ...     rest = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, checkpoint=file, resume=True)
+    >>> whole = jo.solve(ball, jo.Maury(), t=1.0, h=0.01)
+    >>> bool((rest.q[-1] == whole.q[-1]).all()), float(rest.t[0])
+    (True, 0.5)
+    """
+
+    path: str | os.PathLike[str]
+    seconds: float = 60.0
+    random: np.random.Generator | None = None
+    _last: float = field(default_factory=time.monotonic, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.seconds >= 0.0:
+            raise InvalidValue(f"seconds must not be negative, it is {self.seconds}")
+
+    def due(self) -> bool:
+        """Is it time for the next one?"""
+        return time.monotonic() - self._last >= self.seconds
+
+    def save(self, run: str, position: Position) -> None:
+        """Replace the checkpoint by this one; `run` says of which run."""
+        state = position.state
+        values: dict[str, Any] = {
+            "format": FORMAT, "run": run, "step": position.step, "saved": position.saved, "status": position.status,
+            "frames": position.frames, "records": position.records, "t": state.t, "q": state.q, "u": state.u,
+            "multipliers": state.multipliers, "overshoot": state.overshoot,
+        }  # fmt: skip
+        if state.contacts is not None:
+            values |= {"pairs": state.contacts.pairs, "normals": state.contacts.normals}
+        if state.presence is not None:
+            there = state.presence
+            values |= {"codes": there.codes, "aside": there.aside, "start": there.start}
+            values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
+        if state.memory is not None:
+            values |= {f"memory.{name}": value for name, value in state.memory._asdict().items()}
+        if self.random is not None:
+            values["random"] = json.dumps(self.random.bit_generator.state)
+        write_whole(Path(self.path), values)
+        self._last = time.monotonic()
+
+    def load(self, run: str, scheme: Scheme) -> Position:
+        """The position that was saved; it must be of the same run."""
+        path = Path(self.path)
+        kept = read_whole(path)
+        if str(kept["run"]) != run:
+            raise InvalidValue(f"{path} belongs to another run: {_difference(str(kept['run']), run)}")
+        if self.random is not None:
+            if "random" not in kept:
+                raise InvalidValue(f"{path} was written without a random generator: leave out random=")
+            self.random.bit_generator.state = json.loads(str(kept["random"]))
+        presence = None
+        if "codes" in kept:
+            entered = tuple((int(source), int(count)) for source, count in kept["entered"])
+            presence = Presence(kept["codes"], kept["aside"], float(kept["start"]), entered)
+        fields = {name.removeprefix("memory."): value for name, value in kept.items() if name.startswith("memory.")}
+        memory = None
+        if fields:
+            assert scheme.remembers is not None
+            memory = scheme.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
+        contacts: Any = Remembered(kept["pairs"], kept["normals"]) if "pairs" in kept else None
+        state = State(
+            float(kept["t"]), kept["q"], kept["u"], None, contacts, kept["multipliers"], memory,
+            float(kept["overshoot"]), presence,
+        )  # fmt: skip
+        step, saved, frames, records = (int(kept[name]) for name in ("step", "saved", "frames", "records"))
+        return Position(state, step, saved, str(kept["status"]), frames, records)
+
+
+def name_of_run(problem: Any, scheme: Scheme, t0: float, h: Any) -> str:
+    """By which a checkpoint knows its run: what must be the same for the same bits."""
+    sizes = np.asarray(h, dtype=float)
+    parts = {
+        "scheme": repr(scheme),
+        "h": repr(float(sizes)) if sizes.ndim == 0 else f"{len(sizes)} steps {_digest(sizes)}",
+        "start": repr(t0),
+        "problem": f"{problem!r} from {_digest(problem.q0)} {_digest(getattr(problem, 'v0', problem.q0))}",
+    }
+    return json.dumps(parts)
+
+
+def _digest(array: Array) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:12]
+
+
+def _difference(kept: str, now: str) -> str:
+    """Which parts differ, in words."""
+    before, after = json.loads(kept), json.loads(now)
+    different = [name for name in after if before.get(name) != after[name]]
+    return "; ".join(f"{name} was {before.get(name)}, now it is {after[name]}" for name in different)
+
+
+def write_whole(path: Path, values: dict[str, Any]) -> None:
+    """Write an .npz so that under its name there is the old one or the new one, and never a part."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(new, "wb") as file:
+            np.savez(file, **values)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise WriteFailed(
+            f"the checkpoint {path} cannot be written: {error.strerror or error}. The one before, if there was one, is "
+            f"still there; make room on the disk, or take another one, and resume"
+        ) from None
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the new name is on the disk, where folders can be opened."""
+    if os.name != "posix":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def read_whole(path: Path) -> dict[str, Any]:
+    """The arrays of a checkpoint."""
+    if not path.exists():
+        raise NoSuchFile(f"there is no checkpoint {path}; start the run without resume")
+    try:
+        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
+            kept = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
+    if int(kept.get("format", 0)) != FORMAT:
+        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT})")
+    return kept

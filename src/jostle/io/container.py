@@ -1,0 +1,338 @@
+"""The HDF5 file below a trajectory: who writes it, was it left open, how to open it, how to let go of it.
+
+A writer holds a lock on its file, which the system takes back however the process ends. HDF5 itself notes in the
+superblock, the first 48 bytes, that a file is being written; a killed process leaves that note behind, and VTK and
+ParaView then refuse the file. Layout of the superblock, version 3 (HDF5 File Format Specification 3.0, II.A):
+
+    0  signature, 8 bytes       11  consistency flags: 1 open for writing, 4 by one writer with many readers (SWMR)
+    8  version, 3               28  end of file, 8 bytes
+    9  sizes of addresses, 8 8  44  checksum: Jenkins' lookup3 of the 44 bytes before
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import io
+import os
+import re
+import struct
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from jostle.errors import JostleError
+
+fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl") else None
+"""Missing on Windows."""
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+VERSION, FLAGS, END, CHECKSUM, SIZE = 8, 11, 28, 44, 48
+LIBRARY = ("v110", "v110")
+"""The oldest format that has SWMR: the HDF5 inside of ParaView reads it."""
+HDF5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
+"""What h5py raises when a file does not hold what it should."""
+BUSY = (errno.EAGAIN, errno.EACCES)
+ATTEMPTS = 20
+CLOSINGS = 5
+"""After a failed write HDF5 closes a file at the second or third attempt."""
+
+
+class BrokenFile(JostleError, OSError):
+    """The file is not a trajectory, or is damaged."""
+
+
+class NoSuchFile(JostleError, FileNotFoundError):
+    """There is no file of this name."""
+
+
+class FileIsThere(JostleError, FileExistsError):
+    """A file of this name exists already."""
+
+
+class FileInUse(JostleError, OSError):
+    """Another process, or another `Writer` of this one, is writing the file."""
+
+
+class WriteFailed(JostleError, OSError):
+    """A disk that is full or fails; ``error.frames`` frames are safe."""
+
+    frames: int = 0
+
+
+class Lock:
+    """The right to write a file: held by one writer at a time, and gone with its process, even after kill -9.
+
+    On Linux it belongs to the open file (OFD), elsewhere to the process (`lockf`), which loses it when it closes any
+    other handle of the same file. Without `fcntl` (Windows), or where the file system has no locks, nothing is locked:
+    then it is up to you that two processes do not write, or repair, one file at the same time.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     Lock(Path(file.name)).release()
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._descriptor = os.open(path, os.O_RDWR)
+        except OSError as error:
+            raise WriteFailed(f"{path} cannot be opened for writing: {error.strerror}") from None
+        try:
+            _lock(self._descriptor)
+        except OSError as error:
+            if error.errno not in BUSY:
+                return
+            os.close(self._descriptor)
+            raise FileInUse(
+                f"{path} is being written by another process, or by another Writer of this one: wait for its end, or "
+                f"read it meanwhile with jostle.io.read"
+            ) from None
+
+    def reserve(self, room: int) -> None:
+        """Ask the disk for so many bytes behind what is used, so that it is full before a write, not in the middle."""
+        if hasattr(os, "posix_fallocate"):
+            used = self._used()
+            missing = used + room - os.fstat(self._descriptor).st_size
+            if missing > 0:
+                os.posix_fallocate(self._descriptor, used + room - missing, missing)
+
+    def trim(self) -> None:
+        """Give back to the disk what was reserved and not used; the file is closed."""
+        os.truncate(self._descriptor, self._used())
+
+    def release(self) -> None:
+        """Give the right back."""
+        os.close(self._descriptor)
+
+    def _used(self) -> int:
+        os.lseek(self._descriptor, END, os.SEEK_SET)
+        return int.from_bytes(os.read(self._descriptor, 8), "little")
+
+
+def _lock(descriptor: int) -> None:
+    if fcntl is None:
+        return
+    if hasattr(fcntl, "F_OFD_SETLK"):
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _for_writing())
+    else:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _for_writing() -> bytes:
+    """A struct flock: a lock on the whole file."""
+    return struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+
+
+def being_written(path: Path) -> bool:
+    """Does a writer hold the lock? Yes, if it cannot be known."""
+    if not hasattr(fcntl, "F_OFD_GETLK"):
+        return True
+    try:
+        with open(path, "rb") as file:
+            answer = fcntl.fcntl(file, fcntl.F_OFD_GETLK, _for_writing())
+    except OSError:
+        return True
+    return bool(struct.unpack_from("h", answer)[0] != fcntl.F_UNLCK)
+
+
+def superblock(path: Path) -> bytes:
+    """The first bytes of the file, which must be those of an HDF5 file that is whole."""
+    for attempt in range(ATTEMPTS):
+        block, length = _beginning(path)
+        if length == 0:
+            raise BrokenFile(f"{path} is empty: it is not a trajectory")
+        if not block.startswith(SIGNATURE):
+            raise BrokenFile(f"{path} is not an HDF5 file, so not a trajectory: it begins with {block[:8]!r}")
+        if len(block) < SIZE:
+            raise BrokenFile(f"{path} is cut off: it has {length} bytes")
+        if block[VERSION:FLAGS] != b"\3\x08\x08":
+            raise BrokenFile(f"{path} is an HDF5 file, but not a trajectory written by jostle")
+        if checksum(block[:CHECKSUM]) == int.from_bytes(block[CHECKSUM:], "little"):
+            break
+        if attempt == ATTEMPTS - 1:
+            raise BrokenFile(f"{path} is damaged: the checksum of its superblock is wrong")
+        time.sleep(0.001)  # it may be just being written
+    end = int.from_bytes(block[END : END + 8], "little")
+    if end > length and not block[FLAGS]:
+        raise BrokenFile(f"{path} is cut off: it has {length} of {end} bytes. Copy it again")
+    return block
+
+
+def _beginning(path: Path) -> tuple[bytes, int]:
+    try:
+        with open(path, "rb") as file:
+            return file.read(SIZE), os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise NoSuchFile(f"there is no file {path}") from None
+    except OSError as error:
+        raise BrokenFile(f"{path} cannot be read: {error.strerror}") from None
+
+
+def clear_flags(path: Path) -> bool:
+    """Take back that the file is being written; the caller holds its lock. False if it was not said."""
+    block = superblock(path)
+    if block[FLAGS] == 0:
+        return False
+    end = max(os.path.getsize(path), int.from_bytes(block[END : END + 8], "little"))
+    with open(path, "r+b", buffering=0) as file:
+        file.truncate(end)
+        file.write(mended(block, end))
+        os.fsync(file.fileno())
+    return True
+
+
+def mended(block: bytes, end: int) -> bytes:
+    """The superblock of a file that was closed.
+
+    In the middle of an append HDF5 may have used more of the file than the superblock says, or less. The end must be
+    behind what is used, for else the next writer would write over it, and not behind the file, or HDF5 refuses it.
+    """
+    new = block[:FLAGS] + b"\0" + block[FLAGS + 1 : END] + end.to_bytes(8, "little") + block[END + 8 : CHECKSUM]
+    return new + checksum(new).to_bytes(4, "little")
+
+
+class Mended(io.FileIO):
+    """A file whose writer was killed, read as if it had been closed."""
+
+    def __init__(self, path: Path, block: bytes) -> None:
+        super().__init__(path, "rb")
+        self._block = mended(block, os.path.getsize(path))
+
+    def __repr__(self) -> str:
+        return str(self.name)  # h5py calls the file so
+
+    def readinto(self, buffer: Any) -> int:
+        at, count = self.tell(), super().readinto(buffer) or 0
+        beginning = self._block[at : at + count]
+        memoryview(buffer).cast("B")[: len(beginning)] = beginning
+        return count
+
+
+def checksum(data: bytes) -> int:
+    """Jenkins' lookup3, the checksum of HDF5.
+
+    >>> hex(checksum(b"Four score and seven years ago"))
+    '0x17770551'
+    """
+
+    def turned(x: int, by: int) -> int:
+        return (x << by | x >> (32 - by)) & 0xFFFFFFFF
+
+    a = b = c = (0xDEADBEEF + len(data)) & 0xFFFFFFFF
+    blocks = max((len(data) + 11) // 12, 1)
+    words = struct.unpack(f"<{3 * blocks}I", data.ljust(12 * blocks, b"\0"))
+    for k in range(0, len(words), 3):
+        a, b, c = ((x + word) & 0xFFFFFFFF for x, word in zip((a, b, c), words[k : k + 3], strict=True))
+        if k + 3 < len(words):
+            for by in (4, 6, 8, 16, 19, 4):
+                a = (a - c & 0xFFFFFFFF) ^ turned(c, by)
+                a, b, c = b, c + b & 0xFFFFFFFF, a
+        elif data:
+            for by in (14, 11, 25, 16, 4, 14, 24):
+                c = ((c ^ b) - turned(b, by)) & 0xFFFFFFFF
+                a, b, c = b, c, a
+    return b if data else c
+
+
+@contextmanager
+def reading(path: Path, *, alone: bool = False) -> Iterator[Any]:
+    """The file, open for reading, even while it is written; what h5py raises becomes `BrokenFile`.
+
+    `alone` says that the caller holds the lock, so that nobody else is writing.
+    """
+    try:
+        with ExitStack() as opened, np.errstate(invalid="ignore"):
+            yield opened.enter_context(_for_reading(path, alone, opened))
+    except JostleError:
+        raise
+    except HDF5_ERRORS as error:
+        raise BrokenFile(f"{path} cannot be read as a trajectory of jostle: {reason(error)}") from None
+
+
+def _for_reading(path: Path, alone: bool, opened: ExitStack) -> Any:
+    """Only what is being written is opened so: HDF5 then takes damage for a write under way, and waits for its end."""
+    block = superblock(path)
+    if block[FLAGS] and (alone or not being_written(path)):
+        return h5py.File(opened.enter_context(Mended(path, block)), "r")
+    if block[FLAGS]:
+        return _opened(path, h5py.h5f.ACC_RDONLY | h5py.h5f.ACC_SWMR_READ)
+    try:
+        return _opened(path, h5py.h5f.ACC_RDONLY)
+    except HDF5_ERRORS:
+        if superblock(path)[FLAGS] == 0:
+            raise
+        return _for_reading(path, alone, opened)  # a writer came in between
+
+
+def writing(path: Path) -> Any:
+    """The file, open for one writer and many readers; the caller holds its lock and has cleared its flags."""
+    try:
+        return _opened(path, h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE)
+    except HDF5_ERRORS as error:
+        raise BrokenFile(f"{path} cannot be opened for writing: {reason(error)}") from None
+
+
+def _opened(path: Path, how: int) -> Any:
+    """Readers and writers in one process share what HDF5 knows of a file, so they must open it in the same way."""
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
+    access.set_file_locking(False, True)
+    return h5py.File(h5py.h5f.open(os.fsencode(path), how, access))
+
+
+def abandon(file: Any) -> None:
+    """Close a file whose disk fails, without a further write to it.
+
+    HDF5 writes once more what it has not got rid of when a file is closed, would fail again, and again when Python
+    ends. It gets a file in memory instead, and what it writes there is thrown away.
+    """
+    with suppress(*HDF5_ERRORS):
+        handle = file.id.get_vfd_handle()
+        with _nowhere() as nowhere:
+            os.dup2(nowhere.fileno(), handle)
+    for _ in range(CLOSINGS):
+        with suppress(*HDF5_ERRORS):
+            file.close()
+            return
+
+
+def _nowhere() -> Any:
+    return open(os.memfd_create("nowhere"), "wb") if hasattr(os, "memfd_create") else tempfile.TemporaryFile()
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, in a few words: h5py adds addresses and times of day."""
+    said = getattr(error, "strerror", None) or str(error.args[-1] if error.args else error)
+    found = re.search(r"error message = '([^']+)'", said)
+    return found.group(1) if found else " ".join(said.strip("'\"").split())[:200]
+
+
+def beside(path: Path) -> Path:
+    """A name in the same folder for a file that is being made."""
+    return path.with_name(f".{path.name}.{os.getpid()}.new")
+
+
+def refuse_existing(path: Path) -> None:
+    """`FileIsThere` if it is."""
+    if path.exists():
+        raise FileIsThere(f"{path} exists already: choose another name or remove it; Writer.reopen goes on with it")
+
+
+def publish(new: Path, path: Path) -> None:
+    """Give a finished file its name, which nobody must have taken."""
+    try:
+        os.link(new, path)
+    except FileExistsError:
+        refuse_existing(path)
+        raise
+    except OSError:  # a file system without links
+        refuse_existing(path)
+        os.rename(new, path)
+    else:
+        new.unlink()

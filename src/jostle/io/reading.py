@@ -1,0 +1,270 @@
+"""Trajectories that are read: as a `Solution` whose arrays stay in the file until they are wanted.
+
+The file is opened for each access, so that nothing is held open: a run may go on writing it, another process may
+resume it, it may be removed. `read` sees the frames that were acknowledged when it was called.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from jostle.arrays import Array, Integers
+from jostle.errors import InvalidValue, JostleError
+from jostle.io import layout
+from jostle.io.container import (
+    FLAGS,
+    HDF5_ERRORS,
+    BrokenFile,
+    Lock,
+    abandon,
+    clear_flags,
+    reading,
+    reason,
+    superblock,
+    writing,
+)
+from jostle.io.layout import points_of
+from jostle.solution import STATISTICS, Solution
+
+AT_ONCE = 4 * 2**20
+"""Bytes that are read at a time when one goes through all frames."""
+
+
+def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) -> Solution:
+    """The trajectory in a file, of a run that ended, is under way or was killed.
+
+    `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). With the problem,
+    `gaps` and `energy` can be asked for, as far as the precision of the file goes. Impacts are not stored.
+
+    >>> import jostle as jo, tempfile
+    >>> from jostle.io.exports import write
+    >>> ball = jo.Motion(q0=[[0.0, 1.0]], force=[[0.0, -10.0]], within=jo.HalfSpace([0.0, 1.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write(jo.solve(ball, jo.Maury(), t=1.0, h=0.01), Path(folder) / "ball.vtkhdf")
+    ...     sol = read(path, ball)
+    ...     sol.status, sol.q.shape, sol.q[10].round(3).tolist(), bool(sol.gaps().min() > -1e-6)
+    ('finished', (101, 1, 2), [[0.0, 0.945]], True)
+    """
+    source = Source(Path(path))
+    if len(source.index.t) == 0:
+        raise BrokenFile(f"{path} holds no frame yet (its status is {source.header.status!r})")
+    if problem is not None and problem.q0.shape != source.shape:
+        raise InvalidValue(f"q in {path} has the shape {source.shape}, that of the problem {problem.q0.shape}")
+    lazy = (States(source, layout.POINTS, np.nan), States(source, layout.VELOCITY, 0.0))
+    contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
+    of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, source.header.status)
+    return Solution(problem, scheme, *of_file)
+
+
+def about(path: str | os.PathLike[str]) -> dict[str, str]:
+    """What the writer of a trajectory noted about it.
+
+    >>> import tempfile
+    >>> from jostle.io.trajectory import Writer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Writer(Path(folder) / "run.vtkhdf", shape=(3,), about={"seed": "7"}).close()
+    ...     about(Path(folder) / "run.vtkhdf")
+    {'seed': '7'}
+    """
+    with reading(Path(path)) as file:
+        layout.header(file)
+        return {str(name): str(text) for name, text in file["jostle"].attrs.items()}
+
+
+def repair(path: str | os.PathLike[str]) -> bool:
+    """Make a trajectory whose writer was killed one that VTK and ParaView open; False if it was not left open.
+
+    `read` does not need it. What was not acknowledged is dropped. A file that someone is writing is refused; that is
+    known by a lock, and without `fcntl` (Windows), or on a file system without locks, only you can know it.
+
+    >>> import tempfile
+    >>> from jostle.io.trajectory import Writer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Writer(Path(folder) / "run.vtkhdf", shape=(3,), about={}).close()
+    ...     repair(Path(folder) / "run.vtkhdf")
+    False
+    """
+    path = Path(path)
+    left_open = superblock(path)[FLAGS] != 0
+    lock = Lock(path)
+    try:
+        with reading(path, alone=True) as file:
+            said = layout.looked_over(file)
+            lengths = layout.lengths(file, said.frames, said.steps)
+            if not left_open and all(len(file[name]) == length for name, length in lengths.items()):
+                return False
+        clear_flags(path)
+        _trim(path, said.frames, said.steps)
+    finally:
+        lock.release()
+    return True
+
+
+def _trim(path: Path, frames: int, steps: int) -> None:
+    file = writing(path)
+    try:
+        layout.trim(file, frames, steps)
+        file.close()
+    except HDF5_ERRORS as error:
+        abandon(file)
+        if isinstance(error, JostleError):
+            raise
+        raise BrokenFile(f"{path} cannot be repaired: {reason(error)}") from None
+
+
+class Source:
+    """A trajectory file: what it says of itself, where its frames are, and how one is read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with reading(path) as file:
+            self.header = layout.header(file)
+            self.shape, self.dtype = self.header.shape, file[layout.POINTS].dtype
+            self.index = layout.index(file, self.header.frames, self.header.contacts)
+            self.stats = _statistics(file[layout.STEPS][: self.header.steps])
+        self.count, self.d = points_of(self.shape)
+        self.index.t.setflags(write=False)
+        lines = int(self.index.lines.sum()) // max(len(self.index.t), 1)
+        self.block = max(AT_ONCE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
+        """How many frames are read at once when one goes through all."""
+
+    def states(self, name: str, missing: float, numbers: Integers) -> Array:
+        """(k, *shape) what the bodies have in these frames, which ascend; `missing` for those who are not there."""
+        index, count = self.index, self.count
+        out = np.full((len(numbers), count, self.d), missing)
+        with reading(self.path) as file:
+            for run in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers) != 1) + 1):
+                if len(run) == 0:
+                    continue
+                frames = numbers[run]
+                start, sizes = int(index.points_at[frames[0]]), index.points[frames]
+                rows = _rows(file, name, start, int(sizes.sum()))[:, : self.d]
+                if (sizes == count).all():
+                    out[run[0] : run[-1] + 1] = rows.reshape(len(run), count, self.d)
+                    continue
+                ends = np.cumsum(sizes)
+                for k, frame, end, size in zip(run, frames, ends, sizes, strict=True):
+                    out[k, self._body(file, frame)] = rows[end - size : end]
+        return out.reshape(len(numbers), *self.shape)
+
+    def radii(self, file: Any, frame: int) -> Array:
+        """The radii of one frame, 0 for those who are not there."""
+        out = np.zeros(self.count)
+        radius = _rows(file, layout.RADIUS, int(self.index.radius_at[frame]), int(self.index.points[frame]))
+        out[self._body(file, frame)] = radius
+        return out
+
+    def impulses(self, file: Any, frame: int) -> Array:
+        """The multipliers p > 0 of one frame."""
+        return np.asarray(self._cells(file, layout.IMPULSE, frame), dtype=float)
+
+    def pairs(self, file: Any, frame: int) -> Integers:
+        """The pairs of one frame."""
+        both = [self._cells(file, name, frame) for name in (layout.FIRST, layout.SECOND)]
+        return np.stack(both, axis=1).astype(np.int64)
+
+    def normals(self, file: Any, frame: int) -> Array:
+        """The normals of one frame."""
+        normals = np.asarray(self._cells(file, layout.NORMAL, frame), dtype=float).reshape(-1, 3)
+        return normals[:, : int(self.index.components[frame])]
+
+    def _body(self, file: Any, frame: int) -> Any:
+        return _rows(file, layout.BODY, int(self.index.body_at[frame]), int(self.index.points[frame]))
+
+    def _cells(self, file: Any, name: str, frame: int) -> Any:
+        lines = int(self.index.lines[frame])
+        return _rows(file, name, int(self.index.data_at[frame]) + 1, lines) if lines else np.zeros(0)
+
+
+def _rows(file: Any, name: str, start: int, count: int) -> Any:
+    rows = file[name][start : start + count]
+    if len(rows) < count:
+        raise BrokenFile(
+            f"{file.filename} is damaged: {name} ends after {start + len(rows)} of {start + count} entries"
+        )
+    return rows
+
+
+def _statistics(stored: NDArray[Any]) -> NDArray[Any]:
+    stats = np.empty(len(stored), dtype=STATISTICS)
+    for name in STATISTICS.names or ():
+        stats[name] = stored[name]
+    return stats
+
+
+class States:
+    """(k, *shape) an array that stays in its file: index it, go through it, or make it an array of NumPy.
+
+    >>> import tempfile
+    >>> from jostle.io.trajectory import Writer
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with Writer(Path(folder) / "run.vtkhdf", shape=(2,), about={}) as file:
+    ...         for k in range(4):
+    ...             file.frame(0.1 * k, [k, 10 * k], [1.0, 10.0])
+    ...     q = read(Path(folder) / "run.vtkhdf").q
+    ...     q, len(q), q[-1].tolist(), q[1:3].tolist(), q[[0, 2], 1].tolist(), np.asarray(q).sum()
+    (States of shape (4, 2) in run.vtkhdf, 4, [3.0, 30.0], [[1.0, 10.0], [2.0, 20.0]], [0.0, 20.0], np.float64(66.0))
+    """
+
+    dtype = np.dtype(float)
+
+    def __init__(self, source: Source, name: str, missing: float) -> None:
+        self.source, self._name, self._missing = source, name, missing
+        self.shape = (len(source.index.t), *source.shape)
+        self.ndim, self.size = len(self.shape), int(np.prod(self.shape))
+
+    def __repr__(self) -> str:
+        return f"States of shape {self.shape} in {self.source.path.name}"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        head, *rest = (index or (Ellipsis,)) if isinstance(index, tuple) else (index,)
+        if head is None or head is Ellipsis or (np.ndim(head) > 1 and np.asarray(head).dtype == bool):
+            return np.asarray(self)[index]
+        chosen = np.arange(len(self))[head]
+        frames, place = np.unique(chosen, return_inverse=True)
+        block = self.source.states(self._name, self._missing, frames)
+        if isinstance(head, slice):
+            return block[(slice(None, None, -1 if (head.step or 1) < 0 else 1), *rest)]
+        return block[(place.reshape(np.shape(chosen)) if np.ndim(chosen) else 0, *rest)]
+
+    def __iter__(self) -> Iterator[Array]:
+        for start in range(0, len(self), self.source.block):
+            yield from self[start : start + self.source.block]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an array that stays in its file cannot be had without a copy")
+        return np.asarray(self[:], dtype=dtype)
+
+
+class Ragged(Sequence[Any]):
+    """One array of its own length for each frame, which stays in the file."""
+
+    def __init__(self, source: Source, one: Callable[[Any, int], Any]) -> None:
+        self._source, self._one = source, one
+
+    def __repr__(self) -> str:
+        return f"{len(self)} times {self._one.__name__} in {self._source.path.name}"
+
+    def __len__(self) -> int:
+        return len(self._source.index.t)
+
+    def __getitem__(self, index: Any) -> Any:
+        frames = range(len(self))[index]
+        with reading(self._source.path) as file:
+            if isinstance(frames, range):
+                return tuple(self._one(file, frame) for frame in frames)
+            return self._one(file, frames)
+
+    def __iter__(self) -> Iterator[Any]:
+        for start in range(0, len(self), self._source.block):
+            yield from self[start : start + self._source.block]

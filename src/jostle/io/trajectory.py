@@ -1,0 +1,351 @@
+"""Trajectories that are written while a run goes on, and survive its end, however it comes: see `Writer`.
+
+q of shape (n, d) with d <= 3 are n points; any other q is drawn as one point for each of its entries, on the x axis. A
+body whose q is NaN is not there. A contact with a wall, or a constraint on the whole configuration, is a line from a
+point to itself, as is one with a body that is not there any more. Contacts of a frame without any body are left out,
+and so are normals of more than three components. The file is described in `jostle.io.layout`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import h5py
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from jostle.errors import InvalidValue, JostleError
+from jostle.io import layout
+from jostle.io.container import (
+    HDF5_ERRORS,
+    LIBRARY,
+    BrokenFile,
+    FileInUse,
+    FileIsThere,
+    Lock,
+    NoSuchFile,
+    WriteFailed,
+    abandon,
+    beside,
+    clear_flags,
+    publish,
+    reading,
+    reason,
+    refuse_existing,
+    superblock,
+    writing,
+)
+from jostle.io.layout import Scene
+from jostle.solution import STATISTICS
+
+__all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
+
+EVERY = 0.5
+"""Seconds between commits,"""
+MUCH = 4 * 2**20
+"""or so many bytes."""
+ROOM = 2**18
+"""Bytes that HDF5 may need for its own, for one commit."""
+NO_PAIRS, NO_MULTIPLIERS, NO_NORMALS = np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros((0, 0))
+
+
+class Writer:
+    """A trajectory file that grows while a run goes on; others may read it meanwhile, and kill -9 does not harm it.
+
+    Frames are collected, and written when half a second has passed or a few megabytes are there: `acknowledged` frames
+    are safe. So `commit_if_due` wants to be called often, as `frame` and `steps` do. Safe means against the end of the
+    process, not against that of the machine: nothing waits for the disk.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Writer(Path(folder.name) / "run.vtkhdf", shape=(2, 2), about={"seed": "7"}) as file:
+    ...     file.frame(0.0, [[0, 0], [2, 0]], np.zeros((2, 2)), radii=1.0)
+    ...     file.commit()
+    ...     file.acknowledged
+    1
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        shape: tuple[int, ...],
+        contacts: bool = False,
+        dtype: DTypeLike = np.float32,
+        about: Mapping[str, str],
+    ) -> None:
+        self.path = Path(path)
+        if np.dtype(dtype) not in (np.float32, np.float64):
+            raise InvalidValue(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
+        _create(self.path, tuple(int(k) for k in shape), contacts, dtype, about)
+        self._start(0, 0)
+
+    @classmethod
+    def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int) -> Self:
+        """Go on with a file after its first so many frames and records of steps; what is behind them is dropped."""
+        writer = cls.__new__(cls)
+        writer.path = Path(path)
+        writer._start(frames, steps)
+        return writer
+
+    def _start(self, frames: int, steps: int) -> None:
+        superblock(self.path)
+        self._lock = Lock(self.path)
+        self._file: Any = None
+        self._failure: WriteFailed | None = None
+        try:
+            self._check(frames, steps)
+            clear_flags(self.path)
+            self._file = writing(self.path)
+            self._prepare(frames, steps)
+        except BaseException as error:
+            self._let_go()
+            if isinstance(error, HDF5_ERRORS) and not isinstance(error, JostleError):
+                raise BrokenFile(f"{self.path} cannot be continued: {reason(error)}") from None
+            raise
+
+    def _check(self, frames: int, steps: int) -> None:
+        """Are there so many frames and records of steps?"""
+        with reading(self.path, alone=True) as file:
+            said = layout.looked_over(file)
+        if not (0 <= frames <= said.frames and 0 <= steps <= said.steps):
+            raise InvalidValue(
+                f"{self.path} has {said.frames} frames and {said.steps} records of steps: it cannot be continued after "
+                f"{frames} and {steps}"
+            )
+
+    def _prepare(self, frames: int, steps: int) -> None:
+        """Cut the file to its first frames, and find where the next one goes."""
+        file, said = self._file, layout.header(self._file)
+        layout.trim(file, frames, steps)
+        layout.say_status(file, "running")
+        self._scene = Scene(said.shape, contacts=said.contacts, dtype=file[layout.POINTS].dtype)
+        names = layout.names(said.contacts)
+        self._data = {name: file[name].id for name in names}
+        self._length = {name: int(data.shape[0]) for name, data in self._data.items()}
+        self._room = ROOM + sum(int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
+        self._blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        self._rows: list[tuple[float, ...]] = []
+        self._no_contact = {
+            name: np.zeros((1, *file[name].shape[1:]), file[name].dtype) for name in names if name in layout.CELL_DATA
+        }
+        """What the cell of all points has as cell data."""
+        self._bytes, self._last = 0, time.monotonic()
+        self.acknowledged, self.acknowledged_steps = frames, steps
+        index = layout.index(file, frames, said.contacts)
+        self._known: dict[str, tuple[NDArray[Any], int]] = {}
+        """Where body and radius were written last, and what they were."""
+        if frames:
+            for name, at in ((layout.BODY, int(index.body_at[-1])), (layout.RADIUS, int(index.radius_at[-1]))):
+                self._known[name] = file[name][at:], at
+
+    def frame(
+        self,
+        t: float,
+        q: ArrayLike,
+        u: ArrayLike,
+        radii: ArrayLike = 0.0,
+        pairs: ArrayLike = NO_PAIRS,
+        multipliers: ArrayLike = NO_MULTIPLIERS,
+        normals: ArrayLike = NO_NORMALS,
+    ) -> None:
+        """Add a saved state: pairs, multipliers and normals as in `Solution`, radii for each body or one for all."""
+        self._check_open()
+        points, velocity, body, radius, touching = self._scene.picture(q, u, radii, pairs, multipliers, normals)
+        frame, n, m = self.acknowledged + len(self._rows), len(points), 0
+        points_at = self._add(layout.POINTS, points)
+        self._add(layout.VELOCITY, velocity)
+        body_at, radius_at = self._add_new(layout.BODY, body), self._add_new(layout.RADIUS, radius)
+        cells_at = ends_at = data_at = components = 0
+        if touching is not None:
+            m, components = len(touching.impulse), touching.components
+            cells_at = self._add(layout.OFFSETS, np.arange(0, 2 * max(m, 1) + 1, 2, dtype=np.int32)) - frame
+            ends_at, data_at = self._add(layout.ENDS, touching.ends.ravel()), self._length[layout.IMPULSE]
+            values = (touching.impulse, touching.normal, touching.first, touching.second)
+            for name, value in zip(layout.CELL_DATA, values, strict=True):
+                if n:
+                    self._add(name, self._no_contact[name])
+                self._add(name, value)
+        self._rows.append((t, n, m, components, points_at, body_at, radius_at, cells_at, ends_at, data_at))
+        self.commit_if_due()
+
+    def steps(self, records: ArrayLike) -> None:
+        """Add statistics of steps: records of `STATISTICS`, or one."""
+        self._check_open()
+        given = np.atleast_1d(np.asarray(records, dtype=STATISTICS))
+        stored = np.empty(len(given), dtype=layout.RECORD)
+        for name in given.dtype.names or ():
+            stored[name] = np.strings.encode(given[name], "ascii", "replace") if name == "solver" else given[name]
+        self._add(layout.STEPS, stored)
+        self.commit_if_due()
+
+    def commit_if_due(self) -> None:
+        """Commit, if half a second has passed since the last time or a few megabytes are waiting."""
+        if self._bytes > MUCH or time.monotonic() - self._last > EVERY:
+            self.commit()
+
+    def commit(self) -> None:
+        """Write all that was added; afterwards it is acknowledged."""
+        self._check_open()
+        frames = self.acknowledged + len(self._rows)
+        self._last = time.monotonic()
+        if self._bytes == 0 and not self._rows:
+            return
+        if self._rows:
+            self._add_rows(frames)
+        try:
+            self._lock.reserve(self._bytes + self._room)
+        except OSError as error:
+            raise self._failed(error, untouched=True) from None
+        try:
+            for name, blocks in self._blocks.items():
+                self._append(name, blocks)
+            layout.say(self._file, frames, self._length[layout.STEPS])
+        except HDF5_ERRORS as error:
+            raise self._failed(error) from None
+        self._rows, self._bytes = [], 0
+        self.acknowledged, self.acknowledged_steps = frames, self._length[layout.STEPS]
+
+    def close(self, status: str = "finished") -> None:
+        """Commit, write the status and close; a file that is closed, or failed, stays as it is."""
+        if self._file is None:
+            return
+        self.commit()
+        try:
+            layout.say_status(self._file, status)
+            self._file.close()
+        except HDF5_ERRORS as error:
+            raise self._failed(error) from None
+        self._file = None
+        self._lock.trim()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close("finished" if error is None else "failed")
+
+    @property
+    def broken(self) -> bool:
+        """Did a write fail? Then nothing more can be written."""
+        return self._failure is not None
+
+    def _add(self, name: str, values: NDArray[Any]) -> int:
+        """Keep values for the next commit; where they will begin."""
+        at = self._length[name]
+        self._blocks[name].append(values)
+        self._length[name] = at + len(values)
+        self._bytes += values.nbytes
+        return at
+
+    def _add_new(self, name: str, values: NDArray[Any]) -> int:
+        """The same, if they are not what was written last."""
+        known, at = self._known.get(name, (None, 0))
+        if known is None or not np.array_equal(values, known):
+            values = values.copy()
+            at = self._add(name, values)
+            self._known[name] = values, at
+        return at
+
+    def _add_rows(self, frames: int) -> None:
+        """The data sets with one row a frame."""
+        numbers = np.arange(self.acknowledged, frames)
+        t = np.array([row[0] for row in self._rows], dtype=float)
+        columns = np.array([row[1:] for row in self._rows], dtype=np.int64).T
+        n, m, components, points_at, body_at, radius_at, cells_at, ends_at, data_at = columns
+        none = np.zeros_like(numbers)
+        rows = {
+            layout.TIME: t,
+            layout.PART: numbers,
+            layout.COUNT: n,
+            layout.CELLS: n > 0,
+            layout.LINES: m,
+            layout.LINE_ENDS: 2 * m,
+            layout.COMPONENTS: components,
+            layout.POINTS_AT: points_at,
+            layout.BODY_AT: body_at,
+            layout.RADIUS_AT: radius_at,
+            layout.CELLS_AT: np.stack([numbers, cells_at, none, none], axis=1),
+            layout.ENDS_AT: np.stack([none, ends_at, none, none], axis=1),
+            layout.DATA_AT: data_at,
+            layout.VERTICES: np.stack([none, n], axis=1).ravel(),
+        }
+        for name, values in rows.items():
+            if name in self._blocks:
+                self._blocks[name] = [values]
+
+    def _append(self, name: str, blocks: list[NDArray[Any]]) -> None:
+        data = self._data[name]
+        if name in layout.CONSTANT:
+            data.set_extent((self.acknowledged + len(self._rows),))
+        if not blocks:
+            return
+        rows = np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.concatenate(blocks))
+        blocks.clear()
+        if len(rows) == 0:
+            return
+        old, *row = data.shape
+        data.set_extent((old + len(rows), *row))
+        space = data.get_space()
+        space.select_hyperslab((old, *(0 for _ in row)), rows.shape)
+        data.write(h5py.h5s.create_simple(rows.shape), space, rows)
+
+    def _check_open(self) -> None:
+        if self._failure:
+            raise self._failure
+        if self._file is None:
+            raise InvalidValue(f"{self.path} is closed: it takes no more frames; Writer.reopen goes on with it")
+
+    def _failed(self, error: BaseException, untouched: bool = False) -> WriteFailed:
+        """Let go of the file, and say what is safe."""
+        self._failure = WriteFailed(
+            f"{self.path} cannot be written: {reason(error)}. Its first {self.acknowledged} frames are safe and can be "
+            f"read. Make room on the disk, or take another one, and go on from the last checkpoint"
+        )
+        self._failure.frames = self.acknowledged
+        if untouched:
+            with suppress(*HDF5_ERRORS):
+                layout.say_status(self._file, "failed")
+                self._file.close()
+                self._file = None
+                self._lock.trim()
+        self._let_go()
+        return self._failure
+
+    def _let_go(self) -> None:
+        if self._file is not None:
+            abandon(self._file)
+        self._file = None
+        self._lock.release()
+
+
+def _create(path: Path, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, about: Mapping[str, str]) -> None:
+    """Make a trajectory without frames: first in memory, then under another name, so that it is there as a whole."""
+    refuse_existing(path)
+    with h5py.File(path, "w", driver="core", backing_store=False, libver=LIBRARY) as file:
+        layout.create(file, shape, contacts, dtype, about)
+        file.flush()
+        image = file.id.get_file_image()
+    new = beside(path)
+    try:
+        new.write_bytes(image)
+        clear_flags(new)
+        publish(new, path)
+    except FileNotFoundError:
+        raise NoSuchFile(f"there is no folder {path.parent} for {path.name}") from None
+    except JostleError:
+        raise
+    except OSError as error:
+        raise WriteFailed(f"{path} cannot be made: {reason(error)}") from None
+    finally:
+        new.unlink(missing_ok=True)

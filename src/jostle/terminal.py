@@ -1,0 +1,85 @@
+"""What a run shows in a terminal while it goes on: a bar, and the figures one worries about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from jostle import evolution
+
+__all__ = ["Watch", "progress_bar"]
+
+OFTEN = 0.1
+"""Seconds between two looks of the bar."""
+
+
+@dataclass
+class Watch:
+    """Follows a run step by step: it is what `solve(..., progress=...)` calls.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> watch = Watch()
+    >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, progress=watch)
+    >>> watch.steps, watch.overlap, watch.status
+    (100, 0.0, 'finished')
+    """
+
+    overlap: float = 0.0
+    """The worst violation of all steps, over the smallest radius."""
+    residual: float = 0.0
+    overshoot: float = 0.0
+    iterations: int = 0
+    steps: int = 0
+    """Steps that were watched."""
+    status: str = "running"
+    t: float = 0.0
+
+    def __call__(self, progress: evolution.Progress) -> None:
+        P = progress.state.projection
+        assert P is not None
+        self.overlap, self.residual = max(self.overlap, P.residual.primal), max(self.residual, P.residual.worst)
+        self.overshoot = max(self.overshoot, progress.state.overshoot)
+        self.iterations += P.iterations
+        self.steps, self.status, self.t = self.steps + 1, progress.status, progress.t
+
+
+class ProgressBar(Watch):
+    """The same with a bar on the screen: steps a second, the time left, the worst overlap and residual so far."""
+
+    def __init__(self, bar: Progress) -> None:
+        super().__init__()
+        self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
+
+    def __call__(self, progress: evolution.Progress) -> None:
+        super().__call__(progress)
+        now = time.monotonic()
+        if now - self._shown < OFTEN and progress.step < progress.steps:
+            return
+        if self._task is None:
+            self._task = self._bar.add_task("", total=progress.steps)  # type: ignore[assignment]
+        self._shown = now
+        rate = self.steps / max(now - self._begin, 1e-9)
+        words = f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"
+        self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
+
+
+@contextmanager
+def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
+    """A bar for `solve(..., progress=bar)`; it draws nothing where there is no terminal.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> with progress_bar() as bar:
+    ...     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, progress=bar)
+    """
+    console = console or Console(stderr=True)
+    columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    bar = Progress(*columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal)
+    with bar:
+        yield ProgressBar(bar)

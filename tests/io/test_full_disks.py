@@ -1,0 +1,122 @@
+"""A disk that is full, or fails: a clear error, no noise, and what was acknowledged stays."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import victim
+from victim import assert_right
+
+from jostle.io.container import superblock
+from jostle.io.exports import export
+from jostle.io.reading import read, repair
+from jostle.io.trajectory import WriteFailed, Writer
+
+PROGRAM = """
+import os, resource, signal, sys
+import victim
+from victim import assert_right
+from jostle.io.trajectory import WriteFailed, Writer
+
+path, n, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    with Writer(path, shape=(n, 3), contacts=True, about={}) as file:
+        for k in range(10**6):
+            file.frame(0.25 * k, *victim.state(n, k))
+            file.commit()
+except WriteFailed as error:
+    print(error.frames, error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
+@pytest.mark.parametrize(("n", "limit"), [(10, 700_000), (10, 800_123), (1000, 3_000_000)])
+def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path, n, limit):
+    path = tmp_path / "run.vtkhdf"
+    command = [sys.executable, "-W", "error", "-c", PROGRAM, str(path), str(n), str(limit)]
+    here = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=here)
+    assert (done.returncode, done.stderr) == (0, "")
+    frames, message = done.stdout.split(maxsplit=1)
+    assert int(frames) > 3
+    assert f"{path} cannot be written: File too large. Its first {frames} frames are safe" in message
+    assert "Make room on the disk" in message
+    assert_kept(path, n, int(frames))
+
+
+def assert_kept(path, n, frames):
+    sol = read(path)
+    assert len(sol.t) == frames
+    assert_right(sol, n)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")
+@pytest.mark.parametrize("frames", [0, 1, 10])
+def test_a_disk_that_fails_in_the_middle_of_a_write_leaves_what_was_there(tmp_path, frames, capfd):
+    path = tmp_path / "run.vtkhdf"
+    file = Writer(path, shape=(50, 3), contacts=True, about={})
+    for k in range(frames):
+        file.frame(0.25 * k, *victim.state(50, k))
+        file.commit()
+    broken = os.open("/dev/full", os.O_RDWR)
+    os.dup2(broken, file._file.id.get_vfd_handle())  # from now on each write of HDF5 fails
+    os.close(broken)
+    file.frame(0.25 * frames, *victim.state(50, frames))
+    with pytest.raises(WriteFailed, match=f"No space left on device. Its first {frames} frames are safe") as failed:
+        file.commit()
+    assert failed.value.frames == frames
+    assert failed.value.errno in (None, errno.ENOSPC)
+    for attempt in (file.commit, lambda: file.steps([]), lambda: file.frame(1.0, *victim.state(50, 1))):
+        with pytest.raises(WriteFailed, match="cannot be written"):
+            attempt()
+    assert file.broken
+    file.close()
+    del file, failed
+    assert capfd.readouterr() == ("", "")
+    if frames:
+        assert_kept(path, 50, frames)
+    assert superblock(path)[11] != 0
+    assert repair(path)
+    with Writer.reopen(path, frames, 0) as file:
+        file.frame(0.25 * frames, *victim.state(50, frames))
+    assert_kept(path, 50, frames + 1)
+
+
+def test_a_disk_without_room_is_noticed_before_anything_is_written(tmp_path, monkeypatch):
+    path = tmp_path / "run.vtkhdf"
+    file = Writer(path, shape=(50, 3), contacts=True, about={})
+    file.frame(0.0, *victim.state(50, 0))
+    file.commit()
+    file.frame(0.25, *victim.state(50, 1))
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    with pytest.raises(WriteFailed, match=r"No space left on device\. Its first 1 frames are safe"):
+        file.commit()
+    assert superblock(path)[11] == 0
+    assert read(path).status == "failed"
+    assert_kept(path, 50, 1)
+    with pytest.raises(WriteFailed, match="cannot be written"):
+        file.commit()
+
+
+def test_what_cannot_be_written_at_all_is_a_clear_error(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    with Writer(tmp_path / "run.vtkhdf", shape=(1,), about={}) as file:
+        file.frame(0.0, [0], [0])
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(WriteFailed, match=r"other.vtkhdf cannot be made: Disk quota exceeded"):
+        Writer(tmp_path / "other.vtkhdf", shape=(1,), about={})
+    with pytest.raises(WriteFailed, match=r"run.csv cannot be written: Disk quota exceeded"):
+        export(tmp_path / "run.vtkhdf", tmp_path / "run.csv")
+    assert os.listdir(tmp_path) == ["run.vtkhdf"]

@@ -1,0 +1,253 @@
+"""The command line, as a person uses it."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.cli import main
+
+SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def jostle(capsys):
+    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run
+
+
+def contents(path):
+    found = {}
+    with h5py.File(path, "r") as file:
+        file.visititems(
+            lambda name, thing: found.update({name: thing[()].tobytes()} if hasattr(thing, "dtype") else {})
+        )
+    return found
+
+
+def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle):
+    code, out, err = jostle("run", "cradle_apart")
+    assert code == 0
+    assert sorted(os.listdir(here)) == ["cradle_apart.checkpoint", "cradle_apart.vtkhdf"]
+    for words in ("finished", "3000", "worst overlap", "steps a second"):
+        assert words in out
+    assert "jostle view cradle_apart.vtkhdf" in err
+    sol = jo.io.read(here / "cradle_apart.vtkhdf")
+    assert (sol.u[-1].round(6) + 0.0).tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+    about = jo.io.about(here / "cradle_apart.vtkhdf")
+    assert about["scenario"] == jo.scenarios.load("cradle_apart").text
+    assert about["seed"] == "0"
+    assert about["version of numpy"] == np.__version__
+
+
+def test_quiet_says_nothing_and_json_is_one_line(here, jostle):
+    assert jostle("run", "cradle_apart", "--quiet", "-o", "a.vtkhdf") == (0, "", "")
+    code, out, err = jostle("run", "cradle_apart", "--json", "-o", "b.vtkhdf")
+    found = json.loads(out)
+    assert (code, err, found["status"], found["steps"], found["frames"]) == (0, "", "finished", 3000, 301)
+    assert found["bytes"] == (here / "b.vtkhdf").stat().st_size
+    assert contents("a.vtkhdf") == contents("b.vtkhdf")
+
+
+def test_settings_and_the_seed_reach_the_run_and_stay_in_its_file(here, jostle):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert jostle("run", "spheres", *SMALL, "--seed", seed, "-q", "-o", f"{name}.vtkhdf")[0] == 0
+    a, b, c = (contents(f"{name}.vtkhdf") for name in "abc")
+    assert a == b
+    assert a["VTKHDF/Points"] != c["VTKHDF/Points"]
+    again = jo.scenarios.parse(jo.io.about(here / "c.vtkhdf")["scenario"])
+    assert (again.problem.n, again.run.t, again.seed) == (60, 0.4, 2)
+
+
+def test_a_trajectory_that_is_there_is_kept_unless_one_says_so(here, jostle):
+    jostle("run", "cradle_apart", "-q")
+    before = (here / "cradle_apart.vtkhdf").read_bytes()
+    code, _, err = jostle("run", "cradle_apart")
+    assert code == 1
+    for words in ("cradle_apart.vtkhdf is there already", "jostle resume", "--overwrite"):
+        assert words in err
+    assert (here / "cradle_apart.vtkhdf").read_bytes() == before
+    assert jostle("run", "cradle_apart", "-q", "--overwrite", "--set", "problem.n=3")[0] == 0
+    assert jo.io.read(here / "cradle_apart.vtkhdf").q.shape[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "hourglas"], "Did you mean 'hourglass'?"),
+        (["run", "nowhere.toml"], "nowhere.toml: cannot be read"),
+        (["run", "spheres", "--set", "run.stepp=1"], "run.stepp"),
+        (["run", "spheres", "--set", "run.h"], "run.h"),
+        (["new", "nonsense"], "no shipped scenario 'nonsense'"),
+    ],
+)
+def test_a_wrong_scenario_is_exit_code_two_and_a_line_that_helps(here, jostle, arguments, words):
+    code, out, err = jostle(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
+    assert os.listdir(here) == []
+
+
+@pytest.mark.parametrize("command", ["info", "resume", "export", "view", "plot"])
+@pytest.mark.parametrize("content", [None, b"", b"nonsense" * 100])
+def test_a_missing_or_broken_trajectory_is_exit_code_one(here, jostle, command, content):
+    if content is not None:
+        (here / "run.vtkhdf").write_bytes(content)
+    code, out, err = jostle(command, "run.vtkhdf", *(["a.csv"] if command == "export" else []))
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert "run.vtkhdf" in err
+
+
+def test_a_step_that_is_not_solved_is_exit_code_one_or_three(here, jostle):
+    hard = ["--set", "problem.n=100", "--set", 'solver.kind="nesterov"', "--set", "solver.max_iterations=1"]
+    short = ["--set", "run.t=1.0", "-o"]
+    code, _, err = jostle("run", "spheres", *hard, *short, "a.vtkhdf")
+    assert code == 1
+    assert "step " in err
+    assert jo.io.read(here / "a.vtkhdf").status == "failed"
+    code, out, _ = jostle("run", "spheres", *hard, "--set", "run.strict=false", *short, "b.vtkhdf")
+    assert code == 3
+    assert "not converged" in out
+
+
+def test_threads_are_checked(here, jostle):
+    code, _, err = jostle("run", "cradle_apart", "--threads", 100_000)
+    assert code == 1
+    assert "threads must be between 1 and" in err
+    code, _, err = jostle("run", "cradle_apart", "--device", "cuda")
+    assert code == 1
+    assert "device 'cuda' is not supported" in err
+
+
+def test_new_copies_a_scenario_that_runs(here, jostle):
+    code, out, _ = jostle("new", "cradle_touching", "mine.toml")
+    assert code == 0
+    assert "jostle run mine.toml" in out
+    assert (here / "mine.toml").read_text() == jo.scenarios.shipped("cradle_touching")
+    code, _, err = jostle("new", "cradle_apart", "mine.toml")
+    assert code == 1
+    assert "mine.toml is there already" in err
+    assert jostle("run", "mine.toml", "-q")[0] == 0
+    assert (here / "mine.vtkhdf").exists()
+
+
+def test_list_schema_and_doctor_can_be_read_by_machines(jostle):
+    titles = json.loads(jostle("list", "--json")[1])
+    assert set(titles) == set(jo.scenarios.names())
+    assert all(titles.values())
+    assert json.loads(jostle("schema")[1]) == jo.scenarios.schema()
+    found = json.loads(jostle("doctor", "--json")[1])
+    assert found["version_jostle"] == jo.__version__
+    assert found["trajectory"] == "101 frames written and read"
+    assert "hourglass" in jostle("list")[1]
+
+
+def test_info_of_scenarios_and_trajectories(here, jostle):
+    found = json.loads(jostle("info", "spheres", "--json")[1])
+    assert (found["kind"], found["bodies"], found["scheme"]) == ("grains", 400, "Maury")
+    jostle("run", "cradle_apart", "-q", "--seed", "4")
+    found = json.loads(jostle("info", "cradle_apart.vtkhdf", "--json")[1])
+    assert (found["status"], found["frames"], found["seed"]) == ("finished", 301, "4")
+    assert "seed = 4" in jostle("info", "cradle_apart.vtkhdf", "--scenario")[1]
+
+
+def test_bench_measures_and_writes_nothing(here, jostle):
+    found = json.loads(jostle("bench", "cradle_apart", "--steps", "50", "--json")[1])
+    assert found["steps"] == 50
+    assert found["ms_a_step"] > 0.0
+    assert os.listdir(here) == []
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "gsd", "pvd"])
+def test_exports_for_other_programs(here, jostle, suffix):
+    jostle("run", "cradle_apart", "-q")
+    code, out, _ = jostle("export", "cradle_apart.vtkhdf", f"a.{suffix}")
+    assert code == 0
+    assert f"a.{suffix}" in out
+    assert (here / f"a.{suffix}").stat().st_size > 100
+
+
+def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle):
+    long = ["--set", "run.t=0.6", "--checkpoint", "0.05"]
+    command = [sys.executable, "-m", "jostle", "run", "silo", "-q", *long]
+    process = subprocess.Popen([*command, "-o", "a.vtkhdf"], stderr=subprocess.PIPE, text=True)
+    while not os.path.exists("a.checkpoint"):
+        time.sleep(0.01)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert "interrupted after step" in err
+    assert "Traceback" not in err
+    assert json.loads(jostle("info", "a.vtkhdf", "--json")[1])["status"] == "interrupted"
+    assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
+    assert jostle("run", "silo", "-q", *long, "-o", "b.vtkhdf")[0] == 0
+    assert contents("a.vtkhdf") == contents("b.vtkhdf")
+    code, out, _ = jostle("resume", "a.vtkhdf", "--json", "--set", "run.t=0.61")  # for longer
+    assert (code, json.loads(out)["t"]) == (0, 0.61)
+
+
+def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle):
+    """kill -9 at random moments; each time all that was acknowledged is there, and the rest is done again."""
+    options = ["--set", "run.t=0.6", "--checkpoint", "0.1", "-q"]
+    random, begun, kills = np.random.default_rng(0), False, 0
+    for _ in range(60):
+        what = ["resume", "a.vtkhdf", *options[2:]] if begun else ["run", "silo", "-o", "a.vtkhdf", *options]
+        process = subprocess.Popen([sys.executable, "-m", "jostle", *what], stderr=subprocess.PIPE, text=True)
+        try:
+            process.wait(timeout=1.5 + 2.0 * random.random())
+        except subprocess.TimeoutExpired:
+            process.kill()
+            kills += 1
+        _, err = process.communicate()
+        assert err == ""
+        begun = os.path.exists("a.checkpoint")
+        if process.returncode == 0:
+            break
+        if not begun and os.path.exists("a.vtkhdf"):
+            os.remove("a.vtkhdf")
+    assert process.returncode == 0
+    assert kills >= 1
+    assert jostle("run", "silo", "-o", "b.vtkhdf", *options)[0] == 0
+    assert contents("a.vtkhdf") == contents("b.vtkhdf")
+
+
+def test_a_bar_is_shown_in_a_terminal_only(here):
+    leader, follower = os.openpty()
+    command = [sys.executable, "-m", "jostle", "run", "silo", "--set", "run.t=0.2", "-o"]
+    with subprocess.Popen([*command, "a.vtkhdf"], stderr=follower, stdout=subprocess.DEVNULL) as process:
+        os.close(follower)
+        seen = b""
+        with contextlib.suppress(OSError):  # the end of a pseudo terminal
+            while chunk := os.read(leader, 4096):
+                seen += chunk
+        os.close(leader)
+    assert process.returncode == 0
+    for words in (b"steps/s", b"overlap", b"residual", b"left", b"100%"):
+        assert words in seen
+    plain = subprocess.run([*command, "b.vtkhdf"], capture_output=True, text=True, check=True)
+    assert "steps/s" not in plain.stderr
+    assert "\x1b" not in plain.stdout + plain.stderr

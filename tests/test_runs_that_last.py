@@ -1,0 +1,297 @@
+"""Output, checkpoints, Ctrl-C: a run that was interrupted and resumed is the run that was not, to the bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import h5py
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.errors import InvalidValue
+from jostle.io.checkpoint import read_whole
+from jostle.io.container import BrokenFile, FileIsThere, NoSuchFile, WriteFailed
+
+
+def pile(n=40, **more):
+    return jo.models.spheres(np.linspace(0.3, 0.5, n), box=([0, 0], [6, np.inf]), **more)
+
+
+def bouncing():
+    q0 = [[0.5, 1.0], [1.7, 1.4], [0.9, 2.6]]
+    within = jo.Balls([0.4, 0.5, 0.3]) & jo.Box([0, 0], [3, np.inf], radii=[0.4, 0.5, 0.3])
+    return jo.Motion(q0=q0, v0=[[1, 0], [-1, 0], [0, 0]], force=[0, -9.81], within=within, law=jo.Restitution(0.6))
+
+
+def crowd():
+    room = jo.models.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
+    return jo.models.crowd(30, radius=0.25, room=room, speed=1.4)
+
+
+def sticky():
+    press = lambda t, q: np.where(t < 0.4, -5.0, 4.0) * np.array([0.0, 1.0]) + 0.0 * q  # noqa: E731
+    return jo.Motion(q0=[[0.0, 0.5], [1.2, 0.5]], force=press, within=jo.HalfSpace([0, 1], radii=0.5))
+
+
+def rain():
+    within = jo.Balls(np.full(30, 0.3)) & jo.Box([0, 0], [4, np.inf], radii=0.3)
+    return jo.Motion(q0=np.zeros((30, 2)), force=[0.0, -5.0], within=within, present=np.zeros(30, dtype=bool))
+
+
+def weather(problem):
+    source = jo.Source(([0.5, 4], [3.5, 6]), rate=15.0, within=problem.within, seed=3)
+    return {"change": [source, jo.Outlet(lambda q: q[:, 1] < 0.5)]}
+
+
+RUNS = {
+    "Maury": (pile, jo.Maury(), {}),
+    "many": (lambda: pile(150), jo.Maury(solver=jo.Automatic(tol=1e-6)), {}),
+    "Budget": (lambda: pile(150), jo.Maury(solver=jo.Budget(max_iterations=30)), {}),
+    "Paoli": (bouncing, jo.Paoli(), {}),
+    "MoreauJean": (bouncing, jo.MoreauJean(), {}),
+    "Venel": (crowd, jo.Venel(), {}),
+    "CatchingUp": (crowd, jo.CatchingUp(), {}),
+    "Gluey": (sticky, jo.Gluey(), {}),
+    "sources": (rain, jo.Maury(), weather),
+}
+STEPS, H = 90, 0.01
+
+
+def follow(name, folder, **more):
+    make, scheme, rest = RUNS[name]
+    problem = make()
+    keep = {"output": jo.io.Output(folder / "run.vtkhdf", contacts=True, dtype=np.float64), "every": 0.07}
+    extra = rest(problem) if callable(rest) else rest
+    return jo.solve(problem, scheme, t=STEPS * H, h=H, checkpoint=folder / "run.checkpoint", **keep, **extra, **more)
+
+
+def ctrl_c(step):
+    def at(progress):
+        if progress.step == step:
+            signal.raise_signal(signal.SIGINT)
+
+    return at
+
+
+def contents(path):
+    """All numbers of an HDF5 file."""
+    found = {}
+    with h5py.File(path, "r") as file:
+        file.visititems(
+            lambda name, thing: found.update({name: thing[()].tobytes()} if hasattr(thing, "dtype") else {})
+        )
+    return found
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_resumed_run_is_the_run_that_was_never_interrupted(name, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    whole.mkdir()
+    parts.mkdir()
+    expected = follow(name, whole)
+    for step in (1, 31, 32, 70):
+        with pytest.raises(jo.Interrupted, match=f"after step {step}, t = .*run.checkpoint has the state"):
+            follow(name, parts, progress=ctrl_c(step), resume=step > 1)
+        assert jo.io.read(parts / "run.vtkhdf").status == "interrupted"
+    sol = follow(name, parts, resume=True)
+    assert (sol.status, len(sol.stats)) == (expected.status, STEPS)
+    assert contents(parts / "run.vtkhdf") == contents(whole / "run.vtkhdf")
+    mine, theirs = (read_whole(folder / "run.checkpoint") for folder in (parts, whole))
+    assert {key: value.tobytes() for key, value in mine.items()} == {k: v.tobytes() for k, v in theirs.items()}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_file_holds_what_a_run_in_memory_returns(name, tmp_path):
+    make, scheme, rest = RUNS[name]
+    problem = make()
+    extra = rest(problem) if callable(rest) else rest
+    kept = jo.solve(problem, scheme, t=STEPS * H, h=H, every=0.07, **extra)
+    sol = follow(name, tmp_path)
+    assert sol.status == kept.status
+    assert sol.t.tolist() == kept.t.tolist()
+    np.testing.assert_array_equal(sol.q[:], kept.q)
+    np.testing.assert_array_equal(sol.u[:], kept.u)
+    assert sol.stats.tobytes() == kept.stats.tobytes()
+    for k in range(len(kept.t)):
+        active = kept.multipliers[k] > 0.0
+        assert sol.multipliers[k].tolist() == kept.multipliers[k][active].tolist()
+        assert sol.pairs[k].tolist() == kept.pairs[k][active].tolist()
+
+
+def test_a_run_can_go_on_for_longer_than_was_planned(tmp_path):
+    file = tmp_path / "c"
+    jo.solve(pile(), jo.Maury(), t=0.2, h=H, checkpoint=file)
+    rest = jo.solve(pile(), jo.Maury(), t=0.5, h=H, checkpoint=file, resume=True)
+    whole = jo.solve(pile(), jo.Maury(), t=0.5, h=H)
+    assert rest.t[0] == pytest.approx(0.2)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+    again = jo.solve(pile(), jo.Maury(), t=0.5, h=H, checkpoint=file, resume=True)  # nothing is left to do
+    assert (again.status, len(again.stats)) == ("finished", 0)
+
+
+def test_impacts_of_a_resumed_run_are_those_that_come_after():
+    problem = jo.Motion(q0=[0.0], force=[-1.0], within=jo.HalfSpace([1.0]))  # at rest: it touches all the time
+    whole = jo.solve(problem, jo.Maury(), t=1.0, h=H)
+    state = jo.Maury().step(problem, jo.Maury().start(problem, 0.0), H)
+    from jostle.recording import ImpactLog
+
+    assert ImpactLog(problem.within, state).touching.tolist() == [[0, -1]]
+    assert len(whole.impacts()) == 0
+
+
+def test_a_random_force_goes_on_with_the_same_numbers(tmp_path):
+    def run(checkpoint, **more):
+        random = np.random.default_rng(5)
+        kick = jo.Motion(q0=np.zeros(3), force=lambda t, q: random.normal(size=3))
+        keep = None if checkpoint is None else jo.io.Checkpoint(checkpoint, random=random)
+        return jo.solve(kick, jo.Maury(), h=H, checkpoint=keep, **more)
+
+    run(tmp_path / "c", t=0.3)
+    rest, whole = run(tmp_path / "c", t=1.0, resume=True), run(None, t=1.0)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+
+
+def test_checkpoints_of_other_runs_are_refused(tmp_path):
+    file = tmp_path / "c"
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file)
+    with pytest.raises(InvalidValue, match=r"belongs to another run: h was 0\.01, now it is 0\.02"):
+        jo.solve(pile(), jo.Maury(), t=0.2, h=0.02, checkpoint=file, resume=True)
+    with pytest.raises(InvalidValue, match="problem was Motion"):
+        jo.solve(pile(seed=7), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
+    with pytest.raises(InvalidValue, match="scheme was Maury"):
+        jo.solve(pile(), jo.Maury(solver=jo.Exact()), t=0.2, h=H, checkpoint=file, resume=True)
+
+
+def test_what_cannot_be_resumed_says_so(tmp_path):
+    with pytest.raises(InvalidValue, match="resume needs the checkpoint"):
+        jo.solve(pile(), jo.Maury(), t=0.1, h=H, resume=True)
+    with pytest.raises(NoSuchFile, match="there is no checkpoint"):
+        jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "none", resume=True)
+    broken = tmp_path / "broken"
+    for content in (b"", b"nonsense", b"PK\x03\x04 half a zip"):
+        broken.write_bytes(content)
+        with pytest.raises(BrokenFile, match="broken is not a checkpoint"):
+            jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=broken, resume=True)
+    with pytest.raises(InvalidValue, match="seconds"):
+        jo.io.Checkpoint(broken, seconds=-1.0)
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path):
+    file = tmp_path / "c"
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file)
+    before = file.read_bytes()
+    tmp_path.chmod(0o500)
+    try:
+        if os.access(tmp_path, os.W_OK):
+            pytest.skip("this user may write everywhere")
+        with pytest.raises(WriteFailed, match=r"the checkpoint .* cannot be written"):
+            jo.solve(pile(), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
+    finally:
+        tmp_path.chmod(0o700)
+    assert file.read_bytes() == before
+    with pytest.raises(WriteFailed, match="cannot be written: No such file"):
+        jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "no" / "folder")
+    assert os.listdir(tmp_path) == ["c"]
+
+
+def test_an_output_that_is_there_is_not_replaced(tmp_path):
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=tmp_path / "run.vtkhdf")
+    before = (tmp_path / "run.vtkhdf").read_bytes()
+    with pytest.raises(FileIsThere, match=r"run\.vtkhdf"):
+        jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=tmp_path / "run.vtkhdf")
+    assert (tmp_path / "run.vtkhdf").read_bytes() == before
+
+
+def test_an_error_in_the_middle_keeps_what_was_computed(tmp_path):
+    def force(t, q):
+        return np.full_like(q, np.nan if t > 0.3 else -1.0)
+
+    problem = jo.Motion(q0=np.zeros((3, 2)), force=force)
+    with pytest.raises(jo.NotFinite, match=r"step 3\d") as caught:
+        jo.solve(problem, jo.Maury(), t=1.0, h=H, every=0.1, output=tmp_path / "run.vtkhdf")
+    sol = jo.io.read(tmp_path / "run.vtkhdf")
+    assert sol.status == caught.value.solution.status == "failed"
+    assert sol.t[-1] == pytest.approx(0.3, abs=2 * H)
+    assert len(sol.stats) == round(sol.t[-1] / H)
+
+
+def test_a_progress_that_fails_ends_the_run_and_closes_its_file(tmp_path):
+    def fail(progress):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        jo.solve(pile(), jo.Maury(), t=0.1, h=H, every=0.05, output=tmp_path / "run.vtkhdf", progress=fail)
+    assert jo.io.read(tmp_path / "run.vtkhdf").status == "failed"
+
+
+def test_progress_tells_each_step():
+    seen = []
+    jo.solve(pile(), jo.Maury(), t=0.105, h=H, progress=seen.append)
+    assert [p.step for p in seen] == list(range(1, 12))
+    assert {p.steps for p in seen} == {11}
+    assert {p.end for p in seen} == {0.105}
+    assert seen[-1].t == 0.105
+    assert all(p.state.projection is not None for p in seen)
+
+
+def test_ctrl_c_comes_after_the_step_and_a_second_one_at_once():
+    with pytest.raises(jo.Interrupted) as caught:
+        jo.solve(pile(), jo.Maury(), t=1.0, h=H, progress=ctrl_c(7))
+    assert len(caught.value.solution.stats) == 7
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def twice(t, q):
+        if t > 0.05:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        return 0.0 * q
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        jo.solve(jo.Motion(q0=[0.0], force=twice), jo.Maury(), t=1.0, h=H)
+    assert not isinstance(caught.value, jo.Interrupted)
+    assert len(caught.value.solution.stats) == 5
+
+
+def test_ctrl_c_in_the_last_step_is_no_interruption():
+    assert jo.solve(pile(), jo.Maury(), t=0.1, h=H, progress=ctrl_c(10)).status == "finished"
+
+
+def test_threads_and_other_handlers_are_left_alone():
+    found = []
+    worker = threading.Thread(target=lambda: found.append(jo.solve(pile(), jo.Maury(), t=0.1, h=H).status))
+    worker.start()
+    worker.join()
+    assert found == ["finished"]
+    mine = lambda *_: found.append("mine")  # noqa: E731
+    before = signal.signal(signal.SIGINT, mine)
+    try:
+        assert jo.solve(pile(), jo.Maury(), t=0.1, h=H, progress=ctrl_c(3)).status == "finished"
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert found[-1] == "mine"
+
+
+LARGE = """
+import resource, signal, sys
+import numpy as np, jostle as jo
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
+heap = jo.models.spheres(np.full(400, 0.4), box=([0, 0], [20, np.inf]))
+jo.solve(heap, jo.Maury(), t=200.0, h=0.01, output=sys.argv[1])
+"""
+
+
+def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    done = subprocess.run([sys.executable, "-c", LARGE, path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "WriteFailed: " in done.stderr.splitlines()[-1]
+    assert "frames are safe" in done.stderr
+    assert done.stderr.count("Traceback") == 1
+    sol = jo.io.read(path)
+    assert len(sol.t) > 10
+    assert np.isfinite(sol.q[:]).all()
