@@ -12,7 +12,8 @@ import jostle
 
 SOURCE = Path(jostle.__file__).parent
 LONGEST = 400
-HEAVY = ("numba", "scipy", "matplotlib", "piqp", "h5py", "pydantic", "typer", "rich", "jostle.models", "jostle.analysis")
+HEAVY = ("numba", "scipy", "matplotlib", "piqp", "h5py", "pydantic", "typer", "rich")
+HEAVY += ("jostle.models", "jostle.analysis")
 
 
 def public_names():

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.errors import InvalidValue
+from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole
-from jostle.io.container import BrokenFile, FileIsThere, NoSuchFile, WriteFailed
 
 
 def pile(n=40, **more):
@@ -279,8 +278,8 @@ LARGE = """
 import resource, signal, sys
 import numpy as np, jostle as jo
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
-heap = jo.models.spheres(np.full(400, 0.4), box=([0, 0], [20, np.inf]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, 1_500_000))
+heap = jo.models.spheres(np.full(100, 0.4), box=([0, 0], [10, np.inf]))
 jo.solve(heap, jo.Maury(), t=200.0, h=0.01, output=sys.argv[1])
 """
 

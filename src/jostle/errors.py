@@ -78,6 +78,28 @@ class DeviceUnavailable(JostleError, RuntimeError):
     """The device asked for is not there."""
 
 
+class BrokenFile(JostleError, OSError):
+    """A file is not what it should be, or is damaged."""
+
+
+class NoSuchFile(JostleError, FileNotFoundError):
+    """There is no file of this name."""
+
+
+class FileIsThere(JostleError, FileExistsError):
+    """A file of this name exists already."""
+
+
+class FileInUse(JostleError, OSError):
+    """Another process, or another writer of this one, is writing the file."""
+
+
+class WriteFailed(JostleError, OSError):
+    """A disk that is full or fails; ``error.frames`` frames are safe."""
+
+    frames: int = 0
+
+
 class MissingPackage(JostleError, ImportError):
     """Something optional is not installed; the message says how to get it."""
 

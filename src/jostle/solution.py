@@ -121,6 +121,8 @@ class Solution:
     z: Array | None = None
     """Paoli only: the projected positions Z^n, which are in K even where q is not."""
     recorded: Impacts | None = None
+    radii: Any = None
+    """Of each saved time, for a solution that was read from a file; the problem has them otherwise."""
 
     def __repr__(self) -> str:
         return (
@@ -143,6 +145,8 @@ class Solution:
     def impacts(self, speed: float = 0.0) -> Impacts:
         """The impacts whose approaching rate was larger than `speed`."""
         found = self.recorded
+        if found is None and self.radii is not None:
+            raise InvalidValue("files hold no impacts, but the contacts of the saved times: run it without output=")
         if found is None:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
         hard = -found.before > speed

@@ -659,3 +659,12 @@ def test_what_packing_fraction_cannot_use_is_refused():
     ]:
         with pytest.raises(jo.InvalidValue, match=words):
             packing_fraction(*arguments, **options)
+
+
+def test_balls_on_a_line_press_with_their_impulses():
+    """P01: the first of five touching balls stops the others' share; forces are impulses over the step."""
+    sol = jo.solve(jo.models.cradle(5), jo.Paoli(), t=1.5, h=0.01)
+    k = int(np.argmax([p.sum() for p in sol.multipliers]))
+    found = jo.analysis.forces(sol, k)
+    assert found.normals.shape == (len(found.magnitude), 1)
+    assert found.magnitude.sum() * 0.01 == pytest.approx(sol.multipliers[k].sum())

@@ -12,8 +12,8 @@ import pytest
 from frames import assert_same
 
 import jostle as jo
-from jostle.errors import InvalidValue
-from jostle.io.exports import FORMATS, MissingPackage, export, write
+from jostle.errors import InvalidValue, MissingPackage
+from jostle.io.exports import FORMATS, export, write
 from jostle.io.reading import about, read
 from jostle.io.trajectory import FileIsThere
 

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,9 +16,13 @@ import pytest
 import victim
 from victim import assert_right
 
-from jostle.io.container import clear_flags, superblock
+from jostle.io import layout
+from jostle.io.container import clear_flags, reading, superblock
 from jostle.io.reading import about, read, repair
 from jostle.io.trajectory import BrokenFile, FileInUse, Writer
+
+PATIENCE = 60.0
+"""Seconds until something that should happen counts as never happening."""
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
 
@@ -29,6 +34,22 @@ def program():
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield process
         process.stdin.close()
+
+
+def comes_true(what):
+    """Wait for it; False if it never comes."""
+    end = time.monotonic() + PATIENCE
+    while not what() and time.monotonic() < end:
+        time.sleep(0.001)
+    return what()
+
+
+def frames_in(path):
+    """How many frames count by now."""
+    try:
+        return len(read(path).t)
+    except OSError:  # not there yet, or without a frame
+        return 0
 
 
 def start(program, path, n):
@@ -52,9 +73,9 @@ def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
     chance = random.Random()
     for attempt in range(kills):
         path = tmp_path / f"{attempt}.vtkhdf"
-        child, patience = start(program, path, n), time.monotonic() + 10.0
-        while attempt and not path.exists() and time.monotonic() < patience:
-            time.sleep(0.001)
+        child = start(program, path, n)
+        if attempt:
+            assert comes_true(path.exists)
         time.sleep(chance.uniform(0.0, 0.2 if n < 100_000 else 0.6))
         acknowledged = killed(program, child)
         if not path.exists():
@@ -93,7 +114,7 @@ def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
 def test_a_file_that_is_being_written_can_be_read_but_not_repaired_or_continued(program, tmp_path):
     path = tmp_path / "live.vtkhdf"
     child = start(program, path, 50)
-    seen, end = [], time.monotonic() + 10.0
+    seen, end = [], time.monotonic() + PATIENCE
     try:
         while len(seen) < 40 and time.monotonic() < end:
             try:
@@ -116,7 +137,7 @@ def test_a_file_that_is_being_written_can_be_read_but_not_repaired_or_continued(
 def test_a_killed_file_can_be_continued(program, tmp_path):
     path = tmp_path / "run.vtkhdf"
     child = start(program, path, 20)
-    time.sleep(0.3)
+    assert comes_true(lambda: frames_in(path) > 6)
     acknowledged = killed(program, child)
     assert acknowledged > 3
     with Writer.reopen(path, acknowledged - 2, acknowledged - 2) as file:
@@ -128,6 +149,37 @@ def test_a_killed_file_can_be_continued(program, tmp_path):
     assert not repair(path)
 
 
+def test_frames_are_in_the_file_before_they_count(tmp_path, monkeypatch):
+    path, copy = tmp_path / "run.vtkhdf", tmp_path / "copy.vtkhdf"
+    plain = h5py.h5a.open
+
+    def look_first(place, name):
+        if name == b"NSteps":
+            shutil.copy(path, copy)  # as if it had been killed now
+        return plain(place, name)
+
+    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    with Writer(path, shape=(10, 3), contacts=True, about={}) as file:
+        for k in range(8):
+            file.frame(0.25 * k, *victim.state(10, k))
+        monkeypatch.setattr(h5py.h5a, "open", look_first)
+        file.commit()
+        monkeypatch.undo()
+    assert len(read(path).t) == 8
+    with reading(copy) as opened:
+        assert layout.header(opened).frames == 0
+    for name, values in stored(path).items():
+        np.testing.assert_array_equal(stored(copy)[name], values)
+
+
+def stored(path):
+    """All data sets."""
+    found = {}
+    with reading(path) as file:
+        file.visititems(lambda name, item: found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None)
+    return found
+
+
 @pytest.mark.parametrize("flags", ["set", "cleared"])
 def test_what_was_half_written_is_cut_off_by_a_repair(tmp_path, monkeypatch, flags):
     """VTK reads the times of all steps into room for as many as count: longer data sets would be its end."""
@@ -135,6 +187,7 @@ def test_what_was_half_written_is_cut_off_by_a_repair(tmp_path, monkeypatch, fla
     file = Writer(path, shape=(10, 3), contacts=True, about={})
     file.frame(0.0, *victim.state(10, 0))
     file.commit()
+    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
     monkeypatch.setattr("jostle.io.layout.say", lambda file, *_: file.flush())  # killed before the frames count
     for k in range(1, 500):
         file.frame(0.25 * k, *victim.state(10, k))

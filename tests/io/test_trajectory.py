@@ -1,6 +1,5 @@
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -47,7 +46,7 @@ def assert_identical(one, other):
         assert np.asarray(values).tobytes() == np.asarray(other[name]).tobytes(), name
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(runs(), st.booleans(), st.sampled_from([np.float32, np.float64]))
 def test_what_is_written_comes_back(run, contacts, dtype):
     shape, frames = run
@@ -72,7 +71,7 @@ def test_what_is_written_comes_back(run, contacts, dtype):
         assert (sol.status, about(path)) == ("finished", {"seed": "7", "text": "äöü\n" * 9})
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(runs(), st.booleans(), st.data())
 def test_a_file_that_is_continued_equals_one_that_was_not_interrupted(run, contacts, data):
     shape, frames = run
@@ -118,7 +117,8 @@ def test_a_continued_file_drops_what_came_later_at_once(tmp_path):
     Writer.reopen(path, 4, 0).close("finished")
 
 
-def test_a_frame_counts_when_it_is_committed(tmp_path):
+def test_a_frame_counts_when_it_is_committed(tmp_path, monkeypatch):
+    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
     path = tmp_path / "run.vtkhdf"
     with Writer(path, shape=(3, 2), about={}) as file:
         file.frame(0.0, np.ones((3, 2)), np.zeros((3, 2)))
@@ -332,18 +332,14 @@ def test_bodies_that_come_and_go_come_back(tmp_path):
     np.testing.assert_array_equal(back.gaps(), sol.gaps())
 
 
-def test_a_small_frame_is_cheap(tmp_path):
-    """Below 50 microseconds on a quiet machine; ten times that here, where others compute as well."""
-    import time
-
-    q, pairs = np.zeros((10, 2)), np.stack([np.arange(9), np.arange(1, 10)], axis=1)
-    with Writer(tmp_path / "run.vtkhdf", shape=(10, 2), contacts=True, about={}) as file:
-        start = time.perf_counter()
-        for k in range(2000):
-            file.frame(k, q, q, 1.0, pairs, np.ones(9), np.ones((9, 2)))
-        file.commit()
-        assert (time.perf_counter() - start) / 2000 < 500e-6
-    assert (tmp_path / "run.vtkhdf").stat().st_size < 2000 * 1100
+def test_a_solution_stays_readable_in_another_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Writer("run.vtkhdf", shape=(1,), about={}) as file:
+        file.frame(0.0, [5], [0])
+    sol = read("run.vtkhdf")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert sol.q[0].tolist() == [5]
 
 
 def test_points_of_every_shape():
@@ -352,10 +348,39 @@ def test_points_of_every_shape():
     assert points_of(()) == (1, 1)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the lock belongs to the process")
-def test_the_lock_is_gone_with_its_writer(tmp_path):
+def test_a_writer_that_is_forgotten_leaves_a_file_that_can_be_continued(tmp_path, monkeypatch):
+    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
     path = tmp_path / "run.vtkhdf"
-    with Writer(path, shape=(1,), about={}) as file:
-        file.frame(0.0, [0], [0])
-    Writer.reopen(path, 1, 0).close()
-    assert not repair(path)
+    file = Writer(path, shape=(1,), about={})
+    file.frame(0.0, [5], [0])
+    file.commit()
+    file.frame(1.0, [6], [0])
+    del file
+    assert read(path).q[:].tolist() == [[5]]
+    with Writer.reopen(path, 1, 0) as again:
+        again.frame(1.0, [7], [0])
+    assert read(path).q[:].tolist() == [[5], [7]]
+
+
+def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path, monkeypatch):
+    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    whole, broken = tmp_path / "whole.vtkhdf", tmp_path / "broken.vtkhdf"
+    plain, calls = Writer._append, []
+
+    def interrupted(self, name, blocks):
+        calls.append(name)
+        if len(calls) == 12:
+            raise KeyboardInterrupt
+        return plain(self, name, blocks)
+
+    for path in (whole, broken):
+        with Writer(path, shape=(4, 2), contacts=True, about={}) as file:
+            for k in range(6):
+                q = np.full((4, 2), float(k))
+                file.frame(k, q, q, 1.0 + k // 2, [[0, 1], [1, -1]], [1.0, k], [[1.0, 0.0]] * 2)
+                if path == broken and k == 3:
+                    monkeypatch.setattr(Writer, "_append", interrupted)
+                    with pytest.raises(KeyboardInterrupt):
+                        file.commit()
+                    monkeypatch.setattr(Writer, "_append", plain)
+    assert_identical(whole, broken)

@@ -23,7 +23,7 @@ def drawn(shape, q):
     return np.pad(flat[here], ((0, 0), (0, 3 - flat.shape[1]))), here
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(runs(), st.booleans(), st.randoms(use_true_random=False))
 def test_vtk_sees_the_bodies_and_contacts_of_every_frame_in_any_order(run, contacts, random):
     shape, frames = run

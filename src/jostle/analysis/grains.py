@@ -82,8 +82,9 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     ([10.0, 20.0], [[0, 1], [0, -1]])
     """
     q = sol.q[k]
-    x = q.reshape(-1, q.shape[-1] if q.ndim else 1)
     p, pairs, normals = sol.multipliers[k], sol.pairs[k], sol.normals[k]
+    d = normals.shape[1] or (q.shape[-1] if q.ndim else 1)  # balls on a line have q (n,) and normals (m, 1)
+    x = q.reshape(-1, d)
     active = np.flatnonzero(p)
     if len(active) and normals.shape[1] == 0:
         raise InvalidValue(

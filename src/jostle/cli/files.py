@@ -13,8 +13,7 @@ from rich.table import Table
 
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import show, summary
-from jostle.errors import MissingPackage
-from jostle.io.container import FileIsThere
+from jostle.errors import FileIsThere, MissingPackage
 
 if TYPE_CHECKING:
     from jostle.solution import Solution

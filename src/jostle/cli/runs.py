@@ -11,9 +11,8 @@ import typer
 from rich.console import Console
 
 from jostle.cli.show import show, summary
-from jostle.errors import Interrupted, InvalidValue
+from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
-from jostle.io.container import FileIsThere, NoSuchFile
 from jostle.terminal import Watch, progress_bar
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.errors import InvalidValue
-from jostle.io.container import BrokenFile, NoSuchFile, WriteFailed
+from jostle.errors import BrokenFile, InvalidValue, NoSuchFile, WriteFailed
 from jostle.schemes.base import Scheme, State
 from jostle.sets.presence import Presence
 

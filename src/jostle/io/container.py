@@ -27,7 +27,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from jostle.errors import JostleError
+from jostle.errors import BrokenFile, FileInUse, FileIsThere, JostleError, NoSuchFile, WriteFailed
 
 fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl") else None
 """Missing on Windows."""
@@ -39,31 +39,10 @@ LIBRARY = ("v110", "v110")
 HDF5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
 """What h5py raises when a file does not hold what it should."""
 BUSY = (errno.EAGAIN, errno.EACCES)
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 ATTEMPTS = 20
 CLOSINGS = 5
 """After a failed write HDF5 closes a file at the second or third attempt."""
-
-
-class BrokenFile(JostleError, OSError):
-    """The file is not a trajectory, or is damaged."""
-
-
-class NoSuchFile(JostleError, FileNotFoundError):
-    """There is no file of this name."""
-
-
-class FileIsThere(JostleError, FileExistsError):
-    """A file of this name exists already."""
-
-
-class FileInUse(JostleError, OSError):
-    """Another process, or another `Writer` of this one, is writing the file."""
-
-
-class WriteFailed(JostleError, OSError):
-    """A disk that is full or fails; ``error.frames`` frames are safe."""
-
-    frames: int = 0
 
 
 class Lock:
@@ -79,6 +58,7 @@ class Lock:
     """
 
     def __init__(self, path: Path) -> None:
+        self._descriptor = -1
         try:
             self._descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
@@ -88,7 +68,7 @@ class Lock:
         except OSError as error:
             if error.errno not in BUSY:
                 return
-            os.close(self._descriptor)
+            self.release()
             raise FileInUse(
                 f"{path} is being written by another process, or by another Writer of this one: wait for its end, or "
                 f"read it meanwhile with jostle.io.read"
@@ -100,7 +80,11 @@ class Lock:
             used = self._used()
             missing = used + room - os.fstat(self._descriptor).st_size
             if missing > 0:
-                os.posix_fallocate(self._descriptor, used + room - missing, missing)
+                try:
+                    os.posix_fallocate(self._descriptor, used + room - missing, missing)
+                except OSError as error:
+                    if error.errno in FULL:
+                        raise
 
     def trim(self) -> None:
         """Give back to the disk what was reserved and not used; the file is closed."""
@@ -108,7 +92,11 @@ class Lock:
 
     def release(self) -> None:
         """Give the right back."""
-        os.close(self._descriptor)
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    __del__ = release
 
     def _used(self) -> int:
         os.lseek(self._descriptor, END, os.SEEK_SET)
@@ -183,7 +171,6 @@ def clear_flags(path: Path) -> bool:
     with open(path, "r+b", buffering=0) as file:
         file.truncate(end)
         file.write(mended(block, end))
-        os.fsync(file.fileno())
     return True
 
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from jostle.errors import InvalidValue, JostleError
-from jostle.io.container import WriteFailed, beside, publish, reason, refuse_existing
+from jostle.errors import InvalidValue, JostleError, MissingPackage, WriteFailed
+from jostle.io.container import beside, publish, reason, refuse_existing
 from jostle.io.layout import Picture, Scene, points_of
 from jostle.io.reading import Ragged, States, about, read
 from jostle.io.reading import Source as Stored
@@ -33,10 +33,6 @@ from jostle.io.trajectory import Writer
 from jostle.solution import Solution
 
 Given = Solution | str | os.PathLike[str]
-
-
-class MissingPackage(JostleError, ImportError):
-    """A package that is not among the dependencies is not installed."""
 
 
 def export(source: Given, target: str | os.PathLike[str]) -> Path:

@@ -32,8 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle.arrays import Array, Integers
-from jostle.errors import InvalidValue
-from jostle.io.container import BrokenFile
+from jostle.errors import BrokenFile, InvalidValue
 from jostle.solution import STATISTICS
 
 Floats = NDArray[np.floating[Any]]
@@ -202,7 +201,7 @@ def header(file: Any) -> Header:
     frames, steps = int(file["VTKHDF/Steps"].attrs["NSteps"]), int(run["steps"])
     if min(frames, steps) < 0:
         raise BrokenFile(f"{file.filename} is damaged: it says that it has {frames} frames and {steps} steps")
-    return Header(shape, contacts, run["status"].decode(), frames, steps)
+    return Header(shape, contacts, run["status"].decode(errors="replace"), frames, steps)
 
 
 def looked_over(file: Any) -> Header:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array, Integers
-from jostle.errors import InvalidValue, JostleError
+from jostle.errors import BrokenFile, InvalidValue, JostleError
 from jostle.io import layout
-from jostle.io.container import (
-    FLAGS,
-    HDF5_ERRORS,
-    BrokenFile,
-    Lock,
-    abandon,
-    clear_flags,
-    reading,
-    reason,
-    superblock,
-    writing,
-)
+from jostle.io.container import FLAGS, HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
 from jostle.io.layout import points_of
 from jostle.solution import STATISTICS, Solution
 
@@ -59,7 +49,7 @@ def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) 
     lazy = (States(source, layout.POINTS, np.nan), States(source, layout.VELOCITY, 0.0))
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
     of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, source.header.status)
-    return Solution(problem, scheme, *of_file)
+    return replace(Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii))
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -122,7 +112,7 @@ class Source:
     """A trajectory file: what it says of itself, where its frames are, and how one is read."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()
         with reading(path) as file:
             self.header = layout.header(file)
             self.shape, self.dtype = self.header.shape, file[layout.POINTS].dtype

@@ -20,20 +20,17 @@ import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from jostle.errors import InvalidValue, JostleError
+from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io import layout
 from jostle.io.container import (
     HDF5_ERRORS,
     LIBRARY,
-    BrokenFile,
-    FileInUse,
-    FileIsThere,
+    SIZE,
     Lock,
-    NoSuchFile,
-    WriteFailed,
     abandon,
     beside,
     clear_flags,
+    mended,
     publish,
     reading,
     reason,
@@ -129,7 +126,10 @@ class Writer:
         self._scene = Scene(said.shape, contacts=said.contacts, dtype=file[layout.POINTS].dtype)
         names = layout.names(said.contacts)
         self._data = {name: file[name].id for name in names}
-        self._length = {name: int(data.shape[0]) for name, data in self._data.items()}
+        self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
+        """How long the data sets are with what is acknowledged,"""
+        self._length = dict(self._safe)
+        """and with what was added."""
         self._room = ROOM + sum(int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
         self._blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         self._rows: list[tuple[float, ...]] = []
@@ -205,13 +205,12 @@ class Writer:
         except OSError as error:
             raise self._failed(error, untouched=True) from None
         try:
-            for name, blocks in self._blocks.items():
-                self._append(name, blocks)
-            layout.say(self._file, frames, self._length[layout.STEPS])
+            safe = {name: self._append(name, blocks) for name, blocks in self._blocks.items()}
+            layout.say(self._file, frames, safe[layout.STEPS])
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
-        self._rows, self._bytes = [], 0
-        self.acknowledged, self.acknowledged_steps = frames, self._length[layout.STEPS]
+        self._safe, self._blocks, self._rows, self._bytes = safe, {name: [] for name in safe}, [], 0
+        self.acknowledged, self.acknowledged_steps = frames, safe[layout.STEPS]
 
     def close(self, status: str = "finished") -> None:
         """Commit, write the status and close; a file that is closed, or failed, stays as it is."""
@@ -284,21 +283,20 @@ class Writer:
             if name in self._blocks:
                 self._blocks[name] = [values]
 
-    def _append(self, name: str, blocks: list[NDArray[Any]]) -> None:
-        data = self._data[name]
+    def _append(self, name: str, blocks: list[NDArray[Any]]) -> int:
+        """Write behind what is safe, so that a commit that was interrupted can be repeated; the new length."""
+        data, old = self._data[name], self._safe[name]
         if name in layout.CONSTANT:
             data.set_extent((self.acknowledged + len(self._rows),))
-        if not blocks:
-            return
-        rows = np.ascontiguousarray(blocks[0] if len(blocks) == 1 else np.concatenate(blocks))
-        blocks.clear()
+        rows = np.concatenate(blocks) if len(blocks) > 1 else blocks[0] if blocks else NO_PAIRS
         if len(rows) == 0:
-            return
-        old, *row = data.shape
-        data.set_extent((old + len(rows), *row))
+            return old
+        start = (old, *(0 for _ in data.shape[1:]))
+        data.set_extent((old + len(rows), *data.shape[1:]))
         space = data.get_space()
-        space.select_hyperslab((old, *(0 for _ in row)), rows.shape)
-        data.write(h5py.h5s.create_simple(rows.shape), space, rows)
+        space.select_hyperslab(start, rows.shape)
+        data.write(h5py.h5s.create_simple(rows.shape), space, np.ascontiguousarray(rows))
+        return old + len(rows)
 
     def _check_open(self) -> None:
         if self._failure:
@@ -338,8 +336,7 @@ def _create(path: Path, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike
         image = file.id.get_file_image()
     new = beside(path)
     try:
-        new.write_bytes(image)
-        clear_flags(new)
+        new.write_bytes(mended(image[:SIZE], len(image)) + image[SIZE:])
         publish(new, path)
     except FileNotFoundError:
         raise NoSuchFile(f"there is no folder {path.parent} for {path.name}") from None

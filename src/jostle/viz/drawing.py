@@ -1,0 +1,104 @@
+"""Pictures of a `Solution`: one moment, or several side by side.
+
+Discs are to scale, walls are black lines, and orange bars between centres are contact forces, their width the square
+root of the force; gluey contacts that pull are purple. Space is seen from a side, without perspective, and far bodies
+are hidden behind near ones; the forces are not, but they fade with the distance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from jostle.errors import InvalidValue
+from jostle.solution import Solution
+from jostle.viz.picture import Picture
+
+AZIMUTH, ELEVATION = -62.0, 16.0
+"""Where one looks at space from, in degrees."""
+
+
+def draw(
+    sol: Solution,
+    k: int = -1,
+    *,
+    ax: Axes | None = None,
+    colour: str | ArrayLike = "speed",
+    contacts: bool = True,
+    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+) -> Axes:
+    """Frame k of a solution: the bodies to scale, the forces between them, the walls.
+
+    `colour` is "speed", "pressure" (the forces on a body over its surface), or one number a body. Space is seen from
+    `view`: the angle around the vertical and above the horizon, in degrees. Without `ax` there is a new figure, with
+    a colour bar.
+
+    >>> import jostle as jo
+    >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))
+    >>> ax = draw(jo.solve(heap, jo.Maury(), t=1.0, h=0.01, every=0.1), k=3)
+    >>> ax.get_title(), ax.get_aspect(), len(ax.collections[1].get_offsets())
+    ('t = 0.3', 1.0, 12)
+    >>> plt.close(ax.figure)
+    """
+    picture = Picture.of(sol, [k], colour, view)
+    alone = ax is None
+    if ax is None:
+        ax = _figure(picture).subplots()
+    picture.onto(ax, picture.frames[0], contacts)
+    if alone:
+        ax.figure.colorbar(picture.key, ax=ax, label=picture.label, shrink=0.8)
+    return ax
+
+
+def strip(
+    sol: Solution,
+    moments: int | Sequence[float] = 3,
+    *,
+    colour: str | ArrayLike = "speed",
+    contacts: bool = True,
+    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+) -> Figure:
+    """Several moments side by side, on one scale: so many from start to end, or the frames at given times.
+
+    >>> import jostle as jo
+    >>> figure = strip(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), [0.0, 0.5, 2.0])
+    >>> [ax.get_title() for ax in figure.axes[:-1]]
+    ['t = 0', 't = 0.5', 't = 2']
+    >>> plt.close(figure)
+    """
+    frames = _frames(sol, moments)
+    picture = Picture.of(sol, frames, colour, view)
+    figure = _figure(picture)
+    axes = figure.subplots(1, len(frames), sharex=True, sharey=True, squeeze=False)[0]
+    for ax, frame in zip(axes, picture.frames, strict=True):
+        picture.onto(ax, frame, contacts)
+        if ax is not axes[0]:
+            ax.set_ylabel("")
+    figure.colorbar(picture.key, ax=axes.tolist(), label=picture.label, shrink=0.8)
+    return figure
+
+
+def _figure(picture: Picture) -> Figure:
+    """A figure as wide and high as the frames of a picture need, side by side."""
+    number = len(picture.frames)
+    width, height = picture.size
+    tall = height / width
+    each = float(np.clip(11.0 / number, 1.6, 6.0 / max(tall, 0.6)))
+    return plt.figure(figsize=(each * number + 1.3, each * max(tall, 0.15) + 0.8), layout="constrained")
+
+
+def _frames(sol: Solution, moments: int | Sequence[float]) -> list[int]:
+    last = len(sol.t) - 1
+    if isinstance(moments, int):
+        if moments < 1:
+            raise InvalidValue(f"moments must be at least 1, or a list of times, not {moments}")
+        return [int(k) for k in np.unique(np.linspace(0 if moments > 1 else last, last, moments).round())]
+    times = np.asarray(moments, dtype=float)
+    if times.size == 0 or not ((times >= sol.t[0]) & (times <= sol.t[-1])).all():
+        raise InvalidValue(f"moments must be times from {sol.t[0]:g} to {sol.t[-1]:g}, not {moments}")
+    return [int(np.abs(sol.t - t).argmin()) for t in times.ravel()]

@@ -1,0 +1,299 @@
+"""What a `Solution` looks like at one saved time: bodies with radii, the forces between them, and the walls.
+
+Pictures and the viewer both start from here. Space has two or three dimensions: balls on a line lie on the x axis of a
+plane. Bodies of a periodic space are shown within one cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from jostle.arrays import Array, Integers, at
+from jostle.errors import InvalidValue
+from jostle.problems import Motion, Sweeping
+from jostle.sets.balls import Balls, Line
+from jostle.sets.base import ConstraintSet
+from jostle.sets.walls import Walls
+from jostle.solution import Solution
+from jostle.viz.shapes import CELL, Outline, View, enclosure, holding_walls, outlines, parts, sides
+
+POINT = 0.012
+"""Bodies without a radius are shown with this part of the size of all."""
+TALL = 2.0
+"""A wall on a line is shown so many of the largest radius high, up and down."""
+LOOKED_AT = 64
+"""Frames that are looked at to see how far bodies go."""
+NOT_ZERO = 1e-6
+"""Impulses below this part of the largest of a frame are not shown."""
+OFF_CENTRE = 0.02
+"""Bodies may be outside the cell of a periodic space by so much of it, at the start, for it to be chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """The m contacts that carry a force: from the centre of a body to that of another, or to a wall."""
+
+    start: Array
+    """(m, d)"""
+    end: Array
+    """(m, d)"""
+    force: Array
+    """(m,) positive for a push, negative for a pull."""
+    rows: Integers
+    """(m, 2) the rows of the two bodies in the frame; -1 for a wall."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The n bodies that are there at one saved time."""
+
+    t: float
+    number: Integers
+    """(n,) who they are."""
+    x: Array
+    """(n, d), d = 2 or 3."""
+    u: Array
+    """(n, d)"""
+    radii: Array
+    """(n,) as they are shown: bodies without a radius have a small one."""
+    force: Array
+    """(n,) the sum of the forces of all contacts, whatever their directions."""
+    bars: Bars
+
+    @property
+    def speed(self) -> Array:
+        """(n,)"""
+        return np.asarray(np.linalg.norm(self.u, axis=1))
+
+
+class Scene:
+    """A solution, ready to be shown.
+
+    >>> import jostle as jo
+    >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
+    >>> frame = scene.frame(-1)
+    >>> frame.x.round(9).tolist(), frame.radii.tolist(), frame.force.round(9).tolist(), scene.force_name
+    ([[0.5, 0.0], [1.5, 0.0], [2.5, 0.0]], [0.5, 0.5, 0.5], [5.0, 3.0, 1.0], 'force')
+    """
+
+    def __init__(self, sol: Solution) -> None:
+        self.sol = sol
+        self.within: ConstraintSet | None = None if sol.problem is None else sol.problem.within
+        self.dimension = _dimension(sol, self.within)
+        """Of the space the bodies live in: 1, 2 or 3."""
+        self.d = max(self.dimension, 2)
+        """Of the space they are shown in."""
+        if self.dimension > 3:
+            raise InvalidValue(f"q has shape {sol.q.shape[1:]}: bodies are shown on a line, in the plane or in space")
+        self.count = int(np.prod(sol.q.shape[1:])) // self.dimension
+        self.period = _period(self.within, self.dimension)
+
+    @property
+    def force_name(self) -> str:
+        """What the multipliers are: forces p / h, velocities p of a first-order problem, or not known which."""
+        known = {Motion: "force", Sweeping: "reaction"}
+        return known.get(type(self.sol.problem), "impulse")
+
+    def frame(self, k: int) -> Frame:
+        """The saved time k, counted from the end if it is negative."""
+        if not -len(self.sol.t) <= k < len(self.sol.t):
+            raise InvalidValue(f"there is no frame {k}: the solution has {len(self.sol.t)}")
+        k = k % len(self.sol.t)
+        everyone = self.places(k)
+        here = np.flatnonzero(np.isfinite(everyone).all(axis=1))
+        x, u = everyone[here], self._embedded(np.asarray(self.sol.u[k]))[here]
+        shown = self.radii(k)[here]
+        shown[shown <= 0.0] = self.point
+        row = np.full(self.count, -1)
+        row[here] = np.arange(len(here))
+        bars, force = self._forces(k, x, shown, row)
+        return Frame(float(self.sol.t[k]), here, x, u, shown, force, bars)
+
+    def places(self, k: int) -> Array:
+        """(count, d) where all bodies are shown in frame k; NaN for those who are not there."""
+        x = np.asarray(self.sol.q[k], dtype=float).reshape(self.count, self.dimension)
+        wraps = np.isfinite(self.period)
+        if wraps.any():
+            L, low = self.period[wraps], self.cell_start[wraps]
+            x = x.copy()
+            x[:, wraps] = (x[:, wraps] - low) % L + low
+        return self._embedded(x)
+
+    def radii(self, k: int) -> Array:
+        """(count,) the radii of all bodies in frame k, 0 for points."""
+        given = getattr(self.sol, "radii", None)
+        if given is not None:
+            if callable(given):
+                given = given(k)
+            elif not isinstance(given, np.ndarray | float | int):
+                given = given[k]
+            return np.array(np.broadcast_to(np.asarray(given, dtype=float), (self.count,)))
+        t = float(self.sol.t[k])
+        known = [at(Q.radii, t) for kind in (Balls, Line, Walls) for Q in parts(self.within) if isinstance(Q, kind)]
+        sizes = next((radii for radii in known if radii.any()), np.zeros(1))
+        return np.array(np.broadcast_to(sizes.ravel(), (self.count,)))
+
+    @property
+    def radii_change(self) -> bool:
+        """May the radii differ from frame to frame?"""
+        given = getattr(self.sol, "radii", None)
+        if given is not None:
+            return not isinstance(given, np.ndarray | float | int)
+        return any(callable(getattr(Q, "radii", None)) for Q in parts(self.within))
+
+    @cached_property
+    def cell_start(self) -> Array:
+        """(dimension,) the lower corner of the periodic cell: 0, or around 0 if all bodies start there."""
+        x = np.asarray(self.sol.q[0], dtype=float).reshape(self.count, self.dimension)
+        x = x[np.isfinite(x).all(axis=1)]
+        lower, margin = -self.period / 2.0, OFF_CENTRE * self.period
+        around = (x >= lower - margin).all(axis=0) & (x <= -lower + margin).all(axis=0)
+        return np.where(around & (x < -margin).any(axis=0) & np.isfinite(self.period), lower, 0.0)
+
+    @cached_property
+    def ways(self) -> View:
+        """The box of all places, over the whole run."""
+        frames = np.unique(np.linspace(0, len(self.sol.t) - 1, LOOKED_AT).astype(int))
+        box = View(np.full(self.d, np.inf), np.full(self.d, -np.inf))
+        for k in frames:
+            x, r = self.places(int(k)), self.radii(int(k))[:, None]
+            box = box.holding(x - r).holding(x + r)
+        return box if np.isfinite(box.lower).all() else View(np.zeros(self.d), np.ones(self.d))
+
+    @cached_property
+    def path(self) -> Array:
+        """(k, d) where the first body is, in all frames."""
+        return np.stack([self.places(k)[0] for k in range(len(self.sol.t))])
+
+    @cached_property
+    def point(self) -> float:
+        """The radius with which points are shown."""
+        t = float(self.sol.t[0])
+        return POINT * (self._with_walls(self.ways, t).size or 1.0)
+
+    def view(self, frame: Frame) -> View:
+        """A box that holds the bodies and the walls of a frame; for one body alone, its way."""
+        r = frame.radii[:, None]
+        nothing = View(np.full(self.d, np.inf), np.full(self.d, -np.inf))
+        box = nothing if len(frame.x) and self.count > 1 else self.ways
+        box = box.holding(frame.x - r).holding(frame.x + r)
+        return self._with_walls(box, frame.t)
+
+    def enclosure(self, t: float) -> View:
+        """The box of the walls that have ends, without obstacles; infinite where there are none."""
+        found = enclosure(self.within, t, self.dimension)
+        lower, upper = np.full(self.d, -np.inf), np.full(self.d, np.inf)
+        lower[: self.dimension], upper[: self.dimension] = found
+        return View(lower, upper)
+
+    def images(self, frame: Frame) -> tuple[Integers, Array]:
+        """The bodies that reach over the ends of a periodic cell: their rows, and where they are seen once more."""
+        rows, x = np.arange(len(frame.x)), frame.x
+        for axis in np.flatnonzero(np.isfinite(self.period)):
+            L, low, r = self.period[axis], self.cell_start[axis], frame.radii[rows]
+            for reaches, shift in ((x[:, axis] - r < low, L), (x[:, axis] + r > low + L, -L)):
+                again = np.flatnonzero(reaches[: len(r)])
+                rows, x = np.append(rows, rows[again]), np.concatenate([x, x[again] + shift * np.eye(self.d)[axis]])
+        return rows[len(frame.x) :], x[len(frame.x) :]
+
+    def walls(self, t: float, view: View) -> list[Outline]:
+        """The outlines of the walls at time t, in d dimensions, as far as the view reaches."""
+        axes = slice(0, self.dimension)
+        seen = View(view.lower[axes], view.upper[axes])
+        lines = outlines(self.within, t, seen)
+        if np.isfinite(self.period).any():
+            lower = np.where(np.isfinite(self.period), self.cell_start, -np.inf)
+            upper = np.where(np.isfinite(self.period), self.cell_start + self.period, np.inf)
+            lines += sides(lower, upper, seen, CELL)
+        if self.dimension > 1:
+            return lines
+        half = TALL * self._tallest
+        return [Outline(np.array([[x, -half], [x, half]]), line.kind) for line in lines for x in line.points[:, 0]]
+
+    @cached_property
+    def _tallest(self) -> float:
+        return float(self.radii(0).max(initial=0.0)) or self.point
+
+    def _with_walls(self, view: View, t: float) -> View:
+        axes = slice(0, self.dimension)
+        grown = holding_walls(self.within, t, View(view.lower[axes], view.upper[axes]))
+        lower, upper = view.lower.copy(), view.upper.copy()
+        lower[axes], upper[axes] = grown.lower, grown.upper
+        wraps = np.flatnonzero(np.isfinite(self.period))
+        lower[wraps] = np.minimum(lower[wraps], self.cell_start[wraps])
+        upper[wraps] = np.maximum(upper[wraps], (self.cell_start + self.period)[wraps])
+        return View(lower, upper)
+
+    def _embedded(self, x: Array) -> Array:
+        x = np.asarray(x, dtype=float).reshape(self.count, self.dimension)
+        return np.column_stack([x, np.where(np.isfinite(x), 0.0, np.nan)]) if self.dimension == 1 else x
+
+    def _forces(self, k: int, x: Array, radii: Array, row: Integers) -> tuple[Bars, Array]:
+        p, pairs, normals = (np.asarray(of[k]) for of in (self.sol.multipliers, self.sol.pairs, self.sol.normals))
+        shown = np.abs(p) > NOT_ZERO * np.abs(p).max(initial=0.0)
+        shown &= pairs[:, 0] >= 0
+        i, j = (np.where(body >= 0, row[np.maximum(body, 0)], -1) for body in pairs.T)
+        shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both are there still
+        i, j, f = i[shown], j[shown], p[shown] / self._duration(k)
+        carried = np.zeros(len(x))
+        np.add.at(carried, i, np.abs(f))
+        np.add.at(carried, j[j >= 0], np.abs(f[j >= 0]))
+        if normals.shape[1] != self.dimension:
+            nothing = np.zeros((0, self.d))
+            return Bars(nothing, nothing, np.zeros(0), np.zeros((0, 2), dtype=np.int64)), carried
+        normal = np.zeros((len(f), self.d))
+        normal[:, : self.dimension] = normals[shown]
+        apart = np.where((j >= 0)[:, None], self._nearest_image(x[j] - x[i]), normal * radii[i][:, None])
+        return Bars(x[i], x[i] + apart, f, np.stack([i, j], axis=1)), carried
+
+    def _nearest_image(self, apart: Array) -> Array:
+        L = np.where(np.isfinite(self.period), self.period, 1.0)
+        turns = np.where(np.isfinite(self.period), np.round(apart[:, : self.dimension] / L), 0.0)
+        apart[:, : self.dimension] -= turns * L
+        return apart
+
+    def _duration(self, k: int) -> float:
+        """The length of the step that led to frame k, over which its impulses acted; 1 if they are no impulses."""
+        if not isinstance(self.sol.problem, Motion):
+            return 1.0
+        step = np.flatnonzero(self.sol.stats["t"] == self.sol.t[k])
+        return float(self.sol.stats["h"][step[0]]) if len(step) else 1.0
+
+
+def _dimension(sol: Solution, within: ConstraintSet | None) -> int:
+    """Of the space the bodies live in; a q of shape (N,) is one body, or balls on a line, or (n, d) in one row."""
+    shape = sol.q.shape[1:]
+    if len(shape) > 1:
+        return int(shape[-1])
+    size = int(np.prod(shape))
+    for Q in parts(within):
+        if isinstance(Q, Line):
+            return 1
+        if isinstance(Q, Balls) and at(Q.radii, float(sol.t[0])).ndim:
+            return size // at(Q.radii, float(sol.t[0])).size
+        if isinstance(Q, Walls):
+            return Q.dimension
+    frames = np.linspace(len(sol.t) - 1, 0, LOOKED_AT // 8).astype(int)
+    normals = (np.asarray(sol.normals[int(k)]) for k in frames)
+    components = next((normal.shape[1] for normal in normals if len(normal)), 0)
+    if 0 < components <= 3:
+        return int(components)
+    return size if size <= 3 and _known(sol) <= 1 else 1
+
+
+def _known(sol: Solution) -> int:
+    """How many radii a solution brings with it for a frame."""
+    if sol.radii is None:
+        return 1
+    return int(np.size(sol.radii if isinstance(sol.radii, np.ndarray | float | int) else sol.radii[0]))
+
+
+def _period(within: ConstraintSet | None, dimension: int) -> Array:
+    """(dimension,) of the space of the balls, infinite where it is open."""
+    for Q in parts(within):
+        if isinstance(Q, Balls) and np.isfinite(Q.period).any():
+            return np.broadcast_to(Q.period, (dimension,)).astype(float)
+    return np.full(dimension, np.inf)

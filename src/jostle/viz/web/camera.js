@@ -1,0 +1,71 @@
+// The eye: parallel rays, so that lengths can be compared wherever they are. In the plane it moves, in space it turns
+// around a point. Angles in radians, lengths of the page in CSS pixels.
+
+class Camera {
+  constructor(flat, home) {
+    this.flat = flat;
+    this.home = home;
+    this.width = this.height = 1;
+    this.reset();
+  }
+
+  reset() {
+    const { lower, upper } = this.home;
+    this.target = lower.map((low, a) => (low + upper[a]) / 2);
+    [this.turn, this.rise] = this.flat ? [0, Math.PI / 2] : [0.49, 0.28];
+    this.whole = this.extent();
+    this.nearness = 0.86;
+  }
+
+  resize(width, height) {
+    [this.width, this.height] = [width, height];
+  }
+
+  // Pixels for a unit of length.
+  get scale() {
+    const fitting = Math.min(this.width / this.whole[0], this.height / this.whole[1]);
+    return this.nearness * (fitting < Infinity ? fitting : 1);
+  }
+
+  // What the home box measures on the page, in its own units.
+  extent() {
+    const half = this.home.upper.map((high, a) => (high - this.home.lower[a]) / 2);
+    return this.axes().map((axis) => 2 * axis.reduce((sum, part, a) => sum + Math.abs(part) * half[a], 0));
+  }
+
+  // To the right, upwards, towards the eye.
+  axes() {
+    const [c, s, C, S] = [Math.cos(this.turn), Math.sin(this.turn), Math.cos(this.rise), Math.sin(this.rise)];
+    return [[c, s, 0], [-S * s, S * c, C], [C * s, -C * c, S]];
+  }
+
+  // Where points of space are on the page: x, y, and the depth towards the eye.
+  projection() {
+    const [right, up, eye] = this.axes(), [a, b, c] = this.target, { scale, width, height } = this;
+    return (x, y, z) => {
+      const dx = x - a, dy = y - b, dz = z - c;
+      return [
+        width / 2 + scale * (dx * right[0] + dy * right[1] + dz * right[2]),
+        height / 2 - scale * (dx * up[0] + dy * up[1] + dz * up[2]),
+        dx * eye[0] + dy * eye[1] + dz * eye[2],
+      ];
+    };
+  }
+
+  pan(dx, dy) {
+    const [right, up] = this.axes();
+    this.target = this.target.map((x, a) => x - (dx * right[a] - dy * up[a]) / this.scale);
+  }
+
+  orbit(dx, dy) {
+    this.turn -= 0.008 * dx;
+    this.rise = Math.min(Math.max(this.rise + 0.008 * dy, -Math.PI / 2), Math.PI / 2);
+  }
+
+  // The point under (x, y) stays where it is.
+  zoom(factor, x = this.width / 2, y = this.height / 2) {
+    this.pan(this.width / 2 - x, this.height / 2 - y);
+    this.nearness *= factor;
+    this.pan(x - this.width / 2, y - this.height / 2);
+  }
+}

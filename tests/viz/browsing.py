@@ -1,0 +1,47 @@
+"""Looking at a page that plays a solution: what it shows, and what it says."""
+
+import io
+import time
+
+import numpy as np
+from PIL import Image
+
+PATIENCE = 30.0
+"""Seconds that the browser has for anything."""
+
+
+def wait_until(tab, condition, argument=None):
+    """Ask the page until it is true. (Playwright's own waiting needs eval, which the page forbids.)"""
+    end = time.monotonic() + PATIENCE
+    while not tab.evaluate(condition, argument):
+        assert time.monotonic() < end, f"{condition} is not true after {PATIENCE:g} s"
+        time.sleep(0.02)
+
+
+def image(tab):
+    """(height, width, 3) of the canvas alone, without what is written over it."""
+    tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    shot = tab.locator("#view").screenshot(style="header, aside { visibility: hidden; }")
+    return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+
+
+def scrub(tab, k):
+    """Go to a frame by the slider."""
+    tab.locator("#frame").fill(str(k))
+    wait_until(tab, "k => viewer.shown === k", k)
+
+
+def place(tab, number):
+    """Where a body is, in pixels of the page."""
+    return tab.evaluate("number => viewer.place(number)", number)
+
+
+def picked(tab):
+    """The number of the body that was picked."""
+    return tab.evaluate("() => viewer.picked")
+
+
+def facts(tab):
+    """What the page says about it."""
+    names, values = tab.locator("#picked dt").all_inner_texts(), tab.locator("#picked dd").all_inner_texts()
+    return dict(zip(names, values, strict=True))

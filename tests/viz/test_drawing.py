@@ -1,0 +1,170 @@
+"""Pictures: to scale, complete, and the near before the far."""
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import EllipseCollection, PolyCollection
+from PIL import Image
+
+import jostle as jo
+from jostle.viz import draw, strip
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def pixels(figure, dpi=100):
+    """(height, width, 3) what one sees."""
+    file = io.BytesIO()
+    figure.savefig(file, dpi=dpi)
+    return np.asarray(Image.open(file).convert("RGB")).astype(int)
+
+
+def discs(ax):
+    return next(c for c in ax.collections if isinstance(c, EllipseCollection))
+
+
+def test_discs_are_to_scale(pile):
+    ax = draw(pile, 0)
+    found = discs(ax)
+    assert ax.get_aspect() == 1.0
+    assert np.asarray(found.get_offsets()) == pytest.approx(pile.q[0])
+    assert found.get_widths() == pytest.approx(2.0 * pile.problem.within.sets[0].radii)
+
+
+def test_a_disc_is_as_large_in_the_picture_as_it_is():
+    alone = jo.Motion(q0=[[0.0, 0.0], [3.0, 0.0]], v0=[[0.0, 0.0], [1.0, 0.0]], within=jo.Balls([1.0, 0.5]))
+    sol = jo.solve(alone, jo.Maury(), t=0.1, h=0.1)
+    ax = draw(sol)
+    image = pixels(ax.figure)
+    scale = ax.transData.transform([[0.0, 0.0], [1.0, 0.0]])
+    blue = (image[:, :, 2] - image[:, :, 0] > 60) & (image[:, :, 0] < 60)
+    inside = blue[:, : int(scale[1, 0] + 3 * (scale[1, 0] - scale[0, 0]))]
+    area = np.pi * (0.5 * (scale[1, 0] - scale[0, 0])) ** 2
+    assert inside.sum() == pytest.approx(area, rel=0.1)
+
+
+def test_forces_are_bars_and_can_be_left_out(pile):
+    with_forces, without = draw(pile), draw(pile, contacts=False)
+    carrying = int((pile.multipliers[-1] > 1e-6 * pile.multipliers[-1].max()).sum())
+
+    def bars(ax):
+        return [len(c.get_paths()) for c in ax.collections if isinstance(c, PolyCollection) and c.get_zorder() == 3]
+
+    assert bars(with_forces) == [carrying]
+    assert bars(without) == []
+
+
+def test_the_stronger_bar_is_the_wider():
+    ax = draw(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
+    bars = next(c for c in ax.collections if isinstance(c, PolyCollection) and c.get_zorder() == 3)
+    width = [np.ptp(path.vertices[:, 1]) for path in bars.get_paths()]
+    assert np.array(width) == pytest.approx(width[0] * np.sqrt([1.0, 2 / 3, 1 / 3]))
+
+
+@pytest.mark.parametrize(("azimuth", "right", "in_front"), [(-90.0, 0.25, "white"), (90.0, -0.25, "dark")])
+def test_near_balls_hide_far_ones(two_balls, azimuth, right, in_front):
+    """Ball 0, at y = -2, is white; ball 1, at y = 2, is dark. They are seen along y, from either side."""
+    ax = draw(two_balls, view=(azimuth, 0.0), colour=[0.0, 1.0])
+    image = pixels(ax.figure)
+    column, row = ax.transData.transform([right, 0.0])
+    seen = image[image.shape[0] - int(row), int(column)].mean()
+    assert (seen < 150) == (in_front == "dark")
+
+
+def test_those_who_left_are_not_drawn(leaving):
+    assert len(discs(draw(leaving, 0)).get_offsets()) == 3 * len(discs(draw(leaving, -1)).get_offsets())
+
+
+@pytest.mark.parametrize("colour", ["speed", "pressure", np.arange(24.0)])
+def test_colours_are_what_was_asked_for(pile, colour):
+    ax = draw(pile, 10, colour=colour)
+    shown = np.asarray(discs(ax).get_array())
+    if isinstance(colour, np.ndarray):
+        assert shown.tolist() == colour.tolist()
+    elif colour == "speed":
+        assert shown == pytest.approx(np.linalg.norm(pile.u[10], axis=1))
+    else:
+        assert (shown >= 0).all()
+        assert shown.max() > 0
+    assert [a.get_ylabel() for a in ax.figure.axes[1:]] == [colour if isinstance(colour, str) else ""]
+
+
+def test_pressure_is_force_over_circumference():
+    tower = jo.Motion(
+        q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -10.0], within=jo.Balls([1.0, 1.0]) & jo.HalfSpace([0, 1], radii=1.0)
+    )
+    ax = draw(jo.solve(tower, jo.Maury(), t=0.1, h=0.01), colour="pressure")
+    assert np.asarray(discs(ax).get_array()) * 2 * np.pi == pytest.approx([30.0, 10.0])
+
+
+@pytest.mark.parametrize(("colour", "message"), [("sped", "'speed', 'pressure' or"), ([1.0, 2.0], "24 bodies")])
+def test_colours_that_are_not_known_are_refused(pile, colour, message):
+    with pytest.raises(jo.InvalidValue, match=message):
+        draw(pile, colour=colour)
+
+
+def test_an_axis_that_is_given_is_drawn_on(pile):
+    figure, (left, right) = plt.subplots(1, 2)
+    assert draw(pile, 0, ax=right) is right
+    assert not left.collections
+    assert len(figure.axes) == 2
+
+
+def test_moments_share_one_scale_and_one_colour_bar(pile):
+    figure = strip(pile, 4)
+    *panels, bar = figure.axes
+    assert [ax.get_title() for ax in panels] == ["t = 0", "t = 0.35", "t = 0.65", "t = 1"]
+    assert len({ax.get_xlim() + ax.get_ylim() for ax in panels}) == 1
+    assert bar.get_ylabel() == "speed"
+    assert len({discs(ax).norm.vmax for ax in panels}) == 1
+
+
+@pytest.mark.parametrize("moments", [0, [], [0.0, 7.0]])
+def test_moments_outside_the_run_are_refused(pile, moments):
+    with pytest.raises(jo.InvalidValue, match="moments must be"):
+        strip(pile, moments)
+
+
+WITH_WALLS = [
+    jo.HalfSpace([0.0, 1.0]), jo.Box([-5, 0], [5, 9]), jo.Outside([3.0, 3.0], 0.5), jo.Inside([0.0, 3.0], 6.0),
+    jo.Segments([[[-4, 0], [4, 0]]], radii=0.3), jo.Polygons([[2, 2], [3, 2], [3, 3]], radii=0.3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wall", WITH_WALLS, ids=lambda wall: type(wall).__name__)
+def test_walls_are_drawn(wall):
+    ball = jo.Motion(q0=[[0.0, 2.0]], within=jo.Balls([0.3]) & wall)
+    sol = jo.solve(ball, jo.Maury() if wall.convex_gaps else jo.Paoli(), t=0.1, h=0.1)
+    ax = draw(sol)
+    assert sum(len(c.get_paths()) for c in ax.collections if not isinstance(c, EllipseCollection)) >= 1
+    (low, high), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    assert low < 0.0 < high
+    assert bottom < 2.0 < top
+
+
+def test_one_body_alone_shows_its_way():
+    ball = jo.Motion(
+        q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]), law=jo.Restitution(0.8)
+    )
+    sol = jo.solve(ball, jo.Paoli(), t=1.0, h=0.01)
+    ax = draw(sol, 3)
+    assert ax.lines[0].get_xydata() == pytest.approx(sol.q)
+    assert ax.get_xlim()[1] > 1.0
+
+
+def test_a_solution_without_its_problem_is_drawn(pile, as_read):
+    assert len(discs(draw(as_read(pile))).get_offsets()) == 24
+
+
+def test_a_frame_without_bodies_is_drawn():
+    q0 = np.array([[0.0, 0.1]])
+    gone = jo.Motion(q0=q0, v0=[[0.0, -1.0]], within=jo.Balls([0.1]))
+    sol = jo.solve(gone, jo.Maury(), t=1.0, h=0.1, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
+    assert len(discs(draw(sol, -1)).get_offsets()) == 0
+    assert strip(sol, 3)

@@ -1,0 +1,116 @@
+"""The page as a file: it holds what was computed, asks nobody for anything, and is as small as one wishes."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.viz import page
+
+
+def data(path):
+    """What is written into a page: about, and the bytes of its frames."""
+    text = path.read_text()
+    about = json.loads(re.search('<script id="about"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
+    frames = re.search('<script id="frames"[^>]*>(.*?)</script>', text, re.DOTALL)[1].split()
+    return about, [base64.b64decode(frame) for frame in frames]
+
+
+def places(about, frame, raw):
+    """(m, d) as the page reads them."""
+    m, d = frame["m"], about["d"]
+    skip = 0 if m == about["n"] else 4 * m
+    kind = "<u2" if about["small"] else "<f4"
+    stored = np.frombuffer(raw, kind, m * d, skip).reshape(m, d).astype(float)
+    return np.array(about["origin"][:d]) + frame["low"] + frame["step"] * stored
+
+
+def test_places_are_those_of_the_solution(pile, tmp_path):
+    about, frames = data(page(pile, tmp_path / "pile.html"))
+    assert [frame["t"] for frame in about["frames"]] == pile.t.tolist()
+    for k, raw in enumerate(frames):
+        assert places(about, about["frames"][k], raw) == pytest.approx(pile.q[k], abs=1e-5)
+
+
+def test_places_far_from_zero_are_as_precise(tmp_path):
+    far = jo.Motion(q0=[[1e7, 0.0], [1e7 + 0.25, 0.0]], within=jo.Balls([0.1, 0.1]))
+    sol = jo.solve(far, jo.Maury(), t=0.1, h=0.1)
+    about, frames = data(page(sol, tmp_path / "far.html"))
+    assert places(about, about["frames"][0], frames[0]) == pytest.approx(sol.q[0], abs=1e-7)
+
+
+def test_a_page_that_must_be_smaller_rounds_and_then_leaves_out_frames(pile, tmp_path):
+    whole = page(pile, tmp_path / "whole.html").stat().st_size
+    about, frames = data(page(pile, tmp_path / "small.html", most_bytes=whole - 1000))
+    assert about["small"]
+    assert len(about["frames"]) == len(pile.t)
+    fewer = whole - sum(map(len, frames))
+    path = page(pile, tmp_path / "few.html", most_bytes=fewer)
+    about, frames = data(path)
+    t = np.array([frame["t"] for frame in about["frames"]])
+    assert path.stat().st_size <= fewer
+    assert 1 < len(t) < len(pile.t)
+    assert (t[0], t[-1]) == (pile.t[0], pile.t[-1])
+    assert np.diff(t).max() <= np.diff(t).min() + 0.051
+    assert f"{len(t)} of the 21 saved frames" in path.read_text()
+    for frame, raw in zip(about["frames"], frames, strict=True):
+        k = int(np.abs(pile.t - frame["t"]).argmin())
+        assert places(about, frame, raw) == pytest.approx(pile.q[k], abs=0.003)
+
+
+def test_places_are_not_rounded_where_that_would_show(tmp_path):
+    wide = jo.Motion(q0=[[0.0, 0.0], [1e4, 0.0]], within=jo.Balls([0.1, 0.1]))
+    sol = jo.solve(wide, jo.Maury(), t=3.0, h=0.01)
+    whole = page(sol, tmp_path / "whole.html").stat().st_size
+    about, _ = data(page(sol, tmp_path / "wide.html", most_bytes=2 * whole // 3))
+    assert not about["small"]
+    assert len(about["frames"]) < len(sol.t)
+
+
+def test_a_page_that_cannot_be_so_small_is_refused(pile, tmp_path):
+    with pytest.raises(jo.InvalidValue, match="most_bytes must be at least") as error:
+        page(pile, tmp_path / "none.html", most_bytes=10_000)
+    assert not (tmp_path / "none.html").exists()
+    enough = int(re.search("at least (\\d+)", str(error.value))[1])
+    assert len(data(page(pile, tmp_path / "one.html", most_bytes=enough))[1]) >= 1
+
+
+def test_those_who_are_there_have_their_numbers(leaving, tmp_path):
+    about, frames = data(page(leaving, tmp_path / "leaving.html"))
+    last = about["frames"][-1]
+    assert last["m"] == 1
+    assert np.frombuffer(frames[-1], "<u4", 1).tolist() == [2]
+    assert places(about, last, frames[-1]) == pytest.approx(leaving.q[-1][2:], abs=1e-5)
+
+
+def test_a_title_is_text_whatever_is_in_it(pile, tmp_path):
+    title = "</title><script>alert(1)</script> & @frames@"
+    text = page(pile, tmp_path / "title.html", title=title).read_text()
+    assert text.count("alert(1)") == 2
+    assert text.count("<script>alert") == 0
+    assert text.count("@frames@") == 2
+
+
+def test_the_page_names_no_address(pile, tmp_path):
+    text = page(pile, tmp_path / "pile.html").read_text()
+    assert not re.search(r"(src|href)=\"(?!data:,)|https?:|//[a-z]+\.|@import|url\(|fetch\(|XMLHttp|import\(", text)
+    assert "default-src 'none'" in text
+
+
+def test_walls_that_move_are_written_for_each_frame(tmp_path):
+    piston = jo.HalfSpace([1.0, 0.0], offset=lambda t: t - 5.0, radii=1.0)
+    ball = jo.Motion(q0=[[0.0, 0.0], [3.0, 0.0]], within=jo.Balls([1.0, 1.0]) & piston)
+    about, frames = data(page(jo.solve(ball, jo.Maury(), t=2.0, h=1.0), tmp_path / "piston.html"))
+    assert about["walls"] is None
+    at = [np.frombuffer(raw[-16:], "<f4")[0] + about["origin"][0] for raw in frames]
+    assert at == pytest.approx([-5.0, -4.0, -3.0], abs=1e-5)
+
+
+def test_radii_that_change_are_written_for_each_frame(tmp_path):
+    swell = jo.Motion(q0=[[0.0, 0.0], [9.0, 0.0]], within=jo.Balls(lambda t: np.array([1.0, 2.0]) + t))
+    about, frames = data(page(jo.solve(swell, jo.Maury(), t=1.0, h=0.5), tmp_path / "swell.html"))
+    assert about["radii"] is None
+    assert [np.frombuffer(raw, "<f4", 2, 32).tolist() for raw in frames] == [[1.0, 2.0], [1.5, 2.5], [2.0, 3.0]]
