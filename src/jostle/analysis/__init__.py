@@ -2,6 +2,8 @@
 
 from jostle.analysis.angles import acute, orthogonal
 from jostle.analysis.contact_numbers import coordination, coordination_by_gap, packing_fraction
+from jostle.analysis.crowds import crossings, evacuation_time, flow, leaving_times
+from jostle.analysis.crushing import crowd_pressure, pressed, time_in_contact
 from jostle.analysis.grains import (
     Forces,
     force_chains,
@@ -13,7 +15,9 @@ from jostle.analysis.grains import (
     wall_pressure,
 )
 from jostle.analysis.order import Order, order
+from jostle.analysis.ranges import load_range, multiplier_range
 from jostle.analysis.venel import eta, gamma, inverse_triangle
+from jostle.analysis.voronoi import densities, density, density_map, speed_map
 
 __all__ = [
     "Forces",
@@ -21,17 +25,30 @@ __all__ = [
     "acute",
     "coordination",
     "coordination_by_gap",
+    "crossings",
+    "crowd_pressure",
+    "densities",
+    "density",
+    "density_map",
     "eta",
+    "evacuation_time",
+    "flow",
     "force_chains",
     "force_distribution",
     "forces",
     "gamma",
     "inverse_triangle",
+    "leaving_times",
+    "load_range",
+    "multiplier_range",
     "order",
     "orthogonal",
     "packing_fraction",
+    "pressed",
     "pressure",
+    "speed_map",
     "stress",
+    "time_in_contact",
     "wall_force",
     "wall_pressure",
 ]

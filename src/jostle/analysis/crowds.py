@@ -1,0 +1,232 @@
+"""What comes out of a crowd: who passed a line and when, and who left.
+
+Between two saved frames people walk straight on. Who is taken out between two of them (`Outlet`) is seen last before
+he left: he is taken to walk on with his last velocity, at most for `GOING_ON` times the time between the frames, so
+that he crosses a line that lies right before the outlet. With t_1 <= ... <= t_N the times at which N people pass a line
+of width b for the first time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
+
+    flow            J = (N - 1) / (t_N - t_1), or the slope of the least-squares line through (t_i, i)
+    specific flow   J_s = J / b
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.analysis.voronoi import planar
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.errors import InvalidValue
+from jostle.io.pedestrians import present, walkable
+from jostle.problems import Sweeping
+from jostle.solution import Solution
+
+GOING_ON = 2.0
+"""Who left is taken to have walked on for so many times the time between frames: he may have been pushed faster."""
+ROUND_OFF = 1e-12
+
+
+class Move(NamedTuple):
+    """What happened between two saved frames."""
+
+    t: tuple[float, float]
+    before: Array
+    """(n, 2) where people were, NaN for those who were not there,"""
+    after: Array
+    """(n, 2) where they were next; for those who left, where they would have been."""
+    gone: Booleans
+    """(n,) who left."""
+
+    def time(self, person: Integers, part: Array) -> Array:
+        """When a person had done some part of the way; those who left had done all that counts at the end."""
+        start, end = self.t
+        longer = np.where(self.gone[person], GOING_ON, 1.0)
+        return np.asarray(np.minimum(start + part * longer * (end - start), end))
+
+
+def moves(sol: Solution) -> Iterator[Move]:
+    """One `Move` after the other.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    >>> sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, change=jo.Outlet(lambda q: q[:, 0] > 0.7))
+    >>> [(move.after[0, 0].tolist(), move.gone.tolist()) for move in moves(sol)]
+    [(0.5, [False]), (1.5, [True])]
+    """
+    start, before, velocity = 0.0, np.zeros((0, 2)), np.zeros((0, 2))
+    for k, (t, q, u) in enumerate(zip(sol.t, planar(sol).q, sol.u, strict=True)):
+        if k:
+            gone = np.isfinite(before).all(axis=1) & ~np.isfinite(q).all(axis=1)
+            if k == 1 and gone.any() and not velocity[gone].any():
+                velocity = _wished(sol.problem, start, before, gone)
+            ahead = before + GOING_ON * (t - start) * velocity
+            yield Move((start, float(t)), before, np.where(gone[:, None], ahead, q), gone)
+        start, before, velocity = float(t), q, u
+
+
+def _wished(problem: Any, t: float, q: Array, gone: Booleans) -> Array:
+    """(n, 2) how those who left in the first step wished to walk: a first-order run starts with u = 0."""
+    if not isinstance(problem, Sweeping):
+        return np.zeros_like(q)
+    return problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Crossings:
+    """Who crossed a line, in order of time; see `crossings`."""
+
+    t: Array
+    person: Integers
+    direction: Integers
+    """(m,) +1 from the left to the right of the line, seen from its first point to its second; -1 back."""
+    place: Array
+    """(m, 2)"""
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+def crossings(sol: Solution, line: ArrayLike) -> Crossings:
+    """When, who and in which direction people cross a segment ((x, y), (x, y)).
+
+    One has crossed when one is beyond: who stops on the line, or turns back there, has not. A door of a `Room` whose
+    points run counter-clockwise around it is left in direction +1.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    >>> found = crossings(jo.solve(walker, jo.Venel(), t=1.0, h=0.1), ((0.25, -1), (0.25, 1)))
+    >>> found.t.round(9).tolist(), found.person.tolist(), found.direction.tolist()
+    ([0.25], [0], [1])
+    """
+    first, along, length = _segment(line)
+    right = np.array([along[1], -along[0]])
+    side: Array | None = None
+    found = []
+    for move in moves(sol):
+        height = [(x - first) @ right for x in (move.before, move.after)]
+        was, now = (np.nan_to_num(np.sign(h)) for h in height)
+        side = was if side is None else side
+        person = np.flatnonzero(side * now < 0.0)
+        part = height[0][person] / (height[0] - height[1])[person]
+        place = move.before[person] + part[:, None] * (move.after - move.before)[person]
+        at = (place - first) @ along
+        on = np.abs(at - length / 2.0) <= (0.5 + ROUND_OFF) * length
+        found.append((move.time(person, part)[on], person[on], now[person][on], place[on]))
+        side = np.where(now != 0.0, now, side)
+    if not found:
+        return Crossings(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros((0, 2)))
+    t, who, direction, place = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.argsort(t, kind="stable")
+    return Crossings(t[order], who[order], direction[order].astype(np.int64), place[order])
+
+
+def _segment(line: ArrayLike) -> tuple[Array, Array, float]:
+    ends = finite(line, "line")
+    if ends.shape != (2, 2) or (ends[0] == ends[1]).all():
+        raise InvalidValue(f"a line needs two different points ((x, y), (x, y)), not {ends.tolist()}")
+    length = float(np.linalg.norm(ends[1] - ends[0]))
+    return ends[0], (ends[1] - ends[0]) / length, length
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """How many people passed a line; see `flow`."""
+
+    t: Array
+    """(k,) the saved times,"""
+    count: Integers
+    """(k,) and N(t), how many had passed by then."""
+    passed: Array
+    """(N,) the times at which they did, each for the first time."""
+    mean: float
+    """J in persons a second, between the first and the last passage; NaN if fewer than two passed."""
+    slope: float
+    """J by the slope of N(t)."""
+    width: float
+
+    @property
+    def specific(self) -> float:
+        """J_s in persons a second and metre."""
+        return self.mean / self.width
+
+
+def flow(sol: Solution, line: ArrayLike, *, direction: int = 0) -> Flow:
+    """N(t) and the flow through a line: of all, or of those who cross it in direction +1 or -1 (see `crossings`).
+
+    >>> import jostle as jo
+    >>> file = jo.Sweeping(q0=[[-0.8 * k, 0.0] for k in range(6)], velocity=[1.2, 0.0], within=jo.Balls([0.2] * 6))
+    >>> found = flow(jo.solve(file, jo.Venel(), t=10.0, h=0.05), ((2, -1), (2, 1)))
+    >>> int(found.count[-1]), round(found.mean, 9), round(found.slope, 9), round(found.specific, 9)
+    (6, 1.5, 1.5, 0.75)
+    """
+    if direction not in (-1, 0, 1):
+        raise InvalidValue(f"direction must be +1, -1, or 0 for both, not {direction}")
+    crossed = crossings(sol, line)
+    chosen = np.full(len(crossed), True) if direction == 0 else crossed.direction == direction
+    _, first = np.unique(crossed.person[chosen], return_index=True)
+    passed = np.sort(crossed.t[chosen][first])
+    count = np.searchsorted(passed, sol.t, side="right")
+    mean = slope = np.nan
+    if len(passed) > 1 and passed[-1] > passed[0]:
+        mean = (len(passed) - 1) / float(passed[-1] - passed[0])
+        off = passed - passed.mean()
+        slope = float(off @ np.arange(len(passed)) / (off @ off))
+    return Flow(np.asarray(sol.t), count, passed, mean, slope, _segment(line)[2])
+
+
+def leaving_times(sol: Solution, area: Any = None) -> Array:
+    """(n,) when each person left: inf for those who did not, NaN for those who were never there.
+
+    Left means taken out, then at the first frame without them, or, where an area is given (a polygon, its corners, or a
+    `Room`), to have crossed its boundary for the last time.
+
+    >>> import jostle as jo
+    >>> walkers = jo.Sweeping(q0=[[0.5, 0.5], [-9.0, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
+    >>> sol = jo.solve(walkers, jo.Venel(), t=2.0, h=0.2)
+    >>> leaving_times(sol, [(-9, 0), (1.5, 0), (1.5, 1), (-9, 1)]).round(9).tolist()
+    [1.0, inf]
+    """
+    polygon = None if area is None else walkable(area)
+    inside = present(np.asarray(planar(sol).q[0]), polygon)
+    left = np.where(inside, np.inf, np.nan)
+    for move in moves(sol):
+        now = present(move.after, polygon) & ~move.gone
+        person = np.flatnonzero(inside & ~now)
+        if polygon is None:
+            left[person] = move.t[1]
+        else:
+            left[person] = move.time(person, _last_crossing(polygon, move.before[person], move.after[person]))
+        inside = now
+        left[inside] = np.inf
+    return left
+
+
+def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
+    """(m,) the part of each way at which it crosses the boundary for the last time; 1 if it does not."""
+    rings = [np.asarray(ring.coords)[:, :2] for ring in (polygon.exterior, *polygon.interiors)]
+    start = np.concatenate([ring[:-1] for ring in rings])
+    edge, way = np.concatenate([np.diff(ring, axis=0) for ring in rings]), (after - before)[:, None]
+    to = start - before[:, None]
+    cross = way[..., 0] * edge[:, 1] - way[..., 1] * edge[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = (to[..., 0] * edge[:, 1] - to[..., 1] * edge[:, 0]) / cross
+        along = (to[..., 0] * way[..., 1] - to[..., 1] * way[..., 0]) / cross
+    met = (np.abs(part - 0.5) <= 0.5 + ROUND_OFF) & (np.abs(along - 0.5) <= 0.5 + ROUND_OFF)
+    return np.asarray(np.where(met.any(axis=1), np.where(met, part, -np.inf).max(axis=1, initial=-np.inf), 1.0))
+
+
+def evacuation_time(sol: Solution, area: Any = None) -> float:
+    """When the last one left (see `leaving_times`); inf if somebody did not.
+
+    >>> import jostle as jo
+    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.models.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> bool(sol.t[-2] < evacuation_time(sol, room) <= sol.t[-1])
+    True
+    """
+    times = leaving_times(sol, area)
+    return float(np.nanmax(times, initial=sol.t[0]))

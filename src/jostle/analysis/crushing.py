@@ -1,0 +1,129 @@
+"""Who is pressed in a crowd, where, and for how long.
+
+Contacts push with p >= 0 (see `grains.forces`): in a first-order run u - U = G^T p, so p is a velocity, the force on a
+person of unit drag. The load of a person is the sum of p over all his contacts, and his pressure that over his
+circumference. How well these are known: `jostle.analysis.ranges`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jostle.analysis.grains import forces, wall_force
+from jostle.analysis.voronoi import planar
+from jostle.arrays import Array, Integers
+from jostle.io.reading import Ragged, States
+from jostle.solution import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdPressure:
+    """Who is pressed in one frame; see `crowd_pressure`."""
+
+    load: Array
+    """(n,) the sum of p over the contacts of each person, 0 for those who have none or are not there."""
+    pressure: Array
+    """(n,) load / (2 pi r); NaN for points."""
+    walls: Array
+    """(walls,) the sum of p on each wall, by its number in `sol.pairs`; their forces as vectors: `wall_force`."""
+
+
+def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
+    """The load and the pressure of each person, and the load of each wall, in the step that led to frame k.
+
+    >>> import jostle as jo
+    >>> within = jo.Balls([0.5, 0.5]) & jo.Box([-np.inf, -np.inf], [1.0, np.inf], radii=0.5)
+    >>> two = jo.Sweeping(q0=[[0.5, 0.0], [-0.5, 0.0]], velocity=[1.0, 0.0], within=within)
+    >>> found = crowd_pressure(jo.solve(two, jo.Venel(), t=0.1, h=0.1))
+    >>> found.load.round(9).tolist(), found.walls.round(9).tolist()        # 0 is between 1, who pushes, and the wall
+    ([3.0, 1.0], [2.0])
+    """
+    pairs, p, load = _loads(sol, k)
+    on_wall = pairs[:, 1] < 0
+    number = -1 - pairs[on_wall, 1]
+    count = int(number.max(initial=-1)) + 1 if sol.problem is None else len(wall_force(sol, k))
+    around = 2.0 * np.pi * _radii(sol, k)
+    pressure = np.divide(load, around, out=np.full(len(load), np.nan), where=around > 0.0)
+    return CrowdPressure(load, pressure, _summed(number, p[on_wall], count))
+
+
+def _loads(sol: Solution, k: int) -> tuple[Integers, Array, Array]:
+    """The pairs with a force in frame k, their forces, and the load (n,) of each person."""
+    found = forces(planar(sol), k)
+    i, j = found.pairs.T
+    n, between, f = sol.q.shape[1], found.between, found.magnitude
+    return found.pairs, f, _summed(i, f, n) + _summed(j[between], f[between], n)
+
+
+def _summed(number: Integers, values: Array, count: int) -> Array:
+    """(count,) the sum of the values of each number."""
+    return np.bincount(number, values, count).astype(float)
+
+
+def _radii(sol: Solution, k: int) -> Array:
+    """(n,) of the problem, or of the file; 0 for points."""
+    q: Any = sol.q
+    if sol.problem is not None:
+        radii = sol.problem.within.radii_at(float(sol.t[k]))
+    elif isinstance(q, States):
+        radii = Ragged(q.source, q.source.radii)[k]
+    else:
+        radii = np.zeros(())
+    return np.broadcast_to(radii, sol.q.shape[1])
+
+
+def time_in_contact(sol: Solution, *, threshold: float = 0.0) -> Array:
+    """(n,) for how long each person had a load above the threshold: frame k stands for the time since the last one.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.HalfSpace([-1, 0], -0.5))
+    >>> time_in_contact(jo.solve(walker, jo.Venel(), t=2.0, h=0.25)).tolist()
+    [1.5]
+    """
+    total = np.zeros(planar(sol).q.shape[1])
+    for k in range(1, len(sol.t)):
+        total += (_loads(sol, k)[2] > threshold) * (sol.t[k] - sol.t[k - 1])
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Pressed:
+    """Whose load was above a threshold, when and where; see `pressed`."""
+
+    t: Array
+    frame: Integers
+    person: Integers
+    load: Array
+    place: Array
+    """(m, 2); of those who left in the step, where they were in the frame before."""
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def people(self) -> Integers:
+        """Their numbers, each once."""
+        return np.unique(self.person)
+
+
+def pressed(sol: Solution, threshold: float) -> Pressed:
+    """Each person in each frame whose load is above the threshold, in order of time.
+
+    >>> import jostle as jo
+    >>> within = jo.Balls([0.5, 0.5]) & jo.Box([-np.inf, -np.inf], [1.0, np.inf], radii=0.5)
+    >>> two = jo.Sweeping(q0=[[0.5, 0.0], [-0.75, 0.0]], velocity=[1.0, 0.0], within=within)
+    >>> found = pressed(jo.solve(two, jo.Venel(), t=0.5, h=0.125), 2.0)
+    >>> found.t.tolist(), found.people.tolist(), found.load.round(9).tolist()
+    ([0.375, 0.5], [0], [3.0, 3.0])
+    """
+    rows, before = [], np.asarray(planar(sol).q[0])
+    for k, (t, q) in enumerate(zip(sol.t, sol.q, strict=True)):
+        load = _loads(sol, k)[2]
+        person = np.flatnonzero(load > threshold)
+        place = np.where(np.isfinite(q), q, before)[person]
+        rows.append((np.full(len(person), t), np.full(len(person), k), person, load[person], place))
+        before = q
+    return Pressed(*(np.concatenate(column) for column in zip(*rows, strict=True)))
