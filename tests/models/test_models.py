@@ -134,7 +134,6 @@ def test_people_wish_to_walk_straight_to_the_nearest_door():
     ("corners", "doors", "what"),
     [
         (SQUARE[::-1], [DOOR], "counter-clockwise"),
-        ([(0, 0), (4, 0), (1, 1), (0, 4)], [((1, 0), (2, 0))], "convex polygon"),
         (SQUARE, [((5, 3), (5, 4))], "does not lie in an edge"),
     ],
 )

@@ -1,0 +1,327 @@
+"""The shortest ways of a disc to the exits of a plan.
+
+The centre of a disc of radius r may be where the walls are at least r away. There the length of the shortest way to an
+exit solves the eikonal equation |grad d| = 1, d = 0 at the exit (Maury & Venel 2008, section 2); it is computed on a
+grid by fast marching of second order (Sethian 1996), and people wish to walk along -grad d. In sight of the exit the
+direction is exact: straight to the nearest place where a centre can pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.errors import InvalidValue
+from jostle.models.outlines import nearest_on, package, shrunk
+
+if TYPE_CHECKING:
+    from jostle.models.plans import Plan
+
+SPACING = 0.25
+"""The spacing of the grid, as a part of the radius."""
+FIT = 1e-6
+"""A disc fits where there is this part of its radius to spare. In a door that is exactly as wide as a person the
+linearised constraints leave half of the remaining way at each step, and round-off stops it there."""
+MARGIN = 4
+"""Nodes around the plan."""
+LAYERS = 2
+"""So many layers of nodes in the band along the walls have the mean direction of the nodes beside them; nobody comes
+further into it than a part of the spacing."""
+MOST_NODES = 40_000_000
+IN_SIGHT = 20_000
+"""Of so many nodes that are nearest to an exit it is asked whether they see it."""
+DOUBLE = 4_000_000
+"""Up to so many nodes of all exits directions are kept in double precision, from there on in single."""
+FAST = 1e4
+"""Fast marching starts from one node, and goes so fast along an exit that it starts there everywhere at once."""
+SLOW = 1e-6
+"""It goes so slowly where nobody can be: it comes there last."""
+TOUCH = 0.25
+"""A node sees an exit if its line to it stays out of walls that are as thick as the radius, but for this part of the
+spacing,"""
+BEYOND = 0.25
+"""and then people aim at a point that lies this part of their radius behind it."""
+FLAT, EQUAL = 0.3, 1e-9
+"""Where a central difference has a gradient below FLAT, two ways are about equally long, and the lower neighbour says
+which to take; none, if their slopes are EQUAL: then the nodes beside it say, so that mirror images stay so."""
+
+
+class Goal(NamedTuple):
+    """An exit, or the end of stairs: where it can be passed, which way, and what is left of the way behind it."""
+
+    name: str
+    passable: Array
+    """(2, 2)"""
+    outward: Array
+    width: float
+
+
+class Grid(NamedTuple):
+    """Nodes lower + step (i, j), i < shape[0], j < shape[1], each in the middle of its cell."""
+
+    lower: Array
+    step: float
+    shape: tuple[int, int]
+
+    @staticmethod
+    def around(plan: Plan, step: float) -> Grid:
+        """A grid that is symmetric about the middle of the plan."""
+        low, high = np.array(plan.area.bounds).reshape(2, 2)
+        number = np.ceil((high - low) / step).astype(int) + 1 + 2 * MARGIN
+        if float(number[0]) * float(number[1]) > MOST_NODES:
+            raise InvalidValue(
+                f"the ways on this plan need a grid of {number[0]} x {number[1]} nodes; give a spacing above {step:g}"
+            )
+        return Grid((low + high) / 2.0 - step * (number - 1) / 2.0, step, (int(number[0]), int(number[1])))
+
+    def nodes(self) -> Array:
+        """(nodes, 2)"""
+        axes = [start + self.step * np.arange(size) for start, size in zip(self.lower, self.shape, strict=True)]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+
+    def cells(self, x: Array) -> Integers:
+        """(n,) the numbers of the cells of points in the grid."""
+        index = np.floor((x - self.lower) / self.step + 0.5).astype(np.int64)
+        return np.asarray(index[:, 0] * self.shape[1] + index[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Distances and directions to each goal of a plan, exits first, at the nodes of a grid.
+
+    >>> from jostle.models.plans import Plan
+    >>> plan = Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> ways = plan.ways(0.25)
+    >>> ways.directions(np.array([[1.0, 4.0], [5.0, 1.0]]), np.array([0, 0])).round(2).tolist()
+    [[0.0, 1.0], [-0.97, 0.24]]
+    """
+
+    grid: Grid
+    goals: tuple[Goal, ...]
+    exits: int
+    """The first so many goals are exits,"""
+    eligible: int
+    """the first so many exits or stairs; the others are stops."""
+    distance: Array
+    """(goals, nodes) to the last exit; infinite where there is no way."""
+    direction: Any
+    """(goals * nodes,) unit vectors as complex numbers, in single or double precision."""
+    nearest: Integers
+    """(nodes,) the goal of the shortest way."""
+
+    @staticmethod
+    def on(plan: Plan, radius: float, step: float, closed: Array, stops: Mapping[str, Array]) -> Ways:
+        """The ways of discs of a radius, on a grid with this spacing; nobody goes through what is closed."""
+        grid = Grid.around(plan, step)
+        goals = _goals(plan, radius)
+        eligible = len(goals)
+        goals += tuple(Goal(name, place, np.zeros(2), np.inf) for name, place in stops.items())
+        if step > 0.5 * radius:
+            raise InvalidValue(f"the spacing {step:g} must be at most half the radius {radius:g}")
+        shapely = package("shapely")
+        lines = shapely.linestrings(np.concatenate([plan.walls, closed]))
+        free = shapely.difference(plan.area, shapely.union_all(shapely.buffer(lines, radius * (1.0 + FIT))))
+        near = shapely.union_all(shapely.buffer(lines, radius - TOUCH * step))
+        parts = [part for part in shapely.get_parts(free) if part.geom_type == "Polygon"]
+        nodes = grid.nodes()
+        label = _labels(grid, nodes, parts)
+        distance = np.full((len(goals), len(nodes)), np.inf)
+        direction = np.zeros((len(goals), len(nodes), 2), np.float64 if distance.size <= DOUBLE else np.float32)
+        outside = ~shapely.contains_xy(plan.area, nodes)
+        out = _outward(goals[: len(plan.exits)], nodes[outside])
+        for g, goal in enumerate(goals):
+            line = shapely.linestrings(goal.passable)
+            allowed = radius if g >= eligible else 4.0 * FIT * radius
+            reached = [k for k, part in enumerate(parts) if shapely.distance(part, line) <= allowed]
+            if goal.width >= 2.0 * radius * (1.0 + FIT) and reached:
+                open_cells = np.isin(label, np.array(reached) + 1)
+                distance[g], direction[g] = _march(grid, goal, open_cells, nodes, near, radius)
+            direction[g, outside] = out
+        distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
+        nearest = distance[:eligible].argmin(axis=0)
+        known = _spread(grid, np.isfinite(distance[:eligible]).any(axis=0))
+        nearest = nearest if known is None else nearest[known]
+        as_complex = np.ascontiguousarray(direction).view(np.result_type(direction, 1j)).ravel()
+        return Ways(grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
+
+    def directions(self, q: Array, goal: Integers) -> Array:
+        """(n, 2) the unit vectors from q along the shortest ways, each to the goal (n,) with this number."""
+        rows, columns = self.grid.shape
+        x, y = (q - self.grid.lower).T / self.grid.step
+        i, j = np.floor(x), np.floor(y)
+        far = (i < 0) | (j < 0) | (i >= rows - 1) | (j >= columns - 1)
+        some_far = far.any()
+        if some_far:
+            i[far], j[far] = 0.0, 0.0
+        x, y = x - i, y - j
+        index = goal * (rows * columns) + (columns * i + j).astype(np.int64)
+        near, next_one = self.direction.take(index), self.direction.take(index + columns)
+        below = near + y * (self.direction.take(index + 1) - near)
+        way = below + x * (next_one + y * (self.direction.take(index + columns + 1) - next_one) - below)
+        size = np.abs(way)
+        lost = size < FLAT
+        if lost.any():
+            around = self.direction[index[lost][:, None] + [0, 1, columns, columns + 1]]
+            clearest = around[np.arange(len(around)), np.argmax(np.abs(around), axis=1)]
+            total = around.sum(axis=1)
+            way[lost] = np.where(np.abs(total) < FLAT, clearest, total)
+            size[lost] = np.maximum(np.abs(way[lost]), np.finfo(float).tiny)
+        found = (way / size).astype(complex, copy=False).view(float).reshape(-1, 2)
+        if some_far:
+            found[far] = _outward(self.goals[: self.exits], q[far])
+        return np.asarray(found)
+
+    def choice(self, q: Array) -> Integers:
+        """(n,) the number of the goal to which the way is shortest, as seen from the nearest node."""
+        node, there = self._node(q)
+        return np.asarray(np.where(there, self.nearest[node], 0))
+
+    def length(self, q: Array, goal: Integers) -> Array:
+        """(n,) the length of the way from q to the goal (n,) with this number, linear around the nearest node."""
+        node, there = self._node(q)
+        far = np.where(there, self.distance[goal, node], np.inf)
+        away = q - self.grid.lower - self.grid.step * np.stack(np.divmod(node, self.grid.shape[1]), axis=1)
+        return np.asarray(far - np.where(there, np.einsum("nd,nd->n", away, self.directions(q, goal)), 0.0))
+
+    def lengths(self, q: Array) -> Array:
+        """(goals, n) the lengths of the ways to each goal, at the nearest node; infinite where there is none."""
+        node, there = self._node(q)
+        return np.asarray(np.where(there, self.distance[:, node], np.inf))
+
+    def _node(self, q: Array) -> tuple[Integers, Booleans]:
+        index = np.rint((q - self.grid.lower) / self.grid.step)
+        there = np.asarray(((index >= 0) & (index < self.grid.shape)).all(axis=1))
+        index[~there] = 0.0
+        return index[:, 0].astype(np.int64) * self.grid.shape[1] + index[:, 1].astype(np.int64), there
+
+
+def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
+    ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
+    for name, link in plan.links.items():
+        outward = plan.shafts[name].outward
+        ends.append((name, link.start + (link.length - radius) * outward, outward))
+    return tuple(
+        Goal(name, shrunk(segment, radius), outward, float(np.linalg.norm(segment[1] - segment[0])))
+        for name, segment, outward in ends
+    )
+
+
+def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> Integers:
+    """(nodes,) in whose cells a disc fits: in part k of the free area, k + 1, or nowhere, 0.
+
+    A cell belongs to a part if its node does, or if the outline of the part goes through it.
+    """
+    shapely = package("shapely")
+    label = np.zeros(len(nodes), dtype=np.int64)
+    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+    for k, part in enumerate(parts, start=1):
+        shapely.prepare(part)
+        label[shapely.contains_xy(part, nodes)] = k
+        line = shapely.get_coordinates(shapely.segmentize(part.boundary, grid.step / 4.0))
+        label[grid.cells((line[:, None] + aside).reshape(-1, 2))] = k
+    return label
+
+
+def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, near: Any, radius: float) -> tuple[Array, Array]:
+    """(nodes,) the lengths of the ways to a goal and (nodes, 2) their directions, with those in sight of it exact."""
+    from scipy.ndimage import label
+
+    length = float(np.linalg.norm(goal.passable[1] - goal.passable[0]))
+    points = np.linspace(goal.passable[0], goal.passable[1], 2 + int(4.0 * length / grid.step))
+    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+    source = np.unique(grid.cells(points if length == 0.0 else (points[:, None] + aside).reshape(-1, 2)))
+    free = free.copy()
+    free[source] = True
+    areas, _ = label(free.reshape(grid.shape))
+    free = np.isin(areas.ravel(), areas.ravel()[source])
+    speed = np.where(free, 1.0, SLOW)
+    speed[source] = FAST
+    first = tuple(int(k) for k in np.unravel_index(grid.cells(goal.passable.mean(axis=0)[None])[0], grid.shape))
+    marched = package("eikonalfm").fast_marching(speed.reshape(grid.shape), first, (grid.step, grid.step), 2)
+    distance = np.where(free, marched.ravel(), np.inf)
+    direction = _descent(distance.reshape(grid.shape), grid.step)
+    open_nodes = np.flatnonzero(np.isfinite(distance))
+    target = nearest_on(goal.passable[None], nodes[open_nodes])[0]
+    straight = np.linalg.norm(target - nodes[open_nodes], axis=1)
+    some = np.argsort(straight, kind="stable")[:IN_SIGHT]
+    open_nodes, target, straight = open_nodes[some], target[some], straight[some]
+    shapely = package("shapely")
+    shapely.prepare(near)
+    lines = shapely.linestrings(np.stack([nodes[open_nodes], target + 1e-9 * goal.outward], axis=1))
+    seen = ~shapely.intersects(near, lines)
+    way = target[seen] + BEYOND * radius * goal.outward - nodes[open_nodes[seen]]
+    size = np.linalg.norm(way, axis=1, keepdims=True)
+    direction[open_nodes[seen]] = way / np.where(size > 0.0, size, 1.0)
+    distance[open_nodes[seen]] = straight[seen]
+    return distance, _extended(grid, direction, np.isfinite(distance))
+
+
+def _descent(distance: Array, step: float) -> Array:
+    """(nodes, 2) -grad d / |grad d|, by central differences where both neighbours are free; 0 where d is infinite."""
+    gradient, least = np.zeros((*distance.shape, 2)), np.zeros((*distance.shape, 2))
+    for axis in range(2):
+        d = np.moveaxis(distance, axis, 0)
+        rise = np.full((d.shape[0] + 1, d.shape[1]), np.nan)
+        with np.errstate(invalid="ignore"):
+            rise[1:-1] = (d[1:] - d[:-1]) / step
+        rise[~np.isfinite(rise)] = np.nan
+        below, above = rise[:-1], rise[1:]
+        one, other = np.where(np.isnan(below), above, below), np.where(np.isnan(above), below, above)
+        gradient[..., axis] = np.moveaxis(np.nan_to_num((one + other) / 2.0), 0, axis)
+        down, up = np.maximum(np.nan_to_num(below), 0.0), np.maximum(-np.nan_to_num(above), 0.0)
+        either = np.where(down > up, down, -up)
+        least[..., axis] = np.moveaxis(np.where(np.abs(down - up) <= EQUAL, 0.0, either), 0, axis)
+    flat = np.linalg.norm(gradient, axis=-1) < FLAT
+    gradient[flat] = least[flat]
+    size = np.linalg.norm(gradient, axis=-1, keepdims=True)
+    return np.asarray((-gradient / np.where(size > 0.0, size, 1.0)).reshape(-1, 2))
+
+
+def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
+    """The directions, at LAYERS of nodes around those that are known the mean of their neighbours; further off none."""
+    from scipy.ndimage import uniform_filter
+
+    for _ in range(LAYERS):
+        around = [
+            uniform_filter(np.where(known, part, 0.0).reshape(grid.shape), 3, mode="constant").ravel()
+            for part in (known.astype(float), *direction.T)
+        ]
+        found = ~known & (around[0] > 0.05)
+        direction[found] = np.stack(around[1:], axis=1)[found] / around[0][found, None]
+        known = known | found
+    return direction
+
+
+def _spread(grid: Grid, known: Booleans) -> Integers | None:
+    """(nodes,) for each node the nearest one that is known; None if none is."""
+    from scipy.ndimage import distance_transform_edt
+
+    if not known.any():
+        return None
+    index = distance_transform_edt(~known.reshape(grid.shape), return_distances=False, return_indices=True)
+    return np.asarray(index[0] * grid.shape[1] + index[1]).ravel()
+
+
+def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
+    """(n, 2) out of the plan, by the exit that is nearest to x."""
+    if len(x) == 0:
+        return np.zeros((0, 2))
+    far = [np.linalg.norm(x - nearest_on(goal.passable[None], x)[0], axis=1) for goal in exits]
+    return np.asarray(np.array([goal.outward for goal in exits])[np.argmin(far, axis=0)])
+
+
+def _remaining(plan: Plan, radius: float, grid: Grid, distance: Array) -> Array:
+    """(goals,) the way from each goal to an exit: none from exits, and from stairs that behind them."""
+    rest = np.zeros(len(distance))
+    links = list(plan.links.items())
+    first = len(plan.exits)
+    rest[first:] = np.inf
+    landings = [link.landing(plan.shafts[name], np.array([0.5]), np.array([1.5 * radius])) for name, link in links]
+    for _ in links:
+        for k, landing in enumerate(landings):
+            rest[first + k] = float((distance[:, grid.cells(landing)[0]] + rest).min()) + 0.5 * radius
+    return rest

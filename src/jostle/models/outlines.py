@@ -1,0 +1,158 @@
+"""Edges of polygons and the openings cut into them: exact, in plain NumPy.
+
+The edges of an outline run with the walkable side on their left, so the right-hand normal points outward.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans
+from jostle.errors import InvalidValue, MissingPackage
+
+ON_EDGE = 1e-9
+"""A point is on an edge up to this part of the size of the plan."""
+
+
+class Cut(NamedTuple):
+    """What is left of edges (m, 2, 2) when openings (k, 2, 2) are cut out."""
+
+    walls: Array
+    """(w, 2, 2)"""
+    outward: Array
+    """(k, 2) the normals of the openings, away from the walkable side."""
+    covered: Array
+    """(k,) which part of each opening lies in edges: 1 where it is in one edge, 2 where it is between two rooms."""
+
+
+def package(name: str) -> Any:
+    """An optional package, imported when it is first needed.
+
+    >>> package("math").pi > 3.0
+    True
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingPackage(f"this needs the package {name}: pip install 'jostle[crowd]'") from None
+
+
+def ring_edges(corners: Array) -> Array:
+    """The edges (m, 2, 2) of a ring of corners (m, 2), from each to the next.
+
+    >>> ring_edges(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))[2].tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    return np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
+
+
+def cut(edges: Array, openings: Array) -> Cut:
+    """Cut the openings out of the edges; their ends become ends of walls, to the bit.
+
+    >>> square = ring_edges(np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0]]))
+    >>> left = cut(square, np.array([[[4.0, 1.0], [4.0, 2.0]]]))
+    >>> len(left.walls), left.outward.tolist(), left.covered.tolist()
+    (5, [[1.0, 0.0]], [1.0])
+    """
+    size = float(np.ptp(edges.reshape(-1, 2), axis=0).max(initial=0.0))
+    along = edges[:, 1] - edges[:, 0]
+    lengths = np.linalg.norm(along, axis=1)
+    taken: list[list[tuple[float, float, Array, Array]]] = [[] for _ in edges]
+    outward, covered = np.zeros((len(openings), 2)), np.zeros(len(openings))
+    for k, opening in enumerate(openings):
+        width = float(np.linalg.norm(opening[1] - opening[0]))
+        for m in np.flatnonzero(_in_line(edges, along, lengths, opening, ON_EDGE * size)):
+            part = (opening - edges[m, 0]) @ along[m] / lengths[m] ** 2
+            ends = opening if part[0] <= part[1] else opening[::-1]
+            low, high = max(part.min(), 0.0), min(part.max(), 1.0)
+            if (high - low) * lengths[m] <= ON_EDGE * size:
+                continue
+            first, last = ends[0] if part.min() > 0.0 else edges[m, 0], ends[1] if part.max() < 1.0 else edges[m, 1]
+            taken[m].append((low, high, first, last))
+            covered[k] += (high - low) * lengths[m] / width
+            outward[k] = np.array([along[m, 1], 0.0 - along[m, 0]]) / lengths[m]
+    walls = [wall for m, edge in enumerate(edges) for wall in _left(edge, sorted(taken[m], key=lambda one: one[0]))]
+    walls = [wall for wall in walls if np.linalg.norm(wall[1] - wall[0]) > ON_EDGE * size]
+    return Cut(np.array(walls).reshape(-1, 2, 2), outward, covered.round(6))
+
+
+def _in_line(edges: Array, along: Array, lengths: Array, opening: Array, allowed: float) -> Booleans:
+    """Which edges lie in the line of the opening; the longer of the two says where the line is."""
+    way = opening[1] - opening[0]
+    width = np.linalg.norm(way)
+    if width == 0.0:
+        return np.zeros(len(edges), dtype=bool)
+    from_opening = np.abs(_cross(edges - opening[0], way)).max(axis=1) / width
+    from_edge = np.abs(_cross(opening - edges[:, :1], along[:, None])).max(axis=1) / np.where(lengths > 0, lengths, 1.0)
+    return np.asarray(np.where(lengths < width, from_opening, from_edge) <= allowed) & (lengths > 0.0)
+
+
+def _cross(a: Array, b: Array) -> Array:
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])
+
+
+def _left(edge: Array, taken: list[tuple[float, float, Array, Array]]) -> list[Array]:
+    """The pieces of an edge between the openings, which come in order and may overlap."""
+    walls, reached, start = [], 0.0, edge[0]
+    for low, high, first, last in taken:
+        if low > reached:
+            walls.append(np.stack([start, first]))
+        if high > reached:
+            reached, start = high, last
+    if reached < 1.0:
+        walls.append(np.stack([start, edge[1]]))
+    return walls
+
+
+def distance_to(segments: Array, x: Array) -> Array:
+    """(k, n) the distances of points (n, 2) from segments (k, 2, 2).
+
+    >>> distance_to(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
+    [[3.0]]
+    """
+    return np.asarray(np.linalg.norm(x - nearest_on(segments, x), axis=2))
+
+
+def nearest_on(segments: Array, x: Array) -> Array:
+    """(k, n, 2) the points of segments (k, 2, 2) that are nearest to points (n, 2)."""
+    start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
+    square = np.einsum("kd,kd->k", along, along)
+    part = np.einsum("knd,kd->kn", x - start[:, None], along) / np.where(square > 0.0, square, 1.0)[:, None]
+    return np.asarray(start[:, None] + np.clip(part, 0.0, 1.0)[:, :, None] * along[:, None])
+
+
+def own_distance(segments: Array, x: Array) -> Array:
+    """(n,) the distances of points (n, 2), each from its own segment (n, 2, 2).
+
+    >>> own_distance(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
+    [3.0]
+    """
+    start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
+    square = np.einsum("nd,nd->n", along, along)
+    part = np.clip(np.einsum("nd,nd->n", x - start, along) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
+    return np.asarray(np.linalg.norm(x - start - part[:, None] * along, axis=1))
+
+
+def shrunk(segment: Array, by: float) -> Array:
+    """The middle part of a segment (2, 2), shortened at both ends; its middle, if nothing is left.
+
+    >>> shrunk(np.array([[0.0, 0.0], [4.0, 0.0]]), 1.0).tolist()
+    [[1.0, 0.0], [3.0, 0.0]]
+    """
+    middle, half = segment.mean(axis=0), segment - segment.mean(axis=0)
+    return np.asarray(middle + half * max(1.0 - by / float(np.linalg.norm(half[0])), 0.0))
+
+
+def a_segment(value: Any, what: str) -> Array:
+    """Two different points, checked."""
+    try:
+        segment = np.array(value, dtype=float).reshape(2, 2)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{what} must be two points ((x, y), (x, y)), not {value!r}") from None
+    if not np.isfinite(segment).all() or (segment[0] == segment[1]).all():
+        raise InvalidValue(f"{what} must be two different points, not {segment.tolist()}")
+    segment.setflags(write=False)
+    return segment

@@ -1,0 +1,79 @@
+"""Where people stand at the start: random sequential addition in a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.errors import InvalidValue
+from jostle.models.outlines import package
+from jostle.models.starts import ALIKE, CHUNK, FEW, PROPOSALS, STRICT, Cell, _Placed
+from jostle.sets.surfaces import Lines
+from jostle.sets.walls import TABLE
+
+if TYPE_CHECKING:
+    from jostle.models.plans import Plan
+
+TRIES = 100_000
+"""So many places in a row without room for anybody, and the plan is full."""
+
+
+def free_places(radii: Array, plan: Plan, region: Any, random: np.random.Generator) -> Array:
+    """(n, 2) random places of the plan, or of a polygon in it, where discs overlap neither walls nor each other.
+
+    >>> from jostle.models.rooms import Room
+    >>> room = Room([(0, 0), (9, 0), (9, 9), (0, 9)], doors=[((9, 4), (9, 5))])
+    >>> q = free_places(np.full(100, 0.25), room, None, np.random.default_rng(0))
+    >>> bool(room.inside(q).all() and q.min() > 0.25)
+    True
+    """
+    placed = _InPlan(plan, region, radii)
+    left = np.argsort(-radii, kind="stable")
+    rate, in_vain = 1.0, 0
+    while len(left):
+        people = left[: max(len(left) // CHUNK, FEW)]
+        people = people[radii[people] >= ALIKE * radii[people[0]]]
+        each = int(np.clip(1.0 / rate, 1, max(PROPOSALS // len(people), 1)))
+        found, rate = placed.propose(people, each, random)
+        left = left[~np.isin(left, found)]
+        in_vain = 0 if len(found) else in_vain + len(people) * each
+        if in_vain > TRIES:
+            person, n = int(left[0]), len(radii)
+            raise InvalidValue(
+                f"no place was found for person {person} of {n}, {2.0 * radii[person]:g} wide, when {n - len(left)} "
+                f"were placed at random; take fewer, or a larger room, or give their places q0"
+            )
+    return placed.q
+
+
+class _InPlan(_Placed):
+    """The people who have a place."""
+
+    def __init__(self, plan: Plan, region: Any, radii: Array):
+        corners = plan.walls.reshape(-1, 2)
+        lower, upper = corners.min(axis=0), corners.max(axis=0)
+        self.region = None
+        if region is not None:
+            shapely = package("shapely")
+            self.region = region if isinstance(region, shapely.Geometry) else shapely.Polygon(region)
+            shapely.prepare(self.region)
+            lower, upper = np.array(self.region.bounds).reshape(2, 2)
+            lower, upper = lower - radii.max(), upper + radii.max()
+        super().__init__(Cell(lower, upper, np.full(2, np.inf)), radii)
+        self.plan, self.walls = plan, Lines.between(plan.walls[:, 0], plan.walls[:, 1])
+
+    def _free(self, ball: Integers, places: Array) -> Booleans:
+        free = self.plan.inside(places)
+        if self.region is not None:
+            free &= package("shapely").contains_xy(self.region, places)
+        at_all = np.flatnonzero(free)
+        size = max(TABLE // max(len(self.plan.walls), 1), 1)
+        for first in range(0, len(at_all), size):
+            some = at_all[first : first + size]
+            free[some] = self.walls.nearest(places[some]) > STRICT * self.radii[ball[some]]
+        some = np.flatnonzero(free)
+        if len(some):
+            free[some] = super()._free(ball[some], places[some])
+        return np.asarray(free)

@@ -1,0 +1,185 @@
+"""Strategies: what people do about the others, each a wish made from a wish.
+
+Nobody is ever made to wish faster than before. All of them depend on the places of people alone.
+
+inhibition    v = min(v0, s / T): the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
+following     people slow down behind slower ones    Venel 2010, "Integrating strategies in numerical modelling of
+AvoidJams     people leave a jam for another exit    crowd motion", names both; the rules here are our own
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Integers, finite
+from jostle.errors import InvalidValue
+from jostle.models.wishes import NEAREST, Walk, Wish
+from jostle.sets.balls import Balls
+
+TIME_GAP = 1.0
+"""T of the inhibition, in seconds, if nothing else is said."""
+FLOW = 1.3
+"""People that pass a metre of an exit in a second (Seyfried 2009: 1.6 to 2.0 at bottlenecks; design guides: 1.3)."""
+ROUNDS = 4
+"""In so many rounds people learn who goes to which exit."""
+
+
+class Ahead(NamedTuple):
+    """Who walks behind whom: walker (m,), other (m,), and the free distance between them, gap (m,)."""
+
+    walker: Integers
+    other: Integers
+    gap: Array
+
+
+def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) -> Ahead:
+    """The pairs within sight in which the other's disc meets the strip of the walker's width ahead of the walker.
+
+    Of two who walk the same way and are each ahead of the other, side by side before a door, that one is behind who has
+    the other more straight ahead; neither, if they are symmetric.
+
+    >>> q, east = np.array([[0.0, 0.0], [2.0, 0.3], [2.0, 1.5]]), np.tile([1.0, 0.0], (3, 1))
+    >>> found = ahead(Balls([0.5] * 3), q, east, np.full(3, 0.5), 5.0)
+    >>> found.walker.tolist(), found.other.tolist(), found.gap.round(3).tolist()
+    ([0], [1], [1.022])
+    """
+    contacts = balls.linearise(0.0, q, sight)
+    i, j = contacts.pairs.T
+    (x, y), width = contacts.normals.T, radii[i] + radii[j]
+    a, b = direction[i].T, direction[j].T
+    apart = contacts.gap + width
+    along_i, along_j = x * a[0] + y * a[1], -(x * b[0] + y * b[1])
+    before_i = (along_i > 0.0) & (np.abs(x * a[1] - y * a[0]) * apart < width)
+    before_j = (along_j > 0.0) & (np.abs(x * b[1] - y * b[0]) * apart < width)
+    both = before_i & before_j & (a[0] * b[0] + a[1] * b[1] > 0.0)
+    before_i &= ~both | (along_i > along_j)
+    before_j &= ~both | (along_j > along_i)
+    return Ahead(
+        np.concatenate([i[before_i], j[before_j]]),
+        np.concatenate([j[before_i], i[before_j]]),
+        np.concatenate([contacts.gap[before_i], contacts.gap[before_j]]),
+    )
+
+
+def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
+    """v = min(v0, s / T), s the free distance to the next person ahead: people keep a time T behind each other.
+
+    On the way to the same exit only those count who are nearer to it, if the wish can tell (`Walk` can): so there is
+    always someone who goes on. People who meet head on stop; they have no rule to step aside.
+
+    >>> wish = inhibition(lambda t, q: np.tile([1.4, 0.0], (2, 1)), [0.25, 0.25], T=1.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
+    [[0.7, 0.0], [1.4, 0.0]]
+    """
+    if not 0.0 < T < np.inf:
+        raise InvalidValue(f"T must be positive, not {T}")
+    size, balls = finite(radii, "radii"), Balls(radii)
+    order: Callable[[Array], tuple[Array, Integers]] | None = getattr(wish, "order", None)
+
+    def inhibited(t: float, q: Array) -> Array:
+        wished = np.asarray(wish(t, q), dtype=float)
+        speed, direction = _polar(wished)
+        each = np.broadcast_to(size, (len(q),))
+        walker, other, gap = ahead(balls, q, direction, each, float(speed.max(initial=0.0)) * T)
+        if order is not None:
+            rank, goal = order(q)
+            count = (goal[walker] != goal[other]) | (rank[other] < rank[walker])
+            walker, gap = walker[count], gap[count]
+        slowest = speed.copy()
+        np.minimum.at(slowest, walker, np.maximum(gap, 0.0) / T)
+        return slowest[:, None] * direction
+
+    return inhibited
+
+
+def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
+    """People slow down behind slower ones: from their own speed at the distance `sight` to that of the others at 0.
+
+    v = min over those ahead of  w + (v0 - w) s / sight,  w the speed at which the other wishes to go the same way.
+
+    >>> speeds = np.array([[1.4, 0.0], [0.6, 0.0]])
+    >>> wish = following(lambda t, q: speeds, [0.25, 0.25], sight=2.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.5, 0.0]])).round(12).tolist()
+    [[1.0, 0.0], [0.6, 0.0]]
+    """
+    if not 0.0 < sight < np.inf:
+        raise InvalidValue(f"sight must be positive, not {sight}")
+    size, balls = finite(radii, "radii"), Balls(radii)
+
+    def slowed(t: float, q: Array) -> Array:
+        wished = np.asarray(wish(t, q), dtype=float)
+        speed, direction = _polar(wished)
+        found = ahead(balls, q, direction, np.broadcast_to(size, (len(q),)), sight)
+        other = np.einsum("md,md->m", wished[found.other], direction[found.walker])
+        theirs = np.clip(other, 0.0, speed[found.walker])
+        part = np.clip(found.gap / sight, 0.0, 1.0)
+        slowest = speed.copy()
+        np.minimum.at(slowest, found.walker, theirs + (speed[found.walker] - theirs) * part)
+        return slowest[:, None] * direction
+
+    return slowed
+
+
+@dataclass(frozen=True, eq=False)
+class AvoidJams:
+    """A walk on which people choose their exit by the time it takes: that of the way, or that of the queue if longer.
+
+    The queue at an exit are those who go there and are nearer to it; `flow` people pass a metre of it in a second. Who
+    goes where is found in ROUNDS rounds of guessing, each from the mean of the queues before. Those who have a goal of
+    their own keep it.
+
+    >>> import jostle as jo
+    >>> plan = jo.models.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
+    >>> q = np.array([[x, y] for x in (0.5, 1.5, 2.5, 3.5) for y in (0.5, 1.5, 2.5)])
+    >>> wish = jo.models.walk(plan, radius=0.25, speed=1.4)
+    >>> wish.chosen(q).tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    >>> AvoidJams(wish).chosen(q).tolist()
+    [0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1]
+    """
+
+    walk: Walk
+    flow: float = FLOW
+
+    def __call__(self, t: float, q: Array) -> Array:
+        return self.walk.towards(q, self.chosen(q))
+
+    def order(self, q: Array) -> tuple[Array, Integers]:
+        """As of the walk, to the goals chosen here."""
+        return self.walk.order(q, self.chosen(q))
+
+    def length(self, q: Array) -> Array:
+        """(n,) how far it is to the exit that each person walks to."""
+        return self.order(q)[0]
+
+    def chosen(self, q: Array) -> Integers:
+        """(n,) the number of the goal that each person walks to now."""
+        first = self.walk.chosen(q)
+        own = np.broadcast_to(self.walk.goal, first.shape) != NEAREST
+        far = self.walk.lengths(q)
+        there = np.isfinite(far).any(axis=0)
+        eligible = self.walk.ways[0].eligible
+        far = far[:eligible]
+        widths = np.array([goal.width for goal in self.walk.ways[0].goals[:eligible]])
+        pace = np.broadcast_to(self.walk.speed, first.shape)
+        walking = far / np.where(pace > 0.0, pace, 1.0)
+        queue, goal = np.zeros_like(far), first
+        for number in range(1, ROUNDS + 1):
+            for g, ways in enumerate(far):
+                before = np.sort(ways[there & (goal == g)])
+                queue[g] += (np.searchsorted(before, ways) - queue[g]) / number
+            waiting = queue / (self.flow * widths)[:, None]
+            best = np.maximum(walking, waiting).argmin(axis=0)
+            goal = np.where(there & ~own, best, first)
+        return goal
+
+
+def _polar(u: Array) -> tuple[Array, Array]:
+    """Speeds (n,) and unit vectors (n, 2); zero for those who stand."""
+    speed = np.sqrt(u[:, 0] ** 2 + u[:, 1] ** 2)
+    return speed, u / np.where(speed > 0.0, speed, 1.0)[:, None]

@@ -1,0 +1,154 @@
+"""What people wish: to walk to an exit along the shortest way, each with their own speed.
+
+A wish is a function (t, q) -> (n, 2), the velocity U of the sweeping process (Venel 2009, section 4.2). All wishes here
+depend on the places of people alone: a run goes on from a checkpoint to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.errors import InvalidValue
+from jostle.models.distances import Ways
+
+if TYPE_CHECKING:
+    from jostle.models.plans import Plan
+
+Wish = Callable[[float, Array], Array]
+"""(t, q) -> (n, 2)"""
+ALIKE = 0.1
+"""People whose radii differ by less than this part share the ways of the widest of them."""
+NEAREST = -1
+"""The goal of those who take the nearest exit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Everyone walks to the nearest exit, or to their own, along the shortest way; see `walk`."""
+
+    ways: tuple[Ways, ...]
+    group: Integers
+    """() or (n,) whose ways each person takes."""
+    speed: Array
+    """() or (n,)"""
+    goal: Integers
+    """() or (n,) the number of the exit, or NEAREST."""
+
+    def __call__(self, t: float, q: Array) -> Array:
+        return self.towards(q, self.chosen(q))
+
+    def chosen(self, q: Array) -> Integers:
+        """(n,) the number of the goal that each person walks to now: an exit or stairs."""
+        goal = np.broadcast_to(self.goal, (len(q),))
+        if (goal != NEAREST).all():
+            return goal
+        return np.where(goal == NEAREST, self._of_each(lambda ways, x: ways.choice(x), q), goal)
+
+    def towards(self, q: Array, goal: Integers) -> Array:
+        """(n, 2) the wish of people at q if they walk to these goals (n,)."""
+        way = np.empty((len(q), 2))
+        for ways, some in self._groups(len(q)):
+            way[some] = ways.directions(q[some], goal[some])
+        way *= self.speed[:, None] if self.speed.ndim else self.speed
+        return way
+
+    def lengths(self, q: Array) -> Array:
+        """(goals, n) how far it is by way of each goal; infinite where there is no way."""
+        far = np.empty((len(self.ways[0].goals), len(q)))
+        for ways, some in self._groups(len(q)):
+            far[:, some] = ways.lengths(q[some])
+        return far
+
+    def length(self, q: Array) -> Array:
+        """(n,) how far it is to the exit that each person walks to; infinite where there is no way, and outside."""
+        return self._length(q, self.chosen(q))
+
+    def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
+        """(n,) how far it is, minus infinity for those who have left, and (n,) to which goal: who is before whom."""
+        goal = self.chosen(q) if goal is None else goal
+        far = self._length(q, goal)
+        return np.where(np.isfinite(far), far, -np.inf), goal
+
+    def _length(self, q: Array, goal: Integers) -> Array:
+        far = np.empty(len(q))
+        for ways, some in self._groups(len(q)):
+            far[some] = ways.length(q[some], goal[some])
+        return far
+
+    def _of_each(self, find: Callable[[Ways, Array], Integers], q: Array) -> Integers:
+        found = np.empty(len(q), dtype=np.int64)
+        for ways, some in self._groups(len(q)):
+            found[some] = find(ways, q[some])
+        return found
+
+    def _groups(self, n: int) -> list[tuple[Ways, slice | Booleans]]:
+        if len(self.ways) == 1:
+            return [(self.ways[0], slice(None))]
+        if len(self.group) != n:
+            raise InvalidValue(f"there are radii of {len(self.group)} people; q has {n}")
+        return [(ways, self.group == k) for k, ways in enumerate(self.ways)]
+
+
+def walk(
+    plan: Plan,
+    *,
+    radius: ArrayLike,
+    speed: ArrayLike = 1.0,
+    goal: str | Sequence[str | None] | None = None,
+    spacing: float | None = None,
+    closed: ArrayLike = (),
+    stops: Mapping[str, ArrayLike] | None = None,
+) -> Walk:
+    """The wish to walk along the shortest way to the nearest exit of a plan, or to the one that `goal` names.
+
+    Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
+    pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent,
+    by name, as `goal` or by a `Journey`. `spacing` is that of the grid: `distances.SPACING` of the
+    radius, if it is not given.
+
+    >>> import jostle as jo
+    >>> plan = jo.models.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> wish = walk(plan, radius=0.25, speed=1.4)
+    >>> wish(0.0, np.array([[1.0, 4.0]])).round(6).tolist(), wish.length(np.array([[1.0, 4.0]])).round(1).tolist()
+    ([[0.0, 1.4]], [1.0])
+    """
+    size, pace = finite(radius, "radius"), finite(speed, "speed")
+    if not (size > 0.0).all() or not (pace >= 0.0).all() or size.ndim > 1 or pace.ndim > 1:
+        raise InvalidValue(
+            f"radius must be positive and speed not negative, one for all or one for each, not {radius!r} and {speed!r}"
+        )
+    widest, group = alike(size)
+    ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
+    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+
+
+def alike(radii: Array) -> tuple[list[float], Integers]:
+    """The widest radius of each group of people of about the same radius, and who belongs to which.
+
+    >>> alike(np.array([0.2, 0.3, 0.21]))
+    ([0.21, 0.3], array([0, 1, 0]))
+    """
+    sizes = np.unique(radii)
+    widest: list[float] = []
+    for size in sizes[::-1]:
+        if not widest or size < (1.0 - ALIKE) * widest[-1]:
+            widest.append(float(size))
+    widest.reverse()
+    return widest, np.searchsorted(widest, radii)
+
+
+def numbers(goal: str | Sequence[str | None] | None, names: Sequence[str]) -> Integers:
+    """The numbers of goals by their names; None: the nearest."""
+    given = [goal] if goal is None or isinstance(goal, str) else list(goal)
+    known: dict[str | None, int] = {None: NEAREST, **{name: k for k, name in enumerate(names)}}
+    for one in given:
+        if one not in known:
+            raise InvalidValue(f"there is no exit {one!r}; the exits are {', '.join(map(repr, names))}")
+    found = np.array([known[one] for one in given])
+    return found[0] if goal is None or isinstance(goal, str) else found
