@@ -31,6 +31,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/projections.py
 	$(BENCH)/bin/python benchmarks/packings.py
 	$(BENCH)/bin/python benchmarks/writing.py
+	$(BENCH)/bin/python benchmarks/macro.py
 	$(BENCH)/bin/python benchmarks/import_time.py
 
 docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html

@@ -64,6 +64,13 @@ def sand_runs_out_and_stays_in_the_glass(result):
     assert 0.0 < sol.stats["overshoot"].max() < 0.1
 
 
+def the_three_laws_lose_different_energies(result):
+    after = result["after"]
+    assert after["Square"].lost == pytest.approx(0.32, abs=1e-9)
+    assert after["Isotropic"].lost < after["Square"].lost < after["Triangular"].lost
+    assert max(found.residual.worst for found in after.values()) <= 1e-6
+
+
 CHECKS = {
     "bouncing_ball.py": a_ball_bounces_at_the_times_of_the_closed_form,
     "cradle.py": touching_balls_share_and_distant_ones_pass_on,
@@ -71,6 +78,7 @@ CHECKS = {
     "crowd.py": everyone_leaves_without_overlap,
     "spheres.py": spheres_come_to_rest_without_overlap,
     "hourglass.py": sand_runs_out_and_stays_in_the_glass,
+    "two_blocks.py": the_three_laws_lose_different_energies,
     "pile.py": the_pile_carries_its_weight,
 }
 

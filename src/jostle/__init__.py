@@ -115,6 +115,7 @@ __all__ = [
     "glue",
     "impact",
     "io",
+    "macro",
     "models",
     "project",
     "scenarios",
@@ -123,7 +124,7 @@ __all__ = [
     "viz",
 ]
 
-_LAZY = ("analysis", "io", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "io", "macro", "models", "scenarios", "terminal", "viz")
 
 
 def __getattr__(name: str) -> Any:

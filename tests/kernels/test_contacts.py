@@ -174,3 +174,13 @@ def test_straying_is_measured_apart_from_the_common_way():
     way = cpu.strayed(q + np.array([7.0, -2.0, 1.0]) + alone, q)
     assert way[3] == pytest.approx(0.5 * 49 / 50)
     assert np.delete(way, 3) == pytest.approx(np.full(49, 0.5 / 50))
+
+
+@pytest.mark.parametrize(("n", "k", "d"), [(0, 3, 2), (5, 0, 2), (40, 12, 2), (9, 40, 3)])
+def test_points_near_boxes_are_those_of_the_definition(n, k, d):
+    random = np.random.default_rng([n, k])
+    x, low = random.uniform(size=(n, d)), random.uniform(size=(k, d))
+    if n > 5:
+        x[3] = np.nan
+    boxes = random.uniform(0.0, 0.2, n), low, low + random.uniform(0.0, 0.3, (k, d))
+    assert cpu.near_boxes(x, *boxes).tolist() == reference.near_boxes(x, *boxes).tolist()

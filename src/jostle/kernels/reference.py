@@ -207,3 +207,10 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) 
     """The value of each wanted pair (m, 2), where pairs[c] has values[c]; `otherwise` for one that is not there."""
     known = {tuple(pair): value for pair, value in zip(pairs.tolist(), values, strict=True)}
     return np.array([known.get(tuple(pair), otherwise) for pair in wanted.tolist()])
+
+
+def near_boxes(x: Array, limit: Array, low: Array, high: Array) -> Integers:
+    """The rows point k + box, in order, of points within their limits (n,) of one of k boxes on each axis, or NaN."""
+    points, limits = x[:, None], limit[:, None, None]
+    far = (points - limits > high) | (points + limits < low)
+    return np.flatnonzero(~far.any(axis=2))

@@ -7,16 +7,20 @@ bodies they are (k, n) in memory, and (n, k) to the reader.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from jostle.arrays import Array, Integers
+from jostle.kernels import compiled
 
 
 class Surfaces:
     """k walls at one time."""
 
     __slots__ = ()
+    tabled: ClassVar[bool] = True
+    """Does `near` make a table of the distances of all bodies to all walls?"""
 
     def distances(self, x: Array) -> Array:
         """(n, k) of points (n, d)."""
@@ -98,6 +102,7 @@ class Lines(Surfaces):
 
     start: Array
     along: Array
+    tabled: ClassVar[bool] = False
     dual: Array
     """along / |along|^2, zero for a segment that is a point: s = dual . (x - start)."""
 
@@ -118,6 +123,16 @@ class Lines(Surfaces):
     def distances(self, x: Array) -> Array:
         first, second, _ = self.apart(x[:, 0], x[:, 1])
         return np.sqrt(first * first + second * second).T
+
+    def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
+        k, ends = len(self.start), np.stack([self.start, self.start + self.along])
+        limits = np.array(np.broadcast_to(np.asarray(limit, dtype=float), (len(x),)))
+        row = compiled().near_boxes(np.ascontiguousarray(x), limits, ends.min(axis=0), ends.max(axis=0))
+        body, wall = row // max(k, 1), row % max(k, 1)
+        first, second, _ = self.apart(x[body, 0], x[body, 1], wall)
+        distance = np.sqrt(first * first + second * second)
+        kept = ~(distance > limits[body])
+        return row[kept], distance[kept]
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         first, second, s = self.apart(x[:, 0], x[:, 1], wall)

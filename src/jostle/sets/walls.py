@@ -146,7 +146,7 @@ class Walls(ConstraintSet):
 def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
     """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
     rows, distances = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    for block in _blocks(len(x), k):
+    for block in _blocks(len(x), k if walls.tabled else 1):
         limit = reach[block] if isinstance(reach, np.ndarray) else reach
         row, distance = walls.near(x[block], limit if radii is None else limit + radii[block])
         rows.append(block.start * k + row)

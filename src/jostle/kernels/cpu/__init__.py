@@ -2,6 +2,7 @@
 
 from jostle.kernels.cpu.barrier import interior_point
 from jostle.kernels.cpu.blas import one_blas_thread
+from jostle.kernels.cpu.boxes import near_boxes
 from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
 from jostle.kernels.cpu.contacts import (
     adjoint,
@@ -29,6 +30,7 @@ __all__ = [
     "largest_eigenvalue",
     "magnitude",
     "near",
+    "near_boxes",
     "norms",
     "one_blas_thread",
     "pair_list",

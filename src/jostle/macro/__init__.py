@@ -1,0 +1,38 @@
+"""Macroscopic impact laws, and the passage from grains to densities (Bourdin & Maury 2020, sections 2 to 6)."""
+
+from jostle.macro.grid import Grid, Velocity
+from jostle.macro.homogenise import ErrorTable, Homogenised, homogenise, phi
+from jostle.macro.isotropic import Isotropic
+from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
+from jostle.macro.law import Collision
+from jostle.macro.line import Interval, LineCollision
+from jostle.macro.mask import Mask
+from jostle.macro.packing import Packing
+from jostle.macro.square import Square
+from jostle.macro.sticky import Merger, StickyBlocks
+from jostle.macro.structure import Structure, structure
+from jostle.macro.triangular import Triangular
+
+__all__ = [
+    "Collision",
+    "ErrorTable",
+    "Grid",
+    "Homogenised",
+    "Interval",
+    "Isotropic",
+    "Lattice",
+    "LineCollision",
+    "Mask",
+    "Merger",
+    "Packing",
+    "Square",
+    "StickyBlocks",
+    "Structure",
+    "Triangular",
+    "Velocity",
+    "homogenise",
+    "phi",
+    "square_lattice",
+    "structure",
+    "triangular_lattice",
+]

@@ -1,0 +1,208 @@
+"""Lattices of touching discs that fill a zone: square and triangular, in any orientation.
+
+Bourdin & Maury 2020, section 4, figures 3 and 5. With u_k = u . e_k, the constraints (22) and (32) say that u_k must
+not decrease along the lines of direction e_k: two directions for the square lattice, three for the triangular one,
+e_0 = (1, 0), e_1, e_2 = (-1/2, +-sqrt(3)/2). (In (33) the third component has the wrong sign.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.convex.maps import Pairs
+from jostle.convex.polyhedron import Cone
+from jostle.errors import InvalidValue
+from jostle.macro.mask import plain
+from jostle.macro.runs import Runs
+
+EMPTY, WALL = -1, -2
+SQUARE = np.array([[1.0, 0.0], [0.0, 1.0]])
+TRIANGULAR = np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]])
+STEPS = np.array([[1, 0], [0, 1], [-1, -1]])
+"""The directions in the basis (e_0, e_1): e_2 = -e_0 - e_1 on the triangular lattice."""
+Zone = Callable[[Array, Array], ArrayLike]
+"""Which points (x, y) are in it?"""
+Field = Callable[[Array, Array], tuple[Any, Any]]
+"""A velocity field (x, y) -> (u_x, u_y)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Points i e_0 a + j e_1 a + origin, numbered where `number[i, j]` >= 0; see `square_lattice`.
+
+    >>> lattice = square_lattice(0.5, box=([0, 0], [1, 1]))
+    >>> lattice.points.tolist(), lattice.cone.G.shape
+    ([[0.25, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.75]], (4, 8))
+    """
+
+    spacing: float
+    e: Array
+    """(2, 2) or (3, 2): the directions of the contacts."""
+    origin: Array
+    """(2,): where [0, 0] is."""
+    number: Integers
+    """Which point it is, -1: empty, -2: wall. Its outermost rows are no points."""
+
+    @cached_property
+    def place(self) -> Integers:
+        """(n, 2): the [i, j] of each point."""
+        found = np.argwhere(self.number >= 0)
+        return np.asarray(found[np.argsort(self.number[tuple(found.T)])])
+
+    @cached_property
+    def points(self) -> Array:
+        """(n, 2): the centres of the discs; their diameter is the spacing."""
+        return np.asarray(self.origin + self.spacing * (self.place @ self.e[:2]))
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    @property
+    def area(self) -> float:
+        """The area of a Voronoi cell, a square or a hexagon."""
+        return self.spacing**2 * float(np.abs(np.linalg.det(self.e[:2])))
+
+    @cached_property
+    def runs(self) -> tuple[Runs, ...]:
+        """The runs of points in contact, direction by direction."""
+        return tuple(self._runs(step) for step in STEPS[: len(self.e)])
+
+    def _runs(self, step: Integers) -> Runs:
+        i, j = self.place.T
+        line, along = (j, i) if step[0] == 1 else (i, j) if step[0] == 0 else (i - j, -i)
+        order = np.lexsort((along, line))
+        sorted_line, sorted_along = line[order], along[order]
+        breaks = (np.diff(sorted_line) != 0) | (np.diff(sorted_along) != 1)
+        starts = np.concatenate([[0], np.flatnonzero(breaks) + 1, [len(order)]]) if len(order) else np.array([0])
+        first, last = self.place[order[starts[:-1]]], self.place[order[starts[1:] - 1]]
+        low = self.number[tuple((first - step).T)] == WALL
+        high = self.number[tuple((last + step).T)] == WALL
+        return Runs(order, starts, low, high)
+
+    @cached_property
+    def cone(self) -> Cone:
+        """The admissible velocities (2) of the discs: one row per contact, run by run, walls included."""
+        first, second, normals = [], [], []
+        for e, runs in zip(self.e, self.runs, strict=True):
+            before, after = np.full((2, len(runs.inner)), -1)
+            before[runs.edges], after[runs.edges - 1] = runs.order, runs.order
+            before, after = before[runs.closed], after[runs.closed]
+            begins = before < 0
+            first.append(np.where(begins, after, before))
+            second.append(np.where(begins, -1, after))
+            normals.append(np.where(begins[:, None], -e, e))
+        i, j = np.concatenate(first), np.concatenate(second)
+        return Cone(Pairs(i, j, np.ascontiguousarray(np.concatenate(normals)), len(self), self.points))
+
+    @cached_property
+    def quadrature(self) -> tuple[Array, Array]:
+        """(q, 2) offsets and (q,) weights that sum to one: means over the Voronoi cell, exact to degree 3 at least."""
+        corners = _square_cell() if len(self.e) == 2 else _hexagon()
+        turn = self.e[0]
+        offsets, weights = corners
+        rotated = offsets @ np.array([turn, [-turn[1], turn[0]]])
+        return self.spacing * rotated, weights
+
+    def means(self, field: Field) -> Array:
+        """(n, 2): the means of a velocity field over the Voronoi cells, (37)."""
+        offsets, weights = self.quadrature
+        total = np.zeros((len(self), 2))
+        for offset, weight in zip(offsets, weights, strict=True):
+            ux, uy = field(*(self.points + offset).T)
+            total[:, 0] += weight * ux
+            total[:, 1] += weight * uy
+        return total
+
+
+def square_lattice(
+    spacing: float,
+    *,
+    box: tuple[ArrayLike, ArrayLike],
+    zone: Zone | None = None,
+    walls: Zone | None = None,
+    angle: float = 0.0,
+) -> Lattice:
+    """The square lattice in a zone (by default the whole box). A box with sides along it is filled by whole cells.
+
+    >>> len(square_lattice(0.1, box=([-1, -1], [1, 1]), zone=lambda x, y: x**2 + y**2 < 1))
+    316
+    """
+    return _filled(spacing, SQUARE, box, zone, walls, angle, centred=angle == 0.0)
+
+
+def triangular_lattice(
+    spacing: float,
+    *,
+    box: tuple[ArrayLike, ArrayLike],
+    zone: Zone | None = None,
+    walls: Zone | None = None,
+    angle: float = 0.0,
+) -> Lattice:
+    """The triangular lattice in a zone, with a point in the middle of the box and e_0 at an angle from the x axis.
+
+    >>> flower = triangular_lattice(1.0, box=([-2, -2], [2, 2]), zone=lambda x, y: x**2 + y**2 < 1.5)
+    >>> len(flower), flower.cone.G.shape[0]
+    (7, 12)
+    """
+    return _filled(spacing, TRIANGULAR, box, zone, walls, angle, centred=False)
+
+
+def _filled(
+    spacing: float,
+    e: Array,
+    box: tuple[ArrayLike, ArrayLike],
+    zone: Zone | None,
+    walls: Zone | None,
+    angle: float,
+    *,
+    centred: bool,
+) -> Lattice:
+    lower, upper = finite(box[0], "box"), finite(box[1], "box")
+    if not spacing > 0.0:
+        raise InvalidValue(f"the spacing must be positive, not {spacing}")
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    directions = e @ turn
+    origin = lower + spacing / 2.0 if centred else (lower + upper) / 2.0
+    corners = np.array([(x, y) for x in (lower[0], upper[0]) for y in (lower[1], upper[1])]) - origin
+    reach = corners @ np.linalg.inv(directions[:2]) / spacing
+    least, most = np.floor(reach.min(axis=0)).astype(int) - 1, np.ceil(reach.max(axis=0)).astype(int) + 1
+    i, j = np.meshgrid(*(np.arange(a, b + 1) for a, b in zip(least, most, strict=True)), indexing="ij")
+    x, y = np.moveaxis(origin + spacing * (np.stack([i, j], axis=-1) @ directions[:2]), -1, 0)
+    slack = 1e-9 * spacing
+    inside = (x > lower[0] - slack) & (x < upper[0] + slack) & (y > lower[1] - slack) & (y < upper[1] + slack)
+    wall = np.zeros_like(inside) if walls is None else plain(walls(x, y))
+    if zone is not None:
+        inside &= plain(zone(x, y))
+    start = origin + spacing * (least @ directions[:2])
+    return Lattice(float(spacing), directions, start, numbered(inside & ~wall, wall))
+
+
+def numbered(inside: Booleans, wall: Booleans) -> Integers:
+    """Numbers for the points inside; walls and what is empty around them."""
+    number = np.where(wall, WALL, EMPTY).astype(np.int64)
+    number[inside] = np.arange(int(inside.sum()))
+    return number
+
+
+def _square_cell() -> tuple[Array, Array]:
+    x, w = np.polynomial.legendre.leggauss(4)
+    points = np.stack(np.meshgrid(x / 2.0, x / 2.0, indexing="ij"), axis=-1).reshape(-1, 2)
+    return points, np.outer(w, w).ravel() / 4.0
+
+
+def _hexagon() -> tuple[Array, Array]:
+    """Six triangles, each with the 6-point rule of degree 4 (Dunavant 1985)."""
+    a, b, wa = 0.445948490915965, 0.091576213509771, 0.223381589678011
+    barycentric = np.array([[1 - 2 * s if k == m else s for m in range(3)] for s in (a, b) for k in range(3)])
+    weights = np.array([wa] * 3 + [1.0 / 3.0 - wa] * 3)
+    angle = np.pi / 6.0 + np.arange(7) * np.pi / 3.0
+    corner = np.stack([np.cos(angle), np.sin(angle)], axis=1) / np.sqrt(3.0)
+    points = [barycentric @ np.array([[0.0, 0.0], corner[k], corner[k + 1]]) for k in range(6)]
+    return np.concatenate(points), np.tile(weights, 6) / 6.0

@@ -1,0 +1,81 @@
+"""What the macroscopic impact laws share: u = U - (1 + e) P_N U, with a cone of their own (Bourdin & Maury 2020, (3)).
+
+A law knows its cone C (of the velocities that do not condense the saturated zone), the masses of its velocities, and a
+solver made for both. All else is Moreau's law of `jostle.laws`: the same residuals, the same errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from jostle.arrays import Array, Booleans
+from jostle.convex.polyhedron import Cone
+from jostle.convex.projection import Residual
+from jostle.laws import Impact, Restitution, impact
+from jostle.macro.grid import Grid, Velocity
+from jostle.solvers.base import Solver
+
+
+class Law(Protocol):
+    """A macroscopic impact law; see `Isotropic`, `Square`, `Triangular`."""
+
+    @property
+    def grid(self) -> Grid: ...
+    @property
+    def saturated(self) -> Booleans: ...
+    @property
+    def cone(self) -> Cone:
+        """The admissible velocities."""
+        ...
+
+    @property
+    def mass(self) -> Array:
+        """The masses of the velocities: densities are one in the saturated zone."""
+        ...
+
+    def sample(self, velocity: Velocity) -> Array:
+        """The velocities that the cone is about."""
+        ...
+
+    def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Collision:
+    """What a macroscopic impact did.
+
+    >>> import jostle.macro as macro
+    >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 4, closed=((False, False), (True, True)))
+    >>> left, right = grid.block([0, 0], [1, 1]), grid.block([1, 0], [2, 1])
+    >>> after = macro.Square(grid, left | right).impact(grid.velocity(left - right, 0))
+    >>> float(abs(after.u.cells).max()), after.lost, after.residual.within(1e-12)
+    (0.0, 1.0, True)
+    """
+
+    u: Velocity
+    """The velocity after the impact; outside the saturated zone as before."""
+    pressure: Any
+    """p >= 0 in cells (isotropic), (p_x, p_y) on faces (square), (p_0, p_1, p_2) at the grains (triangular): U - u is
+    grad p, or the sum of d p_k / d e_k e_k. The factor 1 + e is in it, and p is zero outside the zone."""
+    hit: Impact
+    """Velocities and impulses as `law.cone` numbers them, with the projection behind them."""
+    lost: float
+    """The kinetic energy lost, for density one."""
+
+    @property
+    def residual(self) -> Residual:
+        """The certificate: how far (u, p) is from the optimality conditions."""
+        return self.hit.projection.residual
+
+    @property
+    def iterations(self) -> int:
+        """What the solver needed."""
+        return self.hit.projection.iterations
+
+
+def moreau(U: Array, law: Law, restitution: float, solver: Solver) -> tuple[Impact, float]:
+    """Moreau's law with the cone and the masses of a macroscopic law, and the energy that it takes."""
+    hit = impact(U, law.cone, law=Restitution(restitution), mass=law.mass, solver=solver)
+    before, after = (0.5 * float((law.mass * (v * v).T).sum()) for v in (U, hit.velocity))
+    return hit, before - after

@@ -1,0 +1,139 @@
+"""The 1-D law: u is the projection of U on the functions that do not decrease along saturated intervals.
+
+    u + dp/dx = U,   du/dx >= 0,   p >= 0,   p du/dx = 0        (Bourdin & Maury 2020, (15)-(18))
+
+For a U that is constant in each cell the answer, an isotonic regression, is exact. Cells of one width h are grains in a
+row: u are their velocities, and p / h the impulses at their contacts, so that micro and macro are the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, finite
+from jostle.convex.maps import Pairs
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.projection import Residual
+from jostle.errors import InvalidValue
+from jostle.laws import Impact, Restitution, impact
+from jostle.macro.mask import plain
+from jostle.macro.runs import Runs
+from jostle.solvers.base import Solver
+
+GAUSS = 8
+"""Points of the quadrature by which the mean of a function over a cell is taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class LineCollision:
+    """What an impact on a line did.
+
+    >>> after = Interval([0.0, 1.0, 2.0]).impact([1.0, -1.0], restitution=1.0)
+    >>> after.u.tolist(), after.pressure.tolist(), after.residual.within(1e-12)
+    ([-1.0, 1.0], [0.0, 2.0, 0.0], True)
+    """
+
+    u: Array
+    """(n,): the velocities in the cells."""
+    pressure: Array
+    """(n + 1,): p at the edges of the cells; the factor 1 + e is in it."""
+    hit: Impact
+
+    @property
+    def residual(self) -> Residual:
+        """The certificate: how far (u, p) is from the optimality conditions."""
+        return self.hit.projection.residual
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Interval:
+    """The 1-D law on cells given by their edges; closed: is there a wall at the left, at the right end?
+
+    >>> law = Interval(np.linspace(-1, 1, 11))
+    >>> after = law.impact(lambda x: -x)                  # u = 0, p = (1 - x^2) / 2
+    >>> after.u.round(12).tolist() == [0.0] * 10, after.pressure.round(12).tolist()[4:7]
+    (True, [0.48, 0.5, 0.48])
+    """
+
+    edges: Array
+    saturated: Booleans
+    closed: tuple[bool, bool]
+
+    def __init__(
+        self, edges: ArrayLike, saturated: ArrayLike | None = None, *, closed: tuple[bool, bool] = (False, False)
+    ):
+        x = finite(edges, "edges")
+        if x.ndim != 1 or len(x) < 2 or not (np.diff(x) > 0.0).all():
+            raise InvalidValue("the edges of the cells must be two or more increasing numbers")
+        zone = np.ones(len(x) - 1, dtype=bool) if saturated is None else plain(saturated)
+        if zone.shape != (len(x) - 1,):
+            raise InvalidValue(f"saturated must be one boolean a cell, ({len(x) - 1},), not shape {zone.shape}")
+        object.__setattr__(self, "edges", x)
+        object.__setattr__(self, "saturated", zone)
+        object.__setattr__(self, "closed", (bool(closed[0]), bool(closed[1])))
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The saturated intervals; points are numbered among the saturated cells."""
+        cells = np.flatnonzero(self.saturated)
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(cells) != 1) + 1, [len(cells)]]) if len(cells) else [0]
+        begin, end = np.array(starts[:-1], dtype=int), np.array(starts[1:], dtype=int) - 1
+        low = (cells[begin] == 0) & self.closed[0]
+        high = (cells[end] == len(self.saturated) - 1) & self.closed[1]
+        return Runs(np.arange(len(cells)), np.asarray(starts, dtype=int), low, high, self.mass)
+
+    @cached_property
+    def mass(self) -> Array:
+        """(m,): the widths of the saturated cells."""
+        return np.asarray(np.diff(self.edges)[self.saturated])
+
+    @cached_property
+    def cone(self) -> Cone:
+        """One row per contact, walls included."""
+        runs = self.runs
+        before, after = np.full((2, len(runs.inner)), -1)
+        before[runs.edges], after[runs.edges - 1] = runs.order, runs.order
+        before, after = before[runs.closed], after[runs.closed]
+        begins = before < 0
+        normal = np.where(begins, -1.0, 1.0)[:, None]
+        return Cone(Pairs(np.where(begins, after, before), np.where(begins, -1, after), normal, len(self.mass)))
+
+    def sample(self, velocity: ArrayLike | Callable[[Array], ArrayLike]) -> Array:
+        """(n,): one number a cell as it is; of a function the means, by Gauss quadrature."""
+        if not callable(velocity):
+            given = finite(velocity, "a velocity")
+            return np.array(np.broadcast_to(given, self.saturated.shape))
+        s, w = np.polynomial.legendre.leggauss(GAUSS)
+        middle, half = 0.5 * (self.edges[1:] + self.edges[:-1]), 0.5 * np.diff(self.edges)
+        values = np.asarray(velocity(middle[:, None] + half[:, None] * s), dtype=float)
+        return finite((np.broadcast_to(values, (len(middle), GAUSS)) * w).sum(axis=1) / 2.0, "a velocity")
+
+    def impact(self, velocity: ArrayLike | Callable[[Array], ArrayLike], *, restitution: float = 0.0) -> LineCollision:
+        """u = U - (1 + e) dp/dx."""
+        u, p = self.sample(velocity), np.zeros(len(self.edges))
+        U = u[self.saturated]
+        hit = impact(U, self.cone, law=Restitution(restitution), mass=self.mass, solver=Regression(runs=self.runs))
+        u[self.saturated] = hit.velocity
+        by_edge = np.zeros(len(self.runs.inner))
+        by_edge[self.runs.closed] = hit.impulse
+        cells = np.flatnonzero(self.saturated)
+        p[cells] = by_edge[self.runs.edges - 1]
+        p[cells + 1] = by_edge[self.runs.edges]
+        return LineCollision(u, p, hit)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Regression(Solver):
+    """One isotonic regression."""
+
+    runs: Runs
+
+    def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+        u = self.runs.isotonic(w)
+        return u, self.runs.pressure(w - u)[self.runs.closed], 1

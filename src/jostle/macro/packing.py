@@ -1,0 +1,106 @@
+"""Discs without a lattice: contacts of touching pairs, and Voronoi cells within a box (Bourdin & Maury 2020, 5.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Integers, finite
+from jostle.convex.maps import Pairs
+from jostle.convex.polyhedron import Cone
+from jostle.errors import InvalidValue
+from jostle.macro.lattice import Field
+
+TOUCHING = 1e-6
+"""Discs whose gap is below this part of a radius touch."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Packing:
+    """Discs of one radius at points (n, 2) of a box, with their contacts and Voronoi cells.
+
+    >>> pair = Packing([[0.5, 0.5], [1.5, 0.5]], 0.5, box=([0, 0], [2, 1]))
+    >>> pair.areas.round(12).tolist(), pair.cone.G.shape, pair.means(lambda x, y: (x, y)).round(12).tolist()
+    ([1.0, 1.0], (1, 4), [[0.5, 0.5], [1.5, 0.5]])
+    """
+
+    points: Array
+    radius: float
+    lower: Array
+    upper: Array
+    touching: float
+
+    def __init__(
+        self, points: ArrayLike, radius: float, *, box: tuple[ArrayLike, ArrayLike], touching: float = TOUCHING
+    ):
+        centres, lower, upper = finite(points, "points"), finite(box[0], "box"), finite(box[1], "box")
+        if centres.ndim != 2 or centres.shape[1] != 2 or len(centres) == 0:
+            raise InvalidValue(f"points must have the shape (n, 2), not {centres.shape}")
+        if not ((centres > lower) & (centres < upper)).all():
+            raise InvalidValue("all points must lie inside the box")
+        object.__setattr__(self, "points", centres)
+        object.__setattr__(self, "radius", float(radius))
+        object.__setattr__(self, "lower", lower)
+        object.__setattr__(self, "upper", upper)
+        object.__setattr__(self, "touching", touching)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @cached_property
+    def cone(self) -> Cone:
+        """The admissible velocities (2): one row per pair that touches."""
+        from scipy.spatial import cKDTree
+
+        reach = 2.0 * self.radius + self.touching * self.radius
+        pairs = cKDTree(self.points).query_pairs(reach, output_type="ndarray").reshape(-1, 2)
+        i, j = pairs[np.lexsort(pairs.T[::-1])].T
+        apart = self.points[j] - self.points[i]
+        normal = apart / np.sqrt((apart**2).sum(axis=1))[:, None]
+        return Cone(Pairs(i.astype(np.int64), j.astype(np.int64), normal, len(self), self.points))
+
+    @cached_property
+    def quadrature(self) -> tuple[Array, Array, Integers]:
+        """(q, 2) points, (q,) areas, and (q,) whose cell it is: the middles of the sides of triangles, degree 2.
+
+        Points mirrored at the sides of the box make the Voronoi cells end there.
+        """
+        from scipy.spatial import Voronoi
+
+        mirrored = [self.points]
+        for axis in (0, 1):
+            for side in (self.lower[axis], self.upper[axis]):
+                image = self.points.copy()
+                image[:, axis] = 2.0 * side - image[:, axis]
+                mirrored.append(image)
+        diagram = Voronoi(np.concatenate(mirrored))
+        corners, owners = [], []
+        for k in range(len(self)):
+            cell = diagram.vertices[diagram.regions[diagram.point_region[k]]]
+            centre = self.points[k]
+            angle = np.arctan2(cell[:, 1] - centre[1], cell[:, 0] - centre[0])
+            cell = cell[np.argsort(angle)]
+            following = np.roll(cell, -1, axis=0)
+            corners.append(np.stack([np.broadcast_to(centre, cell.shape), cell, following], axis=1))
+            owners.append(np.full(len(cell), k))
+        triangles, owner = np.concatenate(corners), np.concatenate(owners)
+        a, b = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+        area = 0.5 * np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+        middles = 0.5 * (triangles + np.roll(triangles, -1, axis=1))
+        return middles.reshape(-1, 2), np.repeat(area / 3.0, 3), np.repeat(owner, 3)
+
+    @cached_property
+    def areas(self) -> Array:
+        """(n,): the areas of the Voronoi cells."""
+        _, weights, owner = self.quadrature
+        return np.bincount(owner, weights=weights, minlength=len(self)).astype(float)
+
+    def means(self, field: Field) -> Array:
+        """(n, 2): the means of a velocity field over the Voronoi cells, (37)."""
+        points, weights, owner = self.quadrature
+        values = field(*points.T)
+        sums = [np.bincount(owner, weights=weights * np.asarray(v, dtype=float), minlength=len(self)) for v in values]
+        return np.stack(sums, axis=1) / self.areas[:, None]

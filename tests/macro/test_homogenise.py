@@ -1,0 +1,114 @@
+"""From grains to densities: Voronoi means, order one on both lattices, sticky blocks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jostle as jo
+from jostle import macro
+
+
+def test_quadrature_integrates_polynomials_over_the_cells():
+    for lattice in (
+        macro.square_lattice(0.4, box=([0, 0], [2, 2]), angle=0.3),
+        macro.triangular_lattice(0.4, box=([0, 0], [2, 2]), angle=0.3),
+    ):
+        offsets, weights = lattice.quadrature
+        assert weights.sum() == pytest.approx(1.0)
+        assert weights @ offsets == pytest.approx([0, 0], abs=1e-15)
+        moment = (1 / 12 if len(lattice.e) == 2 else 5 / 72) * lattice.spacing**2  # of x^2, over square and hexagon
+        assert weights @ offsets**2 == pytest.approx([moment, moment], rel=1e-9)
+
+
+def test_square_law_of_step_functions_is_the_law_of_the_discs():
+    grid = macro.Grid([0, 0], [1, 1], h=1 / 12)
+    zone = grid.disc([0.5, 0.5], 0.5)
+    U = np.random.default_rng(3).normal(size=(*grid.shape, 2))
+    law = macro.Square(grid, zone)
+    after = law.impact(grid.velocity(U[..., 0], U[..., 1]))
+    micro = jo.impact(U[zone], law.lattice.cone, solver=jo.InteriorPoint(tol=1e-12)).velocity
+    assert after.u.cells[zone] == pytest.approx(micro, abs=1e-5)
+
+
+def test_order_one_on_the_square_lattice():
+    def U(x, y):
+        return np.cos(3 * x + y), np.sin(2 * x - 4 * y)
+
+    grid = macro.Grid([0, 0], [1, 1], h=1 / 640)
+    law = macro.Square(grid, np.ones(grid.shape))
+    table = macro.homogenise(law, lambda n: macro.square_lattice(1 / n, box=([0, 0], [1, 1])), U, (10, 20, 40))
+    assert table.order == pytest.approx(1.0, abs=0.1)
+
+
+def test_order_one_on_the_triangular_lattice():
+    def disc(n):
+        return macro.triangular_lattice(1 / n, box=([-1.2, -1.2], [1.2, 1.2]), zone=lambda x, y: x**2 + y**2 < 1.0001)
+
+    table = macro.homogenise(lambda x, y: (0.3 * x, -0.1 * y), disc, lambda x, y: (0 * x, -y), (4, 6, 9))
+    assert table.order == pytest.approx(1.0, abs=0.15)
+
+
+def test_a_packing_on_a_lattice_is_the_lattice():
+    lattice = macro.square_lattice(0.25, box=([0, 0], [1, 1]))
+    packing = macro.Packing(lattice.points, 0.125, box=([0, 0], [1, 1]))
+    assert packing.cone.G.shape == lattice.cone.G.shape
+    assert packing.areas == pytest.approx(lattice.area)
+
+    def U(x, y):
+        return x - x * y, -(y**2)
+
+    assert packing.means(U) == pytest.approx(lattice.means(U), abs=1e-12)
+    one, other = macro.phi(U, packing), macro.phi(U, lattice)
+    assert one.velocity == pytest.approx(other.velocity, abs=1e-6)
+    assert one.error(U) == pytest.approx(other.error(U), rel=1e-2)
+
+
+def test_cells_of_any_packing_fill_the_box():
+    points = np.random.default_rng(1).random((80, 2)) * [3, 2]
+    packing = macro.Packing(points, 0.01, box=([0, 0], [3, 2]))
+    assert packing.areas.sum() == pytest.approx(6.0, rel=1e-12)
+    momentum = packing.areas @ packing.means(lambda x, y: (x, x * y))
+    assert momentum == pytest.approx([9.0, 9.0], rel=1e-12)
+
+
+@st.composite
+def rows(draw):
+    n = draw(st.integers(1, 12))
+    number = st.integers(0, 20).map(lambda k: k / 10)
+    gaps, lengths = (draw(st.lists(number, min_size=n, max_size=n)) for _ in range(2))
+    v = draw(st.lists(st.integers(-10, 10).map(float), min_size=n, max_size=n))
+    sizes = np.array(lengths) + 0.1
+    x = np.cumsum(gaps) + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    return macro.StickyBlocks(x, sizes, v)
+
+
+@settings(max_examples=60, deadline=None)
+@given(blocks=rows(), t=st.floats(0, 3))
+def test_the_projection_and_the_queue_of_events_agree(blocks, t):
+    x = blocks.at(t)
+    assert blocks.followed(t) == pytest.approx(x, abs=1e-11)
+    assert (np.diff(x) >= blocks.lengths[:-1] - 1e-11).all()
+    momentum = blocks.lengths @ (x - blocks.x)
+    assert momentum == pytest.approx(t * (blocks.lengths @ blocks.v), abs=1e-9)
+
+
+def test_splitting_of_maury_and_preux_is_exact_on_a_line():
+    rng = np.random.default_rng(0)
+    blocks = macro.StickyBlocks(np.arange(40) * 1.5, 1.0, rng.normal(size=40))
+    x, v = blocks.x, blocks.v
+    for _ in range(10):
+        moved = macro.StickyBlocks(x, blocks.lengths, v).at(0.3)
+        x, v = moved, (moved - x) / 0.3
+    assert x == pytest.approx(blocks.at(3.0), abs=1e-12)
+
+
+def test_a_long_queue_agrees_to_round_off():
+    n, rng = 20_000, np.random.default_rng(0)
+    blocks = macro.StickyBlocks(np.arange(n) * 1.2 / n, 1 / n, rng.normal(size=n))
+    assert blocks.followed(0.01) == pytest.approx(blocks.at(0.01), abs=1e-13)
+
+
+def test_blocks_that_overlap_are_refused():
+    with pytest.raises(jo.InvalidValue, match="overlap"):
+        macro.StickyBlocks([0, 0.5], 1.0, 0.0)

@@ -1,0 +1,253 @@
+"""What holds for every zone and every field: energy, momentum, idempotence, symmetry, certificates."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import jostle as jo
+from jostle import macro
+
+SHAPE = (7, 6)
+GRID = macro.Grid([0, 0], [7, 6], h=1.0)
+ROOM = macro.Grid([0, 0], [7, 6], h=1.0, closed=((True, False), (True, True)))
+LAWS = [macro.Isotropic, macro.Square, macro.Triangular]
+zones = arrays(bool, SHAPE)
+fields = arrays(float, SHAPE, elements=st.integers(-8, 8).map(lambda k: k / 4))
+quick = settings(max_examples=15, deadline=None)
+
+
+def law_on(law, grid, zone, **options):
+    return law(grid, zone, tol=1e-9, **options) if law is macro.Triangular else law(grid, zone, **options)
+
+
+def collide(law, grid, zone, ux, uy, e=0.0):
+    rule = law_on(law, grid, zone)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jo.NotApproaching)
+        return rule, rule.impact(grid.velocity(ux, uy), restitution=e)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("grid", [GRID, ROOM])
+@quick
+@given(zone=zones, ux=fields, uy=fields)
+def test_the_answer_is_the_projection_and_its_certificate_holds(law, grid, zone, ux, uy):
+    rule, after = collide(law, grid, zone, ux, uy)
+    assert after.residual.within(1e-8)
+    oracle = jo.project(
+        rule.sample(grid.velocity(ux, uy)), rule.cone, mass=rule.mass, solver=jo.InteriorPoint(tol=1e-11)
+    )
+    assert after.hit.velocity == pytest.approx(oracle.point, abs=2e-5)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+@quick
+@given(zone=zones, ux=fields, uy=fields)
+def test_energy_never_grows_and_is_kept_when_e_is_one(law, e, zone, ux, uy):
+    rule, after = collide(law, GRID, zone, ux, uy, e)
+    U = rule.sample(GRID.velocity(ux, uy))
+    energy = 0.5 * float((rule.mass * (U * U).T).sum())
+    assert after.lost >= -1e-6 * (1 + energy)
+    taken = rule.sample(GRID.velocity(ux, uy)) - after.hit.projection.point
+    assert after.lost == pytest.approx(
+        (1 - e**2) * 0.5 * float((rule.mass * (taken * taken).T).sum()), abs=1e-5 * (1 + energy)
+    )
+
+
+@pytest.mark.parametrize("law", LAWS)
+@quick
+@given(zone=zones, ux=fields, uy=fields)
+def test_a_second_impact_changes_nothing(law, zone, ux, uy):
+    rule, after = collide(law, GRID, zone, ux, uy)
+    again = jo.project(after.hit.velocity, rule.cone, mass=rule.mass, solver=jo.InteriorPoint(tol=1e-9)).point
+    assert again == pytest.approx(after.hit.velocity, abs=1e-4)
+
+
+@pytest.mark.parametrize("law", [macro.Isotropic, macro.Square])
+@quick
+@given(zone=zones, ux=fields, uy=fields)
+def test_momentum_is_kept_without_walls(law, zone, ux, uy):
+    rule, after = collide(law, GRID, zone, ux, uy)
+    before = rule.sample(GRID.velocity(ux, uy))
+    if law is macro.Square:
+        assert (after.hit.velocity - before).sum(axis=0) == pytest.approx([0, 0], abs=1e-9)
+    else:
+        change, first = rule.mass * (after.hit.velocity - before), int(rule._faces[0][1].sum())
+        assert [change[:first].sum(), change[first:].sum()] == pytest.approx([0, 0], abs=1e-9)
+
+
+@pytest.mark.parametrize("law", [macro.Isotropic, macro.Square])
+@quick
+@given(zone=zones, ux=fields, uy=fields)
+def test_turned_and_mirrored_data_give_turned_and_mirrored_answers(law, zone, ux, uy):
+    _, after = collide(law, GRID, zone, ux, uy)
+    u = np.where(zone[..., None], after.u.cells, 0.0)
+    turned = macro.Grid([0, 0], [6, 7], h=1.0)
+    _, there = collide(law, turned, np.rot90(zone), -np.rot90(uy), np.rot90(ux))  # [i, j] axes turn the other way
+    v = np.where(np.rot90(zone)[..., None], there.u.cells, 0.0)
+    assert v[..., 1] == pytest.approx(np.rot90(u[..., 0]), abs=1e-7)
+    assert v[..., 0] == pytest.approx(-np.rot90(u[..., 1]), abs=1e-7)
+    _, there = collide(law, GRID, zone[::-1], -ux[::-1], uy[::-1])
+    v = np.where(zone[::-1][..., None], there.u.cells, 0.0)
+    assert v == pytest.approx(u[::-1] * [-1, 1], abs=1e-7)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_field_that_expands_is_left_alone(law):
+    after = law(GRID, np.ones(SHAPE)).impact(GRID.velocity(lambda x, y: x + 0.1 * y, lambda x, y: 2 * y))
+    assert after.lost == 0.0
+    assert after.iterations == 0
+
+
+@quick
+@given(ux=fields, uy=fields)
+def test_a_zone_shut_in_by_walls_is_incompressible(ux, uy):
+    room = macro.Grid([0, 0], [7, 6], h=1.0, closed=True)
+    after = macro.Isotropic(room, np.ones(SHAPE)).impact(room.velocity(ux, uy))
+    div = np.diff(after.u.x, axis=0) + np.diff(after.u.y, axis=1)
+    assert np.abs(div).max() <= 1e-9 * (1 + np.abs(ux).max() + np.abs(uy).max())
+    assert after.pressure.min() == pytest.approx(0.0, abs=1e-12)
+    still = macro.Square(room, np.ones(SHAPE)).impact(room.velocity(ux, uy))
+    assert np.abs(still.u.cells).max() <= 1e-12
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_walls_inside_the_domain_hold_back(law):
+    wall = GRID.block([3, 0], [4, 6])
+    after = law(GRID, ~wall, walls=wall).impact(GRID.velocity(1.0, 0.0))
+    if law is macro.Isotropic:
+        assert (after.u.x[3] == 0.0).all()
+        assert (after.u.x[4] == 0.0).all()
+        assert (np.diff(after.u.x, axis=0) + np.diff(after.u.y, axis=1))[~wall].min() >= -1e-12
+        assert after.pressure[:3].min() > 0.0
+    else:
+        assert after.u.cells[:3, 3, 0] == pytest.approx(0.0, abs=1e-8)
+    if law is macro.Square:
+        assert after.pressure[0][3] == pytest.approx(3.0)
+    assert after.u.cells[5, 3, 0] == pytest.approx(1.0, abs=1e-6)
+
+
+@quick
+@given(zone=zones, ux=fields, uy=fields)
+def test_dust_among_walls(zone, ux, uy):
+    room = macro.Grid([0, 0], [7, 6], h=1.0, closed=True)
+    for law in (macro.Isotropic, macro.Square):
+        after = law(room, zone, walls=~zone).impact(room.velocity(ux, uy))
+        assert after.residual.within(1e-8)
+
+
+def test_a_large_labyrinth_of_walls_is_incompressible():
+    n, rng = 90, np.random.default_rng(0)
+    room = macro.Grid([0, 0], [n, n], h=1.0, closed=True)
+    zone = rng.random((n, n)) < 0.65
+    after = macro.Isotropic(room, zone, walls=~zone).impact(room.velocity(*rng.normal(size=(2, n, n))))
+    div = np.diff(after.u.x, axis=0) + np.diff(after.u.y, axis=1)
+    assert np.abs(div[zone]).max() <= 1e-8
+
+
+def test_momentum_is_kept_by_the_triangular_law():
+    grid = macro.Grid([-1, -1], [1, 1], h=1 / 8)
+    U = grid.velocity(*np.random.default_rng(1).normal(size=(2, *grid.shape)))
+    law = macro.Triangular(grid, grid.disc([0, 0], 0.9), angle=0.2)
+    assert law.impact(U).hit.velocity.sum(axis=0) == pytest.approx(law.sample(U).sum(axis=0), abs=1e-9)
+
+
+def test_a_law_with_restitution_warns_where_contacts_open():
+    grid = macro.Grid([0, 0], [3, 1], h=1.0)
+    with pytest.warns(jo.NotApproaching):
+        macro.Square(grid, np.ones((3, 1))).impact(grid.velocity(np.array([[1.0], [0.0], [0.25]]), 0), restitution=1.0)
+
+
+def test_a_hole_decouples_the_rows_of_the_square_law():
+    zone = np.ones((5, 1), dtype=bool)
+    zone[2] = False
+    grid = macro.Grid([0, 0], [5, 1], h=1.0)
+    after = macro.Square(grid, zone).impact(grid.velocity(np.array([[1.0], [1.0], [9.0], [-1.0], [-1.0]]), 0))
+    assert after.u.cells[:, 0, 0].tolist() == [1, 1, 9, -1, -1]
+
+
+def test_large_zones_start_from_the_coarse_answer_and_end_at_the_same_point():
+    grid = macro.Grid([-1, -1], [1, 1], h=1 / 48)
+    zone = grid.disc([0, 0], 0.9) & ~grid.disc([0.3, 0.1], 0.2)
+    U = grid.velocity(lambda x, y: np.sin(7 * x + 3 * y), lambda x, y: np.cos(5 * y - 2 * x * y))
+    law = macro.Isotropic(grid, zone)
+    after = law.impact(U)
+    assert after.residual.within(1e-10)
+    assert after.iterations <= 8
+    oracle = jo.project(law.sample(U), law.cone, mass=law.mass, solver=jo.InteriorPoint(tol=1e-10)).point
+    assert after.hit.velocity == pytest.approx(oracle, abs=1e-4)
+
+
+def test_the_laws_coincide_in_a_corridor():
+    grid = macro.Grid([0, 0], [3, 1 / 16], h=1 / 64, closed=((False, False), (True, True)))
+    U = grid.velocity(lambda x, y: np.cos(4 * x), 0)
+    one, two = (law(grid, np.ones(grid.shape)).impact(U).u.cells[:, 0, 0] for law in (macro.Isotropic, macro.Square))
+    exact = macro.Interval(np.linspace(0, 3, 193)).impact(lambda x: np.cos(4 * x)).u
+    assert two == pytest.approx(exact, abs=1e-3)
+    assert one == pytest.approx(two, abs=0.04)
+
+
+def test_units_do_not_matter():
+    for scale in (1e-6, 1e6):
+        small = macro.Grid([0, 0], [7 * scale, 6 * scale], h=scale)
+        rng = np.random.default_rng(0)
+        zone, ux, uy = rng.random(SHAPE) < 0.8, rng.normal(size=SHAPE), rng.normal(size=SHAPE)
+        for law in LAWS:
+            one = law_on(law, GRID, zone).impact(GRID.velocity(ux, uy))
+            other = law_on(law, small, zone).impact(small.velocity(scale * ux, scale * uy))
+            assert other.hit.velocity / scale == pytest.approx(one.hit.velocity, abs=1e-7)
+
+
+@pytest.mark.parametrize("e", [-0.1, 1.1])
+def test_restitution_outside_its_range_is_refused(e):
+    with pytest.raises(jo.InvalidValue, match="restitution"):
+        macro.Square(GRID, np.ones(SHAPE)).impact(GRID.velocity(0, 0), restitution=e)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(jo.InvalidValue, match="do not fill"):
+        macro.Grid([0, 0], [1, 1], h=0.3)
+    with pytest.raises(jo.InvalidValue, match="one boolean a cell"):
+        macro.Isotropic(GRID, np.ones((3, 3)))
+    with pytest.raises(jo.InvalidValue, match="one number a cell"):
+        GRID.velocity(np.ones((2, 2)), 0)
+    with pytest.raises(jo.InvalidValue, match="both saturated and walls"):
+        macro.Isotropic(GRID, np.ones(SHAPE), walls=np.ones(SHAPE))
+    with pytest.raises(jo.NotFinite):
+        macro.Isotropic(GRID, np.ones(SHAPE)).impact(GRID.velocity(lambda x, y: np.nan * x, 0))
+
+
+def test_an_answer_that_is_not_reached_is_an_error_with_its_residual():
+    grid = macro.Grid([-1, -1], [1, 1], h=1 / 20)
+    lattice = macro.Triangular(grid, grid.disc([0, 0], 1.0)).lattice
+    from jostle.macro.isotonic import Isotonic
+
+    class Impatient(Isotonic):
+        def _plan(self, K):
+            yield self
+
+    U = np.random.default_rng(0).normal(size=(len(lattice), 2))
+    with pytest.raises(jo.NotConverged) as caught:
+        jo.project(U, lattice.cone, solver=Impatient(lattice=lattice, max_iterations=3))
+    assert caught.value.projection.residual.worst > 1e-8
+
+
+def test_an_empty_zone_changes_nothing():
+    for law in LAWS:
+        after = law(GRID, np.zeros(SHAPE)).impact(GRID.velocity(-1.0, 2.0))
+        assert after.lost == 0.0
+        assert (after.u.cells == [-1.0, 2.0]).all()
+
+
+def test_program_five_runs_as_written():
+    grid = macro.Grid([0, 0], [2, 1], h=1 / 40)
+    left, right = grid.block([0.2, 0.2], [1.0, 0.8]), grid.block([1.0, 0.3], [1.8, 0.7])
+    for law in LAWS:
+        after = law(grid, saturated=left | right).impact(grid.velocity(left - right, 0), restitution=0.0)
+        assert after.residual.within(1e-6)
+        assert 0.0 < after.lost < 0.4
