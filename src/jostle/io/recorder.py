@@ -74,7 +74,7 @@ class FileRecorder:
     @property
     def broken(self) -> bool:
         """Did a write fail?"""
-        return self.writer._failure is not None
+        return self.writer.broken
 
     def save(self, state: State) -> None:
         radii = self.problem.within.radii_at(state.t)
