@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 
-import h5py
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.cli import main
+from numbers_of_files import contents
 
 SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
 
@@ -35,15 +35,6 @@ def jostle(capsys):
         return ended.value.code or 0, captured.out, captured.err
 
     return run
-
-
-def contents(path):
-    found = {}
-    with h5py.File(path, "r") as file:
-        file.visititems(
-            lambda name, thing: found.update({name: thing[()].tobytes()} if hasattr(thing, "dtype") else {})
-        )
-    return found
 
 
 def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle):
@@ -90,6 +81,20 @@ def test_a_trajectory_that_is_there_is_kept_unless_one_says_so(here, jostle):
     assert (here / "cradle_apart.vtkhdf").read_bytes() == before
     assert jostle("run", "cradle_apart", "-q", "--overwrite", "--set", "problem.n=3")[0] == 0
     assert jo.io.read(here / "cradle_apart.vtkhdf").q.shape[1] == 3
+
+
+def test_overwrite_keeps_what_it_cannot_replace(here, jostle):
+    """A scenario that cannot be built, or a trajectory that is being written, costs nothing."""
+    jostle("run", "cradle_apart", "-q")
+    before = (here / "cradle_apart.vtkhdf").read_bytes()
+    outside = ["--set", "problem.start.upper=[-9, -9, 0]", "--overwrite", "-o", "cradle_apart.vtkhdf"]
+    assert jostle("run", "spheres", *outside)[0] == 2
+    assert (here / "cradle_apart.vtkhdf").read_bytes() == before
+    with jo.io.Writer(here / "a.vtkhdf", shape=(5,), about={}):
+        code, _, err = jostle("run", "cradle_apart", "--overwrite", "-o", "a.vtkhdf")
+        assert code == 1
+        assert "is being written" in err
+        assert (here / "a.vtkhdf").exists()
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import subprocess
 import sys
 import threading
 
-import h5py
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole
+from numbers_of_files import contents
 
 
 def pile(n=40, **more):
@@ -73,16 +73,6 @@ def ctrl_c(step):
             signal.raise_signal(signal.SIGINT)
 
     return at
-
-
-def contents(path):
-    """All numbers of an HDF5 file."""
-    found = {}
-    with h5py.File(path, "r") as file:
-        file.visititems(
-            lambda name, thing: found.update({name: thing[()].tobytes()} if hasattr(thing, "dtype") else {})
-        )
-    return found
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -191,7 +181,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path):
     finally:
         tmp_path.chmod(0o700)
     assert file.read_bytes() == before
-    with pytest.raises(WriteFailed, match="cannot be written: No such file"):
+    with pytest.raises(WriteFailed, match=r"the checkpoint .* cannot be written: No such file"):
         jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "no" / "folder")
     assert os.listdir(tmp_path) == ["c"]
 
@@ -202,6 +192,36 @@ def test_an_output_that_is_there_is_not_replaced(tmp_path):
     with pytest.raises(FileIsThere, match=r"run\.vtkhdf"):
         jo.solve(pile(), jo.Maury(), t=0.1, h=H, output=tmp_path / "run.vtkhdf")
     assert (tmp_path / "run.vtkhdf").read_bytes() == before
+
+
+def test_a_trajectory_of_another_run_is_not_cut_by_a_resume(tmp_path):
+    """A checkpoint counts frames: those of another file must not be dropped for it."""
+    file, mine, other = tmp_path / "c", tmp_path / "mine.vtkhdf", tmp_path / "other.vtkhdf"
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file, output=mine)
+    jo.solve(pile(), jo.Maury(), t=0.4, h=H / 2, output=other)
+    short = tmp_path / "short.vtkhdf"
+    jo.solve(pile(), jo.Maury(), t=0.02, h=H, output=short)
+    again = {"t": 0.2, "h": H, "checkpoint": file, "resume": True}
+    for path, words in ((other, "belongs to another run: its step 10 led to"), (short, "fewer than the checkpoint")):
+        before = path.read_bytes()
+        with pytest.raises(InvalidValue, match=words):
+            jo.solve(pile(), jo.Maury(), **again, output=path)
+        assert path.read_bytes() == before
+    jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=file)
+    with pytest.raises(InvalidValue, match="run without output"):
+        jo.solve(pile(), jo.Maury(), **again, output=mine)
+    assert len(jo.io.read(mine).t) == 11
+
+
+def test_a_memory_that_cannot_be_kept_is_refused(tmp_path):
+    class Forgetful(jo.Maury):
+        def step(self, problem, state, h):
+            return super().step(problem, state, h)._replace(memory=self.note)
+
+    for note in ("words", type("Note", (), {"_asdict": lambda self: {"a": object()}})()):
+        Forgetful.note = note
+        with pytest.raises(InvalidValue, match=r"cannot hold the memory of this scheme.*`remembers`"):
+            jo.solve(pile(), Forgetful(), t=0.05, h=H, checkpoint=tmp_path / "c")
 
 
 def test_an_error_in_the_middle_keeps_what_was_computed(tmp_path):

@@ -1,4 +1,4 @@
-"""Closed forms: cases P55 to P60 of the collection, and the further answers of the study that preceded the code."""
+"""Closed forms: the reference cases P55 to P60, and more."""
 
 import numpy as np
 import pytest

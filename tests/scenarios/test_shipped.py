@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.scenarios import Run, load, names, reading, schema
+from jostle.scenarios import Run, load, names, parse, reading, schema
 from jostle.sets.presence import GONE, Presence
 
 FEW = {"hourglass": 30, "silo": 30, "spheres": 30, "jamming": 30, "evacuation": 20, "vibrated_layer": 30}
@@ -250,3 +250,17 @@ def test_every_shipped_scenario_matches_the_schema(name):
 
 def test_the_files_lie_in_the_package():
     assert Path(jo.__file__).parent / "scenarios" == reading.SHIPPED
+
+
+def test_a_room_need_not_be_convex():
+    """An L: those in its far arm are inside, though beyond the line of an edge; they walk around the corner."""
+    corners = "[[0, 0], [6, 0], [6, 2], [2, 2], [2, 6], [0, 6]]"
+    text = f"""
+    problem = {{ kind = "crowd", n = 8, corners = {corners}, doors = [[[6, 0.4], [6, 1.6]]], outlet = 0.5 }}
+    run = {{ t = 60.0, h = 0.05, every = 1.0 }}
+    """
+    sol = jo.solve(**parse(text).build()._asdict())
+    assert np.isfinite(sol.q[0]).all()
+    assert np.isfinite(sol.q[1]).all()  # nobody is taken out for being in the arm
+    assert sol.status == "stopped"
+    assert sol.t[-1] > 4.0

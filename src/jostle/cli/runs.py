@@ -54,14 +54,11 @@ def run(
 
     chosen = load(scenario, settings=settings or (), seed=seed)
     target = output or Path(f"{Path(chosen.name).stem}.vtkhdf")
-    if target.exists():
-        if not overwrite:
-            raise FileIsThere(
-                f"{target} is there already: `jostle resume {target}` goes on with it, --overwrite replaces it, "
-                f"--output takes another name"
-            )
-        target.unlink()
-        checkpoint_of(target).unlink(missing_ok=True)
+    if target.exists() and not overwrite:
+        raise FileIsThere(
+            f"{target} is there already: `jostle resume {target}` goes on with it, --overwrite replaces it, "
+            f"--output takes another name"
+        )
     _compute(chosen, target, Compute(threads, device, checkpoint, quiet, as_json), resume=False)
 
 
@@ -165,10 +162,16 @@ def _use(threads: int | None) -> None:
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
     """Solve a scenario into a file, with a bar, and say how it went."""
     from jostle.io import Checkpoint, Output
+    from jostle.io.container import Lock
 
     _use(how.threads)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
     built = scenario.build()
+    if not resume and target.exists():
+        lock = Lock(target)  # not while another process writes it
+        target.unlink()
+        lock.release()
+        checkpoint_of(target).unlink(missing_ok=True)
     if scenario.title:
         console.print(scenario.title, highlight=False)
     output = Output(

@@ -19,6 +19,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, NoSuchFile, WriteFailed
+from jostle.io.container import whole
 from jostle.schemes.base import Scheme, State
 from jostle.sets.presence import Presence
 
@@ -91,7 +92,7 @@ class Checkpoint:
             values |= {"codes": there.codes, "aside": there.aside, "start": there.start}
             values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
         if state.memory is not None:
-            values |= {f"memory.{name}": value for name, value in state.memory._asdict().items()}
+            values |= _kept(state.memory)
         if self.random is not None:
             values["random"] = json.dumps(self.random.bit_generator.state)
         write_whole(Path(self.path), values)
@@ -114,7 +115,8 @@ class Checkpoint:
         fields = {name.removeprefix("memory."): value for name, value in kept.items() if name.startswith("memory.")}
         memory = None
         if fields:
-            assert scheme.remembers is not None
+            if scheme.remembers is None:
+                raise InvalidValue(f"{type(scheme).__name__} does not say in `remembers` what its memory is")
             memory = scheme.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
         contacts: Any = Remembered(kept["pairs"], kept["normals"]) if "pairs" in kept else None
         state = State(
@@ -123,6 +125,17 @@ class Checkpoint:
         )  # fmt: skip
         step, saved, frames, records = (int(kept[name]) for name in ("step", "saved", "frames", "records"))
         return Position(state, step, saved, str(kept["status"]), frames, records)
+
+
+def _kept(memory: Any) -> dict[str, Any]:
+    """The fields of what a scheme remembers."""
+    fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
+    if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):
+        raise InvalidValue(
+            f"a checkpoint cannot hold the memory of this scheme, {type(memory).__name__}: it must be a NamedTuple of "
+            f"numbers and arrays, named in the scheme's `remembers`"
+        )
+    return {f"memory.{name}": value for name, value in fields.items()}
 
 
 def name_of_run(problem: Any, scheme: Scheme, t0: float, h: Any) -> str:
@@ -150,21 +163,17 @@ def _difference(kept: str, now: str) -> str:
 
 def write_whole(path: Path, values: dict[str, Any]) -> None:
     """Write an .npz so that under its name there is the old one or the new one, and never a part."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(new, "wb") as file:
+        with whole(path) as new, open(new, "wb") as file:
             np.savez(file, **values)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(new, path)
         _sync_folder(path.parent)
-    except OSError as error:
+    except WriteFailed as error:
         raise WriteFailed(
-            f"the checkpoint {path} cannot be written: {error.strerror or error}. The one before, if there was one, is "
-            f"still there; make room on the disk, or take another one, and resume"
+            f"the checkpoint {error}. The one before, if there was one, is still there; make room on the disk, or take "
+            f"another one, and resume"
         ) from None
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

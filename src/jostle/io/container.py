@@ -323,3 +323,19 @@ def publish(new: Path, path: Path) -> None:
         os.rename(new, path)
     else:
         new.unlink()
+
+
+@contextmanager
+def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
+    """A name to write under; the file gets its own when it is complete. `more` can go wrong beside OSError."""
+    new = beside(path)
+    failures: tuple[type[Exception], ...] = (OSError, *more)
+    try:
+        yield new
+        os.replace(new, path)
+    except JostleError:
+        raise
+    except failures as error:
+        raise WriteFailed(f"{path} cannot be written: {reason(error)}") from None
+    finally:
+        new.unlink(missing_ok=True)

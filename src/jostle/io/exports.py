@@ -16,7 +16,6 @@ import csv
 import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from jostle.errors import InvalidValue, JostleError, MissingPackage, WriteFailed
-from jostle.io.container import beside, publish, reason, refuse_existing
+from jostle.errors import InvalidValue, MissingPackage
+from jostle.io.container import beside, publish, refuse_existing, whole
 from jostle.io.layout import Picture, Scene, points_of
 from jostle.io.reading import Ragged, States, about, read
 from jostle.io.reading import Source as Stored
@@ -119,23 +118,8 @@ def _pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Pi
         yield float(t), scene.picture(*state)
 
 
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A name to write under; the file gets its own when it is complete."""
-    new = beside(path)
-    try:
-        yield new
-        os.replace(new, path)
-    except JostleError:
-        raise
-    except OSError as error:
-        raise WriteFailed(f"{path} cannot be written: {reason(error)}") from None
-    finally:
-        new.unlink(missing_ok=True)
-
-
 def _csv(sol: Solution, path: Path) -> Path:
-    with _whole(path) as new, open(new, "w", newline="") as file:
+    with whole(path) as new, open(new, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["t", "body", "x", "y", "z", "vx", "vy", "vz", "radius"])
         for t, picture in _pictures(sol):
@@ -169,7 +153,7 @@ def _npz(sol: Solution, path: Path) -> Path:
         "stats": (sol.stats.dtype, (steps,), [sol.stats]),
         "status": (f"U{len(sol.status)}", (), [sol.status]),
     }
-    with _whole(path) as new, zipfile.ZipFile(new, "w") as archive:
+    with whole(path) as new, zipfile.ZipFile(new, "w") as archive:
         for name, (dtype, shape, parts) in arrays.items():
             header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
@@ -191,7 +175,7 @@ def _gsd(sol: Solution, path: Path) -> Path:
         reach = np.abs(picture.points) + picture.radius[:, None]
         far = np.maximum(far, reach.max(axis=0, initial=0.0))
     sides = np.where(far > 0.0, 2.0 * far, 1.0)
-    with _whole(path) as new, gsd.hoomd.open(str(new), "w") as file:
+    with whole(path) as new, gsd.hoomd.open(str(new), "w") as file:
         for step, (t, picture) in enumerate(_pictures(sol)):
             frame = gsd.hoomd.Frame()
             frame.configuration.step = step
@@ -210,11 +194,11 @@ def _pvd(sol: Solution, path: Path) -> Path:
     entries = []
     for k, (t, picture) in enumerate(_pictures(sol, contacts=True)):
         name = f"{path.stem}_{k:06d}.vtp"
-        with _whole(path.with_name(name)) as new:
+        with whole(path.with_name(name)) as new:
             new.write_bytes(b"".join(_vtp(picture)))
         entries.append(f'<DataSet timestep="{t!r}" part="0" file="{name}"/>')
     series = path.with_suffix(".pvd")
-    with _whole(series) as new:
+    with whole(series) as new:
         lines = [
             '<VTKFile type="Collection" version="0.1">',
             "<Collection>",

@@ -18,15 +18,15 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers, finite
-from jostle.errors import InvalidValue, JostleError, MissingPackage, WriteFailed
-from jostle.io.container import beside, reason
+from jostle.errors import InvalidValue, MissingPackage
+from jostle.io.container import whole
 from jostle.solution import Solution
 
 EVEN = 1e-6
@@ -212,7 +212,7 @@ def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | Non
     """
     target = Path(path)
     found = frame_rate(sol) if rate is None else rate
-    with _whole(target) as new, open(new, "w", newline="\n") as file:
+    with whole(target) as new, open(new, "w", newline="\n") as file:
         file.write(f"# description: written by jostle\n# framerate: {found!r}\n# ID frame x/m y/m z/m\n")
         somebody = False
         for number, person, place, _ in frames(sol, rate=rate, inside=inside):
@@ -245,7 +245,7 @@ def write_jupedsim(
     wkt = polygon.wkt
     number = zlib.crc32(wkt.encode())
     bounds = zip(("xmin", "ymin", "xmax", "ymax"), polygon.bounds, strict=True)
-    with _whole(target) as new, closing(sqlite3.connect(new, isolation_level=None)) as file:
+    with whole(target, sqlite3.Error) as new, closing(sqlite3.connect(new, isolation_level=None)) as file:
         file.execute("PRAGMA synchronous = OFF")
         file.execute("PRAGMA journal_mode = OFF")
         file.execute("BEGIN")
@@ -275,18 +275,3 @@ def _directions(facing: Array, people: People) -> Array:
     walks = speed[:, 0] > 0.0
     facing[people.person[walks]] = people.velocity[walks] / speed[walks]
     return np.asarray(facing[people.person])
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """A name to write under; the file gets its own when it is complete."""
-    new = beside(path)
-    try:
-        yield new
-        os.replace(new, path)
-    except JostleError:
-        raise
-    except (OSError, sqlite3.Error) as error:
-        raise WriteFailed(f"{path} cannot be written: {reason(error)}") from None
-    finally:
-        new.unlink(missing_ok=True)

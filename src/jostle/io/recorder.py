@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from jostle.errors import InvalidValue
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
 from jostle.recording import contacts_of, record_of, shown
@@ -61,7 +62,7 @@ class FileRecorder:
         self.handed_on = time.monotonic()
         self.saved_at = start.t
         if written is not None:
-            self.saved_at = float(read(output.path).t[written[0] - 1])
+            self.saved_at = _checked(output.path, start.t, *written)
             self.writer = Writer.reopen(output.path, *written)
             return
         about = {f"version of {name}": version for name, version in versions().items()}
@@ -102,3 +103,21 @@ class FileRecorder:
         self._hand_on()
         self.writer.close(status)
         return read(self.path, self.problem, self.scheme)
+
+
+def _checked(path: str | os.PathLike[str], t: float, frames: int, records: int) -> float:
+    """The time of the last frame of a file that is to be cut and continued at time t: it must be that of the run."""
+    if frames == 0:
+        raise InvalidValue(f"the checkpoint is of a run without output: it cannot go on with {path}")
+    sol = read(path)
+    if len(sol.t) < frames or len(sol.stats) < records:
+        raise InvalidValue(
+            f"{path} has {len(sol.t)} frames of {len(sol.stats)} steps, fewer than the checkpoint counts, {frames} of "
+            f"{records}: it is another file, or was cut; start again, with another output"
+        )
+    if records and sol.stats["t"][records - 1] != t:
+        raise InvalidValue(
+            f"{path} belongs to another run: its step {records} led to t = {sol.stats['t'][records - 1]:.6g}, that of "
+            f"the checkpoint to {t:.6g}"
+        )
+    return float(sol.t[frames - 1])

@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
-from jostle.errors import InvalidValue
 from jostle.macro.active_set import LOOSE, ActiveSet, obstacle
 from jostle.macro.grid import Grid, Velocity
-from jostle.macro.law import Collision, moreau
+from jostle.macro.law import Collision, moreau, settle
 
 COARSE = 1000
 """A zone of so few cells is not made coarser to find where to start."""
@@ -45,13 +44,7 @@ class Isotropic:
     tol: float
 
     def __init__(self, grid: Grid, saturated: ArrayLike, *, walls: ArrayLike | None = None, tol: float = 1e-8):
-        zone, wall = grid.checked(saturated, "saturated"), grid.walls(walls)
-        if (zone & wall[1:-1, 1:-1]).any():
-            raise InvalidValue("some cells are both saturated and walls")
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "saturated", zone)
-        object.__setattr__(self, "wall", wall)
-        object.__setattr__(self, "tol", tol)
+        settle(self, grid, saturated, walls, tol=tol)
 
     @cached_property
     def _faces(self) -> tuple[tuple[Array, Booleans, Integers], ...]:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from numpy.typing import ArrayLike
+
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
+from jostle.errors import InvalidValue
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.grid import Grid, Velocity
 from jostle.solvers.base import Solver
@@ -39,6 +42,15 @@ class Law(Protocol):
         ...
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision: ...
+
+
+def settle(law: Any, grid: Grid, saturated: ArrayLike, walls: ArrayLike | None, **values: Any) -> None:
+    """Give a law its zone and its walls, checked, and what else it has."""
+    zone, wall = grid.checked(saturated, "saturated"), grid.walls(walls)
+    if (zone & wall[1:-1, 1:-1]).any():
+        raise InvalidValue("some cells are both saturated and walls")
+    for name, value in {"grid": grid, "saturated": zone, "wall": wall, **values}.items():
+        object.__setattr__(law, name, value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,10 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import SQUARE, Lattice, numbered
-from jostle.macro.law import Collision, moreau
+from jostle.macro.law import Collision, moreau, settle
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -40,13 +39,7 @@ class Square:
     tol: float
 
     def __init__(self, grid: Grid, saturated: ArrayLike, *, walls: ArrayLike | None = None, tol: float = 1e-8):
-        zone, wall = grid.checked(saturated, "saturated"), grid.walls(walls)
-        if (zone & wall[1:-1, 1:-1]).any():
-            raise InvalidValue("some cells are both saturated and walls")
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "saturated", zone)
-        object.__setattr__(self, "wall", wall)
-        object.__setattr__(self, "tol", tol)
+        settle(self, grid, saturated, walls, tol=tol)
 
     @cached_property
     def lattice(self) -> Lattice:

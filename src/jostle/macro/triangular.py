@@ -16,11 +16,10 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Lattice, triangular_lattice
-from jostle.macro.law import Collision, moreau
+from jostle.macro.law import Collision, moreau, settle
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -52,15 +51,8 @@ class Triangular:
         spacing: float | None = None,
         tol: float = 1e-6,
     ):
-        zone, wall = grid.checked(saturated, "saturated"), grid.walls(walls)
-        if (zone & wall[1:-1, 1:-1]).any():
-            raise InvalidValue("some cells are both saturated and walls")
-        object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "saturated", zone)
-        object.__setattr__(self, "wall", wall)
-        object.__setattr__(self, "angle", float(angle))
-        object.__setattr__(self, "spacing", grid.h if spacing is None else float(spacing))
-        object.__setattr__(self, "tol", tol)
+        apart = grid.h if spacing is None else float(spacing)
+        settle(self, grid, saturated, walls, angle=float(angle), spacing=apart, tol=tol)
 
     @cached_property
     def lattice(self) -> Lattice:

@@ -9,7 +9,7 @@ import numpy as np
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.models.outlines import package
-from jostle.models.starts import ALIKE, CHUNK, FEW, PROPOSALS, STRICT, Cell, _Placed
+from jostle.models.starts import STRICT, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
 from jostle.sets.walls import TABLE
 
@@ -29,26 +29,18 @@ def free_places(radii: Array, plan: Plan, region: Any, random: np.random.Generat
     >>> bool(room.inside(q).all() and q.min() > 0.25)
     True
     """
-    placed = _InPlan(plan, region, radii)
-    left = np.argsort(-radii, kind="stable")
-    rate, in_vain = 1.0, 0
-    while len(left):
-        people = left[: max(len(left) // CHUNK, FEW)]
-        people = people[radii[people] >= ALIKE * radii[people[0]]]
-        each = int(np.clip(1.0 / rate, 1, max(PROPOSALS // len(people), 1)))
-        found, rate = placed.propose(people, each, random)
-        left = left[~np.isin(left, found)]
-        in_vain = 0 if len(found) else in_vain + len(people) * each
-        if in_vain > TRIES:
-            person, n = int(left[0]), len(radii)
-            raise InvalidValue(
-                f"no place was found for person {person} of {n}, {2.0 * radii[person]:g} wide, when {n - len(left)} "
-                f"were placed at random; take fewer, or a larger room, or give their places q0"
-            )
-    return placed.q
+
+    def full(left: Integers, tries: int) -> InvalidValue:
+        person, n = int(left[0]), len(radii)
+        return InvalidValue(
+            f"no place was found for person {person} of {n}, {2.0 * radii[person]:g} wide, when {n - len(left)} were "
+            f"placed at random; take fewer, or a larger room, or give their places q0"
+        )
+
+    return filled(_InPlan(plan, region, radii), radii, random, TRIES, full)
 
 
-class _InPlan(_Placed):
+class _InPlan(Placed):
     """The people who have a place."""
 
     def __init__(self, plan: Plan, region: Any, radii: Array):

@@ -6,6 +6,8 @@ Along each axis that space ends at two walls, given by the `box`, or it is perio
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,23 +103,29 @@ def random_sequential(
     widest = 2.0 * float(size.max(initial=0.0))
     if (space.upper - space.lower < widest).any():
         raise InvalidValue(f"a ball is {widest:g} wide, the box {(space.upper - space.lower).min():g}")
-    random = np.random.default_rng(seed)
-    placed = _Placed(space, size)
-    left = np.argsort(-size, kind="stable")
+    placed, full = Placed(space, size), partial(_saturated, space, size)
+    return filled(placed, size, np.random.default_rng(seed), TRIES, full)
+
+
+def filled(
+    placed: Placed, radii: Array, random: np.random.Generator, tries: int, full: Callable[[Integers, int], InvalidValue]
+) -> Array:
+    """Places for all balls, the largest first; after so many tries in vain, the error full(those left, tries)."""
+    left = np.argsort(-radii, kind="stable")
     rate, in_vain = 1.0, 0
     while len(left):
         balls = left[: max(len(left) // CHUNK, FEW)]
-        balls = balls[size[balls] >= ALIKE * size[balls[0]]]
+        balls = balls[radii[balls] >= ALIKE * radii[balls[0]]]
         each = int(np.clip(1.0 / rate, 1, max(PROPOSALS // len(balls), 1)))
         found, rate = placed.propose(balls, each, random)
         left = left[~np.isin(left, found)]
         in_vain = 0 if len(found) else in_vain + len(balls) * each
-        if in_vain > TRIES:
-            raise _saturated(space, size, left, in_vain)
+        if in_vain > tries:
+            raise full(left, in_vain)
     return placed.q
 
 
-class _Placed:
+class Placed:
     """The balls that have a place, sorted into classes of about the same size."""
 
     def __init__(self, space: Cell, radii: Array):

@@ -9,8 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from jostle.arrays import Array, Booleans
-from jostle.exchange import Outlet
+from jostle.arrays import Array
 from jostle.models.crowd import Room, crowd
 from jostle.models.labyrinth import HOLES, TILTS
 from jostle.models.line import cradle
@@ -29,7 +28,6 @@ from jostle.scenarios.fields import (
     complain,
 )
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
-from jostle.schemes.base import State
 from jostle.sets.walls import Box, Outside
 
 MOST_BALLS = 10_000
@@ -69,7 +67,7 @@ class Cradle(ProblemTable):
 
 
 class Crowd(ProblemTable):
-    """People who leave a room: each wishes to walk straight to the nearest door."""
+    """People who leave a room: each wishes to walk the shortest way to the nearest door."""
 
     first_order: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
@@ -79,7 +77,7 @@ class Crowd(ProblemTable):
     radius: Positive = Field(0.25, description="Radius of a person (m).")
     speed: Positive = Field(1.4, description="How fast they wish to walk (m/s).")
     corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=1000, strict=False)] = Field(
-        description="Corners [x, y] (m) of the room, counter-clockwise; it must be convex."
+        description="Corners [x, y] (m) of the room, counter-clockwise."
     )
     doors: Annotated[
         tuple[Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)], ...],
@@ -101,16 +99,7 @@ class Crowd(ProblemTable):
             room = Room(self.corners, doors=self.doors)
         with belongs_to("n"):
             people = crowd(self.n, radius=self.radius, room=room, speed=self.speed, seed=seed)
-
-        def gone(q: Array) -> Booleans:
-            heights = np.einsum("nkd,kd->nk", q[:, None, :] - room.corners, room.inward)
-            return np.asarray(heights.min(axis=1) < -self.outlet)
-
-        def empty(state: State) -> bool:
-            here = slice(None) if state.presence is None else state.presence.here
-            return not room.inside(state.q[here]).any()
-
-        return Built(people, (Outlet(gone),), empty)
+        return Built(people, tuple(room.changes(people, beyond=self.outlet)), room.empty)
 
 
 class Tilt(Table):
