@@ -71,6 +71,33 @@ def the_three_laws_lose_different_energies(result):
     assert max(found.residual.worst for found in after.values()) <= 1e-6
 
 
+def fourteen_discs_have_four_forces_too_many(result):
+    found, p, hit = result["found"], result["p"], result["hit"]
+    assert (found.velocities, found.contacts, found.rank, found.dependent) == (28, 29, 25, 4)
+    assert np.abs(hit.velocity).max() <= 1e-6
+    assert (p.upper - p.lower).max() == pytest.approx(3.0, abs=1e-6)
+    assert np.isfinite(p.upper).all()
+    assert not p.unique.any()
+
+
+def the_middle_contact_would_pull_if_it_were_glued_and_opens_if_not(result):
+    found, middle, glued, hit = (result[name] for name in ("found", "middle", "glued", "hit"))
+    assert glued[middle] == pytest.approx(1 - 5 / np.sqrt(3), abs=1e-12)
+    assert (result["rates"] > 0).all()
+    assert hit.impulse[middle] == pytest.approx(0.0, abs=1e-9)
+    assert result["discs"].cone.slack(hit.velocity)[middle] == pytest.approx((5 * np.sqrt(3) - 3) / 2, abs=1e-9)
+    assert found.maximum_principle is False
+    assert result["density"] is True
+
+
+def the_hexagon_has_pressures_that_move_nothing(result):
+    q, cone = result["q"], result["lattice"].cone
+    assert np.abs(cone.G.adjoint(q)).max() <= 1e-12 * np.abs(q).max()
+    assert np.abs(q).max() > 1
+    assert result["room"] > 0.01
+    assert result["kernels"] == [(19, 7), (61, 37), (127, 91)]
+
+
 CHECKS = {
     "bouncing_ball.py": a_ball_bounces_at_the_times_of_the_closed_form,
     "cradle.py": touching_balls_share_and_distant_ones_pass_on,
@@ -80,6 +107,9 @@ CHECKS = {
     "hourglass.py": sand_runs_out_and_stays_in_the_glass,
     "two_blocks.py": the_three_laws_lose_different_energies,
     "pile.py": the_pile_carries_its_weight,
+    "hyperstatic.py": fourteen_discs_have_four_forces_too_many,
+    "maximum_principle.py": the_middle_contact_would_pull_if_it_were_glued_and_opens_if_not,
+    "kernel.py": the_hexagon_has_pressures_that_move_nothing,
 }
 
 

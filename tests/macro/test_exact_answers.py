@@ -173,7 +173,7 @@ def test_turning_the_triangular_lattice_turns_the_answer():
 def test_two_blocks_of_a_square_lattice_collide_at_an_angle(degrees, place, expected):
     a = np.radians(degrees)
     d, n = np.array([np.cos(a), np.sin(a)]), np.array([-np.sin(a), np.cos(a)])
-    grid = macro.Grid([-1.25, -1.25], [1.25, 1.25], h=1 / 80)
+    grid = macro.Grid([-1.25, -1.25], [1.25, 1.25], h=1 / 40)
     left = grid.zone(
         lambda x, y: (x * d[0] + y * d[1] > -1) & (x * d[0] + y * d[1] < 0) & (abs(x * n[0] + y * n[1]) < 0.5)
     )

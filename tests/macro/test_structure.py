@@ -1,8 +1,11 @@
 """B B*, ranks, and the maximum principle (Bourdin & Maury 2020, section 3)."""
 
+import sys
+
 import numpy as np
 import pytest
 
+import jostle as jo
 from jostle import macro
 
 
@@ -37,9 +40,115 @@ def test_a_rhombus_of_four_discs_does_not():
     found = macro.structure(points.cone)
     assert (found.contacts, found.rank) == (5, 5)
     assert found.maximum_principle is False
+    proves_it(found)
 
 
 def test_the_flower_has_twelve_contacts_of_rank_eleven():
     found = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
     assert (found.contacts, found.rank, found.dependent) == (12, 11, 1)
-    assert found.maximum_principle is None
+    assert found.maximum_principle is False
+    proves_it(found)
+
+
+def proves_it(found):
+    """The counter-example pushes all contacts together, and by Farkas' lemma no p >= 0 glues them."""
+    example = found.counter_example
+    G = -found.B
+    assert -(G @ example.velocity) == pytest.approx(example.rates, abs=1e-12)
+    assert example.rates.min() >= -1e-12
+    assert found.matrix @ example.pressure == pytest.approx(example.rates, abs=1e-9)
+    assert (found.matrix @ example.proof).min() >= -1e-9 * np.abs(example.proof).max()
+    assert example.proof @ example.rates < -1e-6
+
+
+def rows_of_discs(*counts):
+    """Discs of diameter one in rows, each in the hollows of the next."""
+    return np.array(
+        [(k - (count - 1) / 2, row * np.sqrt(0.75)) for row, count in enumerate(counts) for k in range(count)]
+    )
+
+
+def packing(points):
+    low, high = points.min(axis=0) - 1, points.max(axis=0) + 1
+    return macro.Packing(points, 0.5, box=(low, high))
+
+
+def fourteen():
+    """Fig. 2: rows of 3, 4, 4 and 3, the two in the middle shifted against each other."""
+    points = rows_of_discs(3, 4, 4, 3)
+    points[7:11] += [0.5, 0.0]
+    points[11:] += [0.5, 0.0]
+    return packing(points)
+
+
+def test_fourteen_discs_may_have_twenty_nine_contacts():
+    found = macro.structure(fourteen().cone)
+    assert (found.velocities, found.contacts) == (28, 29)
+    assert (found.rank, found.dependent) == (25, 4)  # three motions of the whole
+    assert found.kernel.shape == (29, 4)
+    assert np.abs(found.B.T @ found.kernel).max() < 1e-12
+    assert found.kernel.T @ found.kernel == pytest.approx(np.eye(4), abs=1e-12)
+    assert found.self_stress is None  # Lemma 1
+    assert found.maximum_principle is False
+    proves_it(found)
+
+
+@pytest.mark.parametrize("counts", [(2, 3, 2), (3, 4, 5, 4, 3)])
+def test_multipliers_of_free_grains_are_bounded_and_the_least_and_the_most_are_reached(counts):
+    discs = packing(rows_of_discs(*counts))
+    hit = jo.impact(-discs.points, discs.cone, solver=jo.Exact(tol=1e-12) if len(discs.points) < 10 else None)
+    found = jo.analysis.impulse_range(discs.cone, hit.impulse)
+    assert np.isfinite(found.upper).all()
+    assert (found.lower >= -1e-7).all()
+    assert (found.lower <= hit.impulse + 1e-7).all()
+    assert (found.upper >= hit.impulse - 1e-7).all()
+    assert not found.unique.all()
+    assert (found.upper - found.lower).max() > 0.1
+
+
+def test_a_disc_wedged_between_two_walls_has_a_self_stress():
+    wedge = jo.Cone([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    found = macro.structure(wedge)
+    assert found.self_stress == pytest.approx([1, 1, 0])
+    spread = jo.analysis.impulse_range(wedge, jo.impact([-1.0, -2.0], wedge).impulse)
+    assert spread.upper == pytest.approx([np.inf, np.inf, 2.0])
+    assert spread.lower == pytest.approx([1.0, 0.0, 2.0])
+
+
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_the_constant_of_a_row_is_that_of_the_discrete_laplacian(n):
+    assert macro.structure(jo.Cone(np.diff(np.eye(n), axis=0))).constant == pytest.approx(2 * np.sin(np.pi / (2 * n)))
+
+
+def test_the_constant_of_the_isotropic_law_is_that_of_poincare():
+    """On a square of side one, |grad q|^2 >= 2 pi^2 |q|^2; both sides carry the mass h^2 of a cell."""
+    constants = []
+    for n in (4, 8, 16):
+        grid = macro.Grid([0, 0], [1, 1], h=1 / n)
+        law = macro.Isotropic(grid, np.ones(grid.shape))
+        constants.append(macro.structure(law.cone, mass=law.mass).constant * n)
+    assert constants[-1] == pytest.approx(np.sqrt(2) * np.pi, rel=3e-3)
+    assert abs(constants[-1] - np.sqrt(2) * np.pi) < abs(constants[0] - np.sqrt(2) * np.pi) / 8
+
+
+def test_the_search_finds_what_the_edges_prove(monkeypatch):
+    found = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
+    z, other = found._searched()
+    s = found._svd[1]
+    assert (z / s) @ (other / s) < -1e-6
+    monkeypatch.setattr(sys.modules["jostle.macro.structure"], "RAYS", 10)
+    again = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
+    assert again.maximum_principle is False
+    proves_it(again)
+
+
+def test_contacts_that_are_counted_twice_keep_the_principle():
+    """They depend on each other and have positive entries off the diagonal; p may be shared between the two."""
+    row = np.diff(np.eye(3), axis=0)
+    found = macro.structure(jo.Cone(np.concatenate([row, row[:1]])))
+    assert found.dependent == 1
+    assert not found.is_m_matrix
+    assert found.counter_example is None
+    assert found.maximum_principle is True
+    single = macro.structure(jo.Cone([[1.0], [1.0]]))
+    assert (single.rank, single.maximum_principle) == (1, True)

@@ -15,7 +15,7 @@ from jostle.analysis.grains import (
     wall_pressure,
 )
 from jostle.analysis.order import Order, order
-from jostle.analysis.ranges import load_range, multiplier_range
+from jostle.analysis.ranges import impulse_range, load_range, multiplier_range
 from jostle.analysis.venel import eta, gamma, inverse_triangle
 from jostle.analysis.voronoi import densities, density, density_map, speed_map
 
@@ -37,6 +37,7 @@ __all__ = [
     "force_distribution",
     "forces",
     "gamma",
+    "impulse_range",
     "inverse_triangle",
     "leaving_times",
     "load_range",

@@ -5,6 +5,8 @@ Where contacts depend on each other only G^T p is unique, not p: `multiplier_ran
     min and max of p_i over {p >= 0 : G^T p = f, p_c = 0 where the contact c is open}       f the G^T p of the run
 
 and `load_range` what the load of each person can be: a linear programme for each that the kernel of G^T leaves open.
+`impulse_range` does the same for one impact, where p is known to be bounded for grains in the open space, and unbounded
+only where walls wedge them in (Bourdin & Maury 2020, Prop. 2).
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jostle.analysis.grains import forces
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.schemes.maury import Maury
 from jostle.schemes.venel import Venel
@@ -66,7 +70,7 @@ def multiplier_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> R
     ([-4, -3, -2, -1], [0.0, 1.0, 0.0, 0.0], [inf, inf, inf, inf])
     """
     network = _network(sol, k, closed)
-    return Range(network.pairs, network.p, *_extremes(network, np.eye(len(network.p))))
+    return Range(network.pairs, network.p, *_extremes(network.p, network.G, np.eye(len(network.p))))
 
 
 def load_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
@@ -81,7 +85,24 @@ def load_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
     network = _network(sol, k, closed)
     persons = np.arange(sol.q.shape[1])[:, None]
     sums = (network.pairs[None] == persons[:, :, None]).any(axis=2).astype(float)
-    return Range(persons, sums @ network.p, *_extremes(network, sums))
+    return Range(persons, sums @ network.p, *_extremes(network.p, network.G, sums))
+
+
+def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
+    """The least and the most that each multiplier of a projection on a cone can be, with the same G^T p.
+
+    >>> import jostle as jo
+    >>> twice = jo.Cone([[1.0], [1.0]])                                  # one floor, counted two times
+    >>> found = impulse_range(twice, jo.impact([-1.0], twice).impulse)
+    >>> found.lower.round(9).tolist(), found.upper.round(9).tolist()
+    ([0.0, 0.0], [1.0, 1.0])
+    """
+    p, G = finite(impulse, "impulse"), cone.G.toarray()
+    if p.shape != (len(G),):
+        raise InvalidValue(f"impulse must be one number a row, ({len(G)},), not an array of shape {p.shape}")
+    if p.min(initial=0.0) < 0.0:
+        raise InvalidValue(f"impulses are not negative; the least is {p.min():g}")
+    return Range(np.arange(len(p))[:, None], p, *_extremes(p, G, np.eye(len(p))))
 
 
 class _Network(NamedTuple):
@@ -91,7 +112,6 @@ class _Network(NamedTuple):
     p: Array
     G: Array
     """(m, n d)"""
-    n: int
 
 
 def _network(sol: Solution, k: int, closed: float) -> _Network:
@@ -122,28 +142,26 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     G = np.zeros((len(pairs), n, d))
     G[rows, i] = -normals
     G[rows[j >= 0], j[j >= 0]] = normals[j >= 0]
-    return _Network(pairs, p, G.reshape(len(pairs), n * d), n)
+    return _Network(pairs, p, G.reshape(len(pairs), n * d))
 
 
-def _extremes(network: _Network, sums: Array) -> tuple[Array, Array]:
+def _extremes(p: Array, G: Array, sums: Array) -> tuple[Array, Array]:
     """The least and the most of sums @ p: (r,) each; contacts that hang together are looked at together."""
-    from scipy.sparse import coo_array
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    (i, j), p, scale = network.pairs.T, network.p, network.p.max(initial=0.0) or 1.0
-    between, n = j >= 0, network.n
-    links = coo_array((np.ones(int(between.sum())), (i[between], j[between])), shape=(n, n))
-    label = connected_components(links, directed=False)[1][i] if len(i) else i
+    scale, touches = p.max(initial=0.0) or 1.0, csr_array(G != 0.0).astype(float)
+    label = connected_components(touches @ touches.T, directed=False)[1] if len(p) else np.zeros(0)
     low, high = sums @ p, sums @ p
     for component in np.unique(label):
         chosen = np.flatnonzero(label == component)
-        G, known = network.G[chosen], p[chosen] / scale
-        U, s, _ = np.linalg.svd(G)
+        part, known = G[chosen], p[chosen] / scale
+        U, s, _ = np.linalg.svd(part)
         kernel = U[:, int((s > DEPENDENT * s[0]).sum()) :]
         weights = sums[:, chosen]
         for row in np.flatnonzero(np.abs(weights @ kernel).max(axis=1, initial=0.0) > DEPENDENT):
-            low[row] += scale * (_least(weights[row], G, known) - weights[row] @ known)
-            high[row] += scale * (-_least(-weights[row], G, known) - weights[row] @ known)
+            low[row] += scale * (_least(weights[row], part, known) - weights[row] @ known)
+            high[row] += scale * (-_least(-weights[row], part, known) - weights[row] @ known)
     return low, high
 
 

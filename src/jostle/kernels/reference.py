@@ -214,3 +214,51 @@ def near_boxes(x: Array, limit: Array, low: Array, high: Array) -> Integers:
     points, limits = x[:, None], limit[:, None, None]
     far = (points - limits > high) | (points + limits < low)
     return np.flatnonzero(~far.any(axis=2))
+
+
+def five_point(east: Array, north: Array, extra: Array) -> Array:
+    """The matrix with (A p)_c = extra_c p_c + the sum over four neighbours of weight (p_c - p_neighbour).
+
+    All arguments (nx, ny): east is the weight between [i, j] and [i + 1, j], north between [i, j] and [i, j + 1].
+    """
+    number = np.arange(extra.size).reshape(extra.shape)
+    A = np.diag(extra.ravel())
+    for weight, here, there in ((east, np.s_[:-1, :], np.s_[1:, :]), (north, np.s_[:, :-1], np.s_[:, 1:])):
+        for a, b, w in zip(number[here].ravel(), number[there].ravel(), weight[here].ravel(), strict=True):
+            A[a, a], A[b, b], A[a, b], A[b, a] = A[a, a] + w, A[b, b] + w, A[a, b] - w, A[b, a] - w
+    return A
+
+
+def obstacle(east: Array, north: Array, extra: Array, b: Array) -> Array:
+    """p >= 0, A p - b >= 0, p (A p - b) = 0 on the cells of a grid with A = `five_point`, zero where A has no diagonal.
+
+    Primal-dual active sets, all cells jammed at first. A must be positive definite where it has a diagonal.
+    """
+    A, load = five_point(east, north, extra), b.ravel()
+    jammed = A.diagonal() > 0.0
+    there, p = jammed.copy(), np.zeros(len(load))
+    for _ in range(len(load) + 1):
+        p[:] = 0.0
+        p[jammed] = np.linalg.solve(A[np.ix_(jammed, jammed)], load[jammed])
+        following = np.where(jammed, p > 0.0, A @ p < load) & there
+        if (following == jammed).all():
+            break
+        jammed = following
+    return p.reshape(b.shape)
+
+
+def isotonic(y: Array, mass: Array, low: bool, high: bool) -> tuple[Array, Array]:
+    """One run: the nearest non-decreasing u to y, >= 0 after a wall (low), <= 0 before one (high); and its pressures.
+
+    u_i is the largest, over where a block may begin, of the smallest mean of y up to where it may end. p (n + 1,) is
+    the sum of mass (y - u) from a free end on; between two walls its least entry is zero.
+    """
+    n = len(y)
+    total, sums = np.concatenate([[0.0], np.cumsum(mass)]), np.concatenate([[0.0], np.cumsum(mass * y)])
+    mean = [[(sums[b] - sums[a]) / (total[b] - total[a]) for b in range(a + 1, n + 1)] for a in range(n)]
+    u = np.array([max(min(mean[a][i - a :]) for a in range(i + 1)) for i in range(n)])
+    u = np.maximum(u, 0.0) if low else u
+    u = np.minimum(u, 0.0) if high else u
+    p = np.concatenate([[0.0], np.cumsum(mass * (y - u))])
+    p -= p.min() if low and high else p[-1] if low else 0.0
+    return u, p

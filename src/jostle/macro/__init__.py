@@ -7,6 +7,7 @@ from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
 from jostle.macro.law import Collision
 from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask
+from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
 from jostle.macro.sticky import Merger, StickyBlocks
@@ -15,6 +16,7 @@ from jostle.macro.triangular import Triangular
 
 __all__ = [
     "Collision",
+    "Disc",
     "ErrorTable",
     "Grid",
     "Homogenised",
@@ -25,6 +27,7 @@ __all__ = [
     "Mask",
     "Merger",
     "Packing",
+    "Polygon",
     "Square",
     "StickyBlocks",
     "Structure",

@@ -1,8 +1,8 @@
-"""The obstacle problem p >= 0, A p - b >= 0, p (A p - b) = 0 by the primal-dual active set method.
+"""The obstacle problem p >= 0, A p - b >= 0, p (A p - b) = 0 on a grid, by the primal-dual active set method.
 
 Hintermüller, Ito & Kunisch 2003. A = G M^-1 G^T is the five-point Laplacian of the isotropic law, an M-matrix, so the
-method ends after finitely many steps from any start. It begins with all cells jammed, or with those of a guess, such
-as the answer on a coarser grid. If div U <= 0 the first step is the answer (Bourdin & Maury 2020, Prop. 4).
+method ends after finitely many steps from any start. It begins with all cells jammed if div U <= 0, when the first step
+is the answer (Bourdin & Maury 2020, Prop. 4); else with those of the answer on a grid of twice the mesh, and so on.
 
 Where a zone is shut in by walls, constants are in the kernel of A: then A p = b, and min p = 0 is chosen.
 """
@@ -10,104 +10,149 @@ Where a zone is shut in by walls, constants are in the kernel of A: then A p = b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.macro.multigrid import SMALL, solve
+from jostle.kernels import compiled
 from jostle.solvers.base import Solver
 
-LINEAR = 1e-12
-"""To this residual the last linear system is solved."""
-LOOSE = 1e-5
-"""And to this one those before it, as long as cells change sides."""
+LINEAR = 1e-4
+"""The last linear system is solved to this part of tol: sum p |s| may be sqrt(n) times its residual, for n cells."""
+LOOSE = 1e-3
+"""The first ones are solved to this part of b, as long as cells change sides, and all that only give a start."""
 ZERO = 1e-10
 """A pressure below this part of the largest, or a rate below this part of |b|, has no sign."""
+COARSE = 1000
+"""A grid of so few cells is not made coarser to find where to start."""
+CYCLES = 200
+"""So many cycles of multigrid a linear system may take."""
+
+
+@dataclass(frozen=True, eq=False)
+class FivePoint:
+    """(A p)_c = extra_c p_c + the sum over four neighbours of weight (p_c - p_neighbour), on a grid of cells.
+
+    >>> row = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.array([[2.0], [2.0]]))
+    >>> row.diagonal.ravel().tolist(), row.coarser().extra.tolist()
+    ([3.0, 3.0], [[2.0]])
+    """
+
+    east: Array
+    """(nx, ny): the weights between [i, j] and [i + 1, j],"""
+    north: Array
+    """between [i, j] and [i, j + 1],"""
+    extra: Array
+    """and of each cell with the free boundary, where p = 0."""
+
+    @property
+    def diagonal(self) -> Array:
+        """(nx, ny): of A. It is zero in cells that are not there."""
+        total = self.extra + self.east + self.north
+        total[1:] += self.east[:-1]
+        total[:, 1:] += self.north[:, :-1]
+        return total
+
+    def coarser(self) -> FivePoint:
+        """Four cells become one. Twice the width at twice the distance: the sums are halved, as two faces are one."""
+        east, north, extra = (_fours(field) for field in (self.east, self.north, self.extra))
+        return FivePoint(
+            0.5 * east[:, 1].sum(axis=2), 0.5 * north[:, :, :, 1].sum(axis=1), 0.5 * extra.sum(axis=(1, 3))
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ActiveSet(Solver):
-    """Primal-dual active set for cones whose G M^-1 G^T is an M-matrix on cells of a grid.
+    """Primal-dual active sets for a cone whose rows are the cells of a grid, in order, with G M^-1 G^T = A.
 
     >>> import jostle as jo
-    >>> chain = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
-    >>> P = ActiveSet(cell=np.array([[0, 0], [1, 0]])).project([1.0, 0.0, 0.0], chain)
+    >>> chain, two = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]), np.ones((2, 1), dtype=bool)
+    >>> A = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.ones((2, 1)))
+    >>> P = ActiveSet(matrix=A, zone=two).project([1.0, 0.0, 0.0], chain)
     >>> P.point.round(12).tolist(), P.multipliers.round(12).tolist()
     ([0.333333333333, 0.333333333333, 0.333333333333], [0.666666666667, 0.333333333333])
     """
 
-    cell: Integers
-    """(n, 2): where each row of G sits."""
-    start: Array | None = None
-    """Multipliers to start from: cells where they are positive are jammed at first."""
+    matrix: FivePoint
+    zone: Booleans
+    """(nx, ny): the cells that are rows of the cone."""
     tol: float = 1e-8
     max_iterations: int = 200
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        G = K.G.tocsr()
-        A = laplacian(G, M.inverse_diagonal)
-        p, iterations = obstacle(A, -slack, self.cell, self.start if guess is None else guess, most=self.max_iterations)
-        return w + M.solve(np.asarray(G.T @ p)), p, iterations
-
-
-def laplacian(G: Any, inverse_mass: Array) -> Any:
-    """G M^-1 G^T in CSR form."""
-    from scipy.sparse import csr_array, diags_array
-
-    return csr_array(G @ diags_array(inverse_mass) @ G.T)
+        b = np.zeros(self.zone.shape)
+        b[self.zone] = -slack
+        start = None
+        if guess is not None:
+            start = np.zeros_like(b)
+            start[self.zone] = guess
+        elif (b < 0.0).any():
+            start = nested(self.matrix, b)
+        field, iterations = obstacle(self.matrix, b, start, tol=LINEAR * self.tol, most=self.max_iterations)
+        p = field[self.zone]
+        return w + M.solve(K.G.adjoint(p)), p, iterations
 
 
 def obstacle(
-    A: Any, b: Array, cell: Integers, start: Array | None = None, *, tol: float = LINEAR, most: int = 200
+    A: FivePoint, b: Array, start: Array | None = None, *, tol: float = 1e-12, most: int = 200
 ) -> tuple[Array, int]:
-    """(p, iterations) with p >= 0, A p >= b, p (A p - b) = 0, as far as the iterations lead.
+    """(p, iterations) with p >= 0, A p >= b, p (A p - b) = 0, as far as the iterations lead: |r| <= tol |b| in the end.
 
-    >>> from scipy.sparse import csr_array
-    >>> A = csr_array([[2.0, -1.0], [-1.0, 2.0]])
-    >>> obstacle(A, np.array([2.0, -4.0]), np.array([[0, 0], [1, 0]]))[0].tolist()
+    >>> A = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.ones((2, 1)))
+    >>> obstacle(A, np.array([[2.0], [-4.0]]))[0].ravel().tolist()
     [1.0, 0.0]
     """
-    from scipy.sparse import csr_array, diags_array
-
-    shut, pins, label = shut_in(A)
+    diagonal = A.diagonal
+    there = diagonal > 0.0
+    shut, pins, label = shut_in(A, there)
+    extra = A.extra
     if len(pins):
-        pinned = np.zeros(len(b))
-        pinned[pins] = np.where(A.diagonal()[pins] > 0.0, A.diagonal()[pins], 1.0)
-        A = csr_array(A + diags_array(pinned))
-    jammed = np.ones(len(b), dtype=bool) if start is None else (start > 0.0) | shut
-    p = np.zeros(len(b)) if start is None else np.maximum(start, 0.0)
-    scale = float(np.abs(b).max(initial=0.0))
-    precision = max(tol, LOOSE) if len(b) > SMALL else tol
-    for iterations in range(1, most + 1):  # noqa: B007
-        inside = np.flatnonzero(jammed)
-        part = A if len(inside) == len(b) else A[inside][:, inside]
-        found = solve(part, b[inside], cell[inside], tol=precision, guess=p[inside])
-        p = np.zeros(len(b))
-        p[inside] = found
-        rate = A @ p - b
-        small = ZERO * float(np.abs(p).max(initial=0.0))
-        following = np.where(jammed, (p > -small) | shut, rate < -ZERO * scale)
-        if np.array_equal(following, jammed):
-            if precision == tol:
-                break
-            precision = tol
-        jammed = following
+        extra = extra.copy()
+        extra.ravel()[pins] += diagonal.ravel()[pins]
+    jammed = there if start is None else ((start > 0.0) | shut) & there
+    first = np.zeros_like(b) if start is None else start
+    box, p = _bounds(there), np.zeros_like(b)
+    fields = [np.ascontiguousarray(field[box]) for field in (A.east, A.north, extra, b, first, jammed, shut)]
+    p[box], iterations, _ = compiled().obstacle(*fields, max(tol, LOOSE), tol, ZERO, most, CYCLES)
     if len(pins):
         low = np.full(label.max() + 1, np.inf)
         np.minimum.at(low, label, p)
         p = np.where(shut, p - low[label], p)
-    return np.maximum(p, 0.0), iterations
+    return np.maximum(p, 0.0), int(iterations)
 
 
-def shut_in(A: Any) -> tuple[Booleans, Integers, Integers]:
-    """Which rows belong to a connected part where A 1 = 0, one row of each such part, and the part of each row."""
-    from scipy.sparse.csgraph import connected_components
+def nested(A: FivePoint, b: Array) -> Array:
+    """Where to start: the pressure on the grid of twice the mesh, cell by cell, itself started in this way."""
+    coarse, load = A.coarser(), _fours(b).sum(axis=(1, 3))
+    start = nested(coarse, load) if load.size > COARSE else None
+    p = obstacle(coarse, load, start, tol=LOOSE)[0]
+    return np.asarray(p.repeat(2, axis=0).repeat(2, axis=1)[: b.shape[0], : b.shape[1]])
 
-    open_row = np.asarray(A.sum(axis=1)).ravel() > ZERO * A.diagonal()  # false where a cell has walls all around
-    count, label = connected_components(A, directed=False)
-    shut_part = np.bincount(label, weights=open_row, minlength=count) == 0
-    _, first = np.unique(label, return_index=True)
-    return shut_part[label], np.asarray(first[shut_part]), label
+
+def shut_in(A: FivePoint, there: Booleans) -> tuple[Booleans, Integers, Integers]:
+    """Which cells belong to a connected part without a free boundary, one cell of each such part, and all parts."""
+    from scipy.ndimage import label
+
+    part, count = label(there)
+    open_part = np.bincount(part.ravel(), weights=A.extra.ravel(), minlength=count + 1) > 0.0
+    open_part[0] = True
+    if open_part.all():
+        return np.zeros_like(there), np.zeros(0, dtype=int), part
+    found, first = np.unique(part, return_index=True)
+    return ~open_part[part], np.asarray(first[~open_part[found]]), part
+
+
+def _bounds(there: Booleans) -> tuple[slice, slice]:
+    """The smallest part of the grid with all cells that are there."""
+    ends = [np.flatnonzero(there.any(axis=1 - axis)) for axis in (0, 1)]
+    first, second = (slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 1) for found in ends)
+    return first, second
+
+
+def _fours(field: Array) -> Array:
+    """(nx / 2, 2, ny / 2, 2): the four cells of each coarse one, with zeros beyond an odd end."""
+    padded = np.pad(field, [(0, n % 2) for n in field.shape])
+    nx, ny = padded.shape
+    return padded.reshape(nx // 2, 2, ny // 2, 2)

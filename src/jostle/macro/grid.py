@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue
 from jostle.macro.mask import Mask, mask, numbers, plain
+from jostle.macro.outline import inside_polygon
 
 Component = float | ArrayLike | Callable[[Array, Array], ArrayLike]
 """One component of a velocity: a number, one number a cell or a face, or a function of (x, y)."""
@@ -172,12 +173,13 @@ class Velocity:
     @property
     def cells(self) -> Array:
         """(nx, ny, 2): the velocity in the cells, the mean of their faces if it is kept there."""
-        return np.stack([self._cells(axis) for axis in (0, 1)], axis=-1)
+        return np.stack([self.component(axis) for axis in (0, 1)], axis=-1)
 
-    def _cells(self, axis: int) -> Array:
+    def component(self, axis: int) -> Array:
+        """(nx, ny): the component along an axis in the cells."""
         field = (self.x, self.y)[axis]
         if callable(field):
-            return _sampled(field, *self.grid.centres)
+            return sampled(field, *self.grid.centres)
         if field.shape == self.grid.shape:
             return field
         return 0.5 * (field[1:] + field[:-1]) if axis == 0 else 0.5 * (field[:, 1:] + field[:, :-1])
@@ -186,7 +188,7 @@ class Velocity:
         """The component along an axis on its faces: from cells the mean of the two, by mass if one has any."""
         field = (self.x, self.y)[axis]
         if callable(field):
-            return _sampled(field, *self.grid.places(*((0.0, 0.5) if axis == 0 else (0.5, 0.0))))
+            return sampled(field, *self.grid.places(*((0.0, 0.5) if axis == 0 else (0.5, 0.0))))
         if field.shape == self.grid.faces(axis):
             return field
         present = np.ones(self.grid.shape)
@@ -203,7 +205,7 @@ class Velocity:
     def _at(self, axis: int, x: Array, y: Array) -> Array:
         field, grid = (self.x, self.y)[axis], self.grid
         if callable(field):
-            return _sampled(field, x, y)
+            return sampled(field, x, y)
         i, j = (np.clip(k, 0, n - 1) for k, n in zip(grid.cell_of(x, y), grid.shape, strict=True))
         if field.shape == grid.shape:
             return np.asarray(field[i, j])
@@ -219,15 +221,6 @@ def _beside(field: Array, axis: int) -> Array:
     return padded[:-1] + padded[1:] if axis == 0 else padded[:, :-1] + padded[:, 1:]
 
 
-def _sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:
+def sampled(field: Callable[[Array, Array], ArrayLike], x: Array, y: Array) -> Array:
+    """The values of a function at points, finite and of their shape."""
     return finite(np.broadcast_to(np.asarray(field(x, y), dtype=float), x.shape), "a velocity")
-
-
-def inside_polygon(corners: Array, x: Array, y: Array) -> Booleans:
-    """Which points lie in a polygon: those from which a ray crosses its sides an odd number of times."""
-    inside = np.zeros(np.shape(x), dtype=bool)
-    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        crosses = (y0 > y) != (y1 > y)
-        if y0 != y1:
-            inside ^= crosses & (x < x0 + (y - y0) * (x1 - x0) / (y1 - y0))
-    return inside

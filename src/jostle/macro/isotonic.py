@@ -5,7 +5,7 @@
 
 by the accelerated gradient (Nesterov 1983) with restarts (O'Donoghue & Candès 2015). The projection on a polar is
 y minus its isotonic regression. The Lipschitz constant is the largest eigenvalue of sum_k e_k e_k^T, whatever the
-size: 3/2 for three directions, and 1 for two, where the first step is already the answer.
+size: 3/2 for three directions. Two at right angles have nothing to do with each other: one regression a line.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class Isotonic(Solver):
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         U, e, runs = w.reshape(-1, 2), self.lattice.e, self.lattice.runs
+        if len(e) == 2:
+            return self._lines(U, M)
         step = 2.0 / len(e)
         lost = np.zeros((len(e), len(U)))
         ahead, t = lost, 1.0
@@ -58,7 +60,7 @@ class Isotonic(Solver):
             moved = ahead + step * along(e, U - together(e, ahead))
             new = np.stack([y - line.isotonic(y) for y, line in zip(moved, runs, strict=True)])
             change = new - lost
-            if len(e) == 2 or (k % LOOK == 0 and self._met(U, new)):
+            if k % LOOK == 0 and self._met(U, new):
                 lost = new
                 break
             if float(((ahead - new) * change).sum()) > 0.0:
@@ -68,6 +70,19 @@ class Isotonic(Solver):
         mass = M.mass.reshape(-1, 2)[:, 0]
         p = [line.pressure(mass * part)[line.closed] for part, line in zip(lost, runs, strict=True)]
         return (U - together(e, lost)).ravel(), np.concatenate(p), k
+
+    def _lines(self, U: Array, M: Metric) -> tuple[Array, Array, int]:
+        """Two directions at right angles: one regression a line."""
+        u, p = np.zeros_like(U), []
+        mass = M.mass.reshape(-1, 2)[:, 0]
+        for e, line in zip(self.lattice.e, self.lattice.runs, strict=True):
+            y = U[:, 0] * e[0] + U[:, 1] * e[1]
+            kept = line.isotonic(y)
+            for axis in (0, 1):
+                if e[axis] != 0.0:
+                    u[:, axis] += kept * e[axis]
+            p.append(line.pressure(mass * (y - kept))[line.closed])
+        return u.ravel(), np.concatenate(p), 1
 
     def _met(self, U: Array, lost: Array) -> bool:
         """The test of all solvers: violation and sum p |s|, against the distance moved."""

@@ -59,7 +59,10 @@ class Lattice:
     @cached_property
     def points(self) -> Array:
         """(n, 2): the centres of the discs; their diameter is the spacing."""
-        return np.asarray(self.origin + self.spacing * (self.place @ self.e[:2]))
+        i, j = self.place.T
+        return self.origin + self.spacing * np.stack(
+            [i * self.e[0, axis] + j * self.e[1, axis] for axis in (0, 1)], axis=1
+        )
 
     def __len__(self) -> int:
         return len(self.place)
@@ -77,7 +80,7 @@ class Lattice:
     def _runs(self, step: Integers) -> Runs:
         i, j = self.place.T
         line, along = (j, i) if step[0] == 1 else (i, j) if step[0] == 0 else (i - j, -i)
-        order = np.lexsort((along, line))
+        order = _line_by_line(line, backwards=step[0] < 0)
         sorted_line, sorted_along = line[order], along[order]
         breaks = (np.diff(sorted_line) != 0) | (np.diff(sorted_along) != 1)
         starts = np.concatenate([[0], np.flatnonzero(breaks) + 1, [len(order)]]) if len(order) else np.array([0])
@@ -89,17 +92,18 @@ class Lattice:
     @cached_property
     def cone(self) -> Cone:
         """The admissible velocities (2) of the discs: one row per contact, run by run, walls included."""
-        first, second, normals = [], [], []
-        for e, runs in zip(self.e, self.runs, strict=True):
+        counts = [int(runs.closed.sum()) for runs in self.runs]
+        i, j = np.empty((2, sum(counts)), dtype=np.int64)
+        normal, last = np.empty((sum(counts), 2)), 0
+        for e, runs, count in zip(self.e, self.runs, counts, strict=True):
             before, after = np.full((2, len(runs.inner)), -1)
             before[runs.edges], after[runs.edges - 1] = runs.order, runs.order
-            before, after = before[runs.closed], after[runs.closed]
-            begins = before < 0
-            first.append(np.where(begins, after, before))
-            second.append(np.where(begins, -1, after))
-            normals.append(np.where(begins[:, None], -e, e))
-        i, j = np.concatenate(first), np.concatenate(second)
-        return Cone(Pairs(i, j, np.ascontiguousarray(np.concatenate(normals)), len(self), self.points))
+            here, last = slice(last, last + count), last + count
+            i[here], j[here], normal[here] = before[runs.closed], after[runs.closed], e
+        begins = i < 0
+        if begins.any():  # after a wall
+            i[begins], j[begins], normal[begins] = j[begins], -1, -normal[begins]
+        return Cone(Pairs(i, j, normal, len(self), self.points if len(self.e) > 2 else None))
 
     @cached_property
     def quadrature(self) -> tuple[Array, Array]:
@@ -182,6 +186,15 @@ def _filled(
         inside &= plain(zone(x, y))
     start = origin + spacing * (least @ directions[:2])
     return Lattice(float(spacing), directions, start, numbered(inside & ~wall, wall))
+
+
+def _line_by_line(line: Integers, backwards: bool) -> Integers:
+    """The order of points along lines, for points in the order of their place; backwards: each line reversed."""
+    n, number = len(line), line - line.min(initial=0)
+    short = number.astype(np.uint16) if number.max(initial=0) < 2**16 else number  # these are sorted digit by digit
+    if backwards:
+        return np.asarray(n - 1 - np.argsort(short[::-1], kind="stable"))
+    return np.argsort(short, kind="stable")
 
 
 def numbered(inside: Booleans, wall: Booleans) -> Integers:

@@ -9,15 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
+from jostle.kernels import compiled
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.grid import Grid, Velocity
+from jostle.macro.outline import Outline
 from jostle.solvers.base import Solver
+
+Zone = ArrayLike | Outline
+"""The saturated zone: one boolean a cell, or a function of (x, y) that is negative inside."""
 
 
 class Law(Protocol):
@@ -44,9 +50,21 @@ class Law(Protocol):
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision: ...
 
 
-def settle(law: Any, grid: Grid, saturated: ArrayLike, walls: ArrayLike | None, **values: Any) -> None:
-    """Give a law its zone and its walls, checked, and what else it has."""
-    zone, wall = grid.checked(saturated, "saturated"), grid.walls(walls)
+def by_centres(grid: Grid, outline: Outline) -> Booleans:
+    """The cells whose centre lies within an outline."""
+    return np.asarray(np.asarray(outline(*grid.centres), dtype=float) < 0.0)
+
+
+def settle(law: Any, grid: Grid, saturated: Zone, walls: Zone | None, **values: Any) -> None:
+    """Give a law its zone and its walls, checked, and what else it has; what is behind an outlined wall is no zone."""
+    values = {"outline": saturated if callable(saturated) else None, "solid": by_centres, **values}
+    solid = values.pop("solid")
+    zone = grid.checked(by_centres(grid, saturated) if callable(saturated) else saturated, "saturated")
+    if callable(walls):
+        wall = grid.walls(solid(grid, walls))
+        zone = zone & ~wall[1:-1, 1:-1]
+    else:
+        wall = grid.walls(walls)
     if (zone & wall[1:-1, 1:-1]).any():
         raise InvalidValue("some cells are both saturated and walls")
     for name, value in {"grid": grid, "saturated": zone, "wall": wall, **values}.items():
@@ -88,6 +106,8 @@ class Collision:
 
 def moreau(U: Array, law: Law, restitution: float, solver: Solver) -> tuple[Impact, float]:
     """Moreau's law with the cone and the masses of a macroscopic law, and the energy that it takes."""
-    hit = impact(U, law.cone, law=Restitution(restitution), mass=law.mass, solver=solver)
-    before, after = (0.5 * float((law.mass * (v * v).T).sum()) for v in (U, hit.velocity))
+    mass = law.mass
+    with compiled().one_blas_thread():  # sums over one field are too short for several
+        hit = impact(U, law.cone, law=Restitution(restitution), mass=mass, solver=solver)
+    before, after = (0.5 * float(np.einsum("i,i...->...", mass, v * v).sum()) for v in (U, hit.velocity))
     return hit, before - after

@@ -17,11 +17,10 @@ from functools import cached_property
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
+from jostle.kernels import compiled
 
-TOGETHER = 32
-"""Runs that are regressed in one call, lifted one above the other: it costs so many units of round-off at most."""
-LONG = 4096
-"""No more points than this in one call of several runs."""
+ALIKE = np.zeros(0)
+"""Masses that are all one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,63 +70,17 @@ class Runs:
         closed[self.starts[1:] + np.arange(len(self.low))] |= self.high
         return closed
 
-    @cached_property
-    def _calls(self) -> list[tuple[int, int]]:
-        """Runs from .. to that are regressed together."""
-        calls, first = [], 0
-        for last in range(1, len(self.low) + 1):
-            full = last - first == TOGETHER or self.starts[last] - self.starts[first] > LONG
-            if full or last == len(self.low):
-                calls.append((first, last))
-                first = last
-        return calls
-
     def isotonic(self, y: Array) -> Array:
         """The projection of y on the cone of the runs, point by point."""
-        from scipy.optimize import isotonic_regression
-
-        z, m = y[self.order], None if self.mass is None else self.mass[self.order]
-        out = np.empty_like(z)
-        lift = self._lift(z)
-        for first, last in self._calls:
-            part = slice(self.starts[first], self.starts[last])
-            weights = None if m is None else m[part]
-            if last == first + 1:
-                out[part] = isotonic_regression(z[part], weights=weights).x
-                continue
-            up = np.repeat(lift[first:last] - lift[first], np.diff(self.starts[first : last + 1]))
-            out[part] = isotonic_regression(z[part] + up, weights=weights).x - up
-        if self.low.any():
-            np.maximum(out, 0.0, out=out, where=self.low[self.run])
-        if self.high.any():
-            np.minimum(out, 0.0, out=out, where=self.high[self.run])
-        result = np.empty_like(out)
-        result[self.order] = out
-        return result
-
-    def _lift(self, z: Array) -> Array:
-        """(r,) what puts each run above the one before it, so that no pool of equal values joins the two."""
-        if len(self.low) == 0:
-            return np.zeros(0)
-        top, bottom = (extreme.reduceat(z, self.starts[:-1]) for extreme in (np.maximum, np.minimum))
-        return np.concatenate([[0.0], np.cumsum(np.maximum(top[:-1] - bottom[1:], 0.0))])
+        return np.asarray(compiled().isotonic(y, self._mass, self.order, self.starts, self.low, self.high))
 
     def pressure(self, lost: Array) -> Array:
         """(n + r,) sums of m (y - u) by edge, for lost = y - u; zero at free ends, min p = 0 between walls."""
-        weighted = lost if self.mass is None else self.mass * lost
-        p = np.zeros(len(self.order) + len(self.low))
-        p[self.edges] = np.cumsum(weighted[self.order])
-        number = np.arange(len(self.low))
-        begins, ends = self.starts[:-1] + number, self.starts[1:] + number
-        p[begins[1:]] = p[ends[:-1]]
-        base = np.where(self.low, p[ends], p[begins])
-        both = self.low & self.high
-        if both.any():
-            base[both] = np.minimum.reduceat(p, begins)[both]
-        p -= np.repeat(base, np.diff(self.starts) + 1)
-        p[begins[~self.low]] = 0.0
-        p[ends[~self.high]] = 0.0
-        return np.maximum(p, 0.0)
+        return np.asarray(compiled().pressures(lost, self._mass, self.order, self.starts, self.low, self.high))
+
+    @property
+    def _mass(self) -> Array:
+        return ALIKE if self.mass is None else self.mass
 
     def rates(self, u: Array) -> Array:
         """(n + r,) how fast each edge opens: u after it minus u before it; a wall is at rest, a free end is zero."""

@@ -13,19 +13,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import SQUARE, Lattice, numbered
-from jostle.macro.law import Collision, moreau, settle
+from jostle.macro.law import Collision, Zone, moreau, settle
+from jostle.macro.outline import Outline
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Square:
-    """The law of a square lattice along the axes of the grid; walls: a mask of cells that are walls.
+    """The law of a square lattice along the axes of the grid; walls: a mask of cells, or an outline.
+
+    Of a zone or of walls given by their outline, a function of (x, y) that is negative inside, the cells count whose
+    centre is inside.
 
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 10)
     >>> after = Square(grid, grid.disc([0, 0], 1.0)).impact(grid.velocity(0, lambda x, y: -y))
@@ -35,10 +38,11 @@ class Square:
 
     grid: Grid
     saturated: Booleans
+    outline: Outline | None
     wall: Booleans
     tol: float
 
-    def __init__(self, grid: Grid, saturated: ArrayLike, *, walls: ArrayLike | None = None, tol: float = 1e-8):
+    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: float = 1e-8):
         settle(self, grid, saturated, walls, tol=tol)
 
     @cached_property
@@ -59,25 +63,32 @@ class Square:
 
     def sample(self, velocity: Velocity) -> Array:
         """(n, 2): the velocities in the saturated cells."""
-        return velocity.cells[self.saturated]
+        U = np.empty((len(self.lattice), 2))
+        for axis in (0, 1):
+            U[:, axis] = velocity.component(axis)[self.saturated]
+        return U
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
         """u_k = U_k - (1 + e) d p_k / d e_k."""
         hit, lost = moreau(self.sample(velocity), self, restitution, Isotonic(lattice=self.lattice, tol=self.tol))
-        u = velocity.cells
-        u[self.saturated] = hit.velocity
-        return Collision(Velocity(self.grid, u[..., 0], u[..., 1]), self._pressure(hit.impulse), hit, lost)
+        fields = [velocity.component(axis).copy() for axis in (0, 1)]
+        for axis, field in enumerate(fields):
+            field[self.saturated] = hit.velocity[:, axis]
+        return Collision(Velocity(self.grid, *fields), self._pressure(hit.impulse), hit, lost)
 
     def _pressure(self, impulse: Array) -> tuple[Array, Array]:
         """The impulses over h, on faces."""
-        fields, first = [], 0
+        fields, last = [], 0
+        cells = np.flatnonzero(self.saturated)
+        ny = self.grid.shape[1]
         for axis, runs in enumerate(self.lattice.runs):
+            count = int(runs.closed.sum())
             by_edge = np.zeros(len(runs.inner))
-            by_edge[runs.closed] = impulse[first : first + int(runs.closed.sum())]
-            first += int(runs.closed.sum())
-            i, j = self.lattice.place[runs.order].T - 1
-            field = np.zeros(self.grid.faces(axis))
-            field[i, j] = by_edge[runs.edges - 1]
-            field[(i + 1, j) if axis == 0 else (i, j + 1)] = by_edge[runs.edges]
-            fields.append(field / self.grid.h)
+            by_edge[runs.closed] = impulse[last : last + count] / self.grid.h
+            last += count
+            face, step = (cells, ny) if axis == 0 else (cells + cells // ny, 1)  # the face before each cell
+            field, ends = np.zeros(self.grid.faces(axis)), runs.starts[1:] - 1
+            field.ravel()[face[runs.order]] = by_edge[runs.edges - 1]
+            field.ravel()[face[runs.order[ends]] + step] = by_edge[runs.edges[ends]]
+            fields.append(field)
         return fields[0], fields[1]

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Lattice, triangular_lattice
-from jostle.macro.law import Collision, moreau, settle
+from jostle.macro.law import Collision, Zone, moreau, settle
+from jostle.macro.outline import Outline
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -36,6 +36,7 @@ class Triangular:
 
     grid: Grid
     saturated: Booleans
+    outline: Outline | None
     wall: Booleans
     angle: float
     spacing: float
@@ -44,9 +45,9 @@ class Triangular:
     def __init__(
         self,
         grid: Grid,
-        saturated: ArrayLike,
+        saturated: Zone,
         *,
-        walls: ArrayLike | None = None,
+        walls: Zone | None = None,
         angle: float = 0.0,
         spacing: float | None = None,
         tol: float = 1e-6,
@@ -56,8 +57,8 @@ class Triangular:
 
     @cached_property
     def lattice(self) -> Lattice:
-        """The points of the lattice that lie in saturated cells."""
-        zone = np.pad(self.saturated, 1)
+        """The points of the lattice that lie in saturated cells, or within the outline."""
+        zone, outline = np.pad(self.saturated, 1), self.outline
 
         def looked_up(field: Booleans, x: Array, y: Array) -> Booleans:
             i, j = self.grid.cell_of(x, y)
@@ -66,7 +67,7 @@ class Triangular:
         return triangular_lattice(
             self.spacing,
             box=(self.grid.lower, self.grid.upper),
-            zone=lambda x, y: looked_up(zone, x, y),
+            zone=lambda x, y: looked_up(zone, x, y) if outline is None else np.asarray(outline(x, y)) < 0.0,
             walls=lambda x, y: looked_up(self.wall, x, y),
             angle=self.angle,
         )

@@ -15,6 +15,8 @@ from jostle.kernels.cpu.contacts import (
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
 from jostle.kernels.cpu.fused import WORTH_THREADS, colours, gauss_seidel, threads, use_threads
+from jostle.kernels.cpu.multigrid import obstacle
+from jostle.kernels.cpu.runs import isotonic, pressures
 from jostle.kernels.cpu.sparse import accelerated, largest_eigenvalue
 
 __all__ = [
@@ -27,14 +29,17 @@ __all__ = [
     "exact",
     "gauss_seidel",
     "interior_point",
+    "isotonic",
     "largest_eigenvalue",
     "magnitude",
     "near",
     "near_boxes",
     "norms",
+    "obstacle",
     "one_blas_thread",
     "pair_list",
     "pairs_to_dense",
+    "pressures",
     "project_dense",
     "rates",
     "residual_dense",

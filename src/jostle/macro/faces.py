@@ -1,0 +1,102 @@
+"""The faces of a staggered grid: which of them move, what they weigh, how wide they are open, and where they sit.
+
+    mass   of a face over h^2: half the number of its saturated cells, so that p = 0 sits on the free boundary
+    width  over h: 1, or 0 at a wall
+
+On a curved free boundary the mass is theta instead of a half: see `outline`. A curved wall leaves a face open in part:
+its width is that part, and its mass has it as a factor (Ng, Min & Gibou 2009). The velocity then sits in the middle of
+what is open, and nothing flows through the wall itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.macro.grid import Grid
+from jostle.macro.outline import LEAST, Outline, crossing
+
+SIDES = ((np.s_[:-1, 1:-1], np.s_[1:, 1:-1]), (np.s_[1:-1, :-1], np.s_[1:-1, 1:]))
+"""The cells before and after each face across an axis, in arrays (nx + 2, ny + 2)."""
+MIDDLE = ((0.0, 0.5), (0.5, 0.0))
+"""Where the middle of such a face is in the cell after it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Faces:
+    """The faces across one axis, one more along it than there are cells."""
+
+    mass: Array
+    width: Array
+    moves: Booleans
+    place: Array
+    """(..., 2)"""
+
+    @property
+    def count(self) -> int:
+        """How many move."""
+        return int(self.moves.sum())
+
+    @property
+    def number(self) -> Integers:
+        """Of those that move, in order; -1 for the others."""
+        return np.where(self.moves, np.cumsum(self.moves).reshape(self.moves.shape) - 1, -1)
+
+
+def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, barrier: Outline | None) -> list[Faces]:
+    """The faces across x and those across y; outline: of the zone, barrier: of the walls, where they are curved.
+
+    >>> grid = Grid([0, 0], [2, 1], h=1.0)
+    >>> [across, _] = faces(grid, np.ones((2, 1), dtype=bool), grid.walls(), None, lambda x, y: y - 0.25)
+    >>> across.mass.ravel().round(12).tolist(), across.place[0, 0].round(12).tolist()  # a quarter is wall
+    ([0.375, 0.75, 0.375], [0.0, 0.625])
+    """
+    inside, found = np.pad(zone, 1), []
+    for axis, (low, high) in enumerate(SIDES):
+        place = np.stack(grid.places(*MIDDLE[axis]), axis=-1)
+        mass = 0.5 * (inside[low].astype(float) + inside[high])
+        free = (inside[low] != inside[high]) & ~wall[low] & ~wall[high]
+        if outline is not None:
+            _cut(grid, axis, free, inside[low], outline, mass, place)
+        width = np.ones_like(mass)
+        if barrier is not None:
+            width, off = opening(grid, axis, barrier)
+            place[..., 1 - axis] += off
+        moves = (mass > 0.0) & ~wall[low] & ~wall[high] & (width > LEAST)
+        found.append(Faces(mass * width, width, moves, place))
+    return found
+
+
+def _cut(grid: Grid, axis: int, free: Booleans, before: Booleans, outline: Outline, mass: Array, place: Array) -> None:
+    """Put the free faces that a curved boundary cuts where it is: theta as mass, between it and the centre."""
+    step, middle, first = np.zeros(2), place[free], before[free]
+    step[axis] = 0.5 * grid.h
+    inner = middle + np.where(first, -1.0, 1.0)[:, None] * step
+    theta = crossing(outline, inner, 2.0 * middle - inner)
+    met = np.isfinite(theta)
+    mass[free] = np.where(met, theta, mass[free])
+    middle += np.where(met, np.where(first, 1.0, -1.0) * (theta - 1.0), 0.0)[:, None] * step
+    place[free] = middle
+
+
+def opening(grid: Grid, axis: int, barrier: Outline) -> tuple[Array, Array]:
+    """Of the faces across an axis: the part that is not wall, and how far its middle is from that of the face."""
+    corner = np.stack(grid.places(0.0, 0.0), axis=-1)
+    first, last = (corner[:, :-1], corner[:, 1:]) if axis == 0 else (corner[:-1], corner[1:])
+    solid = np.asarray(barrier(corner[..., 0], corner[..., 1]), dtype=float) < 0.0
+    begins, ends = (solid[:, :-1], solid[:, 1:]) if axis == 0 else (solid[:-1], solid[1:])
+    width, off = np.where(begins, 0.0, 1.0), np.zeros(begins.shape)
+    cut = begins != ends
+    wet, dry = np.where(begins[cut, None], first[cut], last[cut]), np.where(begins[cut, None], last[cut], first[cut])
+    part = crossing(barrier, wet, dry)  # from the corner in the wall to the other
+    width[cut] = 1.0 - part
+    off[cut] = 0.5 * grid.h * np.where(begins[cut], part, -part)
+    return width, off
+
+
+def solid_cells(grid: Grid, barrier: Outline) -> Booleans:
+    """The cells of which no side is open."""
+    across, along = (opening(grid, axis, barrier)[0] > LEAST for axis in (0, 1))
+    return np.asarray(~(across[:-1] | across[1:] | along[:, :-1] | along[:, 1:]))

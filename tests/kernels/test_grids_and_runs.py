@@ -1,0 +1,104 @@
+"""The kernels of the macroscopic laws against their definitions: the obstacle problem on a grid, runs of points."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import isotonic_regression
+
+from jostle.kernels import cpu, reference
+from jostle.macro.active_set import FivePoint
+
+
+def weights(nx, ny, kind, seed=0):
+    """Couplings of a zone with free boundaries: all cells, with holes, with walls, or of any size."""
+    random = np.random.default_rng(seed + 100 * nx + ny)
+    zone = np.ones((nx, ny), dtype=bool) if kind == "full" else random.random((nx, ny)) < 0.75
+    east, north, extra = np.zeros((3, nx, ny))
+    east[:-1] = zone[:-1] & zone[1:]
+    north[:, :-1] = zone[:, :-1] & zone[:, 1:]
+    around = np.pad(zone, 1)
+    sides = (around[:-2, 1:-1], around[2:, 1:-1], around[1:-1, :-2], around[1:-1, 2:])
+    for side in sides:
+        extra += 2.0 * (zone & ~side) * (random.random((nx, ny)) < (0.5 if kind == "walls" else 1.0))
+    if kind == "walls":
+        extra += 0.5 * zone  # nothing may be shut in here
+    if kind == "any":
+        east, north, extra = (field * random.uniform(0.1, 5.0, (nx, ny)) for field in (east, north, extra))
+        extra += 0.1 * zone
+    return east, north, extra, random.normal(size=(nx, ny)) * zone
+
+
+def solved(east, north, extra, b, start=None, precision=1e-3, tol=1e-12, most=200):
+    there = FivePoint(east, north, extra).diagonal > 0.0
+    jammed = there if start is None else (start > 0.0) & there
+    first = np.zeros_like(b) if start is None else start
+    return cpu.obstacle(east, north, extra, b, first, jammed, np.zeros_like(there), precision, tol, 1e-10, most, 200)
+
+
+@pytest.mark.parametrize("kind", ["full", "holes", "walls", "any"])
+@pytest.mark.parametrize(("nx", "ny"), [(1, 1), (1, 9), (7, 1), (5, 8), (16, 16), (23, 17)])
+def test_the_obstacle_problem_is_its_definition(nx, ny, kind):
+    east, north, extra, b = weights(nx, ny, kind)
+    p, _, _ = solved(east, north, extra, b)
+    defined = reference.obstacle(east, north, extra, b)
+    np.testing.assert_allclose(np.maximum(p, 0.0), defined, atol=1e-9 * (1.0 + np.abs(defined).max()))
+    A = reference.five_point(east, north, extra)
+    rate = A @ defined.ravel() - b.ravel()
+    scale = 1.0 + np.abs(b).max()
+    assert rate[A.diagonal() > 0.0].min(initial=0.0) >= -1e-10 * scale
+    assert np.abs(defined.ravel() * rate).max() <= 1e-9 * scale * (1.0 + defined.max())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_obstacle_problem_has_one_answer_from_any_start(seed):
+    east, north, extra, b = weights(19, 14, "holes", seed)
+    start = np.random.default_rng(seed).normal(size=b.shape)
+    cold, warm = solved(east, north, extra, b)[0], solved(east, north, extra, b, np.maximum(start, 0.0))[0]
+    np.testing.assert_allclose(np.maximum(warm, 0.0), np.maximum(cold, 0.0), atol=1e-9)
+
+
+def test_a_start_at_the_answer_needs_no_cycle_beyond_the_test():
+    east, north, extra, b = weights(23, 17, "full")
+    answer = reference.obstacle(east, north, extra, b)
+    _, steps, cycles = solved(east, north, extra, b, answer, precision=1e-9, tol=1e-9)
+    assert (steps, cycles) == (1, 0)
+
+
+def test_cycles_do_not_grow_with_the_grid():
+    cycles = []
+    for n in (32, 64, 128, 256):
+        east, north, extra, _ = weights(n, n, "full")
+        cycles.append(solved(east, north, extra, np.ones((n, n)))[2])
+    assert max(cycles) <= 20
+
+
+def test_steps_that_ran_out_are_told():
+    east, north, extra, b = weights(16, 16, "full")
+    assert solved(east, north, extra, b, most=1)[1] == 1
+    p = solved(east, north, extra, b, most=1)[0]
+    assert np.abs(np.maximum(p, 0.0) - reference.obstacle(east, north, extra, b)).max() > 1e-6
+
+
+@pytest.mark.parametrize("masses", ["alike", "given"])
+@pytest.mark.parametrize(("low", "high"), [(False, False), (True, False), (False, True), (True, True)])
+def test_runs_are_their_definition_and_the_library_agrees(low, high, masses):
+    random = np.random.default_rng(5)
+    lengths = np.array([1, 2, 7, 1, 30, 12])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    n = int(starts[-1])
+    order = random.permutation(n)
+    y = np.round(random.normal(size=n), 1)  # with equal values
+    mass = random.uniform(0.5, 2.0, n) if masses == "given" else np.zeros(0)
+    lows, highs = np.full(len(lengths), low), np.full(len(lengths), high)
+    lows[2], highs[3] = not low, not high
+    u = cpu.isotonic(y, mass, order, starts, lows, highs)
+    p = cpu.pressures(y - u, mass, order, starts, lows, highs)
+    for run, (a, b) in enumerate(pairwise(starts)):
+        points = order[a:b]
+        m = mass[points] if masses == "given" else np.ones(b - a)
+        defined, pressures = reference.isotonic(y[points], m, bool(lows[run]), bool(highs[run]))
+        np.testing.assert_allclose(u[points], defined, atol=1e-12)
+        np.testing.assert_allclose(p[a + run : b + run + 1], np.maximum(pressures, 0.0), atol=1e-12)
+        if not (lows[run] or highs[run]):
+            np.testing.assert_allclose(u[points], isotonic_regression(y[points], weights=m).x, atol=1e-12)
