@@ -1,4 +1,4 @@
-"""Sphinx configuration; every code cell of the pages is executed by the build."""
+"""Sphinx configuration; every code cell of the pages and every program of the gallery is executed by the build."""
 
 import jostle
 
@@ -7,7 +7,7 @@ author = "the jostle developers"
 copyright = "2026, the jostle developers"
 version = release = jostle.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "sphinx_gallery.gen_gallery"]
 extensions += ["sphinx-mathjax-offline"]  # formulas without a network
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -15,6 +15,22 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+
+PAPERS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020"]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "subsection_order": [f"../examples/gallery/{paper}" for paper in PAPERS],
+    "within_subsection_order": "FileNameSortKey",
+    "run_stale_examples": True,  # the library changes, not only the programs
+    "capture_repr": (),
+    "matplotlib_animations": False,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "nested_sections": False,
+}
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -27,7 +43,7 @@ html_theme_options = {"show_prev_next": True, "navigation_with_keys": True, "sec
 html_context = {"default_mode": "light"}
 html_sidebars = {"**": []}
 html_show_sourcelink = False
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from jostle import evolution
+from jostle.viz.films import Drawn
 
 __all__ = ["Watch", "progress_bar"]
 
@@ -50,14 +51,20 @@ class Watch:
 
 
 class ProgressBar(Watch):
-    """The same with a bar on the screen: steps a second, the time left, the worst overlap and residual so far."""
+    """The same with a bar on the screen: steps a second, the time left, the worst overlap and residual so far.
+
+    It follows films too, picture by picture.
+    """
 
     def __init__(self, bar: Progress) -> None:
         super().__init__()
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
-    def __call__(self, progress: evolution.Progress) -> None:
-        super().__call__(progress)
+    def __call__(self, progress: evolution.Progress | Drawn) -> None:
+        if isinstance(progress, evolution.Progress):
+            super().__call__(progress)
+        else:
+            self.steps, self.t = progress.step, progress.t
         now = time.monotonic()
         if now - self._shown < OFTEN and progress.step < progress.steps:
             return
@@ -65,13 +72,17 @@ class ProgressBar(Watch):
             self._task = self._bar.add_task("", total=progress.steps)  # type: ignore[assignment]
         self._shown = now
         rate = self.steps / max(now - self._begin, 1e-9)
-        words = f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"
+        words = f"t = {progress.t:.4g}  {rate:.3g} pictures/s"
+        if isinstance(progress, evolution.Progress):
+            words = (
+                f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"
+            )
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
 
 
 @contextmanager
 def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
-    """A bar for `solve(..., progress=bar)`; it draws nothing where there is no terminal.
+    """A bar for `solve(..., progress=bar)` or `viz.animate(...)`; it draws nothing where there is no terminal.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))

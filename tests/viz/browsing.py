@@ -8,6 +8,9 @@ from PIL import Image
 
 PATIENCE = 30.0
 """Seconds that the browser has for anything."""
+HIDE = """visibility => {
+    for (const part of document.querySelectorAll("header, aside")) part.style.visibility = visibility;
+}"""
 
 
 def wait_until(tab, condition, argument=None):
@@ -20,8 +23,10 @@ def wait_until(tab, condition, argument=None):
 
 def image(tab):
     """(height, width, 3) of the canvas alone, without what is written over it."""
+    tab.evaluate(HIDE, "hidden")
     tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    shot = tab.locator("#view").screenshot(style="header, aside { visibility: hidden; }")
+    shot = tab.locator("#view").screenshot(caret="initial")
+    tab.evaluate(HIDE, "")
     return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
 
 

@@ -71,26 +71,57 @@ def browser():
 
 
 @pytest.fixture
-def opened(browser, tmp_path):
-    """open(sol) is the page that plays it, in a browser without network; at the end nothing may have gone wrong."""
+def tab_of(browser):
+    """tab_of(address) is a tab there; at the end nothing may have gone wrong, and nobody else been asked."""
     wrong, contexts = [], []
 
-    def open_page(sol, *, before="", page=None, size=(600, 520), **options):
-        path = tmp_path / f"{len(contexts)}.html"
-        viz.page(sol, path, **(page or {}))
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, offline=True, **options)
+    def new_tab(address, *, below="", before="", size=(600, 520), **options):
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
         contexts.append(context)
         tab = context.new_page()
+        mine = (lambda url: url.startswith(below)) if below else (lambda url: url == address)
         tab.on("console", lambda message: wrong.append(message.text) if message.type in ("error", "warning") else None)
         tab.on("pageerror", lambda error: wrong.append(str(error)))
-        tab.on("request", lambda request: wrong.append(request.url) if request.url != path.as_uri() else None)
+        tab.on("request", lambda request: None if mine(request.url) else wrong.append(request.url))
         if before:
             tab.add_init_script(before)
-        tab.goto(path.as_uri())
-        wait_until(tab, "() => window.viewer && viewer.shown === 0")
+        tab.goto(address)
         return tab
 
-    yield open_page
+    new_tab.wrong = wrong
+    yield new_tab
     for context in contexts:
         context.close()
     assert wrong == []
+
+
+@pytest.fixture
+def opened(tab_of, tmp_path):
+    """opened(sol) is the page that plays it, in a browser without network."""
+    pages = iter(range(100))
+
+    def open_page(sol, *, page=None, **options):
+        path = tmp_path / f"{next(pages)}.html"
+        viz.page(sol, path, **(page or {}))
+        tab = tab_of(path.as_uri(), offline=True, **options)
+        wait_until(tab, "() => window.viewer && viewer.shown === 0")
+        return tab
+
+    return open_page
+
+
+@pytest.fixture
+def served(tab_of):
+    """served(sol) is the page of a server that shows it."""
+    servers = []
+
+    def open_page(sol, *, serve=None, **options):
+        servers.append(viz.serve(sol, **(serve or {})))
+        tab = tab_of(servers[-1].address, below=servers[-1].address, **options)
+        wait_until(tab, "() => window.viewer && viewer.shown === 0")
+        return tab
+
+    open_page.servers = servers
+    yield open_page
+    for server in servers:
+        server.close()

@@ -168,3 +168,15 @@ def test_a_frame_without_bodies_is_drawn():
     sol = jo.solve(gone, jo.Maury(), t=1.0, h=0.1, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
     assert len(discs(draw(sol, -1)).get_offsets()) == 0
     assert strip(sol, 3)
+
+
+def test_constraints_of_a_user_are_no_contacts_of_bodies():
+    """Their rows are numbered beyond the bodies, and have no place in the picture."""
+
+    @jo.constraints
+    def corner(t, q):
+        return np.concatenate([q, [3.0, 2.0] - q])
+
+    pushed = jo.Sweeping(q0=[1.0, 1.0], velocity=[2.0, 1.0], within=corner)
+    ax = draw(jo.solve(pushed, jo.Venel(), t=2.0, h=0.1))
+    assert np.asarray(discs(ax).get_offsets()) == pytest.approx(np.array([[3.0, 2.0]]))

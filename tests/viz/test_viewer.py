@@ -14,16 +14,19 @@ WITHOUT_WEBGL = """
     };
 """
 LOSE = """() => new Promise((done) => {
-    const canvas = document.getElementById("view");
+    const canvas = document.querySelector("#view canvas");
     canvas.addEventListener("webglcontextlost", () => setTimeout(done));
     window.loss = canvas.getContext("webgl2").getExtension("WEBGL_lose_context");
     loss.loseContext();
 })"""
 RESTORE = """() => new Promise((done) => {
-    document.getElementById("view").addEventListener("webglcontextrestored", done);
+    document.querySelector("#view canvas").addEventListener("webglcontextrestored", done);
     loss.restoreContext();
 })"""
-CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "body", "whole", ""]
+CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", ""]
+NAMES = [
+    "speed", "force", "pressure", "contacts", "radius", "body number", "x", "y", "velocity x", "velocity y"
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
@@ -81,11 +84,12 @@ def test_near_balls_hide_far_ones_and_are_picked(opened, two_balls, before):
     assert front != place(tab, 0)
 
 
-def test_a_large_ball_hides_what_is_behind_it_and_not_what_is_before(opened):
+@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
+def test_a_large_ball_hides_what_is_behind_it_and_not_what_is_before(opened, before):
     q0 = np.array([[0.0, 0.0, 0.0], [2.6, -2.0, 0.0], [-2.6, 2.0, 0.0]])
     v0 = np.array([[0.0, 0.0, 0.0], [1e-9, 0.0, 0.0], [1e-9, 0.0, 0.0]])
     three = jo.Motion(q0=q0, v0=v0, within=jo.Balls([3.0, 0.2, 0.2]))
-    tab = opened(jo.solve(three, jo.Maury(), t=1.0, h=1.0))
+    tab = opened(jo.solve(three, jo.Maury(), t=1.0, h=1.0), before=before)
     scrub(tab, 1)
     dark = np.argwhere(image(tab)[:, :, 0] < 80)
     row, column = dark.mean(axis=0)
@@ -138,10 +142,10 @@ def test_everything_can_be_done_with_keys(opened, pile):
     tab.keyboard.press("f")
     assert not tab.locator("#forces").is_checked()
     names = []
-    for _ in range(4):
+    for _ in NAMES:
         tab.keyboard.press("c")
         names.append(tab.locator("#scale-name").inner_text())
-    assert names == ["force", "radius", "body number", "speed"]
+    assert names == [*NAMES[1:], NAMES[0]]
     speed = tab.locator("#speed").input_value()
     tab.keyboard.press("]")
     assert float(tab.locator("#speed").input_value()) == 2 * float(speed)

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from jostle.cli import files, machine, runs
+from jostle.cli import files, machine, movie, runs
 from jostle.errors import JostleError
 from jostle.scenarios.reading import ScenarioError
 
@@ -25,8 +25,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (
-    runs.run, runs.resume, runs.bench, files.list_, files.new, files.info, files.view, files.plot, files.export,
-    files.schema, machine.doctor,
+    runs.run, runs.resume, runs.bench, files.list_, files.new, files.info, files.view, files.plot, movie.movie,
+    files.export, files.schema, machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,16 +110,27 @@ def export(
 
 def view(
     trajectory: Trajectory,
-    save: Annotated[Path | None, typer.Option(help="Write the page there and do not open it.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write one page there, with the run inside, to keep or to send; then end.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
 ) -> None:
-    """Look at a trajectory in the browser: one page, which needs nothing else."""
-    from jostle.viz import page
+    """Look at a trajectory in the browser, also while it is being written; Ctrl-C ends it.
 
-    target = save or trajectory.with_suffix(".html")
-    page(solution(trajectory), target, title=trajectory.stem)
-    print(target)
-    if save is None:
-        webbrowser.open(target.resolve().as_uri())
+    The page comes from a server that only this machine reaches, and that knows this one file alone.
+    """
+    from jostle.viz import page, serve
+
+    sol = solution(trajectory)
+    if save is not None:
+        print(page(sol, save, title=trajectory.stem))
+        return
+    with serve(sol, title=trajectory.stem) as server, suppress(KeyboardInterrupt):
+        print(server.address, flush=True)
+        opened = browser and webbrowser.open(server.address)
+        hint = "" if opened else "Open this address in a browser of this machine. "
+        print(f"{hint}Ctrl-C ends it.", flush=True)
+        server.wait()
 
 
 def plot(

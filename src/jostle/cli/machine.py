@@ -18,6 +18,7 @@ from jostle.cli.show import show
 
 OPTIONAL = {
     "matplotlib": "pictures: pip install 'jostle[plot]'",
+    "imageio-ffmpeg": "films: pip install 'jostle[movie]'",
     "gsd": "export for OVITO: pip install 'jostle[export]'",
 }
 

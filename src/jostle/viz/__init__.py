@@ -1,7 +1,14 @@
-"""Pictures and the browser viewer.
+"""Plots, films, and the browser viewer.
 
-draw, strip      one moment of a solution, several side by side: matplotlib
-page             a page that plays it: one HTML file
+draw, strip                                       one moment of a solution, several side by side
+history, paths, phase, impacts, energies          curves of a solution
+orders, evacuation, bifurcation                   what many numbers say
+field, arrows                                     densities, pressures, velocities of a continuum
+animate                                           a film: mp4 or gif
+page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
+
+All but the viewer draw with matplotlib. A function that draws one thing takes the Axes to draw on, `ax`, and returns
+it.
 """
 
 from __future__ import annotations
@@ -9,20 +16,60 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from jostle.viz.films import Drawn
+from jostle.viz.server import Server, serve
 from jostle.viz.viewer import page
+from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
+    from jostle.viz.curves import energies, history, impacts, paths, phase
     from jostle.viz.drawing import draw, strip
+    from jostle.viz.fields import arrows, field
+    from jostle.viz.movie import animate
+    from jostle.viz.results import bifurcation, evacuation, orders
 
-__all__ = ["draw", "page", "strip"]
+__all__ = [
+    "Drawn",
+    "Server",
+    "animate",
+    "arrows",
+    "bifurcation",
+    "draw",
+    "energies",
+    "evacuation",
+    "field",
+    "history",
+    "impacts",
+    "orders",
+    "page",
+    "paths",
+    "phase",
+    "serve",
+    "strip",
+    "widget",
+]
+
+_DRAWN = {
+    "drawing": ("draw", "strip"),
+    "curves": ("energies", "history", "impacts", "paths", "phase"),
+    "results": ("bifurcation", "evacuation", "orders"),
+    "fields": ("arrows", "field"),
+    "movie": ("animate",),
+}
+
+
+def __dir__() -> list[str]:
+    """Completion and the documentation see what is not imported yet."""
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:
     """What needs matplotlib is imported when it is first used."""
-    if name not in ("draw", "strip"):
+    module = next((module for module, names in _DRAWN.items() if name in names), None)
+    if module is None:
         raise AttributeError(f"module 'jostle.viz' has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module("jostle.viz.drawing"), name)
+        return getattr(importlib.import_module(f"jostle.viz.{module}"), name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "matplotlib":
             raise

@@ -41,15 +41,15 @@ def draw(
     >>> import jostle as jo
     >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))
     >>> ax = draw(jo.solve(heap, jo.Maury(), t=1.0, h=0.01, every=0.1), k=3)
-    >>> ax.get_title(), ax.get_aspect(), len(ax.collections[1].get_offsets())
+    >>> ax.get_title(), ax.get_aspect(), len(ax.collections[0].get_offsets())
     ('t = 0.3', 1.0, 12)
     >>> plt.close(ax.figure)
     """
     picture = Picture.of(sol, [k], colour, view)
     alone = ax is None
     if ax is None:
-        ax = _figure(picture).subplots()
-    picture.onto(ax, picture.frames[0], contacts)
+        ax = figure_for(picture).subplots()
+    picture.onto(ax, picture.scene.frame(k), contacts)
     if alone:
         ax.figure.colorbar(picture.key, ax=ax, label=picture.label, shrink=0.8)
     return ax
@@ -73,23 +73,27 @@ def strip(
     """
     frames = _frames(sol, moments)
     picture = Picture.of(sol, frames, colour, view)
-    figure = _figure(picture)
+    figure = figure_for(picture, len(frames))
     axes = figure.subplots(1, len(frames), sharex=True, sharey=True, squeeze=False)[0]
-    for ax, frame in zip(axes, picture.frames, strict=True):
-        picture.onto(ax, frame, contacts)
+    for ax, k in zip(axes, frames, strict=True):
+        picture.onto(ax, picture.scene.frame(k), contacts)
         if ax is not axes[0]:
             ax.set_ylabel("")
     figure.colorbar(picture.key, ax=axes.tolist(), label=picture.label, shrink=0.8)
     return figure
 
 
-def _figure(picture: Picture) -> Figure:
-    """A figure as wide and high as the frames of a picture need, side by side."""
-    number = len(picture.frames)
+def figure_size(picture: Picture, number: int = 1) -> tuple[float, float]:
+    """How wide and high a figure must be for so many frames side by side, in inches."""
     width, height = picture.size
     tall = height / width
     each = float(np.clip(11.0 / number, 1.6, 6.0 / max(tall, 0.6)))
-    return plt.figure(figsize=(each * number + 1.3, each * max(tall, 0.15) + 0.8), layout="constrained")
+    return each * number + 1.3, each * max(tall, 0.15) + 0.8
+
+
+def figure_for(picture: Picture, number: int = 1) -> Figure:
+    """A new figure for so many frames side by side."""
+    return plt.figure(figsize=figure_size(picture, number), layout="constrained")
 
 
 def _frames(sol: Solution, moments: int | Sequence[float]) -> list[int]:

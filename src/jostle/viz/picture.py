@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -46,62 +46,112 @@ TRIAD = 0.06
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Some frames of a scene on one scale."""
+    """A scene, and the scale on which some of its frames are drawn."""
 
     scene: Scene
-    frames: list[Frame]
-    values: list[Array]
-    """What the colours of each frame say, one number a body."""
-    label: str
-    box: View
-    key: ScalarMappable
-    strongest: float
-    """The largest force of all frames."""
+    colour: str | Array
     view: tuple[float, float]
+    box: View
+    """It holds the bodies and the walls of all frames,"""
+    limits: View
+    """and these are its corners as one sees it: lower left, upper right."""
+    key: ScalarMappable
+    strongest: Array
+    """(m,) the largest force of each of the frames; the widest bar is the largest of these."""
 
     @classmethod
-    def of(cls, sol: Solution, numbers: list[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
-        scene = Scene(sol)
-        frames = [scene.frame(k) for k in numbers]
-        values, label = _values(scene, frames, colour)
-        everything = np.concatenate(values)
-        known = everything[np.isfinite(everything)]
-        low = min(0.0, float(known.min(initial=0.0))) if isinstance(colour, str) else float(known.min(initial=np.inf))
-        high = float(known.max(initial=-np.inf))
+    def of(cls, sol: Solution, numbers: Iterable[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
+        """On a scale that fits the saved times with these numbers; one after the other is looked at, none is kept."""
+        scene, seen = Scene(sol), View(np.full(2, np.inf), np.full(2, -np.inf))
+        box, named = View(np.full(scene.d, np.inf), np.full(scene.d, -np.inf)), isinstance(colour, str)
+        colour = _checked(scene, colour)
+        low, high, strongest, times = (0.0 if named else np.inf), -np.inf, list[float](), list[float]()
+        for k in numbers:
+            frame = scene.frame(k)
+            values = _values(scene, frame, colour)
+            known = values[np.isfinite(values)]
+            low, high = min(low, float(known.min(initial=np.inf))), max(high, float(known.max(initial=-np.inf)))
+            strongest.append(float(np.abs(frame.bars.force).max(initial=0.0)))
+            other, r = scene.view(frame), frame.radii[:, None]
+            box = box.holding(np.stack([other.lower, other.upper]))
+            flat = _flat(frame.x, view)[:, :2]
+            seen = seen.holding(flat - r).holding(flat + r)
+            times.append(frame.t)
         if not low < high:
             low, high = (low, low + 1.0) if np.isfinite(low) else (0.0, 1.0)
-        box = scene.view(frames[0])
-        for frame in frames[1:]:
-            other = scene.view(frame)
-            box = box.holding(np.stack([other.lower, other.upper]))
-        strongest = max(float(np.abs(frame.bars.force).max(initial=0.0)) for frame in frames)
-        return cls(scene, frames, values, label, box, ScalarMappable(Normalize(low, high), COLOURS), strongest, view)
+        wider = box.wider(MARGIN)
+        if scene.d == 2:
+            limits = View(*wider)
+        else:
+            for t in times:
+                seen = seen.holding(_flat(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
+            limits = View(*seen.wider(MARGIN))
+        key = ScalarMappable(Normalize(low, high), COLOURS)
+        return cls(scene, colour, view, box, limits, key, np.array(strongest))
+
+    @property
+    def label(self) -> str:
+        """What the colours say."""
+        return self.colour if isinstance(self.colour, str) else ""
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height."""
-        low, high = self._limits
-        return float(high[0] - low[0]), float(high[1] - low[1])
+        width, height = self.limits.upper - self.limits.lower
+        return float(width), float(height)
 
     def onto(self, ax: Axes, frame: Frame, contacts: bool) -> None:
-        """Draw one of the frames."""
+        """Draw a frame."""
         walls = self.scene.walls(frame.t, self.box.wider(MARGIN))
-        values = self.values[self.frames.index(frame)]
+        values = _values(self.scene, frame, self.colour)
         if self.scene.count == 1:
-            ax.plot(*self._flat(self.scene.path)[:, :2].T, color="0.55", linewidth=0.8, zorder=1.5)
+            ax.plot(*self.flat(self.scene.path)[:, :2].T, color="0.55", linewidth=0.8, zorder=1.5)
         if self.scene.d == 2:
-            self._plane(ax, frame, values, walls)
+            self._plane(ax, frame, values)
         else:
-            self._space(ax, frame, values, walls)
+            self._space(ax, frame, values)
+        self.walls(ax, walls)
         if contacts:
             self._bars(ax, frame)
-        low, high = self._limits
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", title=f"t = {frame.t:.4g}")
-        self._axes(ax)
+        self.settle(ax)
+        ax.set_title(f"t = {frame.t:.4g}")
 
-    def _plane(self, ax: Axes, frame: Frame, values: Array, walls: list[Outline]) -> None:
-        solid = [wall.points for wall in walls if wall.kind == SOLID]
-        ax.add_collection(PolyCollection(solid, facecolor="0.82", edgecolor="0.25", linewidth=1.0, zorder=1))
+    def walls(self, ax: Axes, walls: list[Outline]) -> None:
+        """Draw the outlines of walls."""
+        if self.scene.d == 2:
+            solid = [wall.points for wall in walls if wall.kind == SOLID]
+            ax.add_collection(PolyCollection(solid, facecolor="0.82", edgecolor="0.25", linewidth=1.0, zorder=1))
+            for kind, style in ((WALL, "solid"), (CELL, "dashed")):
+                lines = [wall.points for wall in walls if wall.kind == kind]
+                ax.add_collection(LineCollection(lines, colors="black", linewidths=1.4, linestyles=style, zorder=4))
+            return
+        middle = float(self.flat(self.box.centre[None])[0, 2])
+        pieces = self.flat(segments(walls, 3))
+        for behind, alpha, zorder in ((True, 0.35, 1), (False, 0.55, 4)):
+            lines = [piece[:, :2] for piece in pieces if (piece[:, 2].mean() < middle) == behind]
+            ax.add_collection(LineCollection(lines, colors="black", linewidths=0.8, alpha=alpha, zorder=zorder))
+
+    def settle(self, ax: Axes) -> None:
+        """Exact aspect, limits, and the names of the axes."""
+        low, high = self.limits
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+        for spine in ax.spines.values():
+            spine.set_color("0.8")
+        if self.scene.d == 3:
+            ax.set_axis_off()
+            self._triad(ax)
+            return
+        ax.set_xlabel("$x$")
+        if self.scene.dimension == 1:
+            ax.set_yticks([])
+        else:
+            ax.set_ylabel("$y$")
+
+    def flat(self, points: Array) -> Array:
+        """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are."""
+        return _flat(points, self.view)
+
+    def _plane(self, ax: Axes, frame: Frame, values: Array) -> None:
         rows, images = self.scene.images(frame)
         for x, who, alpha in ((frame.x, np.arange(len(frame.x)), 1.0), (images, rows, 0.4)):
             across = 2.0 * frame.radii[who]
@@ -111,13 +161,9 @@ class Picture:
             discs.set(array=values[who], norm=self.key.norm, cmap=COLOURS)
             discs.set(edgecolor="0.35", linewidth=float(np.clip(12.0 / np.sqrt(max(len(values), 1)), 0.1, 0.7)))
             ax.add_collection(discs)
-        for kind, style in ((WALL, "solid"), (CELL, "dashed")):
-            lines = [wall.points for wall in walls if wall.kind == kind]
-            ax.add_collection(LineCollection(lines, colors="black", linewidths=1.4, linestyles=style, zorder=4))
 
-    def _space(self, ax: Axes, frame: Frame, values: Array, walls: list[Outline]) -> None:
-        flat = self._flat(frame.x)
-        middle = float(self.box.centre @ self._frame_of_view[2])
+    def _space(self, ax: Axes, frame: Frame, values: Array) -> None:
+        flat = self.flat(frame.x)
         order = np.argsort(flat[:, 2])
         base = self.key.to_rgba(values[order])[:, :3]
         base = base + HAZE * _far(flat[order, 2])[:, None] * (1.0 - base)
@@ -133,23 +179,20 @@ class Picture:
             linewidths=0.0, offsets=offsets.reshape(-1, 2), offset_transform=ax.transData, zorder=2,
         )  # fmt: skip
         ax.add_collection(balls)
-        pieces = self._flat(segments(walls, 3))
-        for behind, alpha, zorder in ((True, 0.35, 1), (False, 0.55, 4)):
-            lines = [piece[:, :2] for piece in pieces if (piece[:, 2].mean() < middle) == behind]
-            ax.add_collection(LineCollection(lines, colors="black", linewidths=0.8, alpha=alpha, zorder=zorder))
 
     def _bars(self, ax: Axes, frame: Frame) -> None:
-        bars = frame.bars
-        if not len(bars.force) or self.strongest == 0.0:
+        bars, strongest = frame.bars, float(self.strongest.max(initial=0.0))
+        if not len(bars.force) or strongest == 0.0:
             return
         # across the end of a periodic cell a bar is seen from both of its bodies
         j = bars.rows[:, 1]
         split = np.flatnonzero((j >= 0) & (np.linalg.norm(bars.end - frame.x[j], axis=1) > frame.radii[j]))
         other = frame.x[j[split]]
-        start = self._flat(np.concatenate([bars.start, other]))
-        end = self._flat(np.concatenate([bars.end, other + bars.start[split] - bars.end[split]]))
+        start = self.flat(np.concatenate([bars.start, other]))
+        end = self.flat(np.concatenate([bars.end, other + bars.start[split] - bars.end[split]]))
         force = np.concatenate([bars.force, bars.force[split]])
-        width = WIDEST[self.scene.d] * 2.0 * float(np.median(frame.radii)) * np.sqrt(np.abs(force) / self.strongest)
+        part = np.sqrt(np.minimum(np.abs(force) / strongest, 1.0))
+        width = WIDEST[self.scene.d] * 2.0 * float(np.median(frame.radii)) * part
         along = (end - start)[:, :2]
         length = np.linalg.norm(along, axis=1, keepdims=True)
         aside = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.where(length > 0, length, 1.0) * width[:, None] / 2.0
@@ -162,54 +205,12 @@ class Picture:
         quads = np.stack(corners, axis=1)[order]
         ax.add_collection(PolyCollection(list(quads), facecolors=colours[order].tolist(), zorder=3))
 
-    @cached_property
-    def _frame_of_view(self) -> Array:
-        """(3, 3) rows: to the right, upwards, towards the eye."""
-        a, b = np.radians(self.view[0] + 90.0), np.radians(self.view[1])
-        return np.array(
-            [
-                [np.cos(a), np.sin(a), 0.0],
-                [-np.sin(b) * np.sin(a), np.sin(b) * np.cos(a), np.cos(b)],
-                [np.cos(b) * np.sin(a), -np.cos(b) * np.cos(a), np.sin(b)],
-            ]
-        )
-
-    @cached_property
-    def _limits(self) -> tuple[Array, Array]:
-        """The lower left and the upper right corner."""
-        box = self.box.wider(MARGIN)
-        if self.scene.d == 2:
-            return box.lower, box.upper
-        seen = View(np.full(2, np.inf), np.full(2, -np.inf))
-        for frame in self.frames:
-            flat, r = self._flat(frame.x)[:, :2], frame.radii[:, None]
-            walls = self._flat(segments(self.scene.walls(frame.t, box), 3).reshape(-1, 3))[:, :2]
-            seen = seen.holding(flat - r).holding(flat + r).holding(walls)
-        return seen.wider(MARGIN)
-
-    def _flat(self, points: Array) -> Array:
-        """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are."""
-        return points if self.scene.d == 2 else points @ self._frame_of_view.T
-
-    def _axes(self, ax: Axes) -> None:
-        for spine in ax.spines.values():
-            spine.set_color("0.8")
-        if self.scene.d == 3:
-            ax.set_axis_off()
-            self._triad(ax)
-            return
-        ax.set_xlabel("x")
-        if self.scene.dimension == 1:
-            ax.set_yticks([])
-        else:
-            ax.set_ylabel("y")
-
     def _triad(self, ax: Axes) -> None:
         """Where x, y and z point."""
         length = TRIAD * self.size[0]
-        low, _ = self._limits
+        low, _ = self.limits
         corner = np.array([low[0] + 1.2 * length, low[1] + 0.2 * length])
-        for name, axis in zip("xyz", self._frame_of_view[:2].T, strict=True):
+        for name, axis in zip("xyz", _axes_of(self.view)[:2].T, strict=True):
             ax.plot(*np.stack([corner, corner + length * axis]).T, color="0.45", linewidth=1.0)
             right, up = corner + 1.35 * length * axis
             ax.text(right, up, name, color="0.3", ha="center", va="center", fontsize="small")
@@ -222,17 +223,38 @@ def _far(depth: Array) -> Array:
     return np.asarray((depth.max() - depth) / np.ptp(depth))
 
 
-def _values(scene: Scene, frames: list[Frame], colour: str | ArrayLike) -> tuple[list[Array], str]:
+def _axes_of(view: tuple[float, float]) -> Array:
+    """(3, 3) rows: to the right, upwards, towards the eye."""
+    a, b = np.radians(view[0] + 90.0), np.radians(view[1])
+    return np.array(
+        [
+            [np.cos(a), np.sin(a), 0.0],
+            [-np.sin(b) * np.sin(a), np.sin(b) * np.cos(a), np.cos(b)],
+            [np.cos(b) * np.sin(a), -np.cos(b) * np.cos(a), np.sin(b)],
+        ]
+    )
+
+
+def _flat(points: Array, view: tuple[float, float]) -> Array:
+    return points if points.shape[-1] == 2 else points @ _axes_of(view).T
+
+
+def _checked(scene: Scene, colour: str | ArrayLike) -> str | Array:
     if isinstance(colour, str):
-        if colour == "speed":
-            return [frame.speed for frame in frames], "speed"
-        if colour == "pressure":
-            return [frame.force / _surface(frame.radii, scene.dimension) for frame in frames], "pressure"
-        raise InvalidValue(f"colour is 'speed', 'pressure' or one number for each body, not {colour!r}")
+        if colour not in ("speed", "pressure"):
+            raise InvalidValue(f"colour is 'speed', 'pressure' or one number for each body, not {colour!r}")
+        return colour
     given = np.asarray(colour, dtype=float)
     if given.shape != (scene.count,):
         raise InvalidValue(f"colour has shape {given.shape}; there are {scene.count} bodies, one number for each")
-    return [given[frame.number] for frame in frames], ""
+    return given
+
+
+def _values(scene: Scene, frame: Frame, colour: str | Array) -> Array:
+    """What the colours of a frame say, one number a body."""
+    if not isinstance(colour, str):
+        return np.asarray(colour[frame.number])
+    return frame.speed if colour == "speed" else np.asarray(frame.force / _surface(frame.radii, scene.dimension))
 
 
 def _surface(radii: Array, dimension: int) -> Array:

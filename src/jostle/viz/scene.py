@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array, Integers, at
 from jostle.errors import InvalidValue
+from jostle.io.reading import States
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
@@ -43,13 +45,15 @@ class Bars:
     force: Array
     """(m,) positive for a push, negative for a pull."""
     rows: Integers
-    """(m, 2) the rows of the two bodies in the frame; -1 for a wall."""
+    """(m, 2) the rows of the two bodies in the frame; -1 - w for wall w."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """The n bodies that are there at one saved time."""
 
+    k: int
+    """Which of the saved times."""
     t: float
     number: Integers
     """(n,) who they are."""
@@ -90,6 +94,29 @@ class Scene:
             raise InvalidValue(f"q has shape {sol.q.shape[1:]}: bodies are shown on a line, in the plane or in space")
         self.count = int(np.prod(sol.q.shape[1:])) // self.dimension
         self.period = _period(self.within, self.dimension)
+        q: Any = sol.q
+        self.contacts_known = not isinstance(q, States) or q.source.header.contacts
+        """Were the contacts saved? Files hold them if they were asked to."""
+
+    def continued(self, sol: Solution) -> Scene:
+        """The scene of the same run when more of it is saved, without looking at all of it again.
+
+        >>> import jostle as jo
+        >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
+        >>> later = scene.continued(jo.solve(jo.models.rack(2), jo.Maury(), t=2.0, h=0.1))
+        >>> len(later.sol.t), bool((later.ways.upper >= scene.ways.upper).all())
+        (21, True)
+        """
+        later = Scene(sol)
+        last = len(sol.t) - 1
+        x, r = later.places(last), later.radii(last)[:, None]
+        later.__dict__ |= {
+            "cell_start": self.cell_start,
+            "ways": self.ways.holding(x - r).holding(x + r),
+            "point": self.point,
+            "sized": self.sized,
+        }
+        return later
 
     @property
     def force_name(self) -> str:
@@ -110,7 +137,7 @@ class Scene:
         row = np.full(self.count, -1)
         row[here] = np.arange(len(here))
         bars, force = self._forces(k, x, shown, row)
-        return Frame(float(self.sol.t[k]), here, x, u, shown, force, bars)
+        return Frame(k, float(self.sol.t[k]), here, x, u, shown, force, bars)
 
     def places(self, k: int) -> Array:
         """(count, d) where all bodies are shown in frame k; NaN for those who are not there."""
@@ -143,6 +170,11 @@ class Scene:
         if given is not None:
             return not isinstance(given, np.ndarray | float | int)
         return any(callable(getattr(Q, "radii", None)) for Q in parts(self.within))
+
+    @cached_property
+    def sized(self) -> bool:
+        """Have the bodies radii, or are they points?"""
+        return bool(self.radii(0).any())
 
     @cached_property
     def cell_start(self) -> Array:
@@ -235,21 +267,26 @@ class Scene:
         p, pairs, normals = (np.asarray(of[k]) for of in (self.sol.multipliers, self.sol.pairs, self.sol.normals))
         shown = np.abs(p) > NOT_ZERO * np.abs(p).max(initial=0.0)
         shown &= pairs[:, 0] >= 0
-        i, j = (np.where(body >= 0, row[np.maximum(body, 0)], -1) for body in pairs.T)
+        i, j = (np.where(body >= 0, row[np.clip(body, 0, len(row) - 1)], -1) for body in pairs.T)
         shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both are there still
-        i, j, f = i[shown], j[shown], p[shown] / self._duration(k)
-        carried = np.zeros(len(x))
-        np.add.at(carried, i, np.abs(f))
-        np.add.at(carried, j[j >= 0], np.abs(f[j >= 0]))
+        i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self._duration(k)
+        between = j >= 0
+        size, carried = np.abs(f), np.zeros(len(x))
+        carried += np.bincount(i, size, len(x))
+        carried += np.bincount(j[between], size[between], len(x))
         if normals.shape[1] != self.dimension:
             nothing = np.zeros((0, self.d))
             return Bars(nothing, nothing, np.zeros(0), np.zeros((0, 2), dtype=np.int64)), carried
-        normal = np.zeros((len(f), self.d))
-        normal[:, : self.dimension] = normals[shown]
-        apart = np.where((j >= 0)[:, None], self._nearest_image(x[j] - x[i]), normal * radii[i][:, None])
-        return Bars(x[i], x[i] + apart, f, np.stack([i, j], axis=1)), carried
+        start = x[i]
+        apart = self._nearest_image(x[j] - start)
+        walls = np.flatnonzero(~between)
+        apart[walls] = 0.0
+        apart[walls, : self.dimension] = normals[np.flatnonzero(shown)[walls]] * radii[i[walls], None]
+        return Bars(start, start + apart, f, np.stack([i, np.where(between, j, wall)], axis=1)), carried
 
     def _nearest_image(self, apart: Array) -> Array:
+        if not np.isfinite(self.period).any():
+            return apart
         L = np.where(np.isfinite(self.period), self.period, 1.0)
         turns = np.where(np.isfinite(self.period), np.round(apart[:, : self.dimension] / L), 0.0)
         apart[:, : self.dimension] -= turns * L

@@ -1,142 +1,28 @@
 // The page: what is shown, how it is played, and what the controls do.
 
-const STOPS = {
-  light: ["#eef3f9", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"],
-  dark: ["#42547d", "#3c6ea6", "#3592c0", "#48b8bd", "#8fd8a6", "#d9eb9a", "#fdf6b4"],
-};
-const THEMES = {
-  light: { back: "#ffffff", wall: "#20242c", mark: "#c2189b", weak: "#ea8a3c", push: "#d55e00", pull: "#7b3294" },
-  dark: { back: "#12151c", wall: "#c9d1de", mark: "#ff6ad5", weak: "#d97a22", push: "#ff9a2e", pull: "#c79bff" },
-};
-const WIDEST = { 2: 0.34, 3: 0.15 }; // the bar of a strong force, in plane and space, as a part of the median diameter
-const NEAR = 5; // pixels: a press that moves less is a click
 const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
 const SECONDS = 10; // what a run takes at first
+const AHEAD = 6; // frames that are asked for before they are wanted
 
-const $ = (id) => document.getElementById(id);
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
-const usual = (x) => x === 0 || (Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5);
-const short = (x) => (usual(x) ? String(+x.toPrecision(4)) : x.toExponential(2));
-const norm = (v, i) => Math.hypot(v[3 * i], v[3 * i + 1], v[3 * i + 2]);
+const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))).findLast((k) => k <= x * 1.0001);
 
-function start(source) {
-  const { about } = source, canvas = $("view"), night = matchMedia("(prefers-color-scheme: dark)");
-  const camera = new Camera(about.d === 2, about.home);
-  const values = {
-    speed: (frame) => Float32Array.from(frame.number, (_, i) => norm(frame.u, i)),
-    force: (frame) => frame.load,
-    radius: (frame) => frame.radius,
-    number: (frame) => Float32Array.from(frame.number),
-  };
-  let painter, frame, theme, table, tones;
-  let shown = -1, wanted = 0, loading = false, due = false, played = null, picked = null;
+// root: the document, or the shadow of an element that holds the markup.
+function mount(root, source) {
+  const $ = (id) => root.getElementById(id), night = matchMedia("(prefers-color-scheme: dark)");
+  const quantity = () => source.about.quantities[$("colour").selectedIndex];
+  const stage = new Stage($("view"), source, {
+    colour: quantity, forces: () => $("forces").checked, body: () => row(), contact: () => contactRow(),
+  });
+  let shown = -1, wanted = 0, loading = false, played = null;
+  let picked = null, contact = null, anchor = null; // a body, or a contact, and the body whose contacts are looked at
 
-  // ---- what is to be seen
-
-  function choosePainter() {
-    const gl = canvas.getContext("webgl2", { antialias: true, alpha: false });
-    painter = gl ? new WebGLPainter(gl) : new CanvasPainter(canvas.getContext("2d"));
-    if (!gl) say("This browser offers no WebGL 2, so bodies are drawn as flat discs, which is slow for many of them.");
+  function say(text) {
+    $("message").textContent = text;
+    $("message").hidden = !text;
   }
 
-  function chooseColours() {
-    const name = night.matches ? "dark" : "light", stops = STOPS[name].map(rgb);
-    theme = Object.fromEntries(Object.entries(THEMES[name]).map(([part, hex]) => [part, rgb(hex)]));
-    const steps = (stops, last) => Array.from({ length: last + 1 }, (_, k) => [...bytes(mixed(stops, k / last)), 255]);
-    table = steps(stops, 255);
-    tones = { push: steps([theme.weak, theme.push], 32), pull: [...bytes(theme.pull), 255] };
-    $("scale").style.background = `linear-gradient(to right, ${STOPS[name].join(", ")})`;
-  }
-
-  function mixed(stops, x) {
-    const at = Math.min(Math.floor(x * (stops.length - 1)), stops.length - 2), part = x * (stops.length - 1) - at;
-    return stops[at].map((a, c) => a + part * (stops[at + 1][c] - a));
-  }
-
-  const bytes = (colour) => colour.map((part) => Math.round(255 * part));
-
-  function loadBodies() {
-    const { number, q, radius } = frame, m = number.length, { name, value, low, high } = scale();
-    const balls = new Float32Array(4 * m), colours = new Uint8Array(4 * m);
-    for (let i = 0; i < m; i++) {
-      for (let a = 0; a < 3; a++) balls[4 * i + a] = q[3 * i + a];
-      balls[4 * i + 3] = radius[i];
-      colours.set(table[Math.round(255 * Math.min(Math.max((value[i] - low) / (high - low || 1), 0), 1))], 4 * i);
-    }
-    painter.load("balls", balls, colours);
-    const most = ($("colour").value === "force" ? "≥ " : "") + short(high);
-    $("scale-name").textContent = name;
-    [$("scale-low").textContent, $("scale-high").textContent] = [short(low), most];
-    $("legend").setAttribute("aria-label", `Colours: ${name}, from ${short(low)} to ${most}`);
-  }
-
-  function scale() {
-    const by = $("colour").value, [low, high] = about.ranges[by];
-    return { name: $("colour").selectedOptions[0].text, value: values[by](frame), low, high };
-  }
-
-  // Bars from centre to centre, or to the wall; across the end of a periodic cell, one from each body.
-  function loadBars() {
-    const { first, second, force, away } = frame.contacts, { q, radius } = frame, apart = [0, 0, 0];
-    const ends = new Float32Array(16 * force.length), colours = new Uint8Array(8 * force.length);
-    const sorted = force.map(Math.abs).sort(), high = sorted[Math.floor(0.95 * sorted.length)] || 0;
-    const strong = Math.max(high, 0.05 * about.strong); // of this frame, so that its network is seen
-    let count = 0;
-    const bar = (i, sign, size, tone) => {
-      for (let a = 0; a < 3; a++) {
-        ends[8 * count + a] = q[3 * i + a];
-        ends[8 * count + 4 + a] = q[3 * i + a] + sign * apart[a];
-      }
-      ends[8 * count + 3] = size * WIDEST[about.d] * 2 * about.median;
-      colours.set(tone, 4 * count++);
-    };
-    for (let c = 0; c < force.length; c++) {
-      const i = first[c], j = second[c], size = Math.min(Math.sqrt(Math.abs(force[c]) / strong), 1.5);
-      const tone = force[c] < 0 ? tones.pull : tones.push[Math.round(32 * Math.min(size, 1))];
-      let across = false;
-      for (let a = 0; a < 3; a++) {
-        apart[a] = j < 0 ? radius[i] * away[3 * c + a] : q[3 * j + a] - q[3 * i + a];
-        const turns = j < 0 || !about.period[a] ? 0 : Math.round(apart[a] / about.period[a]);
-        if (turns) across = true;
-        apart[a] -= turns * about.period[a];
-      }
-      bar(i, 1, size, tone);
-      if (across) bar(j, -1, size, tone);
-    }
-    painter.load("bars", ends.subarray(0, 8 * count), colours.subarray(0, 4 * count));
-  }
-
-  function loadWalls() {
-    const w = frame.walls.length / 6, ends = new Float32Array(8 * w), colours = new Uint8Array(4 * w);
-    const colour = [...bytes(mixed([theme.back, theme.wall], about.d === 2 ? 1 : 0.55)), 255];
-    for (let k = 0; k < w; k++) {
-      ends.set(frame.walls.subarray(6 * k, 6 * k + 3), 8 * k);
-      ends.set(frame.walls.subarray(6 * k + 3, 6 * k + 6), 8 * k + 4);
-      ends[8 * k + 3] = about.d === 2 ? 2 : 1.2;
-      colours.set(colour, 4 * k);
-    }
-    painter.load("walls", ends, colours);
-  }
-
-  function load() {
-    if (!frame) return;
-    loadBodies();
-    loadBars();
-    loadWalls();
-    repaint();
-  }
-
-  function repaint() {
-    if (!due) requestAnimationFrame(paint);
-    due = true;
-  }
-
-  function paint() {
-    due = false;
-    if (!frame) return;
-    const reach = 2 * Math.hypot(...camera.target) + Math.max(about.reach, 1 / camera.scale);
-    painter.paint(camera, { reach, theme, picked: row(), forces: $("forces").checked });
-  }
+  // For those who do not see it.
+  const tellAloud = (text) => ($("said").textContent = text);
 
   // ---- which frame
 
@@ -144,37 +30,49 @@ function start(source) {
     wanted = Math.min(Math.max(k, 0), source.count - 1);
     if (loading) return;
     loading = true;
-    while (shown !== wanted) {
-      const next = wanted;
-      frame = await source.frame(next);
-      frame.load = carried(frame);
-      shown = next;
-      tell();
-      load();
+    try {
+      while (shown !== wanted) await go(wanted);
+    } catch (error) {
+      say(`Frame ${wanted + 1} cannot be shown: ${error.message}`);
+      play(false);
+    } finally {
+      loading = false;
     }
-    loading = false;
   }
 
-  function carried({ number, contacts: { first, second, force } }) {
-    const load = new Float32Array(number.length);
-    for (let c = 0; c < force.length; c++) {
-      load[first[c]] += Math.abs(force[c]);
-      if (second[c] >= 0) load[second[c]] += Math.abs(force[c]);
-    }
-    return load;
+  async function go(next) {
+    const frame = await source.frame(next), by = next - shown;
+    stage.frame = addLoads(frame);
+    shown = next;
+    const stride = played && by > 0 && by < source.count / 4 ? by : 1; // if some are passed over, the next will be too
+    source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
+    tell();
+    stage.load();
   }
 
   function tell() {
-    const when = `t = ${short(frame.t)}`, of = `frame ${shown + 1} of ${source.count}`;
+    const when = `t = ${short(stage.frame.t)}`, of = `frame ${shown + 1} of ${source.count}`;
     $("frame").value = shown;
     $("frame").setAttribute("aria-valuetext", `${when}, ${of}`);
     $("time").textContent = `${when} · ${of}`;
+    tellScale();
     tellPicked();
   }
 
+  function tellScale() {
+    const { name, beyond, range: [low, high] } = quantity(), most = (beyond ? "≥ " : "") + short(high);
+    $("scale-name").textContent = name;
+    [$("scale-low").textContent, $("scale-high").textContent] = [short(low), most];
+    $("legend").setAttribute("aria-label", `Colours: ${name}, from ${short(low)} to ${most}`);
+  }
+
   function play(on) {
-    if (on && shown === source.count - 1) show(0);
-    played = on ? { since: performance.now(), from: source.times[shown === source.count - 1 ? 0 : shown] } : null;
+    const last = shown === source.count - 1;
+    if (on && last && source.about.live) return follow(true);
+    if (on) follow(false);
+    if (on && last) show(0);
+    if (on || played) tellAloud(on ? "playing" : `paused at t = ${short(source.times[wanted])}`);
+    played = on ? { since: performance.now(), from: source.times[last ? 0 : Math.max(shown, 0)] } : null;
     $("play").textContent = on ? "Pause" : "Play";
     $("picked").setAttribute("aria-live", on ? "off" : "polite");
     if (on) requestAnimationFrame(tick);
@@ -187,37 +85,101 @@ function start(source) {
     while (k > 0 && source.times[k] > t) k--;
     while (k < source.count - 1 && source.times[k + 1] <= t) k++;
     show(k);
-    if (k === source.count - 1) play(false);
-    else requestAnimationFrame(tick);
+    if (k < source.count - 1) requestAnimationFrame(tick);
+    else {
+      play(false);
+      if (source.about.live) follow(true);
+    }
   }
 
   function step(by) {
     play(false);
+    follow(false);
     show(wanted + by);
   }
 
-  // ---- one body
+  // ---- a run that goes on
 
-  const row = () => (picked === null || !frame ? -1 : frame.number.indexOf(picked));
+  function follow(on) {
+    const before = $("follow").checked;
+    $("follow").checked = on && source.about.live;
+    if (before !== $("follow").checked) tellAloud(before ? "not following" : "following the end");
+    $("picked").setAttribute("aria-live", $("follow").checked ? "off" : "polite");
+    if ($("follow").checked) {
+      if (played) play(false);
+      show(source.count - 1);
+    }
+  }
+
+  function renewed() {
+    const follows = $("follow").checked, ended = !source.about.live && !$("live").hidden;
+    stage.camera.home = source.about.home;
+    measure();
+    if (!played) offerSpeeds();
+    if (ended) tellAloud("the run has ended");
+    if (wanted >= source.count) [shown, wanted] = [-1, source.count - 1];
+    if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
+    if (ended) follow(false);
+    if (stage.frame && shown >= 0) {
+      tell();
+      stage.load();
+    }
+  }
+
+  function measure() {
+    const { about } = source;
+    $("frame").max = source.count - 1;
+    $("body").max = about.n - 1;
+    $("live").hidden = !about.live;
+    $("title").textContent = about.title;
+    $("note").textContent = about.note;
+    const [begin, end] = [source.times[0], source.times[source.count - 1]].map(short);
+    const when = `${source.count} frames from t = ${begin} to ${end}`;
+    $("view").setAttribute("aria-label", `${about.n} bodies in ${about.dimension} dimensions, ${when}`);
+    $("time").textContent = $("time").textContent.replace(/ of \d+$/, ` of ${source.count}`);
+  }
+
+  // So that a run takes some seconds at first; as it grows, it may be played faster.
+  function offerSpeeds() {
+    const pace = nice((source.times[source.count - 1] - source.times[0] || 1) / SECONDS), list = $("speed");
+    const chosen = list.options.length ? list.selectedIndex : SPEEDS.indexOf(1);
+    list.replaceChildren(...SPEEDS.map((speed) => new Option(`${short(speed * pace)} ×`, speed * pace)));
+    list.selectedIndex = chosen;
+  }
+
+  // ---- one body, one contact
+
+  const row = () => (picked === null || !stage.frame ? -1 : stage.frame.number.indexOf(picked));
+  const contactRow = () => (contact === null ? -1 : rowOfContact(stage.frame, contact));
 
   function pick(number) {
-    picked = number === null || !(number >= 0 && number < about.n) ? null : Math.floor(number);
-    $("body").value = picked ?? "";
+    const bars = contact !== null;
+    picked = number === null || !(number >= 0 && number < source.about.n) ? null : Math.floor(number);
+    [contact, anchor] = [null, picked];
+    choose(bars);
+  }
+
+  function pickContact(c) {
+    [contact, picked] = [namesOf(stage.frame, c), null];
+    choose(true);
+  }
+
+  function choose(bars) {
+    $("body").value = anchor ?? "";
     tellPicked();
-    repaint();
+    stage.barsAreOld ||= bars;
+    stage.repaint();
   }
 
   function tellPicked() {
-    $("picked").hidden = picked === null;
-    if (picked === null || !frame) return;
-    const i = row(), parts = (v) => [...v.subarray(3 * i, 3 * i + about.dimension)];
-    const point = (v, from = [0, 0, 0]) => parts(v).map((x, a) => short(x + from[a])).join(", ");
-    const said = i < 0 ? [["", "not there at this time"]] : [
-      ["position", point(frame.q, about.origin)], ["velocity", point(frame.u)], ["speed", short(norm(frame.u, i))],
-      ["radius", about.points ? "none" : short(frame.radius[i])], [about.force_name, short(frame.load[i])],
-    ];
-    $("picked-name").textContent = `Body ${picked}`;
-    $("picked-facts").replaceChildren(...said.flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
+    $("picked").hidden = picked === null && contact === null;
+    if ($("picked").hidden || !stage.frame) return;
+    const i = contact ? contactRow() : row();
+    const name = contact ? `Contact of body ${contact[0]} and ${partner(contact[1])}` : `Body ${picked}`;
+    $("picked-name").textContent = name;
+    let facts = [["", contact ? "no force at this time" : "not there at this time"]];
+    if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.frame, source.about, i);
+    $("picked-facts").replaceChildren(...facts.flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
   }
 
   function element(tag, text) {
@@ -226,144 +188,123 @@ function start(source) {
     return made;
   }
 
-  // The nearest to the eye of all bodies under a point of the page.
-  function bodyAt(x, y) {
-    const place = camera.projection();
-    let best = null, front = -Infinity;
-    for (let i = 0; i < frame.number.length; i++) {
-      const [a, b, depth] = place(frame.q[3 * i], frame.q[3 * i + 1], frame.q[3 * i + 2]);
-      const r = Math.max(frame.radius[i], NEAR / camera.scale), away = Math.hypot(a - x, b - y) / camera.scale;
-      const surface = camera.flat ? -away / r : depth + Math.sqrt(Math.max(r * r - away * away, 0));
-      if (away <= r && surface > front) [best, front] = [frame.number[i], surface];
-    }
-    return best;
+  function nextBody(by) {
+    const { number } = stage.frame, from = anchor ?? (by > 0 ? -1 : source.about.n);
+    const order = by > 0 ? number : [...number].reverse(), found = order.find((one) => (one - from) * by > 0);
+    if (number.length) pick(found ?? order[0]);
   }
 
-  // ---- hands: mouse, fingers, keys
-
-  const held = new Map();
-  let moved = 0;
-  const onCanvas = ({ clientX, clientY }) => {
-    const { left, top } = canvas.getBoundingClientRect();
-    return [clientX - left, clientY - top];
-  };
-
-  canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    if (held.size === 0) moved = 0;
-    held.set(event.pointerId, onCanvas(event));
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!held.has(event.pointerId)) return;
-    const before = [...held.values()], [x, y] = onCanvas(event), [x0, y0] = held.get(event.pointerId);
-    held.set(event.pointerId, [x, y]);
-    moved += Math.hypot(x - x0, y - y0);
-    const pans = camera.flat || event.shiftKey || event.buttons & 6;
-    if (held.size > 1) pinch(before, [...held.values()]);
-    else if (moved > NEAR) pans ? camera.pan(x - x0, y - y0) : camera.orbit(x - x0, y - y0);
-    repaint();
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    held.delete(event.pointerId);
-    if (moved <= NEAR && held.size === 0 && event.button === 0) pick(bodyAt(...onCanvas(event)));
-  });
-  canvas.addEventListener("pointercancel", (event) => held.delete(event.pointerId));
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    camera.zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), ...onCanvas(event));
-    repaint();
-  }, { passive: false });
-
-  function pinch([a, b], [c, d]) {
-    const middle = (p, q) => [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2];
-    const apart = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1]) || 1;
-    const [from, to] = [middle(a, b), middle(c, d)];
-    camera.pan(to[0] - from[0], to[1] - from[1]);
-    camera.zoom(apart(c, d) / apart(a, b), ...to);
+  function nextContact(by) {
+    const order = strongest(stage.frame, anchor), at = contact ? order.indexOf(contactRow()) : by > 0 ? -1 : 0;
+    if (order.length) pickContact(order[(at + by + order.length) % order.length]);
+    else if (!source.about.contacts) tellAloud("contacts were not saved");
+    else tellAloud(anchor === null ? "no contact carries a force" : `body ${anchor} has no contact with a force`);
   }
 
+  function goToPicked() {
+    const c = contactRow(), i = c >= 0 ? stage.frame.contacts.first[c] : row();
+    if (i < 0) return;
+    stage.camera.target = [...stage.frame.q.subarray(3 * i, 3 * i + 3)];
+    const pixels = stage.frame.radius[i] * stage.camera.scale;
+    if (pixels < 20) stage.camera.nearness *= 20 / pixels;
+  }
+
+  // ---- hands and keys
+
+  const { camera } = stage;
+  hands($("view"), stage, (x, y) => {
+    const c = $("forces").checked ? contactAt(stage, x, y) : -1, i = c < 0 ? bodyAt(stage, x, y) : -1;
+    if (c >= 0) {
+      anchor = null;
+      pickContact(c);
+    } else pick(i < 0 ? null : stage.frame.number[i]);
+  });
   const move = (dx, dy) => (camera.flat ? camera.pan(-dx, -dy) : camera.orbit(-dx, -dy));
-  const select = (list, by) => {
-    list.selectedIndex = Math.min(Math.max(list.selectedIndex + by, 0), list.options.length - 1);
+  const pan = (dx, dy) => camera.pan(-dx, -dy);
+  const select = (list, by, around = false) => {
+    const { length } = list.options, next = list.selectedIndex + by;
+    list.selectedIndex = around ? (next + length) % length : Math.min(Math.max(next, 0), length - 1);
     list.dispatchEvent(new Event("change"));
+    tellAloud(`${list.id}: ${list.selectedOptions[0].text}`);
   };
-  const keys = {
+  const tenth = () => Math.max(Math.round(source.count / 10), 1);
+  const help = (on) => {
+    $("help").open = on;
+    if (on) $("help").querySelector("summary").focus();
+  };
+  const forget = keys(root, {
     " ": () => play(!played), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
-    Home: () => step(-source.count), End: () => step(source.count),
+    PageUp: () => step(-tenth()), PageDown: () => step(tenth()),
+    Home: () => step(-source.count), End: () => step(source.count), e: () => follow(!$("follow").checked),
     "shift ArrowLeft": () => move(-40, 0), "shift ArrowRight": () => move(40, 0),
     "shift ArrowUp": () => move(0, -40), "shift ArrowDown": () => move(0, 40),
+    w: () => pan(0, -40), a: () => pan(-40, 0), s: () => pan(0, 40), d: () => pan(40, 0),
     "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: () => camera.reset(),
-    f: () => $("forces").click(), c: () => select($("colour"), $("colour").selectedIndex === 3 ? -3 : 1),
-    "[": () => select($("speed"), -1), "]": () => select($("speed"), 1), Escape: () => pick(null),
-  };
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const on = event.target, typing = on.matches("select, input[type=number]");
-    const presses = event.key === " " && on.matches("button, summary, input[type=checkbox]");
-    const slides = on.matches("input[type=range]") && !event.shiftKey && /^(Arrow|Home|End)/.test(event.key);
-    const act = keys[(event.shiftKey && event.key.startsWith("Arrow") ? "shift " : "") + event.key];
-    if (!act || presses || slides || (typing && event.key !== "Escape")) return;
-    event.preventDefault();
-    act();
-    repaint();
-  });
-
-  // ---- controls
+    f: () => $("forces").click(), l: () => $("light").click(), v: goToPicked,
+    c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
+    "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
+    n: () => nextBody(1), p: () => nextBody(-1), N: () => nextContact(1), P: () => nextContact(-1),
+    "?": () => help(!$("help").open), Escape: () => ($("help").open ? help(false) : pick(null)),
+  }, () => stage.repaint());
 
   $("play").addEventListener("click", () => play(!played));
-  $("frame").addEventListener("input", (event) => { play(false); show(Number(event.target.value)); });
+  $("frame").addEventListener("input", (event) => { play(false); follow(false); show(Number(event.target.value)); });
+  $("follow").addEventListener("change", (event) => follow(event.target.checked));
   $("speed").addEventListener("change", () => played && play(true));
-  $("colour").addEventListener("change", () => frame && load());
-  $("forces").addEventListener("change", repaint);
+  $("colour").addEventListener("change", () => { tellScale(); stage.load(); });
+  $("forces").addEventListener("change", () => {
+    tellAloud($("forces").checked ? "forces shown" : "forces hidden");
+    stage.repaint();
+  });
+  $("light").addEventListener("change", () => choosePainter($("light").checked));
   $("body").addEventListener("input", (event) => pick(event.target.value === "" ? null : Number(event.target.value)));
-  $("whole").addEventListener("click", () => { camera.reset(); repaint(); });
-  night.addEventListener("change", () => { chooseColours(); load(); });
-  canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
-  canvas.addEventListener("webglcontextrestored", () => { choosePainter(); load(); });
-  function fit() {
-    const ratio = window.devicePixelRatio || 1, { clientWidth, clientHeight } = canvas;
-    if (!clientWidth || !clientHeight) return;
-    [canvas.width, canvas.height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
-    camera.resize(clientWidth, clientHeight);
-    paint();
+  $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
+
+  function choosePainter(light) {
+    const found = stage.choosePainter(light);
+    $("light").checked = found !== "webgl";
+    if (found === "none") say("This browser offers no WebGL 2, so bodies are drawn without the graphics card.");
+    stage.load();
   }
 
-  const [begin, end] = [source.times[0], source.times[source.count - 1]];
-  const pace = nice((end - begin || 1) / SECONDS);
-  for (const speed of SPEEDS) $("speed").add(new Option(`${short(speed * pace)} ×`, speed * pace, false, speed === 1));
-  $("frame").max = source.count - 1;
-  $("body").max = about.n - 1;
-  $("colour").options[1].text = about.force_name;
-  const when = `${source.count} frames from t = ${short(begin)} to ${short(end)}`;
-  canvas.setAttribute("aria-label", `${about.n} bodies in ${about.dimension} dimensions, ${when}`);
-  choosePainter();
+  function chooseColours() {
+    stage.chooseColours(night.matches);
+    $("scale").style.background = stage.palette.gradient;
+    stage.load();
+  }
+
+  const fail = (event) => say(`Something went wrong: ${event.message ?? event.reason?.message ?? event.reason}`);
+  const resized = new ResizeObserver(() => stage.fit());
+  const listened = [[night, "change", chooseColours]];
+  if (root === document) listened.push([window, "error", fail], [window, "unhandledrejection", fail]);
+  for (const [on, kind, act] of listened) on.addEventListener(kind, act);
+
+  for (const { key, name } of source.about.quantities) $("colour").add(new Option(name, key));
+  $("forces").closest("label").hidden = !source.about.contacts;
+  measure();
+  offerSpeeds();
   chooseColours();
-  fit(); // before anything is painted
-  new ResizeObserver(fit).observe(canvas);
+  choosePainter(null); // before anything is painted
+  resized.observe($("view"));
   show(0);
 
   return {
-    source,
+    source, stage, say, renewed,
     get shown() { return shown; },
     get picked() { return picked; },
+    get contact() { return contact; },
     get playing() { return played !== null; },
+    values: (key) => valuesOf(key, stage.frame, source.about),
     place(number) {
-      const i = frame.number.indexOf(number), box = canvas.getBoundingClientRect();
-      const [x, y] = camera.projection()(...frame.q.subarray(3 * i, 3 * i + 3));
+      const i = stage.frame.number.indexOf(number), box = $("view").getBoundingClientRect();
+      const [x, y] = camera.projection()(...stage.frame.q.subarray(3 * i, 3 * i + 3));
       return [x + box.left, y + box.top];
+    },
+    end() {
+      play(false);
+      resized.disconnect();
+      forget();
+      for (const [on, kind, act] of listened) on.removeEventListener(kind, act);
     },
   };
 }
-
-const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))).findLast((k) => k <= x * 1.0001);
-
-function say(text) {
-  $("message").textContent = text;
-  $("message").hidden = false;
-}
-
-window.addEventListener("error", (event) => say(`Something went wrong: ${event.message}`));
-window.addEventListener("unhandledrejection", (event) => say(`Something went wrong: ${event.reason}`));
-const about = JSON.parse($("about").textContent);
-window.viewer = start(new EmbeddedSource(about, $("frames").textContent.trim().split("\n")));

@@ -1,6 +1,6 @@
 // Painters get what is to be seen as plain arrays. Balls: four numbers each, place and radius. Bars and walls: eight
 // numbers each, one end, the width, the other end, nothing; the widths of bars are lengths, those of walls pixels.
-// Colours: four bytes each.
+// Colours: four bytes each, as one number.
 //
 // Each is a square of two triangles, and its numbers are read from a texture by the number of the vertex: one call
 // draws all. Points would do for balls, but they vanish when their centre is off the page, and have a largest size.
@@ -106,7 +106,8 @@ class WebGLPainter {
     const { gl } = this, part = this[what];
     part.count = numbers.length / part.each;
     this.fill(part.numbers, numbers, gl.RGBA32F, gl.FLOAT);
-    this.fill(part.colours, colours, gl.RGBA8, gl.UNSIGNED_BYTE);
+    const bytes = new Uint8Array(colours.buffer, colours.byteOffset, 4 * colours.length);
+    this.fill(part.colours, bytes, gl.RGBA8, gl.UNSIGNED_BYTE);
   }
 
   fill(texture, data, format, type) {

@@ -1,0 +1,25 @@
+"""
+Gluey particles
+===============
+
+Remark 4.3 of Bernicot and Lefebvre-Lepot 2010: contacts that remember how long and how strongly they were pressed,
+and resist being pulled apart as long. Discs are pressed together, then the force turns: orange bars push, purple bars
+pull.
+"""
+
+import numpy as np
+
+import jostle as jo
+
+rows = [(x, 0.87 * y) for y in range(4) for x in np.arange(0.0, 6.0) + 0.5 * (y % 2)]
+q0 = np.array(rows) * 1.02
+
+
+def press_then_pull(t, q):
+    return (1.0 if t < 1.0 else -0.9) * (q.mean(axis=0) - q)
+
+
+cluster = jo.Motion(q0=q0, within=jo.Balls(np.full(len(q0), 0.5)), force=press_then_pull)
+sol = jo.solve(cluster, jo.Gluey(), t=2.4, h=0.02, every=0.1)
+
+jo.viz.strip(sol, [0.5, 1.5, 2.4])

@@ -1,0 +1,31 @@
+"""
+Corners, elastic
+================
+
+Condition (H6) of Paoli 2010. Shots at a corner and beside it, :math:`e = 1`. At a right angle they all come back
+parallel, whatever face they meet first. At 60 degrees the one at the vertex comes back another way than its
+neighbours: the motion does not depend continuously on its data.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import jostle as jo
+
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
+after = {}
+for ax, degrees in zip(axes, (90, 60), strict=True):
+    theta, aim = np.radians(degrees), np.radians(degrees / 2) + 0.2
+    K = jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([np.sin(theta), -np.cos(theta)])
+    c = np.array([np.cos(aim), np.sin(aim)])
+    for offset in (-0.05, 0.0, 0.05):
+        start = c + offset * np.array([-c[1], c[0]])
+        shot = jo.Motion(q0=start, v0=-c, within=K, law=jo.Restitution(1.0))
+        sol = jo.solve(shot, jo.Paoli(), t=2.2, h=5e-3)
+        after[degrees, offset] = sol.u[-1]
+        jo.viz.paths(sol, ax=ax)
+        colour = {-0.05: "#0072b2", 0.0: "#d55e00", 0.05: "#009e73"}[offset]
+        ax.lines[-2].set_color(colour)
+        ax.lines[-1].set_color(colour)
+    holds = jo.analysis.orthogonal(K.linearise(0.0, np.zeros(2)).cone())
+    ax.set(xlim=(-0.1, 1.3), ylim=(-0.1, 1.2), title=f"{degrees}°: (H6) {'holds' if holds else 'fails'}")

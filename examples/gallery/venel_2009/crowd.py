@@ -1,0 +1,20 @@
+"""
+A crowd leaves a room
+=====================
+
+Section 4.2 of Venel 2009. Everyone wishes to walk to the door; the velocities are the nearest ones at which nobody
+overlaps. Orange bars are the reactions :math:`\\lambda_{ij}`, and arches of them close the door for a moment.
+"""
+
+import jostle as jo
+
+room = jo.models.Room([(0, 0), (7, 0), (7, 6), (0, 6)], doors=[((7, 2.6), (7, 3.5))])
+people = jo.models.crowd(80, radius=0.22, room=room, speed=1.4, seed=2)
+out = jo.Outlet(lambda q: q[:, 0] > 8.0)
+sol = jo.solve(people, jo.Venel(), t=60.0, h=0.04, every=0.2, change=out, until=room.empty)
+
+jo.viz.strip(sol, [0.0, 4.0, 10.0], colour="pressure")
+
+# %%
+# How many are still inside:
+jo.viz.evacuation(sol, room)

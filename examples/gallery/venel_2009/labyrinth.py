@@ -1,0 +1,18 @@
+"""
+The labyrinth
+=============
+
+Figure 3 of Venel 2009. A ball slides on a board with holes, which is tilted three ways one after the other; it goes
+around the holes and along the sides, and enters neither.
+"""
+
+import jostle as jo
+
+sol = jo.solve(jo.models.labyrinth(), jo.Venel(), t=12.0, h=0.01)
+
+ax = jo.viz.paths(sol)
+for name, t in (("S", 0.0), ("$P_1$", 5.0), ("$P_2$", 7.5), ("T", 12.0)):
+    x, y = sol(t)
+    ax.plot(x, y, "o", color="#d55e00", markersize=4, zorder=4)
+    ax.annotate(name, (x, y), xytext=(-16, 8), textcoords="offset points", color="#d55e00")
+ax.set_title("$q'(t) + N(Q, q(t)) \\ni f(t)$")

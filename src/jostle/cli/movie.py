@@ -1,0 +1,45 @@
+"""A trajectory as a film: ``jostle movie``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jostle.cli.files import Trajectory, solution
+from jostle.errors import MissingPackage
+
+
+class Colour(StrEnum):
+    """What the colours of bodies say."""
+
+    speed = "speed"
+    pressure = "pressure"
+
+
+def movie(
+    trajectory: Trajectory,
+    target: Annotated[Path | None, typer.Argument(help="The film, .mp4 or .gif; by default NAME.mp4.")] = None,
+    speed: Annotated[float, typer.Option(help="The time that passes in a second of the film.")] = 1.0,
+    colour: Annotated[Colour, typer.Option(help="What the colours say.")] = Colour.speed,
+) -> None:
+    """A film of a trajectory, 25 pictures a second."""
+    try:
+        from jostle.viz.movie import animate
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "matplotlib":
+            raise
+        raise MissingPackage("films need matplotlib: pip install 'jostle[movie]'") from None
+    from jostle.terminal import progress_bar
+
+    with progress_bar() as bar:
+        made = animate(
+            solution(trajectory),
+            target or trajectory.with_suffix(".mp4"),
+            speed=speed,
+            colour=colour.value,
+            progress=bar,
+        )
+    print(made)

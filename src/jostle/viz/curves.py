@@ -1,0 +1,155 @@
+"""Curves of a `Solution`: coordinates over time, ways in the plane, phase portraits, impacts, energies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from jostle.arrays import Integers
+from jostle.errors import InvalidValue
+from jostle.solution import Solution
+from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_for
+from jostle.viz.picture import MARGIN, Picture
+from jostle.viz.style import PALETTE, axes, legend, pen
+
+WRAPPED = 0.5
+"""A body that moves by more than this part of a period between two frames has gone through the end of the cell."""
+
+
+def history(sol: Solution, *, ax: Axes | None = None) -> Axes:
+    """Each coordinate of q over time.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle as jo
+    >>> ax = history(jo.solve(jo.models.cradle(3, gap=0.1), jo.Paoli(), t=2.0, h=0.01))
+    >>> [line.get_label() for line in ax.lines], ax.get_xlabel()
+    (['$q_{1}$', '$q_{2}$', '$q_{3}$'], '$t$')
+    >>> plt.close(ax.figure)
+    """
+    ax = axes(ax)
+    names = _names("q", sol.q.shape[1:])
+    for number, (name, values) in enumerate(zip(names, sol.q.reshape(len(sol.t), -1).T, strict=True)):
+        ax.plot(sol.t, values, label=name, linewidth=1.3, **pen(number))
+    ax.set(xlabel="$t$", ylabel=names[0] if len(names) == 1 else "$q$")
+    legend(ax, names)
+    return ax
+
+
+def paths(sol: Solution, *, ax: Axes | None = None, view: tuple[float, float] = (AZIMUTH, ELEVATION)) -> Axes:
+    """The ways of all bodies, with the walls: a dot where each starts. Space is seen from `view`, as in `draw`.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle as jo
+    >>> ax = paths(jo.solve(jo.models.labyrinth(), jo.Venel(), t=5.0, h=0.01))
+    >>> len(ax.lines[0].get_xdata()), ax.get_aspect()
+    (501, 1.0)
+    >>> plt.close(ax.figure)
+    """
+    picture = Picture.of(sol, [0, len(sol.t) - 1], "speed", view)
+    scene = picture.scene
+    everywhere = np.stack([scene.places(k) for k in range(len(sol.t))])
+    seen = picture.flat(everywhere)[..., :2]
+    limits = picture.limits.holding(seen.reshape(-1, 2))
+    box = picture.box.holding(everywhere.reshape(-1, scene.d)).wider(MARGIN)
+    picture = replace(picture, box=box, limits=box if scene.d == 2 else limits)
+    if ax is None:
+        ax = figure_for(picture).subplots()
+    for number in range(scene.count):
+        way, colour = seen[:, number], pen(number)["color"]
+        through = np.abs(np.diff(everywhere[:, number, : scene.dimension], axis=0)) > WRAPPED * scene.period
+        ends = np.flatnonzero(through.any(axis=1)) + 1
+        ax.plot(*np.insert(way, ends, np.nan, axis=0).T, color=colour, linewidth=1.2, zorder=3)
+        ax.plot(*way[np.isfinite(way).all(axis=1)][:1].T, "o", color=colour, markersize=4.0, zorder=3)
+    picture.walls(ax, scene.walls(float(sol.t[-1]), picture.box))
+    picture.settle(ax)
+    return ax
+
+
+def phase(sol: Solution, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
+    """The phase portrait (q_k, u_k) of a coordinate, numbered from 0; jumps of the velocity are thin lines.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle as jo
+    >>> ax = phase(jo.solve(jo.models.impact_oscillator(), jo.Paoli(), t=20.0, h=0.01))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('$q$', '$u$')
+    >>> plt.close(ax.figure)
+    """
+    q, u = (each.reshape(len(sol.t), -1) for each in (sol.q, sol.u))
+    if not 0 <= coordinate < q.shape[1]:
+        raise InvalidValue(f"there is no coordinate {coordinate}: q has {q.shape[1]}, numbered from 0")
+    ax = axes(ax, (4.8, 4.0))
+    x, v = q[:, coordinate], u[:, coordinate]
+    hit = _hits(sol)
+    ax.plot(np.insert(x, hit + 1, np.nan), np.insert(v, hit + 1, np.nan), color=PALETTE[0], linewidth=1.1)
+    jumps = [np.stack([each[hit], each[hit + 1], np.full(len(hit), np.nan)], axis=1).ravel() for each in (x, v)]
+    ax.plot(*jumps, color=PALETTE[1], linewidth=0.6, zorder=1)
+    names = [_names(letter, sol.q.shape[1:])[coordinate] for letter in "qu"]
+    ax.set(xlabel=names[0], ylabel=names[1])
+    return ax
+
+
+def impacts(sol: Solution, *, ax: Axes | None = None) -> Axes:
+    """Each impact as a bar at its time, as high as its impulse.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    >>> ax = impacts(jo.solve(ball, jo.Paoli(), t=1.0, h=0.01))
+    >>> ax.lines[0].get_ydata().round(2).tolist()
+    [6.87, 3.46]
+    >>> plt.close(ax.figure)
+    """
+    ax, found = axes(ax), sol.impacts()
+    bars = np.stack([np.stack([found.t, 0.0 * found.t], 1), np.stack([found.t, found.impulse], 1)], axis=1)
+    ax.add_collection(LineCollection(list(bars), colors=PALETTE[0], linewidths=1.0))
+    ax.plot(found.t, found.impulse, "o", color=PALETTE[0], markersize=3.5)
+    ax.set(xlabel="$t$", ylabel="impulse $p$", xlim=(sol.t[0], sol.t[-1]))
+    ax.set_ylim(bottom=0.0)
+    return ax
+
+
+def energies(sol: Solution, *, ax: Axes | None = None) -> Axes:
+    """Kinetic energy over time, and potential and total energy where the force is constant.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> ax = energies(jo.solve(ball, jo.Maury(), t=1.0, h=0.01))
+    >>> [line.get_label().split()[0] for line in ax.lines]
+    ['kinetic', 'potential', 'total']
+    >>> plt.close(ax.figure)
+    """
+    ax, energy = axes(ax), sol.energy()
+    hit = _hits(sol)
+    keep = np.ones(len(sol.t), dtype=bool)
+    keep[np.intersect1d(hit + 1, hit)] = False  # between the two steps of an impact the velocity means nothing
+    curves = {r"kinetic $\frac{1}{2}|u|_M^2$": energy.kinetic}
+    if energy.potential is not None and energy.total is not None:
+        curves |= {r"potential $-f \cdot q$": energy.potential, "total": energy.total}
+    for number, (name, values) in enumerate(curves.items()):
+        ax.plot(sol.t[keep], values[keep], label=name, linewidth=1.3, **pen(number))
+    ax.set(xlabel="$t$", ylabel="energy")
+    legend(ax, list(curves))
+    return ax
+
+
+def _hits(sol: Solution) -> Integers:
+    """(m,) the intervals between saved times, numbered by their first, in which an impact was going on."""
+    if sol.recorded is None or len(sol.t) < 2:
+        return np.zeros(0, dtype=np.int64)
+    interval = np.searchsorted(sol.t, sol.recorded.t) - 1
+    at_end = sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t  # its second step is in the next one
+    found = np.unique(np.concatenate([interval, interval[at_end] + 1]))
+    return np.asarray(found[(found >= 0) & (found < len(sol.t) - 1)], dtype=np.int64)
+
+
+def _names(letter: str, shape: tuple[int, ...]) -> list[str]:
+    """The coordinates as the papers write them: q, or q_1, q_2 ..., or q_{1,x}, q_{1,y} ..."""
+    if len(shape) < 2:
+        count = int(np.prod(shape))
+        return [f"${letter}$"] if count == 1 else [f"${letter}_{{{k + 1}}}$" for k in range(count)]
+    return [f"${letter}_{{{k + 1},{axis}}}$" for k in range(shape[0]) for axis in "xyz"[: shape[1]]]

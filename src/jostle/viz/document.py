@@ -1,0 +1,82 @@
+"""The page as text: the markup, the styles and the scripts of the folder web, joined.
+
+One script for all: the page in a file has its frames inside (embedded.js), that of the server asks for them
+(served.js), the one in a notebook gets them from Python (notebook.js). A policy in the page itself lets the browser run
+these scripts alone, known by their hash, and lets nothing leave the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+SCRIPTS = (
+    "source.js", "camera.js", "palette.js", "webgl.js", "raster.js", "quantities.js", "stage.js", "picking.js",
+    "hands.js", "viewer.js",
+)  # fmt: skip
+EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
+"""Where frames come from."""
+
+
+@cache
+def part(name: str) -> str:
+    """The text of a file of the folder web."""
+    return (files("jostle.viz") / "web" / name).read_text(encoding="utf-8")
+
+
+def script(source: str) -> str:
+    """The whole script, with one of the sources of frames.
+
+    >>> "fetch(" in script(SERVED), "fetch(" in script(EMBEDDED)
+    (True, False)
+    """
+    return "\n".join(part(name) for name in (*SCRIPTS, source))
+
+
+@cache
+def policy(source: str) -> str:
+    """What the browser lets the page do: run its own script, and ask its own server if it has one.
+
+    >>> [rule.split()[0] for rule in policy(EMBEDDED).split("; ")]
+    ['default-src', 'script-src', 'style-src', 'img-src', 'base-uri', 'form-action']
+    >>> "connect-src 'self'" in policy(SERVED)
+    True
+    """
+    rules = [
+        "default-src 'none'",
+        f"script-src {_hash(script(source))}",
+        f"style-src {_hash(part('viewer.css'))}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return "; ".join(rules + ["connect-src 'self'"] * (source == SERVED))
+
+
+def document(title: str, about: dict[str, Any] | None = None, frames: Iterable[str] = (), *, source: str) -> str:
+    """The HTML page.
+
+    >>> document("A pile", source=SERVED).count("<title>A pile</title>")
+    1
+    """
+    parts = {
+        "title": escape(title),
+        "policy": policy(source),
+        "style": part("viewer.css"),
+        "markup": part("viewer.html"),
+        "about": json.dumps(about, allow_nan=False).replace("<", "\\u003c"),
+        "frames": "\n".join(frames),
+        "script": script(source),
+    }
+    return re.sub("@(" + "|".join(parts) + ")@", lambda found: parts[found[1]], part("page.html"))
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

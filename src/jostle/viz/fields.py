@@ -1,0 +1,122 @@
+"""Densities, pressures and velocities of a continuum: one number, or one arrow, a cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from numpy.typing import ArrayLike
+
+from jostle.analysis.voronoi import Map
+from jostle.arrays import Array
+from jostle.errors import InvalidValue
+from jostle.macro.grid import Grid, Velocity
+from jostle.macro.lattice import Lattice
+from jostle.viz.picture import COLOURS
+from jostle.viz.style import PALETTE, axes
+
+ACROSS = 28
+"""So many arrows side by side at most."""
+LONGEST = 1.6
+"""The longest arrow, in distances between arrows."""
+
+
+def field(
+    on: Grid | Map | Lattice,
+    values: ArrayLike,
+    *,
+    zone: ArrayLike | None = None,
+    name: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """A density or a pressure, one number a cell: of a `macro.Grid` (or one of its faces), a map, or a lattice.
+
+    `zone` leaves out the other cells, `name` is what the colour bar says; cells with NaN are left white.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle.macro as macro
+    >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 8, closed=((False, False), (True, True)))
+    >>> left, right = grid.block([0, 0], [1, 1]), grid.block([1, 0], [2, 1])
+    >>> after = macro.Isotropic(grid, left | right).impact(grid.velocity(left - right, 0))
+    >>> ax = field(grid, after.pressure, name="$p$")
+    >>> round(float(ax.collections[0].get_array().max()), 9), ax.get_aspect()        # 1 where they meet, less h / 2
+    (0.9375, 1.0)
+    >>> plt.close(ax.figure)
+    """
+    numbers = np.array(values, dtype=float)
+    ax, alone = axes(ax, (6.4, 4.0)), ax is None
+    shown: Any
+    if isinstance(on, Lattice):
+        if numbers.shape != (len(on),):
+            raise InvalidValue(f"the lattice has {len(on)} points, one number each, not shape {numbers.shape}")
+        numbers = numbers if zone is None else np.where(np.asarray(zone), numbers, np.nan)
+        shown = PolyCollection(list(_cells(on)), array=np.ma.masked_invalid(numbers), cmap=COLOURS, edgecolor="face")
+        ax.add_collection(shown)
+        ax.autoscale_view()
+    else:
+        x, y, numbers = _edges(on, numbers)
+        if zone is not None:
+            numbers = np.where(np.asarray(zone).T if isinstance(on, Grid) else zone, numbers, np.nan)
+        shown = ax.pcolormesh(x, y, np.ma.masked_invalid(numbers), cmap=COLOURS, rasterized=True)
+    shown.set_clim(vmin=min(0.0, float(np.nanmin(numbers, initial=0.0))))
+    ax.set(xlabel="$x$", ylabel="$y$", aspect="equal")
+    if alone:
+        ax.figure.colorbar(shown, ax=ax, label=name, shrink=0.8)
+    return ax
+
+
+def arrows(
+    velocity: Velocity, *, zone: ArrayLike | None = None, fastest: float | None = None, ax: Axes | None = None
+) -> Axes:
+    """A velocity field, an arrow for each cell of a zone, or for every second or third if there are many.
+
+    The longest arrow is that of the speed `fastest`; give it to compare two fields.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle.macro as macro
+    >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 2)
+    >>> ax = arrows(grid.velocity(1.0, lambda x, y: y))
+    >>> ax.collections[0].U.tolist() == [1.0] * 8, ax.collections[0].V.tolist()[:2]
+    (True, [0.25, 0.75])
+    >>> plt.close(ax.figure)
+    """
+    ax, grid = axes(ax, (6.4, 4.0)), velocity.grid
+    stride = -(-max(grid.shape) // ACROSS)
+    chosen = (slice(stride // 2, None, stride),) * 2
+    inside = np.ones(grid.shape, dtype=bool) if zone is None else grid.checked(zone, "zone")
+    here = inside[chosen]
+    x, y = (each[chosen][here] for each in grid.centres)
+    u = velocity.cells[chosen][here]
+    if fastest is None:
+        fastest = float(np.linalg.norm(u, axis=1).max(initial=0.0)) or 1.0
+    scale = fastest / (LONGEST * stride * grid.h)
+    ax.quiver(x, y, *u.T, color=PALETTE[0], angles="xy", scale_units="xy", scale=scale, width=0.0035)
+    (left, bottom), (right, top) = grid.lower, grid.upper
+    ax.set(xlabel="$x$", ylabel="$y$", aspect="equal", xlim=(left, right), ylim=(bottom, top))
+    return ax
+
+
+def _edges(on: Grid | Map, values: Array) -> tuple[Array, Array, Array]:
+    """The edges of the cells in x and y, and the values by rows, as pcolormesh wants them."""
+    if isinstance(on, Map):
+        if values.shape != (len(on.y) - 1, len(on.x) - 1):
+            raise InvalidValue(f"the map has {len(on.y) - 1} rows of {len(on.x) - 1} cells, not shape {values.shape}")
+        return on.x, on.y, values
+    kinds = {on.shape: (0.0, 0.0), on.faces(0): (0.5, 0.0), on.faces(1): (0.0, 0.5)}
+    if values.shape not in kinds:
+        expected = f"{on.shape}, on faces {on.faces(0)} or {on.faces(1)}"
+        raise InvalidValue(f"the grid has cells {expected}; the values have shape {values.shape}")
+    back = kinds[values.shape]
+    x, y = (on.lower[k] + on.h * (np.arange(values.shape[k] + 1) - back[k]) for k in (0, 1))
+    return x, y, values.T
+
+
+def _cells(lattice: Lattice) -> Array:
+    """(n, 4 or 6, 2): the corners of the Voronoi cells."""
+    sides = 2 * len(lattice.e)
+    turn = np.arctan2(lattice.e[0, 1], lattice.e[0, 0])
+    angles = turn + np.pi * (2 * np.arange(sides) + 1) / sides
+    corners = lattice.spacing / 2.0 / np.cos(np.pi / sides) * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return np.asarray(lattice.points[:, None] + corners)

@@ -1,0 +1,144 @@
+"""Films as files: mp4 (h264, by imageio-ffmpeg) and gif (by pillow), written frame by frame."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import InvalidValue, MissingPackage
+from jostle.io.container import whole
+
+FPS = 25
+"""Pictures a second; in a gif a picture then lasts four of its ticks of 10 ms."""
+QUALITY = 18
+"""Of mp4, from 0 (without loss) to 51: lines stay sharp."""
+TICK = 10
+"""Milliseconds: gif knows no shorter times."""
+
+Pixels = NDArray[np.uint8]
+"""(height, width, 3)"""
+
+
+class Drawn(NamedTuple):
+    """What `animate(..., progress=...)` is called with after each picture.
+
+    >>> Drawn(step=1, steps=50, t=0.0, end=2.0).steps
+    50
+    """
+
+    step: int
+    """Pictures drawn, of so many:"""
+    steps: int
+    t: float
+    end: float
+
+
+class Film(Protocol):
+    """A file that takes one picture after the other."""
+
+    def add(self, picture: Pixels) -> None: ...
+    def close(self) -> None:
+        """All pictures are there."""
+
+    def abandon(self) -> None:
+        """There will be no film."""
+
+
+@contextmanager
+def film(path: str | os.PathLike[str]) -> Iterator[Film]:
+    """A film to add pictures to; the file is there when all of them are. The suffix says which kind.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with film(Path(folder) / "grey.gif") as grey:
+    ...         grey.add(np.full((20, 30, 3), 128, dtype=np.uint8))
+    ...     (Path(folder) / "grey.gif").stat().st_size > 0
+    True
+    """
+    target = Path(path)
+    kinds: dict[str, type[Mp4] | type[Gif]] = {".mp4": Mp4, ".gif": Gif}
+    kind = kinds.get(target.suffix.lower())
+    if kind is None:
+        raise InvalidValue(f"a film is a .mp4 or a .gif file, not {target.name!r}")
+    with whole(target) as new:
+        opened = kind(new)
+        try:
+            yield opened
+        except BaseException:
+            opened.abandon()
+            raise
+        opened.close()
+
+
+class Mp4:
+    """h264 in the colour format that every player knows, which needs an even width and height."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from imageio_ffmpeg import get_ffmpeg_exe
+        except ImportError:
+            raise MissingPackage(
+                "mp4 needs imageio-ffmpeg: pip install 'jostle[movie]'; gif works without it"
+            ) from None
+        self._program, self._path = get_ffmpeg_exe(), path
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def add(self, picture: Pixels) -> None:
+        if self._process is None:
+            height, width = picture.shape[:2]
+            if height % 2 or width % 2:
+                raise InvalidValue(f"mp4 needs an even width and height, not {width} x {height}")
+            raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
+            kind = ["-c:v", "libx264", "-crf", str(QUALITY), "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+            command = [self._program, "-y", "-v", "error", *raw, *kind, "-f", "mp4", str(self._path)]
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(np.ascontiguousarray(picture).tobytes())
+        except BrokenPipeError:
+            self.close()
+
+    def close(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        _, said = process.communicate()
+        if process.returncode:
+            raise OSError(said.decode(errors="replace").strip() or f"ffmpeg ended with {process.returncode}")
+
+    def abandon(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+
+class Gif:
+    """256 colours a picture; pictures that are the same as the one before only make that last longer."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            from PIL import Image
+        except ImportError:
+            raise MissingPackage("gif needs pillow: pip install 'jostle[movie]'") from None
+        self._image, self._path, self._pictures = Image, path, list[Any]()
+
+    def add(self, picture: Pixels) -> None:
+        self._pictures.append(self._image.fromarray(picture).quantize(256, dither=self._image.Dither.NONE))
+
+    def close(self) -> None:
+        if not self._pictures:
+            return
+        ticks = np.diff(np.round(np.arange(len(self._pictures) + 1) * 1000 / (FPS * TICK))).astype(int)
+        first, *rest = self._pictures
+        durations = (ticks * TICK).tolist()
+        first.save(self._path, format="GIF", save_all=True, append_images=rest, duration=durations, loop=0)
+
+    def abandon(self) -> None:
+        self._pictures.clear()

@@ -1,0 +1,131 @@
+"""Films of a `Solution`: mp4 and gif, in the plane and in space.
+
+Time runs evenly: between two saved times bodies move straight on, as the affine q_h of the papers does, while colours
+and forces are those of the nearer one. The scale is the same in all pictures.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array
+from jostle.errors import InvalidValue
+from jostle.solution import Solution
+from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_size
+from jostle.viz.films import FPS, Drawn, film
+from jostle.viz.picture import Picture
+from jostle.viz.scene import Frame, Scene
+
+DPI = 110
+SAME = 1e-9
+"""A picture at the very end is drawn up to this part of the time between two."""
+
+
+def animate(
+    sol: Solution,
+    path: str | os.PathLike[str],
+    *,
+    speed: float = 1.0,
+    colour: str | ArrayLike = "speed",
+    contacts: bool = True,
+    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+    progress: Callable[[Drawn], object] | None = None,
+) -> Path:
+    """Write a film, .mp4 or .gif, with 25 pictures a second; `speed` is the time that passes in a second of it.
+
+    `colour`, `contacts` and `view` are those of `draw`. Save often enough for what should be seen, say each
+    ``every=speed / 25``. `progress` is called with a `Drawn` after each picture; `terminal.progress_bar` gives one.
+
+    >>> import jostle as jo, tempfile
+    >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.4, h=0.02)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = animate(sol, Path(folder) / "rack.gif", progress=lambda drawn: print(drawn.step, end=" "))
+    ...     made.name
+    1 2 3 4 5 6 7 8 9 10 11 'rack.gif'
+    """
+    times = moments(sol, speed)
+    with film(path) as made:
+        picture = _picture(sol, times, colour, view)
+        figure = _figure(picture)
+        ax = figure.axes[0]
+        canvas: Any = FigureCanvasAgg(figure)
+        for step, t in enumerate(times, start=1):
+            ax.clear()
+            picture.onto(ax, between(picture.scene, t), contacts)
+            if step == 1:
+                canvas.draw()
+                figure.set_layout_engine("none")  # from now on nothing moves but what moves
+            canvas.draw()
+            made.add(np.asarray(canvas.buffer_rgba())[..., :3])
+            if progress is not None:
+                progress(Drawn(step, len(times), float(t), float(times[-1])))
+    return Path(path)
+
+
+def moments(sol: Solution, speed: float) -> Array:
+    """The times of the pictures, evenly spaced.
+
+    >>> import jostle as jo
+    >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.05)
+    >>> moments(sol, 1.0).round(3).tolist()
+    [0.0, 0.04, 0.08]
+    """
+    if not 0.0 < speed < np.inf:
+        raise InvalidValue(f"speed is the time that passes in a second of the film, positive and finite, not {speed}")
+    dt = speed / FPS
+    count = int(np.floor((sol.t[-1] - sol.t[0]) / dt + SAME)) + 1
+    return np.asarray(sol.t[0] + dt * np.arange(count))
+
+
+def between(scene: Scene, t: float) -> Frame:
+    """What is seen at a time between two saved ones.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[[0.0, 0.0]], v0=[[1.0, 0.0]], within=jo.Balls([0.1]))
+    >>> scene = Scene(jo.solve(ball, jo.Maury(), t=1.0, h=0.1, every=0.5))
+    >>> between(scene, 0.2).x.round(9).tolist()
+    [[0.2, 0.0]]
+    """
+    saved = np.asarray(scene.sol.t)
+    k = int(np.clip(np.searchsorted(saved, t, side="right") - 1, 0, max(len(saved) - 2, 0)))
+    after = min(k + 1, len(saved) - 1)
+    part = float(np.clip((t - saved[k]) / (saved[after] - saved[k]), 0.0, 1.0)) if after > k else 0.0
+    frame = scene.frame(k if part < 0.5 else after)
+    start, end = (scene.places(each)[frame.number] for each in (k, after))
+    way, wraps = end - start, np.flatnonzero(np.isfinite(scene.period))
+    L = scene.period[wraps]
+    way[:, wraps] -= L * np.round(way[:, wraps] / L)
+    x = start + part * way
+    x[:, wraps] = (x[:, wraps] - scene.cell_start[wraps]) % L + scene.cell_start[wraps]
+    x = np.where(np.isfinite(x), x, frame.x)  # who came or went in between
+    i, j = frame.bars.rows.T
+    shift = x - frame.x
+    bars = replace(frame.bars, start=frame.bars.start + shift[i], end=frame.bars.end + shift[np.where(j >= 0, j, i)])
+    return replace(frame, t=float(t), x=x, bars=bars)
+
+
+def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
+    """On the scale of all saved times beside these moments."""
+    k = np.clip(np.searchsorted(sol.t, times, side="right") - 1, 0, len(sol.t) - 1)
+    beside = np.unique(np.concatenate([k, np.minimum(k + 1, len(sol.t) - 1)]))
+    picture = Picture.of(sol, beside.tolist(), colour, view)
+    forces = picture.strongest[picture.strongest > 0.0]
+    # one blow would make all other bars thin: the widest is the usual largest force
+    return replace(picture, strongest=np.array([np.median(forces)])) if len(forces) else picture
+
+
+def _figure(picture: Picture) -> Figure:
+    """A figure with an even number of pixels both ways, and the colour bar."""
+    pixels = 2 * np.round(DPI * np.array(figure_size(picture)) / 2.0)
+    figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
+    figure.colorbar(picture.key, ax=figure.subplots(), label=picture.label, shrink=0.8)
+    return figure

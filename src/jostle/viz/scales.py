@@ -1,0 +1,77 @@
+"""What the colours and the widths of bars mean, and where the eye is at first, found from some frames of a solution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.viz.encoding import Encoder
+from jostle.viz.scene import Frame, Scene
+from jostle.viz.shapes import View
+
+OFF = 0.25
+"""How far from the walls bodies are still seen at first, as a part of the diagonal."""
+NOTHING = np.ones(3)
+
+
+@dataclass
+class Scales:
+    """Takes up one frame after the other.
+
+    >>> import jostle as jo
+    >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
+    >>> scales, encoder = Scales(), Encoder.of(scene, small=False)
+    >>> for k in range(11):
+    ...     scales.take(scene.frame(k), encoder)
+    >>> scales.about(encoder)["quantities"][4]
+    {'key': 'radius', 'name': 'radius', 'range': [0.5, 0.5], 'beyond': False}
+    """
+
+    samples: dict[str, list[Array]] = field(default_factory=dict)
+    strongest: list[float] = field(default_factory=list)
+    """The largest force of a contact, of each frame that has one."""
+    radii: list[Array] = field(default_factory=list)
+    """The smallest, the median and the largest, of each frame with bodies."""
+
+    def take(self, frame: Frame, encoder: Encoder) -> None:
+        """Take up a frame."""
+        for quantity in encoder.quantities:
+            self.samples.setdefault(quantity.key, []).append(quantity.sample(frame))
+        strongest = float(np.abs(frame.bars.force).max(initial=0.0))
+        if strongest:
+            self.strongest.append(strongest)
+        if len(frame.radii):
+            self.radii.append(np.quantile(frame.radii, [0.0, 0.5, 1.0]))
+
+    def about(self, encoder: Encoder) -> dict[str, Any]:
+        """What the page must know."""
+        home = _home(encoder.scene)
+        return {
+            "quantities": [
+                {
+                    "key": quantity.key,
+                    "name": quantity.name,
+                    "range": quantity.range(self.samples.get(quantity.key, [])),
+                    "beyond": quantity.most < 100.0,
+                }
+                for quantity in encoder.quantities
+            ],
+            "strong": float(np.median(self.strongest)) if self.strongest else 1.0,
+            "median": float(np.median(np.array(self.radii or [NOTHING])[:, 1])),
+            "reach": encoder.seen.size,
+            "home": {
+                "lower": [*(home.lower - encoder.origin).tolist(), 0.0][:3],
+                "upper": [*(home.upper - encoder.origin).tolist(), 0.0][:3],
+            },
+        }
+
+
+def _home(scene: Scene) -> View:
+    """What is seen at first: the walls, all bodies at the start, and where they go if it is not far off the walls."""
+    first = scene.frame(0)
+    limit = scene.enclosure(first.t).wider(OFF)
+    ways = [np.clip(end, limit.lower, limit.upper) for end in scene.ways]
+    return scene.view(first).holding(np.stack(ways))

@@ -1,0 +1,203 @@
+"""The viewer as a server: on this machine alone, for one solution alone, to whoever knows the address.
+
+It listens on 127.0.0.1, at a port that is free, and answers to three addresses below a random word:
+
+    /WORD/           the page
+    /WORD/header     what is the same for all frames, and how many there are
+    /WORD/frame/K    the bytes of frame K
+
+and to nothing else: no part of an address ever becomes a path of the file system. The header Host must be the address
+of the server, so that a page of someone else, whose name was made to point to this machine, gets no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import socket
+import sys
+import threading
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+from jostle.errors import JostleError
+from jostle.solution import Solution
+from jostle.viz.document import SERVED, document, policy
+from jostle.viz.quantities import Given
+from jostle.viz.streaming import Stream
+
+LOOPBACK = "127.0.0.1"
+WORD = 24
+"""Random bytes in the address."""
+PATIENCE = 60.0
+"""Seconds that a connection may be silent."""
+SOON = 0.05
+"""Seconds until it ends when it is told to."""
+HTML, JSON, BYTES, PLAIN = "text/html; charset=utf-8", "application/json", "application/octet-stream", "text/plain"
+HEADERS = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+class Server:
+    """A running server; `with` ends it.
+
+    >>> import jostle as jo
+    >>> from urllib.request import urlopen
+    >>> with serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1)) as server:
+    ...     len(json.load(urlopen(server.address + "header"))["times"])
+    21
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        word = secrets.token_urlsafe(WORD)
+        self._http = _Listener((LOOPBACK, 0), _Handler)
+        self._http.stream, self._http.word = stream, word
+        self.port = int(self._http.server_address[1])
+        self.address = f"http://{LOOPBACK}:{self.port}/{word}/"
+        """What to open in a browser."""
+        self._http.hosts = {f"{LOOPBACK}:{self.port}", f"localhost:{self.port}"}
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(SOON,), daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def wait(self) -> None:
+        """Stay until the server is closed, or Ctrl-C."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def close(self) -> None:
+        """End it: nothing listens any more."""
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+
+def serve(sol: Solution, *, title: str = "", quantities: Given | None = None) -> Server:
+    """Show a solution in browsers of this machine: `server.address` is where, until `server.close()`.
+
+    Frames are sent when they are looked at, so runs may be larger than memory. Of a file that is still being written
+    (`jostle.io.read`) the page shows what is new. `quantities` are further numbers to colour by, as in `page`.
+
+    >>> import jostle as jo
+    >>> server = serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
+    >>> server.address.startswith("http://127.0.0.1:")
+    True
+    >>> server.close()
+    """
+    return Server(Stream(sol, title=title, quantities=quantities))
+
+
+class _Listener(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    stream: Stream
+    word: str
+    hosts: set[str]
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: set[Any] = set()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def server_close(self) -> None:
+        """End also the connections that browsers keep."""
+        super().server_close()
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away in the middle of an answer is no news."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Listener
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "jostle", ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        if self.headers.get_all("Host") not in [[host] for host in self.server.hosts]:
+            self._refuse(HTTPStatus.FORBIDDEN)
+            return
+        found = re.fullmatch(r"/([\w-]+)/(|header|frame/([0-9]{1,9}))", self.path, re.ASCII)
+        if found is None or not secrets.compare_digest(found[1], self.server.word):
+            self._refuse(HTTPStatus.NOT_FOUND)
+            return
+        try:
+            self._answer(found[2], found[3])
+        except JostleError as error:  # the file was taken away, or is damaged
+            self._send(HTTPStatus.SERVICE_UNAVAILABLE, PLAIN, str(error).encode())
+
+    do_HEAD = do_GET
+
+    def _answer(self, what: str, number: str | None) -> None:
+        stream = self.server.stream
+        if what == "":
+            self._send(HTTPStatus.OK, HTML, document(stream.title, source=SERVED).encode())
+        elif what == "header":
+            tag, about = stream.header()
+            etag = f'"{tag}"'
+            if self.headers.get("If-None-Match") == etag:
+                self._send(HTTPStatus.NOT_MODIFIED, "", b"", etag)
+            else:
+                self._send(HTTPStatus.OK, JSON, json.dumps(about, allow_nan=False).encode(), etag)
+        else:
+            frame = stream.frame(int(number or 0))
+            if frame is None:
+                self._refuse(HTTPStatus.NOT_FOUND)
+            else:
+                self._send(HTTPStatus.OK, BYTES, frame)
+
+    def _send(self, status: HTTPStatus, kind: str, body: bytes, etag: str = "") -> None:
+        if self.request_version == "HTTP/0.9":  # to which one would answer without a status
+            self.request_version = self.protocol_version
+        self.send_response(status)
+        self.send_header("Content-Security-Policy", f"{policy(SERVED)}; frame-ancestors 'none'")
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        if etag:
+            self.send_header("ETag", etag)
+        if kind:
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _refuse(self, status: HTTPStatus) -> None:
+        self.close_connection = True
+        self._send(status, PLAIN, status.phrase.encode())
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Requests that are none, and methods other than GET and HEAD: nothing of them is repeated in the answer."""
+        status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
+        self._refuse(status)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is written to the terminal."""

@@ -1,0 +1,114 @@
+"""A solution that is given out frame by frame, and goes on as long as its file is being written."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from jostle.errors import JostleError
+from jostle.io.container import being_written, reading
+from jostle.io.layout import header as header_of
+from jostle.io.reading import States, read
+from jostle.solution import Solution
+from jostle.viz.encoding import Encoder
+from jostle.viz.quantities import Given
+from jostle.viz.scales import Scales
+from jostle.viz.scene import Scene
+from jostle.viz.viewer import SAMPLE, evenly
+
+OFTEN = 0.5
+"""Seconds, at least, between two looks at the file,"""
+IDLE = 10.0
+"""and so many times what the last look took."""
+RUNNING = "running"
+
+
+class Stream:
+    """The header and the frames of a solution; a file that is being written is looked at again now and then.
+
+    >>> import jostle as jo
+    >>> stream = Stream(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
+    >>> tag, about = stream.header()
+    >>> tag, about["title"], len(about["times"]), about["live"], len(stream.frame(20) or b""), stream.frame(21)
+    ('0-21-False', 'The break', 21, False, 264, None)
+    """
+
+    def __init__(self, sol: Solution, *, title: str = "", quantities: Given | None = None) -> None:
+        self.title = title or "jostle"
+        q: Any = sol.q
+        self.path: Path | None = q.source.path if isinstance(q, States) else None
+        self._problem, self._scheme = sol.problem, sol.scheme
+        self._lock = threading.Lock()
+        self._file = _identity(self.path)
+        self._number = 0
+        """How many times another file took the place of the first."""
+        self._begin(sol, quantities)
+        self.live = self.path is not None and sol.status == RUNNING and being_written(self.path)
+        self.trouble = ""
+        self._next_look = 0.0
+
+    def header(self) -> tuple[str, dict[str, Any]]:
+        """What the page must know, and a tag that changes when it does."""
+        with self._lock:
+            self._look()
+            times = self._sol.t.tolist()
+            now = {"times": times, "live": self.live, "status": self._sol.status, "note": self.trouble}
+            about = self._about | now | {"title": self.title, "session": self._number}
+            return f"{self._number}-{len(times)}-{self.live}{'-!' * bool(self.trouble)}", about
+
+    def frame(self, k: int) -> bytes | None:
+        """The bytes of frame k; None if there is none."""
+        encoder = self._encoder
+        if not 0 <= k < len(encoder.scene.sol.t):
+            return None
+        return encoder.frame(encoder.scene.frame(k))
+
+    def _begin(self, sol: Solution, quantities: Given | None) -> None:
+        scene = Scene(sol)
+        self._sol, self._encoder, self._scales = sol, Encoder.of(scene, False, quantities), Scales()
+        for k in evenly(len(sol.t), SAMPLE):
+            self._scales.take(scene.frame(k), self._encoder)
+        self._about = self._encoder.about() | self._scales.about(self._encoder)
+
+    def _look(self) -> None:
+        """Is there more in the file, or another run?"""
+        begin = time.monotonic()
+        if self.path is None or begin < self._next_look:
+            return
+        try:
+            self._look_at(self.path)
+            self.trouble = ""
+        except JostleError as error:  # it was removed, or replaced by something else
+            self.trouble, self.live = str(error), False
+        end = time.monotonic()
+        self._next_look = end + max(OFTEN, IDLE * (end - begin))
+
+    def _look_at(self, path: Path) -> None:
+        with reading(path) as file:
+            said = header_of(file)
+        file_now = _identity(path)
+        if file_now == self._file and said.frames == len(self._sol.t) and said.status == self._sol.status:
+            self.live = self.live and being_written(path)
+            return
+        if said.frames == 0:  # a run that starts again
+            return
+        if file_now == self._file and said.shape == self._sol.q.shape[1:]:
+            self._sol = read(path, self._problem, self._scheme)
+            scene = self._encoder.scene.continued(self._sol)
+            self._encoder = self._encoder.continued(scene)
+            self._scales.take(scene.frame(-1), self._encoder)
+            self._about = self._encoder.about() | self._scales.about(self._encoder)
+        else:
+            self._file, self._number = file_now, self._number + 1
+            same = said.shape == self._sol.q.shape[1:]
+            self._begin(read(path, self._problem, self._scheme) if same else read(path), None)
+        self.live = said.status == RUNNING and being_written(path)
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    if path is None or not path.exists():
+        return None
+    found = path.stat()
+    return found.st_dev, found.st_ino

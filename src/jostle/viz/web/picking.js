@@ -1,0 +1,83 @@
+// Which body, or which contact, is under a point of the page; and what there is to read about it.
+
+const NEAR = 5; // pixels: a press that moves less is a click, and a body this small can be hit
+const LONG = 14; // pixels: bars shorter than this on the page are not hit
+
+// The row of the body nearest to the eye of all bodies under a point of the page; -1 for none.
+function bodyAt({ camera, frame }, x, y) {
+  const place = camera.projection();
+  let best = -1, front = -Infinity;
+  for (let i = 0; i < frame.number.length; i++) {
+    const [a, b, depth] = place(frame.q[3 * i], frame.q[3 * i + 1], frame.q[3 * i + 2]);
+    const r = Math.max(frame.radius[i], NEAR / camera.scale), away = Math.hypot(a - x, b - y) / camera.scale;
+    const surface = camera.flat ? -away / r : depth + Math.sqrt(Math.max(r * r - away * away, 0));
+    if (away <= r && surface > front) [best, front] = [i, surface];
+  }
+  return best;
+}
+
+// The contact whose bar is hit by its middle (towards a wall: by its end), where no other bar is; -1 for none.
+function contactAt(stage, x, y) {
+  const { camera, frame: { q, contacts: { first, second, force } } } = stage;
+  const place = camera.projection(), apart = new Float32Array(3);
+  let best = -1, nearest = NEAR;
+  for (let c = 0; c < force.length; c++) {
+    const across = stage.apart(c, apart);
+    for (let end = 0; end <= across; end++) {
+      const i = end ? second[c] : first[c], sign = end ? -1 : 1, from = [0, 1, 2].map((a) => q[3 * i + a]);
+      const [a, b] = place(...from), [e, f] = place(...from.map((p, k) => p + sign * apart[k]));
+      const length = Math.hypot(e - a, f - b), s = ((x - a) * (e - a) + (y - b) * (f - b)) / (length * length);
+      if (length < LONG || s < 0.3 || s > (second[c] < 0 ? 1.05 : 0.7)) continue;
+      const off = Math.abs((x - a) * (f - b) - (y - b) * (e - a)) / length;
+      if (off < nearest) [best, nearest] = [c, off];
+    }
+  }
+  return best;
+}
+
+// Contacts of a frame by their numbers, not their rows: [first, second], second < 0 for a wall.
+function namesOf({ number, contacts: { first, second } }, c) {
+  return [number[first[c]], second[c] < 0 ? second[c] : number[second[c]]];
+}
+
+const partner = (second) => (second < 0 ? `wall ${-1 - second}` : `body ${second}`);
+
+function rowOfContact(frame, pair) {
+  const { force } = frame.contacts;
+  for (let c = 0; c < force.length; c++) {
+    const [i, j] = namesOf(frame, c);
+    if ((i === pair[0] && j === pair[1]) || (i === pair[1] && j === pair[0])) return c;
+  }
+  return -1;
+}
+
+// The contacts of a body, or all of them, the strongest first: at most so many.
+function strongest(frame, number, most = 1000) {
+  const { force } = frame.contacts, found = [];
+  for (let c = 0; c < force.length; c++) if (number === null || namesOf(frame, c).includes(number)) found.push(c);
+  return found.sort((a, b) => Math.abs(force[b]) - Math.abs(force[a])).slice(0, most);
+}
+
+function bodyFacts(frame, about, i) {
+  const parts = (v) => [...v.subarray(3 * i, 3 * i + about.dimension)];
+  const point = (v, from = [0, 0, 0]) => parts(v).map((x, a) => short(x + from[a])).join(", ");
+  return [
+    ["position", point(frame.q, about.origin)], ["velocity", point(frame.u)], ["speed", short(norm(frame.u, i))],
+    ["radius", about.points ? "none" : short(frame.radius[i])],
+    ...(about.contacts ? [[about.force_name, short(frame.load[i])]] : []),
+    ["contacts", about.contacts ? String(frame.touching[i]) : "not saved"],
+    ...about.quantities.filter(({ key }) => key.startsWith("given")).map(({ key, name }) =>
+      [name, short(valuesOf(key, frame, about)[i])]),
+  ];
+}
+
+function contactFacts(stage, about, c) {
+  const { frame } = stage, { force, first } = frame.contacts, way = new Float32Array(3), i = first[c];
+  stage.apart(c, way);
+  const length = Math.hypot(...way) || 1, axes = [0, 1, 2].slice(0, about.dimension);
+  const at = axes.map((a) => short(frame.q[3 * i + a] + about.origin[a] + (frame.radius[i] * way[a]) / length));
+  return [
+    [about.force_name, short(force[c])], ["at", at.join(", ")],
+    ["direction", axes.map((a) => short(way[a] / length)).join(", ")],
+  ];
+}

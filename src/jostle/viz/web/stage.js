@@ -1,0 +1,155 @@
+// What is to be seen: a frame, turned into balls, bars and walls for a painter, and the eye that looks at them.
+
+const WIDEST = { 2: 0.34, 3: 0.15 }; // the bar of a strong force, in plane and space, as a part of the median diameter
+const MANY = 2000; // bodies: where WebGL runs on the processor, more of them are drawn by our own raster
+const ON_THE_PROCESSOR = /swiftshader|llvmpipe|softpipe|software|basic render/i;
+
+class Stage {
+  constructor(view, source, wish) {
+    [this.view, this.source, this.wish] = [view, source, wish]; // wish: {colour, forces, body, contact}
+    this.camera = new Camera(source.about.d === 2, source.about.home);
+    this.frame = null;
+    this.due = false;
+  }
+
+  // light: true, false, or null for what is best here. Says which was taken: "webgl", "light", or "none" for no WebGL.
+  choosePainter(light) {
+    let canvas = document.createElement("canvas"), found = "light";
+    const gl = light === true ? null : canvas.getContext("webgl2", { antialias: true, alpha: false });
+    if (gl && (light === false || this.source.about.n < MANY || !ON_THE_PROCESSOR.test(rendererOf(gl)))) {
+      this.painter = new WebGLPainter(gl);
+      canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+      canvas.addEventListener("webglcontextrestored", () => { this.painter = new WebGLPainter(gl); this.load(); });
+      found = "webgl";
+    } else {
+      if (!gl && light !== true) found = "none";
+      gl?.getExtension("WEBGL_lose_context")?.loseContext();
+      canvas = document.createElement("canvas");
+      this.painter = new RasterPainter(canvas.getContext("2d", { alpha: false }));
+    }
+    this.canvas = canvas;
+    this.sharpest = found === "webgl" ? Infinity : 1;
+    this.view.replaceChildren(canvas);
+    this.fit();
+    return found;
+  }
+
+  chooseColours(night) {
+    this.palette = palette(night);
+  }
+
+  fit() {
+    const ratio = Math.min(window.devicePixelRatio || 1, this.sharpest), { clientWidth, clientHeight } = this.view;
+    if (!clientWidth || !clientHeight) return;
+    const size = [clientWidth, clientHeight].map((side) => Math.round(side * ratio));
+    if (this.canvas.width !== size[0] || this.canvas.height !== size[1]) [this.canvas.width, this.canvas.height] = size;
+    this.camera.resize(clientWidth, clientHeight);
+    if (this.frame) this.paint();
+  }
+
+  load() {
+    if (!this.frame) return;
+    this.loadBodies();
+    this.barsAreOld = true; // they are made when they are seen
+    this.loadWalls();
+    this.repaint();
+  }
+
+  loadBodies() {
+    const { number, q, radius } = this.frame, m = number.length, { bodies, theme } = this.palette;
+    const { key, range: [low, high] } = this.wish.colour(), values = valuesOf(key, this.frame, this.source.about);
+    const balls = new Float32Array(4 * m), colours = new Uint32Array(m), steps = 255 / (high - low || 1);
+    const unknown = packed(mixed([theme.back, theme.wall], 0.4));
+    for (let i = 0; i < m; i++) {
+      balls[4 * i] = q[3 * i];
+      balls[4 * i + 1] = q[3 * i + 1];
+      balls[4 * i + 2] = q[3 * i + 2];
+      balls[4 * i + 3] = radius[i];
+      const step = Math.round((values[i] - low) * steps);
+      colours[i] = step >= 0 ? bodies[step > 255 ? 255 : step] : step < 0 ? bodies[0] : unknown;
+    }
+    this.painter.load("balls", balls, colours);
+  }
+
+  // Bars from centre to centre, or to the wall; across the end of a periodic cell, one from each body.
+  loadBars() {
+    const { contacts: { force }, q } = this.frame, { about } = this.source, { push, theme } = this.palette;
+    const ends = new Float32Array(16 * force.length), colours = new Uint32Array(2 * force.length);
+    const strong = Math.max(high(force), 0.05 * about.strong); // of this frame, so that its network is seen
+    const [mark, pull] = [packed(theme.mark), packed(theme.pull)], widest = WIDEST[about.d] * 2 * about.median;
+    const chosen = this.wish.contact(), apart = new Float32Array(3), { first, second } = this.frame.contacts;
+    let count = 0;
+    for (let turn = 0; turn <= force.length; turn++) {
+      const c = turn < force.length ? turn : chosen; // the chosen one comes last, so that it is seen
+      if (c < 0 || (c === chosen && turn === c)) continue;
+      const size = Math.min(Math.sqrt(Math.abs(force[c]) / strong), 1.5);
+      const across = this.apart(c, apart);
+      for (let end = 0; end <= across; end++) {
+        const i = end ? second[c] : first[c], sign = end ? -1 : 1;
+        for (let a = 0; a < 3; a++) {
+          ends[8 * count + a] = q[3 * i + a];
+          ends[8 * count + 4 + a] = q[3 * i + a] + sign * apart[a];
+        }
+        ends[8 * count + 3] = c === chosen ? widest : size * widest;
+        colours[count++] = c === chosen ? mark : force[c] < 0 ? pull : push[Math.round(32 * Math.min(size, 1))];
+      }
+    }
+    this.painter.load("bars", ends.subarray(0, 8 * count), colours.subarray(0, count));
+  }
+
+  // From the first body of a contact to the second, or to the wall; 1 if that is across the end of a periodic cell.
+  apart(c, out) {
+    const { q, radius, contacts: { first, second, away } } = this.frame, { period } = this.source.about;
+    const i = first[c], j = second[c];
+    let across = 0;
+    for (let a = 0; a < 3; a++) {
+      out[a] = j < 0 ? radius[i] * away[3 * c + a] : q[3 * j + a] - q[3 * i + a];
+      const turns = j < 0 || !period[a] ? 0 : Math.round(out[a] / period[a]);
+      if (!turns) continue;
+      across = 1;
+      out[a] -= turns * period[a];
+    }
+    return across;
+  }
+
+  loadWalls() {
+    const { walls } = this.frame, w = walls.length / 6, ends = new Float32Array(8 * w), flat = this.camera.flat;
+    const { theme } = this.palette, colour = packed(mixed([theme.back, theme.wall], flat ? 1 : 0.55));
+    for (let k = 0; k < w; k++) {
+      ends.set(walls.subarray(6 * k, 6 * k + 3), 8 * k);
+      ends.set(walls.subarray(6 * k + 3, 6 * k + 6), 8 * k + 4);
+      ends[8 * k + 3] = flat ? 2 : 1.2;
+    }
+    this.painter.load("walls", ends, new Uint32Array(w).fill(colour));
+  }
+
+  repaint() {
+    if (this.due) return;
+    this.due = true;
+    requestAnimationFrame(() => this.paint());
+  }
+
+  paint() {
+    this.due = false;
+    if (!this.frame) return;
+    const { camera, palette: { theme }, source: { about } } = this;
+    if (this.barsAreOld && this.wish.forces()) {
+      this.loadBars();
+      this.barsAreOld = false;
+    }
+    const reach = 2 * Math.hypot(...camera.target) + Math.max(about.reach, 1 / camera.scale);
+    this.painter.paint(camera, { reach, theme, picked: this.wish.body(), forces: this.wish.forces() });
+  }
+}
+
+// What most forces of a frame are below, from some thousands of them.
+function high(force) {
+  const every = Math.ceil(force.length / 4000) || 1, some = new Float32Array(Math.ceil(force.length / every));
+  for (let k = 0; k < some.length; k++) some[k] = Math.abs(force[k * every]);
+  return some.sort()[Math.floor(0.95 * some.length)] || 0;
+}
+
+function rendererOf(gl) {
+  const more = gl.getExtension("WEBGL_debug_renderer_info");
+  return String(gl.getParameter(more ? more.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+}

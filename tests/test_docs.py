@@ -1,0 +1,67 @@
+"""The documentation is complete: every public name has its place, every page is reached, every snippet is run."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import jostle
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts))
+
+
+def listed():
+    """The names that the API page documents, as jostle.name or jostle.part.name."""
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    found = {name.removeprefix("jostle.") for name in re.findall(r"auto(?:class|function):: ([\w.]+)", text)}
+    for module, members in re.findall(r"automodule:: jostle\.([\w.]+)\n   :members:(.*)", text):
+        part = getattr(jostle, module.split(".")[0])
+        seen = set(dir(part)) & set(getattr(part, "__all__", dir(part)))  # what autodoc finds
+        names = members.split(", ") if members.strip() else seen
+        found |= {f"{module}.{name.strip()}" for name in names}
+    return found
+
+
+def public():
+    for name in jostle.__all__:
+        value = getattr(jostle, name)
+        if inspect.ismodule(value):
+            yield from (f"{name}.{inner}" for inner in value.__all__)
+        else:
+            yield name
+
+
+def test_the_api_page_has_every_public_name():
+    found = listed()
+    short = {name.split(".")[-1] for name in found}
+    assert {name for name in public() if name not in found and name.split(".")[-1] not in short} == set()
+
+
+def entries(page):
+    """The pages in the toctrees of a page."""
+    trees = re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    lines = [line.strip() for tree in trees for line in tree.splitlines()]
+    return [(page.parent / line).resolve() for line in lines if line and not line.startswith(":")]
+
+
+def test_every_page_is_in_a_table_of_contents():
+    reached = {path for page in PAGES for path in entries(page)}
+    assert {page for page in PAGES if page.with_suffix("").resolve() not in reached} == {DOCS / "index.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_pages_with_code_are_run_by_the_build(page):
+    text = page.read_text(encoding="utf-8")
+    if "{code-cell}" in text:
+        assert "file_format: mystnb" in text.split("---")[1]
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "teaching").glob("[!i]*.md")), ids=lambda page: page.stem)
+def test_lessons_have_exercises_solutions_and_pictures(page):
+    text = page.read_text(encoding="utf-8")
+    lesson, exercises = text.split("## Exercises")
+    assert len(re.findall(r"^\*\*\d\.\*\*", exercises, re.M)) >= 3
+    assert "hide-cell" in exercises
+    assert "jo.viz." in lesson

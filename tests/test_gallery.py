@@ -1,0 +1,187 @@
+"""Every program of the gallery runs, draws what it should, and has the numbers of its figure."""
+
+import runpy
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+
+GALLERY = Path(__file__).parent.parent / "examples" / "gallery"
+
+
+def the_numerical_projection_is_inside_and_further(result):
+    Q, q = result["Q"], result["q"]
+    for theory, scheme in result["found"]:
+        assert Q.gap(0.0, theory) == pytest.approx(0.0, abs=1e-6)
+        assert Q.gap(0.0, scheme) > 1e-3  # the tangent planes touch Q nowhere near
+    assert result["inner"].slack(q).min() > 0.0
+
+
+def the_ball_reaches_its_target_and_enters_no_hole(result):
+    sol = result["sol"]
+    assert sol.gaps().min() >= -1e-9
+    assert sol.q[-1, 0] == pytest.approx(6.0, abs=1e-6)
+
+
+def nobody_overlaps_and_everyone_leaves(result):
+    assert result["sol"].status == "stopped"
+    assert result["sol"].gaps().min() >= -1e-8 * 0.22
+    assert plt.figure(2).axes[0].lines[0].get_ydata()[[0, -1]].tolist() == [80, 0]
+
+
+def obtuse_corners_let_shots_slide_out(result):
+    for (degrees, offset), speed in result["after"].items():
+        exact = 0.25 if degrees == 120 and offset else 0.0  # P09
+        assert speed == pytest.approx(exact, abs=1e-9)
+
+
+def a_right_angle_sends_all_shots_back_and_sixty_degrees_do_not(result):
+    after = result["after"]
+    right = np.array([after[90, offset] for offset in (-0.05, 0.0, 0.05)])
+    assert right == pytest.approx(np.tile(right[1], (3, 1)), abs=1e-9)
+    assert after[60, 0.0] == pytest.approx([0.749427888413, 0.662085976342], abs=1e-9)  # P10
+    assert after[60, 0.05] == pytest.approx([0.948097219208, 0.317980601499], abs=1e-9)
+
+
+def the_first_angle_never_passes_the_vertical(result):
+    assert result["sol"].z[:, 0].min() >= -1e-12
+    assert result["sol"].impacts().t[0] == pytest.approx(0.46, abs=0.01)
+
+
+def the_period_doubles_where_it_should(result):
+    spread = np.array([np.ptp(speeds) for speeds in result["speeds"]])
+    Gamma = result["Gamma"]
+    assert spread[Gamma < 1.04].max() < 0.01
+    assert spread[(Gamma > 1.12) & (Gamma < 1.2)].min() > 0.01
+    one = np.concatenate([each for each, where in zip(result["speeds"], Gamma, strict=True) if where < 1.04])
+    assert one == pytest.approx(0.5 + result["table"], abs=0.01)  # of the orbit with one bounce a period
+
+
+def spheres_do_not_overlap(result):
+    sol = result["sol"]
+    assert sol.gaps().min() >= -1e-6 * result["radii"].min()
+    assert sol.energy().kinetic[-1] < 0.05 * sol.energy().kinetic.max()
+
+
+def discs_grow_into_a_jam(result):
+    sol, side = result["sol"], result["side"]
+    assert sol.status == "failed"
+    assert 0.75 < np.pi * (result["radii"](sol.t[-1]) ** 2).sum() / side**2 < 0.9
+    assert sol.gaps().min() >= -1e-6
+
+
+def contacts_push_and_then_pull(result):
+    sol = result["sol"]
+    at = {t: sol.multipliers[int(np.abs(sol.t - t).argmin())] for t in (0.5, 1.5, 2.4)}
+    assert at[0.5].max() > 0.0
+    assert at[1.5].min() < -1e-3
+    assert sol.gaps()[-1] > 0.0  # they came apart
+
+
+def velocities_lie_between_a_slide_and_a_mirror_image(result):
+    for e, u in result["after"].items():
+        assert u == pytest.approx([1.0, 0.8 * e], abs=1e-12)
+
+
+def fourteen_discs_have_one_contact_too_many(result):
+    found = result["found"]
+    assert (found.velocities, found.contacts, found.rank, found.dependent) == (28, 29, 25, 4)
+    assert result["p"] @ result["G"] == pytest.approx(np.zeros(28), abs=1e-12)
+
+
+def lattices_fill_what_the_paper_says(result):
+    exact = {"square lattice": np.pi / 4, "triangular lattice": np.pi / (2 * np.sqrt(3))}
+    assert result["filled"] == pytest.approx(exact)
+
+
+def the_parts_are_orthogonal_and_add_up(result):
+    for U, on_C, on_N in result["parts"]:
+        assert on_C + on_N == pytest.approx(np.array(U))
+        assert on_C @ on_N == pytest.approx(0.0, abs=1e-12)
+        assert (result["C"].G @ on_C).min() >= -1e-12
+    assert any(np.linalg.norm(part) < 1e-9 for _, on_C, on_N in result["parts"] for part in (on_C, on_N)) is False
+
+
+def the_middle_would_pull_and_opens(result):
+    assert result["glued"][-1] == pytest.approx(-0.732050807569, abs=1e-11)  # P40
+    assert result["hit"].impulse == pytest.approx([1.54903810568] * 4 + [0.0], abs=1e-10)
+
+
+def only_across_the_axes_something_moves_across(result):
+    across = result["across"]
+    assert across[0] == pytest.approx(0.0, abs=1e-12)
+    assert across[45] > 0.1
+    assert across[8] == pytest.approx(np.sin(np.radians(8)), rel=0.35)
+
+
+def the_pressures_balance_on_every_grain(result):
+    assert result["balance"] <= 1e-9
+    assert max(np.abs(field).max() for field in result["fields"]) > 0.2
+
+
+def grains_do_not_approach_after_the_impact(result):
+    found, lattice = result["found"], result["lattice"]
+    assert (lattice.cone.G @ found.means.ravel()).min() < -0.1
+    assert (lattice.cone.G @ found.velocity.ravel()).min() >= -1e-9
+
+
+def two_motions_solve_the_same_problem(result):
+    first, second = result["ends"]
+    ends = {sol.t[0]: float(sol(1.0)[0]) for sol in (first, second)}
+    assert ends[2.0**-7] == pytest.approx(0.0171875, abs=5e-4)  # P61: q_B(1), and q_A(1) = 0
+    assert ends[2.0**-8] == pytest.approx(0.0, abs=1e-9)
+
+
+def touching_discs_share_and_others_pass_on(result):
+    assert result["after"][0.0] == pytest.approx([-0.6, 0.4, 0.4, 0.4, 0.4], abs=1e-9)
+    assert result["after"][0.02] == pytest.approx([0, 0, 0, 0, 1], abs=1e-9)
+
+
+CHECKS = {
+    "venel_2009/projections.py": the_numerical_projection_is_inside_and_further,
+    "venel_2009/labyrinth.py": the_ball_reaches_its_target_and_enters_no_hole,
+    "venel_2009/crowd.py": nobody_overlaps_and_everyone_leaves,
+    "paoli_2005_2010/corners_inelastic.py": obtuse_corners_let_shots_slide_out,
+    "paoli_2005_2010/corners_elastic.py": a_right_angle_sends_all_shots_back_and_sixty_degrees_do_not,
+    "paoli_2005_2010/pendulum.py": the_first_angle_never_passes_the_vertical,
+    "paoli_2005_2010/bifurcations.py": the_period_doubles_where_it_should,
+    "bernicot_lefebvre_2010/spheres.py": spheres_do_not_overlap,
+    "bernicot_lefebvre_2010/growing.py": discs_grow_into_a_jam,
+    "bernicot_lefebvre_2010/gluey.py": contacts_push_and_then_pull,
+    "bourdin_maury_2020/fig01_wall.py": velocities_lie_between_a_slide_and_a_mirror_image,
+    "bourdin_maury_2020/fig02_hyperstatic.py": fourteen_discs_have_one_contact_too_many,
+    "bourdin_maury_2020/fig03_lattices.py": lattices_fill_what_the_paper_says,
+    "bourdin_maury_2020/fig04_no_maximum_principle.py": the_middle_would_pull_and_opens,
+    "bourdin_maury_2020/fig06_two_blocks.py": only_across_the_axes_something_moves_across,
+    "bourdin_maury_2020/fig07_kernel.py": the_pressures_balance_on_every_grain,
+    "bourdin_maury_2020/fig08_cells.py": grains_do_not_approach_after_the_impact,
+    "bourdin_maury_2020/fig09_two_solutions.py": two_motions_solve_the_same_problem,
+    "bourdin_maury_2020/fig10_cradle.py": touching_discs_share_and_others_pass_on,
+    "bourdin_maury_2020/fig11_polar_cones.py": the_parts_are_orthogonal_and_add_up,
+}
+
+
+def test_every_program_of_the_gallery_is_checked():
+    assert {path.relative_to(GALLERY).as_posix() for path in GALLERY.rglob("*.py")} == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_program_of_the_gallery(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    try:
+        result = runpy.run_path(str(GALLERY / name))
+        assert plt.get_fignums(), "no picture"
+        CHECKS[name](result)
+    finally:
+        plt.close("all")
+
+
+def test_programs_of_the_gallery_are_short_and_say_which_paper_they_are_from():
+    for path in GALLERY.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 60, path.name
+        assert path.parent.name.split("_")[0].capitalize() in text.split('"""')[1], path.name

@@ -1,0 +1,110 @@
+"""Orders, evacuations, bifurcations, fields: the picture has the numbers."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle import macro, viz
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")
+
+
+def test_the_line_of_an_order_has_its_slope():
+    h = 0.1 / 2.0 ** np.arange(5)
+    ax = viz.orders({"one": jo.analysis.order(h, 0.3 * h), "two": jo.analysis.order(h, 0.7 * h**2)})
+    for line, slope in zip(ax.lines[1::2], (1.0, 2.0), strict=True):
+        x, y = np.log(line.get_xdata()), np.log(line.get_ydata())
+        assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(slope)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one: order 1.00", "two: order 2.00"]
+
+
+def test_an_evacuation_goes_down_by_one_when_someone_leaves():
+    q0 = [[0.5, 0.5], [-1.0, 0.5], [-9.0, 0.5]]
+    walkers = jo.Sweeping(q0=q0, velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2, 0.2]))
+    sol = jo.solve(walkers, jo.Venel(), t=4.0, h=0.5)
+    line = viz.evacuation(sol, [(-9.5, 0), (1.5, 0), (1.5, 1), (-9.5, 1)]).lines[0]
+    assert line.get_drawstyle() == "steps-post"
+    assert line.get_xdata() == pytest.approx([0.0, 1.0, 2.5, 4.0])
+    assert line.get_ydata().tolist() == [3, 2, 1, 1]
+
+
+def test_several_evacuations_have_names():
+    walker = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    sol = jo.solve(walker, jo.Venel(), t=2.0, h=0.5)
+    ax = viz.evacuation({"a": sol, "b": sol}, [(0, 0), (1, 0), (1, 1), (0, 1)])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_a_bifurcation_diagram_has_all_values_above_their_parameter():
+    ax = viz.bifurcation([1.0, 2.0, 3.0], [[0.1], [0.2, 0.4], []], names=(r"$\Gamma$", "$u$"))
+    assert ax.lines[0].get_xydata().tolist() == [[1.0, 0.1], [2.0, 0.2], [2.0, 0.4]]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (r"$\Gamma$", "$u$")
+
+
+def test_a_bifurcation_diagram_needs_values_for_each_parameter():
+    with pytest.raises(jo.InvalidValue, match="1 for 2 parameters"):
+        viz.bifurcation([1.0, 2.0], [[0.1]])
+
+
+GRID = macro.Grid([0, 0], [3, 2], h=1.0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "first"), [((3, 2), (0.0, 0.0)), ((4, 2), (-0.5, 0.0)), ((3, 3), (0.0, -0.5))], ids=["cells", "x", "y"]
+)
+def test_the_values_of_a_field_are_where_they_belong(shape, first):
+    values = np.arange(float(np.prod(shape))).reshape(shape)
+    ax = viz.field(GRID, values)
+    mesh = ax.collections[0]
+    assert np.asarray(mesh.get_array()).reshape(shape[::-1]) == pytest.approx(values.T)
+    assert mesh.get_coordinates()[0, 0].tolist() == pytest.approx(first)
+    assert ax.get_aspect() == 1.0
+
+
+def test_cells_outside_the_zone_are_left_out():
+    zone = GRID.block([0, 0], [1, 2])
+    shown = viz.field(GRID, np.ones((3, 2)), zone=zone, name="$p$").collections[0].get_array()
+    assert np.ma.getmaskarray(shown).sum() == 4
+    assert [ax.get_ylabel() for ax in plt.gcf().axes[1:]] == ["$p$"]
+
+
+def test_a_field_of_another_shape_is_refused():
+    with pytest.raises(jo.InvalidValue, match=r"cells \(3, 2\)"):
+        viz.field(GRID, np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("lattice", [macro.square_lattice, macro.triangular_lattice])
+def test_the_cells_of_a_lattice_have_its_area(lattice):
+    found = lattice(0.25, box=([0, 0], [1, 1]), angle=0.3)
+    cells = viz.field(found, np.arange(float(len(found)))).collections[0].get_paths()
+    x, y = cells[0].vertices[:-1].T
+    area = 0.5 * abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1)))
+    assert area == pytest.approx(found.area)
+    assert cells[0].vertices[:-1].mean(axis=0) == pytest.approx(found.points[0])
+
+
+def test_a_map_is_drawn_by_rows():
+    one = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[0.0, 0.0], within=jo.Balls([0.2]))
+    sol = jo.solve(one, jo.Venel(), t=0.1, h=0.1)
+    found = jo.analysis.density_map(sol, -1, [(0, 0), (2, 0), (2, 1), (0, 1)], size=1.0)
+    mesh = viz.field(found, found.classic).collections[0]
+    assert np.asarray(mesh.get_array()).tolist() == [[1.0, 0.0]]
+
+
+def test_arrows_have_the_directions_of_the_velocity():
+    ax = viz.arrows(GRID.velocity(lambda x, y: x, -1.0), zone=GRID.block([0, 0], [3, 1]))
+    found = ax.collections[0]
+    assert np.stack([found.X, found.Y, found.U, found.V], axis=1).tolist() == [
+        [0.5, 0.5, 0.5, -1.0], [1.5, 0.5, 1.5, -1.0], [2.5, 0.5, 2.5, -1.0],
+    ]  # fmt: skip
+
+
+def test_many_arrows_are_thinned():
+    grid = macro.Grid([0, 0], [1, 1], h=1 / 100)
+    assert len(viz.arrows(grid.velocity(1.0, 0.0)).collections[0].U) == 25**2

@@ -1,0 +1,215 @@
+"""The page of the server in a real browser: frames come when they are looked at, and while a run goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import numpy as np
+import pytest
+from browsing import facts, image, picked, place, scrub, wait_until
+from test_viewer import WITHOUT_WEBGL
+
+import jostle as jo
+from jostle.cli import main
+from jostle.io import Writer
+
+ASKED = "() => performance.getEntriesByType('resource').filter((one) => one.name.includes('/frame/')).length"
+
+
+def asked(tab, count):
+    """Wait until so many frames were sent; no more than these may come."""
+    wait_until(tab, f"count => ({ASKED})() >= count", count)
+    tab.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    return tab.evaluate(ASKED)
+
+
+@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "light"])
+def test_it_draws_scrubs_picks_and_plays(served, pile, before):
+    tab = served(pile, before=before, serve={"title": "A pile"})
+    assert tab.locator("h1").inner_text() == "A pile"
+    first = image(tab)
+    scrub(tab, 20)
+    assert (image(tab) != first).any(axis=2).mean() > 0.05
+    tab.mouse.click(*place(tab, 11))
+    assert picked(tab) == 11
+    assert [float(x) for x in facts(tab)["position"].split(", ")] == pytest.approx(pile.q[20, 11], rel=1e-3)
+    tab.locator("#speed").select_option(index=6)
+    tab.locator("#play").click()
+    wait_until(tab, "() => viewer.shown > 1 && viewer.shown < 20")
+    wait_until(tab, "() => viewer.shown === 20 && !viewer.playing")
+    assert tab.locator("#live").is_hidden()
+
+
+@pytest.fixture
+def long_run(tmp_path):
+    """A thousand frames of three balls, in a file."""
+    path = tmp_path / "long.vtkhdf"
+    with Writer(path, shape=(3, 2), about={}) as writer:
+        for k in range(1000):
+            q = [[0.01 * k, 0.0], [3.0, 0.003 * k], [6.0, 1.0]]
+            writer.frame(0.1 * k, q, np.zeros((3, 2)), radii=1.0)
+    return jo.io.read(path)
+
+
+def test_only_what_is_looked_at_and_a_little_more_is_sent(served, long_run):
+    tab = served(long_run)
+    assert asked(tab, 7) == 7
+    scrub(tab, 500)
+    assert asked(tab, 14) == 14
+    scrub(tab, 502)
+    assert asked(tab, 16) == 16, "what was sent once is not asked for again"
+
+
+def test_the_page_keeps_no_more_than_it_may(served, long_run):
+    tab = served(long_run)
+    asked(tab, 7)
+    one = tab.evaluate("viewer.source.size / 7")
+    tab.evaluate("size => viewer.source.most = size", 20 * one)
+    for k in range(10, 400, 10):
+        scrub(tab, k)
+    wait_until(tab, "() => viewer.source.kept.has(396)")
+    assert asked(tab, 100) >= 100
+    assert tab.evaluate("viewer.source.kept.size") <= 20
+    assert tab.evaluate("viewer.source.size") <= 20 * one
+
+
+def test_a_server_that_has_ended_is_said_and_what_is_there_stays(served, long_run, tab_of):
+    tab = served(long_run)
+    asked(tab, 7)
+    served.servers[0].close()
+    tab.evaluate("() => document.getElementById('frame').focus()")
+    tab.keyboard.press("End")
+    wait_until(tab, "() => !document.getElementById('message').hidden")
+    assert "does not answer" in tab.locator("#message").inner_text()
+    scrub(tab, 3)
+    tab_of.wrong.clear()  # the browser itself reports the refused connection
+
+
+def test_contacts_that_were_not_saved_are_not_said_to_be_zero(served, long_run):
+    tab = served(long_run)
+    tab.locator("#body").fill("1")
+    assert facts(tab)["contacts"] == "not saved"
+    assert "force" not in facts(tab)
+    assert "impulse" not in tab.locator("#colour").inner_text()
+    assert tab.locator("#forces").is_hidden()
+    tab.locator("#view").focus()
+    tab.keyboard.press("Shift+N")
+    assert tab.locator("#said").inner_text() == "contacts were not saved"
+
+
+def test_what_was_said_before_is_not_lost_when_there_is_more(served, tmp_path):
+    with Writer(tmp_path / "run.vtkhdf", shape=(2, 2), about={}) as writer:
+        fall(writer, 0)
+        tab = served(jo.io.read(tmp_path / "run.vtkhdf"), before=WITHOUT_WEBGL)
+        for k in range(1, 40):
+            fall(writer, k)
+        wait_until(tab, "() => viewer.source.count === 40")
+        assert "no WebGL 2" in tab.locator("#message").inner_text()
+        assert float(tab.locator("#speed").input_value()) == pytest.approx(0.2), "a longer run is played faster"
+
+
+def fall(writer, k):
+    writer.frame(0.1 * k, [[0.0, -0.2 * k], [3.0, -0.1 * k]], [[0.0, -2.0], [0.0, -1.0]], radii=1.0)
+    writer.commit()
+
+
+def test_a_run_that_goes_on_is_followed_to_its_end(served, tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    writer = Writer(path, shape=(2, 2), about={})
+    fall(writer, 0)
+    tab = served(jo.io.read(path))
+    assert tab.locator("#live").is_visible()
+    fall(writer, 1)
+    wait_until(tab, "() => document.getElementById('time').textContent === 't = 0 · frame 1 of 2'")
+    tab.locator("#view").focus()
+    tab.keyboard.press("e")
+    assert tab.locator("#follow").is_checked()
+    wait_until(tab, "() => viewer.shown === 1")
+    fall(writer, 2)
+    fall(writer, 3)
+    wait_until(tab, "() => viewer.shown === 3")
+    assert tab.locator("#frame").get_attribute("max") == "3"
+    tab.keyboard.press("ArrowLeft")
+    assert not tab.locator("#follow").is_checked(), "who looks back does not follow"
+    fall(writer, 4)
+    wait_until(tab, "() => viewer.source.count === 5")
+    assert tab.evaluate("viewer.shown") == 2
+    tab.keyboard.press("e")
+    wait_until(tab, "() => viewer.shown === 4")
+    fall(writer, 5)
+    writer.close()
+    wait_until(tab, "() => viewer.shown === 5")
+    wait_until(tab, "() => document.getElementById('live').hidden")
+    assert not tab.locator("#follow").is_checked()
+    assert not tab.locator("#message").is_visible()
+
+
+def test_another_run_in_the_same_place_is_shown_from_its_start(served, tmp_path):
+    path, other = tmp_path / "run.vtkhdf", tmp_path / "other.vtkhdf"
+    with Writer(path, shape=(2, 2), about={}) as writer:
+        fall(writer, 0)
+        fall(writer, 1)
+        tab = served(jo.io.read(path))
+        with Writer(other, shape=(3, 2), about={}) as again:
+            again.frame(0.0, [[0.0, 0.0], [3.0, 0.0], [6.0, 0.0]], np.zeros((3, 2)), radii=1.0)
+            again.commit()
+            with tab.expect_event("load"):
+                other.replace(path)
+            wait_until(tab, "() => window.viewer?.source.about.n === 3 && viewer.shown === 0")
+            assert tab.locator("#time").inner_text() == "t = 0 · frame 1 of 1"
+
+
+def test_playing_to_the_end_of_a_run_that_goes_on_follows_it(served, tmp_path):
+    with Writer(tmp_path / "run.vtkhdf", shape=(2, 2), about={}) as writer:
+        for k in range(4):
+            fall(writer, k)
+        tab = served(jo.io.read(tmp_path / "run.vtkhdf"))
+        tab.locator("#speed").select_option(index=6)
+        tab.locator("#play").click()
+        wait_until(tab, "() => document.getElementById('follow').checked && viewer.shown === 3")
+        fall(writer, 4)
+        wait_until(tab, "() => viewer.shown === 4")
+
+
+def test_the_command_shows_a_file_until_it_is_interrupted(tmp_path, pile):
+    path = jo.io.write(pile, tmp_path / "pile.vtkhdf")
+    command = [sys.executable, "-m", "jostle", "view", "--no-browser", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        address, hint = process.stdout.readline().strip(), process.stdout.readline()
+        with urllib.request.urlopen(address + "header") as answer:
+            assert len(json.load(answer)["times"]) == 21
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    assert (hint, out) == ("Open this address in a browser of this machine. Ctrl-C ends it.\n", "")
+
+
+@pytest.mark.parametrize("there_is_one", [True, False])
+def test_the_command_opens_the_browser_if_there_is_one(tmp_path, pile, monkeypatch, capsys, there_is_one):
+    path, opened = jo.io.write(pile, tmp_path / "pile.vtkhdf"), []
+
+    def interrupted(server):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or there_is_one)
+    monkeypatch.setattr("jostle.viz.server.Server.wait", interrupted)
+    with pytest.raises(SystemExit) as end:
+        main(["view", str(path)])
+    assert end.value.code == 0
+    address, hint = capsys.readouterr().out.splitlines()
+    assert opened == [address]
+    assert hint.startswith("Open this address") != there_is_one
+    with pytest.raises(OSError):
+        urllib.request.urlopen(address)
+
+
+def test_the_command_writes_a_page_and_ends(tmp_path, pile):
+    path = jo.io.write(pile, tmp_path / "pile.vtkhdf")
+    target = tmp_path / "mail.html"
+    command = [sys.executable, "-m", "jostle", "view", str(path), "--save", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.replace("\n", "") == str(target)
+    assert "<title>pile</title>" in target.read_text()
