@@ -31,6 +31,8 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/projections.py
 	$(BENCH)/bin/python benchmarks/packings.py
 	$(BENCH)/bin/python benchmarks/writing.py
+	$(BENCH)/bin/python benchmarks/crowd.py
+	$(BENCH)/bin/python benchmarks/doors.py
 	$(BENCH)/bin/python benchmarks/macro.py
 	$(BENCH)/bin/python benchmarks/import_time.py
 
@@ -56,5 +58,6 @@ $(VENV)/docs-ready: $(VENV)/ready
 
 $(BENCH)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt benchmarks/peers.txt
 	$(BIN)/uv venv --quiet --python $(BIN)/python --clear $(BENCH)
-	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python -e '.[plot]' -r benchmarks/peers.txt -c constraints.txt
+	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python -e '.[plot,crowd]' -r benchmarks/peers.txt -c constraints.txt
+	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python --no-deps jupedsim -c constraints.txt  # without its Qt viewer
 	@touch $@

@@ -31,7 +31,7 @@ def present(sol):
 def test_the_flagship_and_its_companions_are_shipped():
     wanted = {
         "hourglass", "silo", "cradle_touching", "cradle_apart", "spheres", "jamming", "evacuation", "labyrinth",
-        "vibrated_layer",
+        "vibrated_layer", "bottleneck", "classroom", "counterflow", "stand",
     }  # fmt: skip
     assert wanted <= set(names())
     assert names() == sorted(names())

@@ -14,6 +14,7 @@ from jostle.models.separate import separate
 from jostle.models.spheres import spheres
 from jostle.models.stairs import Link
 from jostle.models.starts import random_sequential
+from jostle.models.strategies import TIME_GAP as TIME_GAP
 from jostle.models.strategies import AvoidJams, following, inhibition
 from jostle.models.wishes import walk
 

@@ -17,6 +17,7 @@ from jostle.errors import InvalidValue
 from jostle.models.places import free_places
 from jostle.models.plans import Plan
 from jostle.models.rooms import Room
+from jostle.models.strategies import TIME_GAP
 from jostle.models.strategies import inhibition as inhibited
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
@@ -33,17 +34,17 @@ def crowd(
     speed: ArrayLike = 1.0,
     seed: int | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
-    inhibition: float | None = None,
+    inhibition: float | bool = False,
     start: Any = None,
     q0: ArrayLike | None = None,
     wish: Callable[[float, Array], Array] | None = None,
 ) -> Sweeping:
     """n people, discs placed at random in a room or plan, who wish to leave it by the nearest exit.
 
-    Radius, speed and goal, the name of an exit, are one for all or one for each. With `inhibition`, a time T, nobody
-    wishes to walk faster than s / T, s the free way ahead. `start` is the polygon in which people are placed, if it is
-    not the whole plan; or `q0` (n, 2) are their places. `wish`, a function (t, q) -> (n, 2), replaces the walk to an
-    exit.
+    Radius, speed and goal, the name of an exit, are one for all or one for each. With `inhibition`, nobody wishes to
+    walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon in
+    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. `wish`, a function
+    (t, q) -> (n, 2), replaces the walk to an exit.
 
     >>> import jostle as jo
     >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -73,6 +74,6 @@ def crowd(
     room.check_inside(places)
     within.check_start(0.0, places)
     room.check_ways(places, radii, wished)
-    if inhibition is not None:
-        wished = inhibited(wished, radii, T=inhibition)
+    if inhibition is not False:
+        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
     return Sweeping(q0=places, velocity=wished, within=within)

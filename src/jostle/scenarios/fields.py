@@ -17,8 +17,8 @@ LARGEST = 1e15
 """No number of a scenario is larger, and no positive one is smaller than its inverse: volumes stay finite."""
 MOST = 1_000_000
 """Bodies in a scenario."""
-MOST_PEOPLE = 1000
-"""People in a room: they are placed one by one, and each looks at all others."""
+MOST_PEOPLE = 100_000
+"""People in a room or a building."""
 LONGEST_TEXT = 1000
 
 Path = tuple[str | int, ...]

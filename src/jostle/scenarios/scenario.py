@@ -10,6 +10,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from jostle.errors import JostleError
 from jostle.problems import Motion, Sweeping
+from jostle.scenarios.buildings import Building
 from jostle.scenarios.endings import AtRest, Below, Ending, Until, jammed
 from jostle.scenarios.fields import Complaint, Path, Positive, Seed, Switch, Table, Text, complain
 from jostle.scenarios.grains import Grains
@@ -78,7 +79,7 @@ class Scenario(Table):
 
     title: Text = Field("", description="What it shows, in a line.")
     seed: Seed = Field(0, description="All that is random follows from it: the same seed gives the same run.")
-    problem: Annotated[Grains | Cradle | Crowd | Labyrinth, Field(discriminator="kind")] = Field(
+    problem: Annotated[Grains | Cradle | Crowd | Building | Labyrinth, Field(discriminator="kind")] = Field(
         description="What moves."
     )
     scheme: AnyScheme | None = Field(None, description="How time advances. By default what fits the problem.")

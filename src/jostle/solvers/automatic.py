@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,12 +18,12 @@ SMALL = 128
 """Up to so many rows the exact solver does everything."""
 LOOSE = 1e-5
 """From this tolerance on, rows that are not contacts of bodies go to first order."""
-TRIALS = (60, 240)
+TRIALS = (60, 540)
 """Iterations of first order that discs get to show whether they are enough: at rest, warm, or far apart they are."""
-HOPELESS = 1e4
-"""After the first trial, a residual beyond this times the tolerance ends it;"""
-LONGER = 1200
-"""after the second they go on if, at the rate of the two, so many more will do. Second order costs as much as that."""
+HOPEFUL = 30.0
+"""After the first trial, a residual below so many tolerances earns the second; beyond, second order is cheaper,"""
+FEW, LIKELY = 1000, 1000.0
+"""but up to FEW rows, where its set-up weighs more, below so many."""
 PLENTY = 20_000
 """Iterations of first order that spheres get: beyond, second order is the cheaper one even in 3-D."""
 LAST_RESORT = 2000
@@ -53,7 +52,7 @@ class Automatic(Solver):
         first, second = Nesterov(tol=self.tol, max_iterations=self.max_iterations), InteriorPoint(tol=self.tol)
         last: tuple[Solver, Solver] = (second, first)
         if isinstance(K.G, Pairs) and K.G.dimension == 2:
-            yield from self._trials()
+            yield from self._trials(LIKELY if rows <= FEW else HOPEFUL)
         elif isinstance(K.G, Pairs):
             yield self._trial(PLENTY)
         elif self.tol >= LOOSE:
@@ -63,15 +62,11 @@ class Automatic(Solver):
             yield exact
         yield last[1]
 
-    def _trials(self) -> Generator[Solver, Projection, None]:
-        """First order for as long as it promises to be the cheaper way."""
-        before = yield self._trial(TRIALS[0])
-        if before.residual.worst > HOPELESS * self.tol:
-            return
-        after = yield self._trial(TRIALS[1])
-        gained = math.log(before.residual.worst / after.residual.worst)
-        if gained * LONGER >= math.log(after.residual.worst / self.tol) * TRIALS[1]:
-            yield self._trial(LONGER)
+    def _trials(self, hopeful: float) -> Generator[Solver, Projection, None]:
+        """First order while it may be the cheaper way."""
+        tried = yield self._trial(TRIALS[0])
+        if tried.residual.worst <= hopeful * self.tol:
+            yield self._trial(TRIALS[1])
 
     def _trial(self, iterations: int) -> Solver:
         return _Trial(tol=self.tol, max_iterations=min(iterations, self.max_iterations))

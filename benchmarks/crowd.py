@@ -1,0 +1,206 @@
+"""A jam at a door, beside cromosim and JuPedSim: ``python benchmarks/crowd.py [--quick]``.
+
+N people (radius 0.2 m, speed 1.2 m/s) crowd before a door of 1.0 m in a square room, two to a square metre. After a
+time in which they gather, the same places are given to jostle (Venel's scheme, residual 1e-4), to cromosim (the same
+model, cvxopt) and to JuPedSim (its collision-free speed model, dt = 0.01, its own). Processor time of all threads; the
+overlaps of all are measured by one function, at every step of 0.05 s, against the same exact walls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+import jostle as jo
+
+RADIUS, SPEED, WIDTH, H, TOL = 0.2, 1.2, 1.0, 0.05, 1e-4
+GATHER = 0.5
+"""People gather for this part of the time it takes to cross the room."""
+PIXEL = 0.05
+"""Of cromosim's plan, in metres."""
+SEEN = 0.1
+"""The gap from which cromosim takes two people for neighbours, as in its own examples."""
+OWN_STEP = 0.01
+"""Of JuPedSim,"""
+ROUND_OFF = 1e-6
+"""which refuses people who touch."""
+
+
+@dataclass
+class Run:
+    """What one code did with the jam."""
+
+    code: str
+    n: int
+    cpu: float
+    wall: float
+    simulated: float
+    person_steps: int
+    """Of 0.05 s."""
+    people: float
+    walls: float
+    """The worst gaps, in metres."""
+    left: int
+
+    def row(self) -> dict[str, float | int | str]:
+        return {
+            "code": self.code, "N": self.n, "left": self.left,
+            "cpu_us_a_person_step": round(1e6 * self.cpu / self.person_steps, 2),
+            "wall_us_a_person_step": round(1e6 * self.wall / self.person_steps, 2),
+            "cpu_a_simulated_second": round(self.cpu / self.simulated, 4),
+            "worst_gap_people_mm": round(1e3 * self.people, 4), "worst_gap_walls_mm": round(1e3 * self.walls, 4),
+        }  # fmt: skip
+
+
+def room(n: int) -> jo.models.Plan:
+    side = np.sqrt(n / 2.0)
+    door = ((side, (side - WIDTH) / 2.0), (side, (side + WIDTH) / 2.0))
+    return jo.models.Plan([(0, 0), (side, 0), (side, side), (0, side)], exits={"door": door})
+
+
+def gaps(q: np.ndarray, walls: np.ndarray) -> tuple[float, float]:
+    """The smallest gap between two people, and to a wall."""
+    pairs = cKDTree(q).query_pairs(2.5 * RADIUS, output_type="ndarray")
+    apart = np.linalg.norm(q[pairs[:, 0]] - q[pairs[:, 1]], axis=1) - 2.0 * RADIUS
+    a, along = walls[:, 0], walls[:, 1] - walls[:, 0]
+    part = np.einsum("nkd,kd->nk", q[:, None] - a, along) / np.einsum("kd,kd->k", along, along)
+    foot = a + np.clip(part, 0.0, 1.0)[..., None] * along
+    off = np.linalg.norm(q[:, None] - foot, axis=-1) - RADIUS
+    return float(apart.min(initial=np.inf)), float(off.min(initial=np.inf))
+
+
+def worst(frames: list[np.ndarray], walls: np.ndarray) -> tuple[float, float]:
+    found = np.array([gaps(q, walls) for q in frames if len(q)])
+    return float(found[:, 0].min()), float(found[:, 1].min())
+
+
+def gathered(n: int, plan: jo.models.Plan) -> np.ndarray:
+    """(n', 2) where people are after they have gathered before the door."""
+    people = jo.models.crowd(n, radius=RADIUS, room=plan, speed=SPEED, seed=n)
+    scheme = jo.Venel(solver=jo.Automatic(tol=1e-8))
+    t = H * np.ceil(GATHER * plan.area.bounds[2] / (SPEED * H))
+    q = jo.solve(people, scheme, t=t, h=H, every=t, change=plan.changes(people)).q[-1]
+    q = q[np.isfinite(q).all(axis=1)]
+    return q[q[:, 0] < plan.area.bounds[2] - RADIUS]
+
+
+def ours(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
+    people = jo.models.crowd(len(q0), radius=RADIUS, room=plan, speed=SPEED, q0=q0)
+    scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
+    cpu, wall = time.process_time(), time.perf_counter()
+    sol = jo.solve(people, scheme, t=steps * H, h=H, every=1, change=plan.changes(people))
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    frames = [q[np.isfinite(q).all(axis=1)] for q in sol.q]
+    there = sum(len(q) for q in frames[:-1])
+    return Run("jostle", len(q0), cpu, wall, steps * H, there, *worst(frames, plan.walls), len(q0) - len(frames[-1]))
+
+
+def cromosim(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
+    from cromosim.domain import Destination, Domain
+    from cromosim.micro import compute_contacts, projection
+    from matplotlib.lines import Line2D
+
+    side, margin = plan.area.bounds[2], 1.0
+    pixels = round((side + 2.0 * margin) / PIXEL)
+    with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        # its shapes are drawn from the corner of the picture, its people are placed from (xmin, ymin)
+        domain = Domain(name="room", pixel_size=PIXEL, xmin=-margin, ymin=-margin, width=pixels, height=pixels)
+        for (x0, y0), (x1, y1) in plan.walls + margin:
+            domain.add_shape(Line2D([x0, x1], [y0, y1], linewidth=1), outline_color=[0, 0, 0])
+        (x0, y0), (x1, y1) = plan.exits["door"] + margin + [1.5 * RADIUS, 0.0]
+        domain.add_shape(Line2D([x0, x1], [y0, y1], linewidth=1), outline_color=[255, 0, 0])
+        domain.build_domain()
+        domain.add_destination(Destination(name="door", colors=[[255, 0, 0]], excluded_colors=[[0, 0, 0]]))
+    people = np.column_stack([q0, np.full(len(q0), RADIUS), np.full(len(q0), SPEED)])
+    frames, cpu, wall, there = [q0], 0.0, 0.0, 0
+    with contextlib.redirect_stdout(io.StringIO()):
+        for _ in range(steps):
+            there += len(people)
+            begin = time.process_time(), time.perf_counter()
+            _, _, wish = domain.people_desired_velocity(people, ["door"] * len(people))
+            contacts = compute_contacts(domain, people, SEEN)
+            _, _, u, _, _ = projection(H, people, contacts, wish, method="cvxopt")
+            people[:, :2] += H * np.asarray(u).reshape(-1, 2)
+            cpu, wall = cpu + time.process_time() - begin[0], wall + time.perf_counter() - begin[1]
+            people = people[people[:, 0] < side + RADIUS]
+            frames.append(people[:, :2].copy())
+    return Run(
+        "cromosim", len(q0), cpu, wall, steps * H, there, *worst(frames, plan.walls), len(q0) - len(people)
+    )  # fmt: skip
+
+
+def jupedsim(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
+    import jupedsim as jps
+    import shapely
+
+    side = plan.area.bounds[2]
+    (_, low), (_, high) = np.sort(plan.exits["door"], axis=0)
+    geometry = shapely.union(plan.area, shapely.box(side, low, side + 2.0, high))
+    simulation = jps.Simulation(model=jps.CollisionFreeSpeedModel(), geometry=geometry, dt=OWN_STEP)
+    exit_ = simulation.add_exit_stage(shapely.box(side + RADIUS, low, side + 2.0, high))
+    journey = simulation.add_journey(jps.JourneyDescription([exit_]))
+    for x, y in q0:
+        simulation.add_agent(
+            jps.CollisionFreeSpeedModelAgentParameters(
+                position=(x, y), journey_id=journey, stage_id=exit_, desired_speed=SPEED, radius=RADIUS - ROUND_OFF
+            )
+        )
+    frames, cpu, wall, there = [q0], 0.0, 0.0, 0
+    for _ in range(steps):
+        there += simulation.agent_count()
+        begin = time.process_time(), time.perf_counter()
+        simulation.iterate(round(H / OWN_STEP))
+        cpu, wall = cpu + time.process_time() - begin[0], wall + time.perf_counter() - begin[1]
+        frames.append(np.array([agent.position for agent in simulation.agents()]).reshape(-1, 2))
+    return Run(
+        "JuPedSim", len(q0), cpu, wall, steps * H, there, *worst(frames, plan.walls), len(q0) - simulation.agent_count()
+    )  # fmt: skip
+
+
+def table(runs: list[Run]) -> None:
+    head = ("code", "N", "left", "CPU us/p-step", "wall us/p-step", "CPU/sim. s", "people mm", "walls mm")
+    print("{:<10}{:>7}{:>6}{:>15}{:>16}{:>12}{:>12}{:>11}".format(*head))
+    for run in runs:
+        print("{:<10}{:>7}{:>6}{:>15}{:>16}{:>12}{:>12}{:>11}".format(*run.row().values()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few steps, small crowds")
+    quick = parser.parse_args().quick
+    codes: list[Callable[..., Run]] = [ours, cromosim, jupedsim]
+    runs, ratios = [], {}
+    ours(gathered(50, room(50)), room(50), 5)  # compile
+    for n in (200, 800) if quick else (200, 800, 3000):
+        plan, steps = room(n), 20 if quick else 100
+        q0 = gathered(n, plan)
+        a, b, c = found = [code(q0, plan, steps) for code in codes]
+        runs += found
+        table(found)
+        ratios[str(n)] = {
+            "cromosim/jostle_wall": round(b.wall / b.person_steps / (a.wall / a.person_steps), 2),
+            "cromosim/jostle_cpu": round(b.cpu / b.person_steps / (a.cpu / a.person_steps), 2),
+            "jupedsim/jostle_cpu_a_simulated_second": round(c.cpu / c.person_steps / (a.cpu / a.person_steps), 2),
+        }
+    sizes = (1000,) if quick else (1000, 10_000)
+    grown = [ours(gathered(n, room(n)), room(n), 20 if quick else 100) for n in sizes]
+    table(grown)
+    growth = (grown[-1].wall / grown[-1].person_steps) / (grown[0].wall / grown[0].person_steps)
+    print(json.dumps({
+        "ratios": ratios, "runs": [run.row() for run in runs + grown],
+        "growth_of_a_person_step_1000_to_10000": round(growth, 2), "cores": os.cpu_count(),
+    }))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

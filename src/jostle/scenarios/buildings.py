@@ -1,0 +1,166 @@
+"""kind = "building": groups of people on a floor plan of several rooms, with doors, stairs and exits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from jostle.arrays import Array
+from jostle.models.crowd import crowd
+from jostle.models.outlines import package
+from jostle.models.places import free_places
+from jostle.models.plans import Plan
+from jostle.models.stairs import Link
+from jostle.models.strategies import AvoidJams
+from jostle.models.wishes import walk
+from jostle.scenarios.fields import Complaint, People, Point, Positive, Switch, Table, Text, allowed, complain
+from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+
+MOST_ENTRIES = 10_000
+
+Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
+Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
+Inhibition = Annotated[
+    Annotated[Switch, Tag("<switch>")] | Annotated[Positive, allowed("true, false or a positive time"), Tag("<time>")],
+    Discriminator(lambda value: "<switch>" if isinstance(value, bool) else "<time>"),
+]
+
+
+class RoomTable(Table):
+    """A room: a polygon, with holes where columns and desks stand."""
+
+    corners: Corners = Field(description="Its corners [x, y] (m), one after the other.")
+    holes: Annotated[tuple[Corners, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Columns, desks and the like: the corners of each (m)."
+    )
+
+
+class ExitTable(Table):
+    """A way out of the building."""
+
+    name: Text = Field(description="Its name, for the goals of groups.")
+    ends: Ends = Field(description="From one point [x, y] of an outer edge to another (m).")
+
+
+class StairsTable(Table):
+    """Stairs from one floor to another; floors are drawn side by side."""
+
+    name: Text = Field(description="Their name.")
+    start: Ends = Field(description="The segment (m) through which they leave a floor.")
+    end: Ends = Field(description="The segment (m) in front of which people come off them, as wide.")
+    length: Positive = Field(description="Their length (m).")
+
+
+class GroupTable(Table):
+    """People who start together and have the same goal."""
+
+    n: People | None = Field(None, description="How many people, at random places.")
+    region: Corners | None = Field(None, description="The polygon (m) in which they start; the whole plan if not said.")
+    places: Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
+        None, description="Instead of n and region: where each of them starts, [x, y] (m)."
+    )
+    radius: Positive = Field(0.2, description="Radius of a person (m).")
+    speed: Positive = Field(1.34, description="How fast they wish to walk (m/s).")
+    goal: Text | None = Field(None, description="The name of the exit they go to; the nearest if not said.")
+
+    @model_validator(mode="after")
+    def _says_where(self) -> Self:
+        if (self.n is None) == (self.places is None):
+            complain([((), "must have either n = ... or places = ...")])
+        if self.places is not None and self.region is not None:
+            complain([(("region",), "must not be given together with places")])
+        return self
+
+    @property
+    def size(self) -> int:
+        return self.n if self.places is None and self.n is not None else len(self.places or ())
+
+    def start(self, plan: Plan, random: np.random.Generator) -> Array:
+        """(size, 2)"""
+        if self.places is not None:
+            return np.array(self.places)
+        return free_places(np.full(self.size, self.radius), plan, self.region, random)
+
+
+class Building(ProblemTable):
+    """People who leave a building."""
+
+    first_order: ClassVar[bool] = True
+    endings: ClassVar[tuple[str, ...]] = ("never", "empty")
+
+    kind: Literal["building"] = Field(description="Groups of people on a floor plan.")
+    rooms: Annotated[tuple[RoomTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
+        description="The rooms; doors join those that share an edge."
+    )
+    exits: Annotated[tuple[ExitTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
+        description="The ways out."
+    )
+    doors: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Doors between two rooms, each from one point of their common edge to another (m)."
+    )
+    walls: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Thin walls inside, each from a point to another (m)."
+    )
+    stairs: Annotated[tuple[StairsTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Stairs between floors."
+    )
+    groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
+        description="The people."
+    )
+    inhibition: Inhibition = Field(
+        True, description="Nobody walks faster than the free way ahead over a time T (s); true: the calibrated T."
+    )
+    avoid_jams: Switch = Field(False, description="Do those without a goal take the exit where they are out soonest?")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        wrong: list[Complaint] = []
+        names = [table.name for table in self.exits] + [table.name for table in self.stairs]
+        for k, table in enumerate(self.exits):
+            if names.count(table.name) > 1:
+                wrong.append((("exits", k, "name"), f"must not be that of another: {table.name!r}"))
+        exits = [table.name for table in self.exits]
+        for k, group in enumerate(self.groups):
+            if group.goal is not None and group.goal not in exits:
+                known = ", ".join(f'"{name}"' for name in exits)
+                wrong.append((("groups", k, "goal"), f"must be one of the exits {known}"))
+        complain(wrong)
+        return self
+
+    def ending(self) -> str:
+        return "empty"
+
+    def refuses(self, scheme: str) -> Iterator[Complaint]:
+        if scheme == "catching_up":
+            yield (), 'must be solved with "venel": people who have left go out of the run'
+
+    def plan(self) -> Plan:
+        """The floor plan."""
+        shapely = package("shapely")
+        links = [Link(one.name, one.start, one.end, length=one.length) for one in self.stairs]
+        with belongs_to("rooms"):
+            rooms = [shapely.Polygon(room.corners, room.holes) for room in self.rooms]
+            Plan(rooms, exits={"": self.rooms[0].corners[:2]})
+        exits = {table.name: table.ends for table in self.exits}
+        return Plan(rooms, exits=exits, doors=self.doors, walls=np.array(self.walls).reshape(-1, 2, 2), links=links)
+
+    def build(self, seed: int) -> Built:
+        plan, random = self.plan(), np.random.default_rng(seed)
+        places = []
+        for k, group in enumerate(self.groups):
+            with belongs_to("groups", k):
+                places.append(group.start(plan, random))
+        sizes = [group.size for group in self.groups]
+        radii, speeds = (np.repeat([getattr(g, key) for g in self.groups], sizes) for key in ("radius", "speed"))
+        goals = [group.goal for group, size in zip(self.groups, sizes, strict=True) for _ in range(size)]
+        one_size = (radii == radii[0]).all()
+        way = walk(plan, radius=radii[0] if one_size else radii, speed=speeds, goal=goals)
+        wish = AvoidJams(way) if self.avoid_jams else way
+        with belongs_to("groups"):
+            people = crowd(
+                len(radii), radius=radii, room=plan, q0=np.concatenate(places), wish=wish, inhibition=self.inhibition
+            )
+        return Built(people, tuple(plan.changes(people)), plan.empty)

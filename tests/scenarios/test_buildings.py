@@ -1,0 +1,145 @@
+"""Scenarios of people on floor plans: they leave, by the exits they are sent to; what does not fit is refused."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.scenarios import ScenarioError, load, parse
+
+HALL = """
+[problem]
+kind = "building"
+{more}
+[[problem.rooms]]
+corners = [[0, 0], [8, 0], [8, 4], [0, 4]]
+[[problem.exits]]
+name = "west"
+ends = [[0, 2.5], [0, 1.5]]
+[[problem.exits]]
+name = "east"
+ends = [[8, 1.5], [8, 2.5]]
+{groups}
+[run]
+t = 30.0
+h = 0.05
+every = 0.05
+"""
+TWO = """
+[[problem.groups]]
+n = 5
+region = [[4.2, 0], [8, 0], [8, 4], [4.2, 4]]
+goal = "west"
+[[problem.groups]]
+places = [[0.5, 0.5], [0.5, 2.0]]
+goal = "east"
+radius = 0.3
+speed = 0.9
+"""
+
+
+def hall(groups=TWO, more=""):
+    return parse(HALL.format(more=more, groups=groups), "hall.toml")
+
+
+def solved(scenario, **more):
+    return jo.solve(**scenario.build()._replace(**more)._asdict())
+
+
+def left_at(sol, lines):
+    """(n,) the exit by which each person left: the number of the line they crossed last."""
+    exit_of = np.full(len(sol.q[0]), -1)
+    for k, line in enumerate(lines):
+        exit_of[jo.analysis.crossings(sol, line).person] = k
+    return exit_of
+
+
+def test_each_group_leaves_by_its_exit():
+    sol = solved(hall(more="inhibition = false"))
+    assert sol.status == "stopped"
+    assert left_at(sol, [((0, 0), (0, 4)), ((8, 0), (8, 4))]).tolist() == [0] * 5 + [1] * 2
+    assert sol.problem.within.radii_at(0.0).tolist() == [0.2] * 5 + [0.3] * 2
+    start = sol.q[0]
+    assert (start[:5, 0] > 4.2).all()
+    np.testing.assert_array_equal(start[5:], [[0.5, 0.5], [0.5, 2.0]])
+    alone = np.linalg.norm(sol.u[1][5:], axis=1)
+    np.testing.assert_allclose(alone, 0.9)
+
+
+def test_inhibition_is_on_with_the_calibrated_time_unless_the_file_says_otherwise():
+    def speeds(more):
+        """Of two in a row, 0.3 apart."""
+        groups = '[[problem.groups]]\nplaces = [[4.0, 2.0], [4.7, 2.0]]\ngoal = "east"\n'
+        sol = solved(hall(groups, more), t=0.05)
+        return np.linalg.norm(sol.u[1], axis=1)
+
+    np.testing.assert_allclose(speeds(""), [0.3 / jo.models.TIME_GAP, 1.34])
+    np.testing.assert_allclose(speeds("inhibition = 1.5"), [0.2, 1.34])
+    np.testing.assert_allclose(speeds("inhibition = false"), [1.34, 1.34])
+
+
+def test_who_avoids_jams_takes_the_free_exit():
+    waiting = [[0.5 + 0.45 * (k % 3), 0.5 + 0.45 * (k // 3)] for k in range(21)]
+    groups = f"[[problem.groups]]\nplaces = {[*waiting, [3.5, 2.0]]}\n"
+    lines = [((0, 0), (0, 4)), ((8, 0), (8, 4))]
+    assert left_at(solved(hall(groups)), lines).tolist() == [0] * 22
+    assert left_at(solved(hall(groups, "avoid_jams = true")), lines)[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "latest"),
+    [
+        ("bottleneck", ["problem.groups.0.n=15"], 30.0),
+        ("classroom", [], 45.0),
+        ("counterflow", ["problem.groups.0.n=10", "problem.groups.1.n=10"], 40.0),
+        ("stand", ["problem.groups.0.n=20"], 60.0),
+    ],
+)
+def test_everyone_leaves_and_nobody_overlaps(name, settings, latest):
+    sol = solved(load(name, settings=settings))
+    assert sol.status == "stopped"
+    assert sol.t[-1] < latest
+    assert sol.gaps().min() >= -1e-8 * 0.2
+
+
+def test_in_the_counterflow_each_side_comes_to_the_other():
+    sol = solved(load("counterflow", settings=["problem.groups.0.n=10", "problem.groups.1.n=10"]))
+    found = left_at(sol, [((0, 0), (0, 8)), ((26, 0), (26, 8))])
+    assert found.tolist() == [1] * 10 + [0] * 10
+
+
+def test_spectators_of_the_stand_take_both_stairs():
+    sol = solved(load("stand", settings=["problem.groups.0.n=20"]))
+    west, east = (jo.analysis.crossings(sol, ((x, -3.0), (x + 1.2, -3.0))).person for x in (0.0, 14.8))
+    assert len(west) > 4
+    assert len(east) > 4
+    assert sorted([*west, *east]) == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("groups", "more", "where", "message"),
+    [
+        (TWO.replace('"west"', '"wset"'), "", "problem.groups.0.goal", 'one of the exits "west", "east"'),
+        ("[[problem.groups]]\n", "", "problem.groups.0", "either n = ... or places = ..."),
+        ("[[problem.groups]]\nn = 3\nplaces = [[1, 1]]\n", "", "problem.groups.0", "either n = ... or places"),
+        ("[[problem.groups]]\nplaces = [[9, 1]]\n", "", "problem.groups", "person 0 at [9.0, 1.0] is outside"),
+        ("[[problem.groups]]\nplaces = [[1, 1], [1.3, 1]]\n", "", "problem.groups", "balls 0 and 1"),
+        ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer, or a larger room"),
+        ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem", "cannot reach their exit"),
+        (TWO, "inhibition = -1", "problem.inhibition", "true, false or a positive time"),
+        (TWO, "inhibition = 'yes'", "problem.inhibition", "true, false or a positive time"),
+        (TWO, "doors = [[[4, 0], [4, 4]]]", "problem", "door 0 does not lie between two rooms"),
+        (TWO, "rooom = 1", "problem.rooom", "rooms"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_place(groups, more, where, message):
+    with pytest.raises(ScenarioError) as error:
+        hall(groups, more).build()
+    assert "hall.toml" in str(error.value)
+    assert where in str(error.value)
+    assert message in str(error.value)
+
+
+def test_an_outline_that_meets_itself_is_refused():
+    text = HALL.format(more="", groups=TWO).replace("[8, 4], [0, 4]]", "[0, 4], [8, 4]]")
+    with pytest.raises(ScenarioError, match=r"problem\.rooms.*not simple"):
+        parse(text, "hall.toml").build()
