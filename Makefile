@@ -9,10 +9,12 @@ BIN    := $(VENV)/bin
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/ready       ## an hourglass runs: a bar, a trajectory, a picture
+demo: $(VENV)/ready       ## an hourglass runs: a bar, a trajectory, a picture, a film, a page
 	$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
 	$(BIN)/jostle plot demo.vtkhdf --save demo.png
-	@echo "The picture is in demo.png. To see it move: $(BIN)/jostle view demo.vtkhdf"
+	$(BIN)/jostle view demo.vtkhdf --save demo.html
+	$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8
+	@echo "A picture: demo.png. A page to play with in any browser: demo.html. A film: demo.mp4."
 
 test: $(VENV)/ready       ## run all tests
 	$(BIN)/python -m pytest -n auto
