@@ -228,14 +228,14 @@ def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle):
 
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle):
     """kill -9 at random moments; each time what was acknowledged is there, and the rest is done again."""
-    random, frames = np.random.default_rng(0), 0
-    for kill in range(5):
+    random, frames, kill = np.random.default_rng(0), 0, 0
+    while kill < 5 or (frames < 2 and kill < 50):  # on a busy machine it takes more of them to come anywhere
         process = started(*(["resume", "a.vtkhdf"] if kill else ["run", "silo", "-o", "a.vtkhdf", *LONG]), *OFTEN)
         time.sleep(0.1 * random.random())
         process.kill()
         _, err = process.communicate()
         assert (process.returncode, err) == (-signal.SIGKILL, "")
-        frames = len(jo.io.read(here / "a.vtkhdf").t)
+        frames, kill = len(jo.io.read(here / "a.vtkhdf").t), kill + 1
     assert frames > 1
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
     assert jostle("run", "silo", "-o", "b.vtkhdf", *LONG)[0] == 0

@@ -158,7 +158,7 @@ def test_another_run_in_the_same_place_is_shown_from_its_start(served, tmp_path)
             again.commit()
             with tab.expect_event("load"):
                 other.replace(path)
-            wait_until(tab, "() => window.viewer?.source.about.n === 3 && viewer.shown === 0")
+            wait_until(tab, "() => window.viewer?.source?.about?.n === 3 && viewer.shown === 0")
             assert tab.locator("#time").inner_text() == "t = 0 · frame 1 of 1"
 
 
