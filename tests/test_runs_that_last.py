@@ -314,3 +314,21 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(tmp_path):
     sol = jo.io.read(path)
     assert len(sol.t) > 10
     assert np.isfinite(sol.q[:]).all()
+
+
+def test_a_run_that_has_ended_is_not_gone_on_with(tmp_path):
+    """`until` was true: to resume it changes nothing; to ask for more does."""
+    ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -1.0], within=jo.HalfSpace([0, 1]))
+    paths = {"output": tmp_path / "a.vtkhdf", "checkpoint": tmp_path / "a.checkpoint"}
+
+    def fallen(height):
+        return lambda state: state.q[1] < height
+
+    first = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.5), **paths)
+    assert first.status == "stopped"
+    for _ in range(2):
+        again = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.5), resume=True, **paths)
+        assert (again.status, again.t[-1], len(again.t)) == ("stopped", first.t[-1], len(first.t))
+    further = jo.solve(ball, jo.Maury(), t=3.0, h=0.01, until=fallen(0.2), resume=True, **paths)
+    assert further.status == "stopped"
+    assert further.t[-1] > first.t[-1]

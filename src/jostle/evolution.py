@@ -108,6 +108,8 @@ def solve(
     keeping = _Keeping(checkpoint, problem, scheme, t0, h)
     state, done, status, written = keeping.start(due) if resume else (scheme.start(problem, t0), 0, "finished", None)
     recorder = _recorder(problem, scheme, output, state, written)
+    if done and until is not None and until(state):
+        return recorder.solution("stopped" if status == "finished" else status)
     with Interrupts() as interrupts:
         for number, (t_next, step) in enumerate(itertools.islice(steps, done, None), start=done + 1):
             before = state

@@ -126,7 +126,7 @@ def test_a_drawing_keeps_walls_and_the_names_of_exits(name, tmp_path):
     assert same_walls(again, plan)
 
 
-def test_round_walls_of_a_drawing_are_polylines_within_a_centimetre(tmp_path):
+def test_round_walls_of_a_drawing_are_polylines_within_a_centimetre_and_columns_are_exact(tmp_path):
     ezdxf = pytest.importorskip("ezdxf")
     drawing = ezdxf.new()
     space, layer = drawing.modelspace(), {"layer": "WALLS"}
@@ -139,18 +139,13 @@ def test_round_walls_of_a_drawing_are_polylines_within_a_centimetre(tmp_path):
     plan = Plan.from_dxf(tmp_path / "half.dxf", scale=0.001)
     assert list(plan.exits) == ["exit 0"]
     assert plan.area.area == pytest.approx(np.pi * (12.5 - 0.36), rel=0.005)
-    corners = np.concatenate([np.array(ring.coords) for ring in (plan.area.exterior, *plan.area.interiors)])
+    np.testing.assert_allclose(plan.columns, [[0.0, 2.5, 0.6]], atol=1e-12)
+    corners = np.array(plan.area.exterior.coords)
     round_ones = corners[np.abs(corners[:, 1]) > 1e-9]
-    from_circles = np.minimum(
-        np.abs(np.linalg.norm(round_ones, axis=1) - 5.0), np.abs(np.linalg.norm(round_ones - [0, 2.5], axis=1) - 0.6)
-    )
-    assert from_circles.max() < 1e-9
+    assert np.abs(np.linalg.norm(round_ones, axis=1) - 5.0).max() < 1e-9
     middles = plan.walls.mean(axis=1)
     middles = middles[np.abs(middles[:, 1]) > 1e-9]
-    off = np.minimum(
-        np.abs(np.linalg.norm(middles, axis=1) - 5.0), np.abs(np.linalg.norm(middles - [0, 2.5], axis=1) - 0.6)
-    )
-    assert 0.0 < off.max() <= 0.01
+    assert 0.0 < np.abs(np.linalg.norm(middles, axis=1) - 5.0).max() <= 0.01
 
 
 def test_a_drawing_that_is_open_says_where(tmp_path):
@@ -270,3 +265,72 @@ def test_a_crowd_on_the_stairs_never_overlaps_and_leaves():
         here = q[np.isfinite(q).all(axis=1)]
         apart = np.linalg.norm(here[:, None] - here, axis=2) + 9.0 * np.eye(len(here))
         assert apart.min(initial=9.0) >= 0.5 * (1.0 - 1e-7)
+
+
+def colonnade(**more):
+    return Plan(
+        [(0, 0), (8, 0), (8, 6), (0, 6)],
+        exits={"east": ((8, 2.4), (8, 3.6))},
+        columns=[(4, 3, 0.8), (6, 1, 0.5)],
+        **more,
+    )
+
+
+def test_people_touch_a_round_column_where_it_is():
+    """Who is pushed straight against a column stops at the sum of the radii, to round-off."""
+    plan = colonnade()
+    people = jo.models.crowd(
+        1, radius=0.25, room=plan, q0=[[1.0, 3.0]], wish=lambda t, q: np.array([1.0, 0.0]) + 0.0 * q
+    )
+    sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05)
+    np.testing.assert_allclose(sol.q[-1], [[4.0 - 0.8 - 0.25, 3.0]], atol=1e-12)
+
+
+def test_everyone_walks_around_the_columns():
+    plan = colonnade()
+    people = jo.models.crowd(40, radius=0.25, room=plan, speed=1.3, seed=3)
+    apart = np.linalg.norm(people.q0[:, None] - plan.columns[:, :2], axis=2) - plan.columns[:, 2]
+    assert apart.min() >= 0.25
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=plan.empty, change=plan.changes(people))
+    assert sol.status == "stopped"
+    assert sol.gaps().min() >= -1e-8
+    above = np.array([2.0, 3.5])
+    way = plan.walk(radius=0.25)(0.0, above[None])[0]
+    towards = np.array([4.0, 3.0]) - above
+    tangent = np.arctan2(towards[1], towards[0]) + np.arcsin((0.8 + 0.25) / np.linalg.norm(towards))
+    assert np.arctan2(way[1], way[0]) == pytest.approx(tangent, abs=0.05)
+
+
+def test_a_place_in_a_column_is_outside_of_the_plan():
+    with pytest.raises(jo.InvalidValue, match="outside of the plan"):
+        jo.models.crowd(1, radius=0.25, room=colonnade(), q0=[[4.2, 3.1]])
+
+
+def test_circles_of_a_drawing_are_columns(tmp_path):
+    plan = colonnade()
+    plan.to_dxf(tmp_path / "hall.dxf")
+    again = Plan.from_dxf(tmp_path / "hall.dxf")
+    np.testing.assert_allclose(again.columns, plan.columns, atol=1e-12)
+    assert again.area.area == pytest.approx(plan.area.area, rel=1e-9)
+    assert len(again.walls) == len(plan.walls)
+
+
+def test_a_circle_that_is_the_outline_is_no_column(tmp_path):
+    import ezdxf
+
+    drawing = ezdxf.new()
+    space = drawing.modelspace()
+    space.add_circle((0, 0), 5.0, dxfattribs={"layer": "WALLS"})
+    space.add_circle((1, 1), 0.5, dxfattribs={"layer": "WALLS"})
+    for y in (-1.0, 1.0):
+        space.add_line((4.0, y), (7.0, y), dxfattribs={"layer": "WALLS"})
+    space.add_line((7, -1), (7, 1), dxfattribs={"layer": "EXITS"})
+    drawing.saveas(tmp_path / "round.dxf")
+    plan = Plan.from_dxf(tmp_path / "round.dxf")
+    assert plan.inside(np.array([[6.0, 0.0]])).all()
+
+
+@pytest.mark.parametrize("columns", [[(1, 1)], [(1, 1, 0)], [(1, 1, -2)], [(1, np.nan, 1)]])
+def test_columns_are_places_and_positive_radii(columns):
+    with pytest.raises(jo.InvalidValue, match="columns are"):
+        Plan([(0, 0), (4, 0), (4, 4), (0, 4)], exits={"a": ((4, 1), (4, 2))}, columns=columns)

@@ -127,7 +127,7 @@ def test_spectators_of_the_stand_take_both_stairs():
         ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem", "cannot reach their exit"),
         (TWO, "inhibition = -1", "problem.inhibition", "true, false or a positive time"),
         (TWO, "inhibition = 'yes'", "problem.inhibition", "true, false or a positive time"),
-        (TWO, "doors = [[[4, 0], [4, 4]]]", "problem", "door 0 does not lie between two rooms"),
+        (TWO, "doors = [[[4, 0], [4, 4]]]", "problem.doors.0", "door 0 does not lie between two rooms"),
         (TWO, "rooom = 1", "problem.rooom", "rooms"),
     ],
 )
@@ -143,3 +143,38 @@ def test_an_outline_that_meets_itself_is_refused():
     text = HALL.format(more="", groups=TWO).replace("[8, 4], [0, 4]]", "[0, 4], [8, 4]]")
     with pytest.raises(ScenarioError, match=r"problem\.rooms.*not simple"):
         parse(text, "hall.toml").build()
+
+
+def test_groups_of_one_region_make_room_for_each_other():
+    groups = "[[problem.groups]]\nn = 40\n[[problem.groups]]\nplaces = [[4, 2]]\n"
+    groups += "[[problem.groups]]\nn = 20\nradius = 0.3\n"
+    run = hall(groups).build()
+    assert len(run.problem.q0) == 61
+    assert run.problem.q0[40].tolist() == [4.0, 2.0]
+    assert run.problem.within.gap(0.0, run.problem.q0) > 0.0
+    assert run.problem.within.radii_at(0.0)[[0, 40, 41]].tolist() == [0.2, 0.2, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "message"),
+    [
+        ("ends = [[8, 1.5], [8, 2.5]]", "ends = [[7, 1.5], [7, 2.5]]", "problem.exits.1", "does not lie in an edge"),
+        ('name = "east"', 'name = "west"', "problem.exits.1.name", "another exit"),
+        ("[8, 0], [8, 4], [4.2, 4]]", "[8, 4], [8, 0], [4.2, 4]]", "problem.groups.0", "cross itself"),
+        ("[[4.2, 0], [8, 0], [8, 4], [4.2, 4]]", "[[9, 0], [10, 0], [10, 1]]", "problem.groups.0", "in the plan"),
+    ],
+)
+def test_what_is_wrong_is_named_at_its_own_key(old, new, where, message):
+    text = HALL.format(more="", groups=TWO)
+    assert old in text
+    with pytest.raises(ScenarioError) as error:
+        parse(text.replace(old, new), "hall.toml").build()
+    assert where in str(error.value)
+    assert message in str(error.value)
+
+
+def test_columns_stand_in_the_way():
+    run = hall(more="columns = [[4, 2, 0.7]]").build()
+    assert run.problem.within.gap(0.0, np.where(np.arange(7)[:, None] == 0, [4.0, 2.8], run.problem.q0)) < 0.0
+    with pytest.raises(ScenarioError, match=r"problem\.columns.*positive radius"):
+        hall(more="columns = [[4, 2, -1]]").build()

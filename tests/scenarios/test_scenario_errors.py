@@ -47,8 +47,8 @@ MISTAKES = [
     ("radii = 0.1", "radii = true",
      'my.toml:7: problem.radii = true: must be a positive number, a list of them, or { uniform = [from, to] }'),
     ('kind = "grains"', 'kind = "grain"',
-     'my.toml:4: problem.kind = "grain": must be one of "building", "cradle", "crowd", "grains", "labyrinth"; did you mean '
-     '"grains"?'),
+     'my.toml:4: problem.kind = "grain": must be one of "building", "cradle", "crowd", "grains", "labyrinth"; '
+     'did you mean "grains"?'),
     ('kind = "lattice"', 'kind = "lattice"\nlattice = "hexagonal"',
      'my.toml:14: problem.start.lattice = "hexagonal": must be one of "triangular", "square"'),
     ('{ kind = "box", lower = [0, 0], upper', '{ kind = "box", lower = [0, 0, 0], upper',

@@ -21,7 +21,7 @@ from jostle.models.strategies import TIME_GAP
 from jostle.models.strategies import inhibition as inhibited
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
-from jostle.sets.walls import Segments, body_radii
+from jostle.sets.walls import Outside, Segments, body_radii
 
 __all__ = ["Room", "crowd"]
 
@@ -63,6 +63,8 @@ def crowd(
     if wish is not None and (goal is not None or (pace != 1.0).any()):
         raise InvalidValue("with a wish of its own a crowd takes neither speed nor goal: make them part of the wish")
     within = Balls(radii) & Segments(room.walls, radii=radii)
+    if len(room.columns):
+        within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     one_size = (radii == radii[0]).all()
     wished = wish or room.walk(radius=radii[0] if one_size else radii, speed=pace, goal=goal)
     if q0 is None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.models.outlines import nearest_on, package, shrunk
+from jostle.models.outlines import around, nearest_on, package, shrunk
 
 if TYPE_CHECKING:
     from jostle.models.plans import Plan
@@ -124,8 +124,11 @@ class Ways:
             raise InvalidValue(f"the spacing {step:g} must be at most half the radius {radius:g}")
         shapely = package("shapely")
         lines = shapely.linestrings(np.concatenate([plan.walls, closed]))
-        free = shapely.difference(plan.area, shapely.union_all(shapely.buffer(lines, radius * (1.0 + FIT))))
-        near = shapely.union_all(shapely.buffer(lines, radius - TOUCH * step))
+        wide, narrow = radius * (1.0 + FIT), radius - TOUCH * step
+        free = shapely.difference(
+            plan.area, shapely.union_all([*shapely.buffer(lines, wide), around(plan.columns, wide)])
+        )
+        near = shapely.union_all([*shapely.buffer(lines, narrow), around(plan.columns, narrow)])
         parts = [part for part in shapely.get_parts(free) if part.geom_type == "Polygon"]
         nodes = grid.nodes()
         label = _labels(grid, nodes, parts)

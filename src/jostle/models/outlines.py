@@ -16,6 +16,9 @@ from jostle.errors import InvalidValue, MissingPackage
 ON_EDGE = 1e-9
 """A point is on an edge up to this part of the size of the plan."""
 
+QUARTER = 32
+"""A quarter of a circle has so many corners where a polygon takes its place."""
+
 
 class Cut(NamedTuple):
     """What is left of edges (m, 2, 2) when openings (k, 2, 2) are cut out."""
@@ -144,6 +147,19 @@ def shrunk(segment: Array, by: float) -> Array:
     """
     middle, half = segment.mean(axis=0), segment - segment.mean(axis=0)
     return np.asarray(middle + half * max(1.0 - by / float(np.linalg.norm(half[0])), 0.0))
+
+
+def around(columns: Array, distance: float = 0.0) -> Any:
+    """What is nearer than a distance to round columns (k, 3): polygons around the discs, hardly larger.
+
+    >>> area = around(np.array([[0.0, 0.0, 1.0]]), 0.5).area
+    >>> 0.0 < area - np.pi * 1.5**2 < 0.001 * area
+    True
+    """
+    shapely = package("shapely")
+    larger = 1.0 / np.cos(np.pi / (4.0 * QUARTER))
+    discs = shapely.buffer(shapely.points(columns[:, :2]), (columns[:, 2] + distance) * larger, quad_segs=QUARTER)
+    return shapely.union_all(discs)
 
 
 def a_segment(value: Any, what: str) -> Array:

@@ -20,8 +20,12 @@ TRIES = 100_000
 """So many places in a row without room for anybody, and the plan is full."""
 
 
-def free_places(radii: Array, plan: Plan, region: Any, random: np.random.Generator) -> Array:
+def free_places(
+    radii: Array, plan: Plan, region: Any, random: np.random.Generator, taken: tuple[Array, Array] | None = None
+) -> Array:
     """(n, 2) random places of the plan, or of a polygon in it, where discs overlap neither walls nor each other.
+
+    `taken` are the places (m, 2) and radii (m,) of others.
 
     >>> from jostle.models.rooms import Room
     >>> room = Room([(0, 0), (9, 0), (9, 9), (0, 9)], doors=[((9, 4), (9, 5))])
@@ -29,15 +33,21 @@ def free_places(radii: Array, plan: Plan, region: Any, random: np.random.Generat
     >>> bool(room.inside(q).all() and q.min() > 0.25)
     True
     """
+    others, sizes = (np.zeros((0, 2)), np.zeros(0)) if taken is None else taken
+    before = len(others)
 
     def full(left: Integers, tries: int) -> InvalidValue:
-        person, n = int(left[0]), len(radii)
+        person, n = int(left[0]) - before, len(radii)
         return InvalidValue(
             f"no place was found for person {person} of {n}, {2.0 * radii[person]:g} wide, when {n - len(left)} were "
-            f"placed at random; take fewer, or a larger room, or give their places q0"
+            f"placed at random; take fewer, or a larger room, or give their places"
         )
 
-    return filled(_InPlan(plan, region, radii), radii, random, TRIES, full)
+    everyone = np.concatenate([sizes, radii])
+    placed = _InPlan(plan, region, everyone)
+    if before:
+        placed.take(np.arange(before), others)
+    return filled(placed, everyone, random, TRIES, full)[before:]
 
 
 class _InPlan(Placed):
@@ -50,6 +60,11 @@ class _InPlan(Placed):
         if region is not None:
             shapely = package("shapely")
             self.region = region if isinstance(region, shapely.Geometry) else shapely.Polygon(region)
+            if not self.region.is_valid or not self.region.intersection(plan.area).area > 0.0:
+                raise InvalidValue(
+                    f"the region in which people start must be a polygon that does not cross itself, and some of it "
+                    f"must be in the plan; it is {self.region.wkt}"
+                )
             shapely.prepare(self.region)
             lower, upper = np.array(self.region.bounds).reshape(2, 2)
             lower, upper = lower - radii.max(), upper + radii.max()
@@ -65,6 +80,9 @@ class _InPlan(Placed):
         for first in range(0, len(at_all), size):
             some = at_all[first : first + size]
             free[some] = self.walls.nearest(places[some]) > STRICT * self.radii[ball[some]]
+        for x, y, radius in self.plan.columns:
+            apart = np.hypot(*(places - [x, y]).T) - radius
+            free &= apart > STRICT * self.radii[ball]
         some = np.flatnonzero(free)
         if len(some):
             free[some] = super()._free(ball[some], places[some])

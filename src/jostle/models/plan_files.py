@@ -29,8 +29,8 @@ def read_dxf(
 
     Lines and exits together must close the area: it is what an exit leads out of. Lines that end inside it are thin
     walls. An exit is one straight line on the layer `exits`, or on a layer `exits`-name, which then gives its name.
-    `scale` is the size of a unit of the drawing: 0.001 for millimetres. Curves are cut into pieces within ROUND, and
-    gaps up to JOINED are closed.
+    `scale` is the size of a unit of the drawing: 0.001 for millimetres. Circles inside the area are columns, and exact;
+    other curves are cut into pieces within ROUND, and gaps up to JOINED are closed.
     """
     ezdxf, shapely = package("ezdxf"), package("shapely")
     try:
@@ -38,6 +38,7 @@ def read_dxf(
     except (OSError, ezdxf.DXFError) as error:
         raise InvalidValue(f"{fspath(path)} cannot be read as a DXF drawing: {error}") from None
     lines: list[Array] = []
+    circles: list[tuple[Array, Array]] = []
     named: dict[str, Array] = {}
     layers = set()
     for entity in package("ezdxf.disassemble").recursive_decompose(drawing.modelspace()):
@@ -45,7 +46,11 @@ def read_dxf(
         layers.add(layer)
         if entity.dxftype() not in STRAIGHT:
             continue
-        if layer.upper() == walls.upper():
+        if layer.upper() == walls.upper() and entity.dxftype() == "CIRCLE":
+            centre = entity.ocs().to_wcs(entity.dxf.center)
+            circle = scale * np.array([centre.x, centre.y, entity.dxf.radius])
+            circles.append((circle, scale * _points(entity, ROUND / scale)))
+        elif layer.upper() == walls.upper():
             lines.append(scale * _points(entity, ROUND / scale))
         elif layer.upper() == exits.upper() or layer.upper().startswith(exits.upper() + "-"):
             name = layer[len(exits) + 1 :] or f"exit {len(named)}"
@@ -55,9 +60,25 @@ def read_dxf(
                     f"exit {name!r} on layer {layer!r} must be one straight line, not {len(ends)} points"
                 )
             named[name] = ends
-    for kind, found in ((walls, lines), (exits, named)):
-        if not found:
+    for kind, some in ((walls, [*lines, *circles]), (exits, named)):
+        if not some:
             raise InvalidValue(f"layer {kind!r} of {fspath(path)} has no lines; its layers are {sorted(layers)}")
+    columns = np.zeros(len(circles), dtype=bool)
+    try:
+        found = _enclosed(named, lines)
+        area = shapely.union_all(found["area"])
+        columns = np.array([area.contains_properly(shapely.Polygon(line)) for _, line in circles], dtype=bool)
+    except InvalidValue:
+        if not circles:
+            raise
+    if not columns.all():  # some are part of the outline
+        found = _enclosed(named, lines + [circles[k][1] for k in np.flatnonzero(~columns)])
+    return found | {"columns": [circles[k][0] for k in np.flatnonzero(columns)]}
+
+
+def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
+    """The rooms that lines and exits enclose, and the lines inside them."""
+    shapely = package("shapely")
     joined = _joined(shapely, [*named.values(), *lines])
     named = {name: np.array(line.coords)[[0, -1]] for name, line in zip(named, joined, strict=False)}
     noded = shapely.union_all(joined)
@@ -124,7 +145,7 @@ def _gap(shapely: Any, noded: Any) -> str:
 
 
 def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
-    """Walls as lines on the layer WALLS, each exit as a line on a layer EXITS-name, in metres."""
+    """Walls and columns as lines and circles on the layer WALLS, exits as lines on layers EXITS-name, in metres."""
     ezdxf = package("ezdxf")
     if plan.links:
         raise InvalidValue(f"a drawing has no stairs; write the floors of this plan without {list(plan.links)}")
@@ -133,6 +154,8 @@ def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
     drawing.layers.add("WALLS", color=7)
     for a, b in plan.walls:
         space.add_line(tuple(a), tuple(b), dxfattribs={"layer": "WALLS"})
+    for x, y, radius in plan.columns:
+        space.add_circle((x, y), radius, dxfattribs={"layer": "WALLS"})
     for name, (a, b) in plan.exits.items():
         layer = f"EXITS-{name}"
         drawing.layers.add(layer, color=1)

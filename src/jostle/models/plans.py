@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
-from jostle.models.outlines import ON_EDGE, a_segment, cut, distance_to, package, ring_edges
+from jostle.models.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
 from jostle.models.stairs import Link, Shaft, Stairs
 from jostle.problems import Sweeping
 from jostle.schemes.base import State
@@ -35,7 +35,8 @@ class Plan:
     """A walkable area with exits: a shapely polygon, its corners, or a list of rooms joined by doors.
 
     `exits` are segments on the boundary, by name; `doors` are segments between two rooms; `walls` are thin walls
-    inside; `links` are stairs to other floors, which are drawn side by side.
+    inside; `columns` are round ones, (x, y, radius) each; `links` are stairs to other floors, which are drawn side by
+    side.
 
     >>> area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
     >>> plan = Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
@@ -49,6 +50,8 @@ class Plan:
     """(2,) the unit normals of the exits, out of the plan."""
     walls: Array
     """(k, 2, 2)"""
+    columns: Array
+    """(k, 3)"""
     links: dict[str, Link]
 
     def __init__(
@@ -58,9 +61,11 @@ class Plan:
         exits: Mapping[str, ArrayLike],
         doors: Sequence[ArrayLike] = (),
         walls: ArrayLike = (),
+        columns: ArrayLike = (),
         links: Sequence[Link] = (),
     ):
         rooms = _rooms(area)
+        self.columns = _columns(columns)
         self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
         between = [a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]
         self.links = {link.name: link for link in links}
@@ -88,9 +93,11 @@ class Plan:
 
     @cached_property
     def area(self) -> Any:
-        """The polygon of shapely, with the stairs."""
+        """The polygon of shapely, with the stairs; columns are holes with many corners."""
         shapely = package("shapely")
         area = shapely.union_all([*self._rooms, *(shapely.Polygon(shaft.corners) for shaft in self.shafts.values())])
+        if len(self.columns):
+            area = shapely.difference(area, around(self.columns))
         shapely.prepare(area)
         return area
 
@@ -286,6 +293,14 @@ class Plan:
             f"{len(lost) - 1} others: on all ways to it there is a wall, or a door or an exit that is narrower. The "
             f"exits are {', '.join(names)}; widen one, open a door, or take smaller people"
         )
+
+
+def _columns(columns: ArrayLike) -> Array:
+    found = np.array(columns, dtype=float).reshape(-1, 3) if np.size(columns) % 3 == 0 else np.full((1, 3), np.nan)
+    if not np.isfinite(found).all() or not (found[:, 2] > 0.0).all():
+        raise InvalidValue(f"columns are (x, y, radius) each, with a positive radius, not {columns!r}")
+    found.setflags(write=False)
+    return found
 
 
 def _rooms(area: Any) -> list[Any]:

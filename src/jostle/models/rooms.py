@@ -57,6 +57,7 @@ class Room(Plan):
         self.outward = dict(zip(self.exits, found.outward, strict=True))
         self.walls, self.thin = found.walls, np.zeros((0, 2, 2))
         self.links, self.shafts, self._ways = {}, {}, {}
+        self.columns = np.zeros((0, 3))
 
     @cached_property
     def area(self) -> Any:

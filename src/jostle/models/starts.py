@@ -110,8 +110,9 @@ def random_sequential(
 def filled(
     placed: Placed, radii: Array, random: np.random.Generator, tries: int, full: Callable[[Integers, int], InvalidValue]
 ) -> Array:
-    """Places for all balls, the largest first; after so many tries in vain, the error full(those left, tries)."""
+    """Places for all balls that have none, the largest first; after so many tries in vain, full(those left, tries)."""
     left = np.argsort(-radii, kind="stable")
+    left = left[np.isnan(placed.q[left, 0])]
     rate, in_vain = 1.0, 0
     while len(left):
         balls = left[: max(len(left) // CHUNK, FEW)]
@@ -152,7 +153,7 @@ class Placed:
         close = self._distance(x[met[:, 0]], x[met[:, 1]]) < STRICT * self.radii[own[met]].sum(axis=1)
         keeps = np.ones(len(own), dtype=bool)
         keeps[met[close, 1]] = False
-        self._take(own[keeps], x[keeps])
+        self.take(own[keeps], x[keeps])
         return own[keeps], max(len(free) / len(ball), 1.0 / PROPOSALS)
 
     def _free(self, ball: Integers, places: Array) -> Booleans:
@@ -164,7 +165,8 @@ class Placed:
             free[i[self._distance(places[i], self.q[j]) < STRICT * (size[i] + self.radii[j])]] = False
         return free
 
-    def _take(self, balls: Integers, x: Array) -> None:
+    def take(self, balls: Integers, x: Array) -> None:
+        """Balls are at these places."""
         self.q[balls] = x
         for kind in np.unique(self.kind[balls]):
             there = np.flatnonzero((self.kind == kind) & np.isfinite(self.q[:, 0]))

@@ -77,7 +77,7 @@ def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
     >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
     [[0.7, 0.0], [1.4, 0.0]]
     """
-    if not 0.0 < T < np.inf:
+    if not finite(T, "T") > 0.0:
         raise InvalidValue(f"T must be positive, not {T}")
     size, balls = finite(radii, "radii"), Balls(radii)
     order: Callable[[Array], tuple[Array, Integers]] | None = getattr(wish, "order", None)

@@ -16,13 +16,14 @@ from jostle.models.plans import Plan
 from jostle.models.stairs import Link
 from jostle.models.strategies import AvoidJams
 from jostle.models.wishes import walk
-from jostle.scenarios.fields import Complaint, People, Point, Positive, Switch, Table, Text, allowed, complain
+from jostle.scenarios.fields import Complaint, Number, People, Point, Positive, Switch, Table, Text, allowed, complain
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 
 MOST_ENTRIES = 10_000
 
 Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
 Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
+Column = Annotated[tuple[Number, ...], Field(min_length=3, max_length=3, strict=False)]
 Inhibition = Annotated[
     Annotated[Switch, Tag("<switch>")] | Annotated[Positive, allowed("true, false or a positive time"), Tag("<time>")],
     Discriminator(lambda value: "<switch>" if isinstance(value, bool) else "<time>"),
@@ -78,11 +79,10 @@ class GroupTable(Table):
     def size(self) -> int:
         return self.n if self.places is None and self.n is not None else len(self.places or ())
 
-    def start(self, plan: Plan, random: np.random.Generator) -> Array:
-        """(size, 2)"""
-        if self.places is not None:
-            return np.array(self.places)
-        return free_places(np.full(self.size, self.radius), plan, self.region, random)
+    @property
+    def radii(self) -> Array:
+        """(size,)"""
+        return np.full(self.size, self.radius)
 
 
 class Building(ProblemTable):
@@ -104,6 +104,9 @@ class Building(ProblemTable):
     walls: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Thin walls inside, each from a point to another (m)."
     )
+    columns: Annotated[tuple[Column, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Round columns, [x, y, radius] each (m)."
+    )
     stairs: Annotated[tuple[StairsTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Stairs between floors."
     )
@@ -118,11 +121,11 @@ class Building(ProblemTable):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         wrong: list[Complaint] = []
-        names = [table.name for table in self.exits] + [table.name for table in self.stairs]
-        for k, table in enumerate(self.exits):
-            if names.count(table.name) > 1:
-                wrong.append((("exits", k, "name"), f"must not be that of another: {table.name!r}"))
-        exits = [table.name for table in self.exits]
+        exits, stairs = [table.name for table in self.exits], [table.name for table in self.stairs]
+        for key, names in (("exits", exits), ("stairs", stairs)):
+            for k, name in enumerate(names):
+                if (exits + stairs).count(name) > 1:
+                    wrong.append(((key, k, "name"), "must not be the name of another exit or stairs"))
         for k, group in enumerate(self.groups):
             if group.goal is not None and group.goal not in exits:
                 known = ", ".join(f'"{name}"' for name in exits)
@@ -138,29 +141,49 @@ class Building(ProblemTable):
             yield (), 'must be solved with "venel": people who have left go out of the run'
 
     def plan(self) -> Plan:
-        """The floor plan."""
-        shapely = package("shapely")
-        links = [Link(one.name, one.start, one.end, length=one.length) for one in self.stairs]
+        """The floor plan, with what is wrong in it at its key."""
+        shapely, somewhere = package("shapely"), {"": self.rooms[0].corners[:2]}
         with belongs_to("rooms"):
             rooms = [shapely.Polygon(room.corners, room.holes) for room in self.rooms]
-            Plan(rooms, exits={"": self.rooms[0].corners[:2]})
-        exits = {table.name: table.ends for table in self.exits}
-        return Plan(rooms, exits=exits, doors=self.doors, walls=np.array(self.walls).reshape(-1, 2, 2), links=links)
+            Plan(rooms, exits=somewhere)
+        for k, one in enumerate(self.exits):
+            with belongs_to("exits", k):
+                Plan(rooms, exits={one.name: one.ends})
+        for k, door in enumerate(self.doors):
+            with belongs_to("doors", k):
+                Plan(rooms, exits=somewhere, doors=[door])
+        links = []
+        for k, way in enumerate(self.stairs):
+            with belongs_to("stairs", k):
+                links.append(Link(way.name, way.start, way.end, length=way.length))
+                Plan(rooms, exits={one.name: one.ends for one in self.exits}, links=links)
+        with belongs_to("columns"):
+            Plan(rooms, exits=somewhere, columns=self.columns)
+        exits = {one.name: one.ends for one in self.exits}
+        return Plan(rooms, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
+
+    def _places(self, plan: Plan, seed: int) -> Array:
+        """(n, 2) where everyone starts, in the order of the groups; those with places of their own have them first."""
+        random = np.random.default_rng(seed)
+        found = {k: np.array(group.places) for k, group in enumerate(self.groups) if group.places is not None}
+        for k, group in enumerate(self.groups):
+            if k not in found:
+                others = [np.zeros((0, 2)), *found.values()], [np.zeros(0), *(self.groups[j].radii for j in found)]
+                taken = np.concatenate(others[0]), np.concatenate(others[1])
+                with belongs_to("groups", k):
+                    found[k] = free_places(group.radii, plan, group.region, random, taken)
+        return np.concatenate([found[k] for k in range(len(self.groups))])
 
     def build(self, seed: int) -> Built:
-        plan, random = self.plan(), np.random.default_rng(seed)
-        places = []
-        for k, group in enumerate(self.groups):
-            with belongs_to("groups", k):
-                places.append(group.start(plan, random))
+        plan = self.plan()
+        places = self._places(plan, seed)
         sizes = [group.size for group in self.groups]
-        radii, speeds = (np.repeat([getattr(g, key) for g in self.groups], sizes) for key in ("radius", "speed"))
+        radii = np.concatenate([group.radii for group in self.groups])
+        speeds = np.repeat([group.speed for group in self.groups], sizes)
         goals = [group.goal for group, size in zip(self.groups, sizes, strict=True) for _ in range(size)]
         one_size = (radii == radii[0]).all()
         way = walk(plan, radius=radii[0] if one_size else radii, speed=speeds, goal=goals)
         wish = AvoidJams(way) if self.avoid_jams else way
         with belongs_to("groups"):
-            people = crowd(
-                len(radii), radius=radii, room=plan, q0=np.concatenate(places), wish=wish, inhibition=self.inhibition
-            )
+            people = crowd(len(radii), radius=radii, room=plan, q0=places, wish=wish, inhibition=self.inhibition)
         return Built(people, tuple(plan.changes(people)), plan.empty)

@@ -16,8 +16,8 @@ from jostle.scenarios.writing import value as written
 Path = tuple[str | int, ...]
 LONGEST_VALUE = 60
 NOTHING = object()
-SHAPES = ("<one>", "<list>", "<table>")
-"""The tags of what may be written as a number, a list or a table."""
+SHAPES = ("<one>", "<list>", "<table>", "<switch>", "<time>")
+"""The tags of what may be written as a number, a list or a table, as a switch or a time."""
 TABLE = "must be a table, written as [table] or { key = value }"
 
 
