@@ -223,3 +223,25 @@ def test_an_outline_gives_the_other_laws_their_grains():
 def test_a_polygon_without_an_inside_is_refused(points):
     with pytest.raises(jo.InvalidValue, match="three corners"):
         macro.Polygon(points)(np.zeros(1), np.zeros(1))
+
+
+def test_nothing_flows_through_a_face_that_an_outlined_wall_closes():
+    grid = macro.Grid([0, 0], [1, 1], h=0.25, closed=True)
+    after = macro.Isotropic(grid, np.ones(grid.shape), walls=lambda x, y: abs(x - 0.5) - 0.02).impact(
+        grid.velocity(1.0, 0.0)
+    )
+    assert (after.u.x[2] == 0.0).all()
+    assert np.abs(after.u.cells).max() <= 1e-12
+    assert np.abs(after.u.at(0.5, 0.4)).max() <= 1e-12
+
+
+def test_each_part_that_a_thin_wall_shuts_in_has_a_pressure_from_zero():
+    n = 16
+    grid = macro.Grid([0, 0], [2, 1], h=1 / n, closed=True)
+    law = macro.Isotropic(grid, np.ones(grid.shape), walls=lambda x, y: abs(x - 1) - 1e-9 / n)
+    U = np.random.default_rng(1).normal(size=(2, *grid.shape))
+    after = law.impact(grid.velocity(*U))
+    assert [after.pressure[:n].min(), after.pressure[n:].min()] == pytest.approx([0, 0], abs=1e-12)
+    alone = macro.Grid([0, 0], [1, 1], h=1 / n, closed=True)
+    left = macro.Isotropic(alone, np.ones(alone.shape)).impact(alone.velocity(*U[:, :n]))
+    assert after.pressure[:n] == pytest.approx(left.pressure, abs=1e-6)  # a cut face is LEAST narrower

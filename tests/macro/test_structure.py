@@ -8,6 +8,15 @@ import pytest
 import jostle as jo
 from jostle import macro
 
+ROWS = [
+    [-0.001007, 0.002891, -0.001318],
+    [0.700158, -0.234573, 0.674354],
+    [0.83983, 0.530132, 0.116815],
+    [180.337553, -168.018406, -171.020999],
+    [0.911563, -0.169167, 0.374748],
+]
+"""Of very different lengths; the edges of D have positive products."""
+
 
 def hexagon(zone):
     return macro.triangular_lattice(1.0, box=([-3, -3], [3, 3]), zone=zone)
@@ -133,9 +142,8 @@ def test_the_constant_of_the_isotropic_law_is_that_of_poincare():
 
 def test_the_search_finds_what_the_edges_prove(monkeypatch):
     found = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
-    z, other = found._searched()
-    s = found._svd[1]
-    assert (z / s) @ (other / s) < -1e-6
+    y, other = found._searched()
+    assert y @ other < -1e-6
     monkeypatch.setattr(sys.modules["jostle.macro.structure"], "RAYS", 10)
     again = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
     assert again.maximum_principle is False
@@ -152,3 +160,55 @@ def test_contacts_that_are_counted_twice_keep_the_principle():
     assert found.maximum_principle is True
     single = macro.structure(jo.Cone([[1.0], [1.0]]))
     assert (single.rank, single.maximum_principle) == (1, True)
+
+
+def test_wedged_grains_verify_the_principle():
+    """D = {0}: nothing pushes all contacts together."""
+    found = macro.structure(jo.Cone([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.6, 0.8]]))
+    assert found.maximum_principle is True
+    assert found.counter_example is None
+    grid = macro.Grid([0, 0], [1, 1], h=0.2, closed=True)
+    many = macro.structure(macro.Triangular(grid, np.ones(grid.shape)).cone)
+    assert many.contacts > 40
+    assert many.maximum_principle is True
+
+
+def test_an_acute_angle_alone_does_not_break_the_principle():
+    angle = np.radians([0, 60, 120])
+    found = macro.structure(jo.Cone(np.stack([np.cos(angle), np.sin(angle)], axis=1)))
+    assert not found.is_m_matrix
+    assert found.maximum_principle is True
+
+
+def test_rows_of_very_different_lengths_give_no_false_proof():
+    rows = np.array(ROWS)
+    assert macro.structure(jo.Cone(rows)).maximum_principle is True
+    assert macro.structure(jo.Cone(rows / np.linalg.norm(rows, axis=1)[:, None])).maximum_principle is True
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_lengths_of_the_rows_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(2, 8), rng.integers(2, 5)
+    G, lengths = rng.normal(size=(m, n)), 10 ** rng.uniform(-6, 6, size=m)
+    one, other = macro.structure(jo.Cone(G)), macro.structure(jo.Cone(lengths[:, None] * G))
+    assert other.maximum_principle is one.maximum_principle is not None
+    assert (other.rank, other.is_m_matrix) == (one.rank, one.is_m_matrix)
+    assert np.abs(other.B.T / np.abs(other.B).max() @ other.kernel).max(initial=0.0) <= 1e-12
+    assert other.kernel.T @ other.kernel == pytest.approx(np.eye(other.dependent), abs=1e-12)
+    assert (other.self_stress is None) == (one.self_stress is None)
+    for found, size in ((one, np.ones(m)), (other, lengths)):
+        example = found.counter_example
+        if example is None:
+            continue
+        assert (example.rates / size).min() >= -1e-9
+        assert (found.B @ (found.B.T @ example.proof) / size).min() >= -1e-9
+        assert example.proof @ example.rates < 0.0
+        assert example.pressure.min() < 0.0
+
+
+def test_a_proof_in_doubt_is_no_proof(monkeypatch):
+    found = macro.structure(jo.Cone([[1.0, 0.0], [0.5, 0.75**0.5]]))
+    monkeypatch.setattr(type(found), "_proved", lambda self, example: False)
+    assert found.maximum_principle is None
+    assert found.counter_example is None

@@ -132,10 +132,17 @@ def nested(A: FivePoint, b: Array) -> Array:
 
 
 def shut_in(A: FivePoint, there: Booleans) -> tuple[Booleans, Integers, Integers]:
-    """Which cells belong to a connected part without a free boundary, one cell of each such part, and all parts."""
+    """Which cells belong to a connected part without a free boundary, one cell of each such part, and all parts.
+
+    Neighbours with no weight between them, such as those on both sides of a thin wall, are not connected: parts are
+    looked for on a grid with a place for each weight, between the cells.
+    """
     from scipy.ndimage import label
 
-    part, count = label(there)
+    fine = np.zeros([2 * n - 1 for n in there.shape], dtype=bool)
+    fine[::2, ::2], fine[1::2, ::2], fine[::2, 1::2] = there, A.east[:-1] > 0.0, A.north[:, :-1] > 0.0
+    parts, count = label(fine)
+    part = parts[::2, ::2]
     open_part = np.bincount(part.ravel(), weights=A.extra.ravel(), minlength=count + 1) > 0.0
     open_part[0] = True
     if open_part.all():

@@ -5,7 +5,8 @@
 
 On a curved free boundary the mass is theta instead of a half: see `outline`. A curved wall leaves a face open in part:
 its width is that part, and its mass has it as a factor (Ng, Min & Gibou 2009). The velocity then sits in the middle of
-what is open, and nothing flows through the wall itself.
+what is open, and nothing flows through the wall itself. Walls are seen at the corners of the cells: one that passes
+between them, thinner than h, is not there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
+from jostle.macro.checks import within
 from jostle.macro.grid import Grid
 from jostle.macro.outline import LEAST, Outline, crossing
 
@@ -31,6 +33,8 @@ class Faces:
     mass: Array
     width: Array
     moves: Booleans
+    held: Booleans
+    """Beside a saturated cell, and closed by a wall."""
     place: Array
     """(..., 2)"""
 
@@ -64,8 +68,8 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
         if barrier is not None:
             width, off = opening(grid, axis, barrier)
             place[..., 1 - axis] += off
-        moves = (mass > 0.0) & ~wall[low] & ~wall[high] & (width > LEAST)
-        found.append(Faces(mass * width, width, moves, place))
+        beside, shut = inside[low] | inside[high], wall[low] | wall[high] | (width <= LEAST)
+        found.append(Faces(mass * width, width, beside & ~shut, beside & shut, place))
     return found
 
 
@@ -85,7 +89,7 @@ def opening(grid: Grid, axis: int, barrier: Outline) -> tuple[Array, Array]:
     """Of the faces across an axis: the part that is not wall, and how far its middle is from that of the face."""
     corner = np.stack(grid.places(0.0, 0.0), axis=-1)
     first, last = (corner[:, :-1], corner[:, 1:]) if axis == 0 else (corner[:-1], corner[1:])
-    solid = np.asarray(barrier(corner[..., 0], corner[..., 1]), dtype=float) < 0.0
+    solid = within(barrier, corner[..., 0], corner[..., 1])
     begins, ends = (solid[:, :-1], solid[:, 1:]) if axis == 0 else (solid[:-1], solid[1:])
     width, off = np.where(begins, 0.0, 1.0), np.zeros(begins.shape)
     cut = begins != ends

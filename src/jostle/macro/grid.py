@@ -14,10 +14,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, finite
+from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.macro.mask import Mask, mask, numbers, plain
-from jostle.macro.outline import inside_polygon
+from jostle.macro.checks import holds, point, polygon, positive, truths
+from jostle.macro.mask import Mask, mask, numbers
+from jostle.macro.outline import Disc, inside_polygon
 
 Component = float | ArrayLike | Callable[[Array, Array], ArrayLike]
 """One component of a velocity: a number, one number a cell or a face, or a function of (x, y)."""
@@ -44,11 +45,9 @@ class Grid:
     closed: tuple[tuple[bool, bool], tuple[bool, bool]]
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, h: float, *, closed: Sides = False):
-        low, high, side = finite(lower, "lower"), finite(upper, "upper"), float(finite(h, "h"))
-        if low.shape != (2,) or high.shape != (2,) or not (low < high).all():
+        low, high, side = point(lower, "lower"), point(upper, "upper"), positive(h, "h")
+        if not (low < high).all():
             raise InvalidValue(f"a grid needs two corners (x, y) with lower < upper, not {lower!r} and {upper!r}")
-        if side <= 0.0:
-            raise InvalidValue(f"h must be positive, not {h!r}")
         count = np.rint((high - low) / side).astype(int)
         if (np.abs(count * side - (high - low)) > ROUND_OFF * side * np.maximum(count, 1)).any() or (count < 1).any():
             raise InvalidValue(
@@ -81,11 +80,11 @@ class Grid:
         >>> int(Grid([0, 0], [1, 1], h=1 / 4).zone(lambda x, y: x + y < 1).sum())
         6
         """
-        return mask(np.broadcast_to(inside(*self.centres), self.shape))
+        return mask(holds(inside, *self.centres))
 
     def block(self, lower: ArrayLike, upper: ArrayLike) -> Mask:
         """The cells whose centre lies in a rectangle."""
-        low, high = finite(lower, "lower"), finite(upper, "upper")
+        low, high = point(lower, "lower"), point(upper, "upper")
         slack = ROUND_OFF * self.h
         return self.zone(
             lambda x, y: (x > low[0] - slack) & (x < high[0] - slack) & (y > low[1] - slack) & (y < high[1] - slack)
@@ -97,8 +96,8 @@ class Grid:
         >>> int(Grid([-1, -1], [1, 1], h=1 / 2).disc([0, 0], 1.0).sum())
         12
         """
-        x0, y0 = finite(centre, "centre")
-        return self.zone(lambda x, y: (x - x0) ** 2 + (y - y0) ** 2 < radius**2)
+        disc = Disc(centre, radius)
+        return self.zone(lambda x, y: disc(x, y) < 0.0)
 
     def polygon(self, points: ArrayLike) -> Mask:
         """The cells whose centre lies in a polygon, given by its corners (even-odd rule).
@@ -106,9 +105,7 @@ class Grid:
         >>> int(Grid([0, 0], [1, 1], h=1 / 4).polygon([(0, 0), (1, 0), (0, 1)]).sum())
         6
         """
-        corners = finite(points, "points")
-        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-            raise InvalidValue(f"a polygon needs at least three corners (x, y), not an array of shape {corners.shape}")
+        corners = polygon(points)
         return self.zone(lambda x, y: inside_polygon(corners, x, y))
 
     def velocity(self, ux: Component, uy: Component) -> Velocity:
@@ -134,26 +131,40 @@ class Grid:
         return (nx + 1, ny) if axis == 0 else (nx, ny + 1)
 
     def walls(self, cells: ArrayLike | None = None) -> Booleans:
-        """(nx + 2, ny + 2): is it a wall? The cells of a mask, and around them the sides of the domain."""
+        """(nx + 2, ny + 2): is it a wall? The cells of a mask, and around them the sides of the domain.
+
+        A corner is a wall if one of its sides is.
+        """
         (left, right), (bottom, top) = self.closed
         wall = np.zeros((self.shape[0] + 2, self.shape[1] + 2), dtype=bool)
-        wall[0, 1:-1], wall[-1, 1:-1], wall[1:-1, 0], wall[1:-1, -1] = left, right, bottom, top
+        wall[0], wall[-1] = left, right
+        wall[:, 0] |= bottom
+        wall[:, -1] |= top
         if cells is not None:
             wall[1:-1, 1:-1] = self.checked(cells, "walls")
         return wall
 
     def checked(self, cells: ArrayLike, name: str) -> Booleans:
         """A mask, one boolean a cell."""
-        found = plain(cells)
+        found = truths(cells, name)
         if found.shape != self.shape:
             raise InvalidValue(f"{name} must be one boolean a cell, {self.shape}, not an array of shape {found.shape}")
         return found
 
-    def cell_of(self, x: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
-        """The numbers (i, j) of the cells in which points lie; those outside are -1 or n."""
-        i = np.floor((np.asarray(x, dtype=float) - self.lower[0]) / self.h + ROUND_OFF)
-        j = np.floor((np.asarray(y, dtype=float) - self.lower[1]) / self.h + ROUND_OFF)
-        return tuple(np.clip(k, -1, n).astype(int) for k, n in zip((i, j), self.shape, strict=True))
+    def touched(self, x: ArrayLike, y: ArrayLike) -> tuple[Integers, Integers]:
+        """(4, ...): the numbers i and j of the cells around points; those outside are -1 or n.
+
+        A point on an edge touches two cells, one at a corner four: none comes first. Else all four are the same.
+
+        >>> Grid([0, 0], [2, 1], h=1.0).touched(1.0, 0.5)[0].tolist()
+        [0, 0, 1, 1]
+        """
+        around = []
+        for place, low, n in zip((x, y), self.lower, self.shape, strict=True):
+            cells = (np.asarray(place, dtype=float) - low) / self.h
+            around.append([np.clip(np.floor(cells + s), -1, n).astype(np.int64) for s in (-ROUND_OFF, ROUND_OFF)])
+        (left, right), (lower, upper) = around
+        return np.stack([left, left, right, right]), np.stack([lower, upper, lower, upper])
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,22 +208,32 @@ class Velocity:
         plain_mean = _beside(field, axis) / alone
         return np.divide(_beside(m * field, axis), total, out=plain_mean, where=total > 0.0)
 
-    def at(self, x: ArrayLike, y: ArrayLike) -> Array:
-        """(..., 2): the velocity at points: constant in each cell, or linear between two faces; outside, as nearest."""
-        X, Y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-        return np.stack([self._at(axis, X, Y) for axis in (0, 1)], axis=-1)
+    def at(self, x: ArrayLike, y: ArrayLike, mass: ArrayLike | None = None) -> Array:
+        """(..., 2): the velocity at points: constant in each cell, or linear between two faces; outside, as nearest.
 
-    def _at(self, axis: int, x: Array, y: Array) -> Array:
+        On an edge it is the mean of the cells beside it, by mass if one has any.
+
+        >>> grid = Grid([0, 0], [2, 1], h=1.0)
+        >>> u = grid.velocity(np.array([[1.0], [3.0]]), 0)
+        >>> u.at([0.5, 1.0], [0.5, 0.5])[:, 0].tolist(), u.at(1.0, 0.5, mass=[[0], [1]]).tolist()
+        ([1.0, 2.0], [3.0, 0.0])
+        """
+        X, Y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+        i, j = (np.clip(k, 0, n - 1) for k, n in zip(self.grid.touched(X, Y), self.grid.shape, strict=True))
+        weights = np.ones(i.shape) if mass is None else numbers(mass)[i, j]
+        weights = np.where(weights.sum(axis=0) > 0.0, weights, 1.0)
+        return np.stack([self._at(axis, X, Y, i, j, weights) for axis in (0, 1)], axis=-1)
+
+    def _at(self, axis: int, x: Array, y: Array, i: Integers, j: Integers, weights: Array) -> Array:
         field, grid = (self.x, self.y)[axis], self.grid
         if callable(field):
             return sampled(field, x, y)
-        i, j = (np.clip(k, 0, n - 1) for k, n in zip(grid.cell_of(x, y), grid.shape, strict=True))
-        if field.shape == grid.shape:
-            return np.asarray(field[i, j])
-        along = ((x, y)[axis] - grid.lower[axis]) / grid.h - (i, j)[axis]
-        part = np.clip(along, 0.0, 1.0)
-        after = (i + 1, j) if axis == 0 else (i, j + 1)
-        return np.asarray((1.0 - part) * field[i, j] + part * field[after])
+        values = field[i, j]
+        if field.shape != grid.shape:
+            along = ((x, y)[axis] - grid.lower[axis]) / grid.h - (i, j)[axis]
+            after = field[(i + 1, j) if axis == 0 else (i, j + 1)]
+            values = values + np.clip(along, 0.0, 1.0) * (after - values)
+        return np.asarray((weights * values).sum(axis=0) / weights.sum(axis=0))
 
 
 def _beside(field: Array, axis: int) -> Array:

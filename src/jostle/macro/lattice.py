@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone
-from jostle.errors import InvalidValue
-from jostle.macro.mask import plain
+from jostle.macro.checks import OfPlaces, holds, point, positive
 from jostle.macro.runs import Runs
 
 EMPTY, WALL = -1, -2
@@ -27,8 +26,8 @@ SQUARE = np.array([[1.0, 0.0], [0.0, 1.0]])
 TRIANGULAR = np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]])
 STEPS = np.array([[1, 0], [0, 1], [-1, -1]])
 """The directions in the basis (e_0, e_1): e_2 = -e_0 - e_1 on the triangular lattice."""
-Zone = Callable[[Array, Array], ArrayLike]
-"""Which points (x, y) are in it?"""
+Zone = OfPlaces
+"""Which points (x, y) are in it? True or False."""
 Field = Callable[[Array, Array], tuple[Any, Any]]
 """A velocity field (x, y) -> (u_x, u_y)."""
 
@@ -168,9 +167,8 @@ def _filled(
     *,
     centred: bool,
 ) -> Lattice:
-    lower, upper = finite(box[0], "box"), finite(box[1], "box")
-    if not spacing > 0.0:
-        raise InvalidValue(f"the spacing must be positive, not {spacing}")
+    lower, upper = point(box[0], "box"), point(box[1], "box")
+    spacing, angle = positive(spacing, "spacing"), float(finite(angle, "angle"))
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     directions = e @ turn
     origin = lower + spacing / 2.0 if centred else (lower + upper) / 2.0
@@ -181,11 +179,11 @@ def _filled(
     x, y = np.moveaxis(origin + spacing * (np.stack([i, j], axis=-1) @ directions[:2]), -1, 0)
     slack = 1e-9 * spacing
     inside = (x > lower[0] - slack) & (x < upper[0] + slack) & (y > lower[1] - slack) & (y < upper[1] + slack)
-    wall = np.zeros_like(inside) if walls is None else plain(walls(x, y))
+    wall = np.zeros_like(inside) if walls is None else holds(walls, x, y)
     if zone is not None:
-        inside &= plain(zone(x, y))
+        inside &= holds(zone, x, y)
     start = origin + spacing * (least @ directions[:2])
-    return Lattice(float(spacing), directions, start, numbered(inside & ~wall, wall))
+    return Lattice(spacing, directions, start, numbered(inside & ~wall, wall))
 
 
 def _line_by_line(line: Integers, backwards: bool) -> Integers:

@@ -18,7 +18,8 @@ from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
 from jostle.kernels import compiled
 from jostle.laws import Impact, Restitution, impact
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.checks import within
+from jostle.macro.grid import ROUND_OFF, Grid, Velocity
 from jostle.macro.outline import Outline
 from jostle.solvers.base import Solver
 
@@ -52,14 +53,33 @@ class Law(Protocol):
 
 def by_centres(grid: Grid, outline: Outline) -> Booleans:
     """The cells whose centre lies within an outline."""
-    return np.asarray(np.asarray(outline(*grid.centres), dtype=float) < 0.0)
+    return within(outline, *grid.centres)
+
+
+def cells(grid: Grid, zone: Zone, name: str) -> Booleans:
+    """The cells of a zone: its mask, or those whose centre lies within its outline."""
+    return by_centres(grid, zone) if callable(zone) else grid.checked(zone, name)
+
+
+def fitting(velocity: Velocity, grid: Grid) -> Velocity:
+    """The velocity, if it is one on the cells of this grid."""
+    if not isinstance(velocity, Velocity):
+        raise InvalidValue(f"an impact needs a velocity of the grid, grid.velocity(ux, uy), not {velocity!r}")
+    other, off = velocity.grid, ROUND_OFF * grid.h
+    if other.shape != grid.shape or np.abs([*(other.lower - grid.lower), *(other.upper - grid.upper)]).max() > off:
+        raise InvalidValue(
+            f"the velocity belongs to another grid, of {other.shape} cells from {other.lower.tolist()} to "
+            f"{other.upper.tolist()}; that of the law has {grid.shape} from {grid.lower.tolist()} to "
+            f"{grid.upper.tolist()}"
+        )
+    return velocity
 
 
 def settle(law: Any, grid: Grid, saturated: Zone, walls: Zone | None, **values: Any) -> None:
     """Give a law its zone and its walls, checked, and what else it has; what is behind an outlined wall is no zone."""
     values = {"outline": saturated if callable(saturated) else None, "solid": by_centres, **values}
     solid = values.pop("solid")
-    zone = grid.checked(by_centres(grid, saturated) if callable(saturated) else saturated, "saturated")
+    zone = cells(grid, saturated, "saturated")
     if callable(walls):
         wall = grid.walls(solid(grid, walls))
         zone = zone & ~wall[1:-1, 1:-1]
@@ -91,7 +111,8 @@ class Collision:
     hit: Impact
     """Velocities and impulses as `law.cone` numbers them, with the projection behind them."""
     lost: float
-    """The kinetic energy lost, for density one."""
+    """The kinetic energy lost, for density one. If the isotropic law is given U by cells, what two of them lose that
+    approach each other, and share a face with one velocity, is a part of it."""
 
     @property
     def residual(self) -> Residual:

@@ -22,7 +22,7 @@ from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
 from jostle.laws import Impact, Restitution, impact
-from jostle.macro.mask import plain
+from jostle.macro.checks import truths
 from jostle.macro.runs import Runs
 from jostle.solvers.base import Solver
 
@@ -71,9 +71,11 @@ class Interval:
         x = finite(edges, "edges")
         if x.ndim != 1 or len(x) < 2 or not (np.diff(x) > 0.0).all():
             raise InvalidValue("the edges of the cells must be two or more increasing numbers")
-        zone = np.ones(len(x) - 1, dtype=bool) if saturated is None else plain(saturated)
+        zone = np.ones(len(x) - 1, dtype=bool) if saturated is None else truths(saturated, "saturated")
         if zone.shape != (len(x) - 1,):
             raise InvalidValue(f"saturated must be one boolean a cell, ({len(x) - 1},), not shape {zone.shape}")
+        if np.shape(closed) != (2,):
+            raise InvalidValue(f"closed must be (left, right), not {closed!r}")
         object.__setattr__(self, "edges", x)
         object.__setattr__(self, "saturated", zone)
         object.__setattr__(self, "closed", (bool(closed[0]), bool(closed[1])))
@@ -108,6 +110,10 @@ class Interval:
         """(n,): one number a cell as it is; of a function the means, by Gauss quadrature."""
         if not callable(velocity):
             given = finite(velocity, "a velocity")
+            if given.shape not in ((), self.saturated.shape):
+                raise InvalidValue(
+                    f"a velocity is one number, or one a cell, {self.saturated.shape}, not shape {given.shape}"
+                )
             return np.array(np.broadcast_to(given, self.saturated.shape))
         s, w = np.polynomial.legendre.leggauss(GAUSS)
         middle, half = 0.5 * (self.edges[1:] + self.edges[:-1]), 0.5 * np.diff(self.edges)

@@ -50,11 +50,6 @@ def mask(values: Any) -> Mask:
     return np.array(values, dtype=bool).view(Mask)
 
 
-def plain(values: Any) -> Booleans:
-    """A mask as an ordinary array of booleans."""
-    return np.asarray(np.asarray(values, dtype=bool).view(np.ndarray))
-
-
 def numbers(values: Any) -> Array:
     """A field, or a mask, as an ordinary array of floats."""
     return np.array(values, dtype=float).view(np.ndarray)

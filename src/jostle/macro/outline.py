@@ -9,16 +9,15 @@ has 1 and 1/2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, finite
-from jostle.errors import InvalidValue
+from jostle.arrays import Array, Booleans
+from jostle.macro.checks import OfPlaces, point, polygon, positive, within
 
-Outline = Callable[[Array, Array], ArrayLike]
+Outline = OfPlaces
 """A function of (x, y), negative inside a zone."""
 
 HALVINGS = 50
@@ -41,8 +40,12 @@ class Disc:
     centre: ArrayLike
     radius: float
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "centre", point(self.centre, "centre"))
+        object.__setattr__(self, "radius", positive(self.radius, "radius"))
+
     def __call__(self, x: Array, y: Array) -> Array:
-        x0, y0 = finite(self.centre, "centre")
+        x0, y0 = np.asarray(self.centre)
         return np.asarray(np.hypot(x - x0, y - y0) - self.radius)
 
 
@@ -56,10 +59,11 @@ class Polygon:
 
     points: ArrayLike
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", polygon(self.points))
+
     def __call__(self, x: Array, y: Array) -> Array:
-        corners = finite(self.points, "points")
-        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-            raise InvalidValue(f"a polygon needs at least three corners (x, y), not an array of shape {corners.shape}")
+        corners = np.asarray(self.points)
         nearest = np.full(np.shape(x), np.inf)
         for a, b in zip(corners, np.roll(corners, -1, axis=0), strict=True):
             side = b - a
@@ -87,7 +91,7 @@ def crossing(outline: Outline, inner: Array, outer: Array) -> Array:
     """
 
     def outside(points: Array) -> Booleans:
-        return np.asarray(np.asarray(outline(points[:, 0], points[:, 1]), dtype=float) >= 0.0)
+        return ~within(outline, points[:, 0], points[:, 1])
 
     low, high = np.zeros(len(inner)), np.ones(len(inner))
     for _ in range(HALVINGS):

@@ -12,6 +12,7 @@ from jostle.arrays import Array, Integers, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
+from jostle.macro.checks import point, positive
 from jostle.macro.lattice import Field
 
 TOUCHING = 1e-6
@@ -36,16 +37,18 @@ class Packing:
     def __init__(
         self, points: ArrayLike, radius: float, *, box: tuple[ArrayLike, ArrayLike], touching: float = TOUCHING
     ):
-        centres, lower, upper = finite(points, "points"), finite(box[0], "box"), finite(box[1], "box")
+        centres, lower, upper = finite(points, "points"), point(box[0], "box"), point(box[1], "box")
         if centres.ndim != 2 or centres.shape[1] != 2 or len(centres) == 0:
             raise InvalidValue(f"points must have the shape (n, 2), not {centres.shape}")
         if not ((centres > lower) & (centres < upper)).all():
             raise InvalidValue("all points must lie inside the box")
+        if len(np.unique(centres, axis=0)) < len(centres):
+            raise InvalidValue("two discs have the same centre; all points must be distinct")
         object.__setattr__(self, "points", centres)
-        object.__setattr__(self, "radius", float(radius))
+        object.__setattr__(self, "radius", positive(radius, "radius"))
         object.__setattr__(self, "lower", lower)
         object.__setattr__(self, "upper", upper)
-        object.__setattr__(self, "touching", touching)
+        object.__setattr__(self, "touching", positive(touching, "touching"))
 
     def __len__(self) -> int:
         return len(self.points)

@@ -19,7 +19,7 @@ from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import SQUARE, Lattice, numbered
-from jostle.macro.law import Collision, Zone, moreau, settle
+from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline
 
 
@@ -63,7 +63,7 @@ class Square:
 
     def sample(self, velocity: Velocity) -> Array:
         """(n, 2): the velocities in the saturated cells."""
-        U = np.empty((len(self.lattice), 2))
+        U, velocity = np.empty((len(self.lattice), 2)), fitting(velocity, self.grid)
         for axis in (0, 1):
             U[:, axis] = velocity.component(axis)[self.saturated]
         return U

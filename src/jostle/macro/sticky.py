@@ -80,8 +80,7 @@ class StickyBlocks:
         """The left edges at time t >= 0, by isotonic regression."""
         from scipy.optimize import isotonic_regression
 
-        if t < 0.0:
-            raise InvalidValue(f"blocks stick for good: t must not be negative, not {t}")
+        t = _time(t)
         free = self.x + t * self.v - self.before
         return np.asarray(isotonic_regression(free, weights=self.lengths).x) + self.before
 
@@ -127,6 +126,7 @@ class StickyBlocks:
 
     def followed(self, t: float) -> Array:
         """The left edges at time t by the queue of events: the same as `at`, merger by merger."""
+        t = _time(t)
         n, mergers = len(self.x), self.mergers(until=t)
         y, v, m = list(self.x - self.before), list(self.v), list(self.lengths)
         since, parent = [0.0] * n, list(range(n + len(mergers)))
@@ -143,3 +143,9 @@ class StickyBlocks:
             last[c] = c if parent[c] == c else last[parent[c]]
         now = np.array([y[c] + v[c] * (t - since[c]) for c in range(n + len(mergers))])
         return np.asarray(now[last[:n]] + self.before)
+
+
+def _time(t: float) -> float:
+    if not 0.0 <= t < np.inf:
+        raise InvalidValue(f"blocks stick for good: t must be a finite time, not negative, not {t}")
+    return float(t)

@@ -5,10 +5,12 @@ Bourdin & Maury 2020, sections 2 and 3, and Definition 3: (B, Lambda_+) verifies
     B U >= 0   implies   B B* p = B U for some p >= 0,
 
 so that grains that are pushed against each other may be treated as glued together. It holds for the isotropic law
-(Prop. 4), where B B* is minus the Laplacian, and for rows and square lattices of grains; it fails as soon as contacts
+(Prop. 4), where B B* is minus the Laplacian, and for rows and square lattices of grains; it may fail where contacts
 of one disc meet at an acute angle, whose cosine is then a positive entry of B B*. (B = -G, and B B* = G M^-1 G^T.)
 
-By Farkas' lemma it holds if and only if any two x, x' of D = {x in the range of B* : B x >= 0} have x . x' >= 0.
+By Farkas' lemma it holds if and only if any two x, x' of D = {x in the range of B* : B x >= 0} have x . x' >= 0. The
+lengths of the rows of B do not matter: in an orthonormal basis Q of the range, x = Q* y and D = {y : R y >= 0}, with
+the rows of R of length one.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 
 ROUND_OFF = 1e-10
-"""Singular values, and entries of the inverse, below this part of the largest are zero."""
+"""Singular values below this part of the largest are zero, and so are rates and products of vectors of length one."""
+LOOSE = ROUND_OFF**0.5
+"""Edges of D are looked for with so much tolerance, and count as proofs only with ROUND_OFF."""
 DENSE = 4000
 """So many contacts are treated at most: the matrix is dense."""
 RAYS = 20_000
@@ -46,7 +50,8 @@ class CounterExample:
     rates: Array
     """(m,): B U."""
     pressure: Array
-    """(m,): the smallest p with B B* p = B U. Some entries are negative, as in every other such p."""
+    """(m,): p with B B* p = B U, the smallest for contacts of one length. Some entries are negative, as in every
+    other such p."""
     proof: Array
     """(m,): v with B B* v >= 0 and v . B U < 0. With a p >= 0 this could not be."""
 
@@ -73,11 +78,23 @@ class Structure:
         return np.asarray(self.B @ self.B.T)
 
     @cached_property
+    def lengths(self) -> Array:
+        """(m,): of the rows of B, or 1 where one is zero."""
+        length = np.sqrt((self.B**2).sum(axis=1))
+        return np.where(length > 0.0, length, 1.0)
+
+    @cached_property
     def _svd(self) -> tuple[Array, Array, Array]:
-        """P (m, r), s (r,), Q (r, n) with B = P diag(s) Q, and no s that is zero."""
-        P, s, Q = np.linalg.svd(self.B, full_matrices=False)
+        """P (m, r), s (r,), Q (r, n) with B = lengths P diag(s) Q, and no s that is zero."""
+        P, s, Q = np.linalg.svd(self.B / self.lengths[:, None], full_matrices=False)
         rank = int((s > ROUND_OFF * s.max(initial=0.0)).sum())
         return P[:, :rank], s[:rank], Q[:rank]
+
+    @property
+    def _rows(self) -> Array:
+        """(m, r): R = P diag(s)."""
+        P, s, _ = self._svd
+        return P * s
 
     @property
     def velocities(self) -> int:
@@ -102,8 +119,7 @@ class Structure:
     @cached_property
     def kernel(self) -> Array:
         """(m, k): an orthonormal basis of ker B*: what may be added to the pressures and moves nothing."""
-        P = self._svd[0]
-        full = np.linalg.svd(P, full_matrices=True)[0] if self.contacts else np.zeros((0, 0))
+        full = np.linalg.svd(self.B, full_matrices=True)[0]
         return np.asarray(full[:, self.rank :])
 
     @property
@@ -114,7 +130,7 @@ class Structure:
         >>> float(round(row.constant / (2 * np.sin(np.pi / 8)), 12))                                # 2 sin(pi / 2n)
         1.0
         """
-        return float(self._svd[1].min(initial=np.inf))
+        return float(np.linalg.svd(self.B, compute_uv=False)[self.rank - 1]) if self.rank else np.inf
 
     @cached_property
     def self_stress(self) -> Array | None:
@@ -126,75 +142,98 @@ class Structure:
         """
         if self.dependent == 0:
             return None
-        q = _linear_programme(-np.ones(self.contacts), A_eq=self.B.T, b_eq=np.zeros(self.velocities), bounds=(0.0, 1.0))
-        return q if q.max() > ROUND_OFF**0.5 else None
+        rows = self.B / self.lengths[:, None]
+        q = _linear_programme(-np.ones(self.contacts), A_eq=rows.T, b_eq=np.zeros(self.velocities), bounds=(0.0, 1.0))
+        if q.max() <= LOOSE:
+            return None
+        stress = q / self.lengths
+        return np.asarray(stress / stress.max())
 
     @property
     def is_m_matrix(self) -> bool:
         """No entry off the diagonal is positive: then the maximum principle holds, as for the Laplacian."""
-        off = self.matrix - np.diag(np.diag(self.matrix))
-        return bool(off.max(initial=0.0) <= ROUND_OFF * np.abs(self.matrix).max(initial=0.0))
+        cosines = self.matrix / np.outer(self.lengths, self.lengths)
+        return bool((cosines - np.diag(np.diag(cosines))).max(initial=0.0) <= ROUND_OFF)
 
     @property
     def maximum_principle(self) -> bool | None:
-        """Does it hold? None: a search found no counter-example, and there are too many edges to look at all."""
-        if self.is_m_matrix:
-            return True
-        if self.counter_example is not None:
-            return False
-        return None if self.dependent and comb(self.contacts, self.rank - 1) > RAYS else True
+        """Does it hold? None: a search found no counter-example, or none that is beyond doubt."""
+        return self._verdict[0]
 
-    @cached_property
+    @property
     def counter_example(self) -> CounterExample | None:
         """U and a proof that the maximum principle fails for it, or None."""
-        if self.is_m_matrix:
-            return None
-        P, s, Q = self._svd
-        z, other = self._least_product()
-        product = float((z / s) @ (other / s))
-        if product >= -ROUND_OFF * float(np.linalg.norm(z / s) * np.linalg.norm(other / s)):
-            return None
-        velocity = self.metric.unwhiten((z / s) @ Q)
-        return CounterExample(velocity, P @ z, P @ (z / s**2), P @ (other / s**2))
+        return self._verdict[1]
 
-    def _least_product(self) -> tuple[Array, Array]:
-        """z, z' with x = Q^T z / s and x' in D, whose product x . x' is the least that was found; B x = P z."""
-        P, s, _ = self._svd
-        if not self.dependent:  # the edges of D are the columns of the inverse: P is square
-            edges = P
+    @cached_property
+    def _verdict(self) -> tuple[bool | None, CounterExample | None]:
+        if self.is_m_matrix or self._wedged:
+            return True, None
+        y, other, sure = self._least_product()
+        if y @ other >= -ROUND_OFF:
+            return (True if sure else None), None
+        P, s, Q = self._svd
+        velocity, pressure, proof = self.metric.unwhiten(y @ Q), P @ (y / s), P @ (other / s)
+        found = CounterExample(velocity, self.lengths * (self._rows @ y), pressure / self.lengths, proof / self.lengths)
+        return (False, found) if self._proved(found) else (None, None)
+
+    def _proved(self, found: CounterExample) -> bool:
+        """B U >= 0, B B* v >= 0 and v . B U < 0, as they stand; U and B* v have the length one."""
+        least = min((rates / self.lengths).min() for rates in (found.rates, self.B @ (self.B.T @ found.proof)))
+        return bool(least >= -ROUND_OFF and found.proof @ found.rates < -ROUND_OFF)
+
+    @cached_property
+    def _wedged(self) -> bool:
+        """D = {0}: no motion pushes the contacts together, B U >= 0 says that B U = 0, and p = 0 does."""
+        if not self.dependent:
+            return False
+        R, m = self._rows, self.contacts
+        limits = np.repeat([1.0, 0.0], m)  # 0 <= R y <= 1
+        y = _linear_programme(-R.sum(axis=0), A_ub=np.concatenate([R, -R]), b_ub=limits, bounds=(None, None))
+        return bool((R @ y).max() <= LOOSE)
+
+    def _least_product(self) -> tuple[Array, Array, bool]:
+        """y, y' of D, of length one, whose product is the least that was found, and whether there is no lesser one."""
+        if not self.dependent:  # R is square: the edges of D are the columns of its inverse
+            P, s, _ = self._svd
+            edges = P / s
         elif comb(self.contacts, self.rank - 1) <= RAYS:
             edges = self._edges()
         else:
-            return self._searched()
-        gram = (edges / s) @ (edges / s).T
-        lengths = np.sqrt(np.diag(gram))
-        i, j = np.unravel_index(np.argmin(gram / np.outer(lengths, lengths)), gram.shape)
-        return edges[i], edges[j]
+            edges = np.zeros((0, self.rank))
+        if not len(edges):
+            return *self._searched(), False
+        edges = edges / np.sqrt((edges**2).sum(axis=1))[:, None]
+        products, proved = edges @ edges.T, (edges @ self._rows.T).min(axis=1) >= -ROUND_OFF
+        certain = np.where(np.outer(proved, proved), products, np.inf)
+        chosen = certain if certain.min() < -ROUND_OFF else products
+        i, j = np.unravel_index(np.argmin(chosen), chosen.shape)
+        return edges[i], edges[j], True
 
     def _edges(self) -> Array:
-        """(k, r): all edges of {z : P z >= 0}: along each, r - 1 independent rows of P are zero."""
-        P, found = self._svd[0], []
+        """(k, r): all edges of D: along each, r - 1 independent rows of R are zero."""
+        R, found = self._rows, []
         subsets = combinations(range(self.contacts), self.rank - 1)
         while chunk := list(islice(subsets, 2000)):
-            _, size, right = np.linalg.svd(P[np.array(chunk, dtype=int)], full_matrices=True)
-            z = right[:, -1][size.min(axis=1, initial=1.0) > ROUND_OFF**0.5]
-            rates = z @ P.T
-            found += [z[rates.min(axis=1) >= -(ROUND_OFF**0.5)], -z[rates.max(axis=1) <= ROUND_OFF**0.5]]
+            _, size, right = np.linalg.svd(R[np.array(chunk, dtype=int)], full_matrices=True)
+            y = right[:, -1][size.min(axis=1, initial=1.0) > LOOSE]
+            rates = y @ R.T
+            found += [y[rates.min(axis=1) >= -LOOSE], -y[rates.max(axis=1) <= LOOSE]]
         return np.concatenate(found)
 
     def _searched(self) -> tuple[Array, Array]:
-        """For a fixed z' the least product is a linear programme; turn by turn, from several starts."""
-        P, s, _ = self._svd
-        m, best = self.contacts, (np.inf, P[0], P[0])
+        """For a fixed y' the least product is a linear programme; turn by turn, from several starts."""
+        R, m = self._rows, self.contacts
+        best = (np.inf, R[0], R[0])
         for start in np.linspace(0, m - 1, min(m, STARTS)).astype(int):
-            z, value = _least(P, -P[start]), np.inf
+            y, value = _least(R, -R[start]), np.inf
             for _ in range(TURNS):
-                other, z = z, _least(P, z / s**2)
-                if (z / s) @ (other / s) >= value - ROUND_OFF:
+                other, y = y, _least(R, y)
+                if y @ other >= value - ROUND_OFF:
                     break
-                value = float((z / s) @ (other / s))
-            best = min(best, (value, z, other), key=lambda found: found[0])
-            if best[0] < -(ROUND_OFF**0.5):
+                value = float(y @ other)
+            best = min(best, (value, y, other), key=lambda found: found[0])
+            if best[0] < -LOOSE:
                 break
         return best[1], best[2]
 
@@ -214,11 +253,12 @@ def structure(cone: Cone, *, mass: ArrayLike | Metric = 1.0, size: tuple[int, ..
     return Structure(-M.whiten(cone.G.toarray()), M)
 
 
-def _least(P: Array, weights: Array) -> Array:
-    """z with P z >= 0, sum P z = 1, and the least weights . z."""
-    return _linear_programme(
-        weights, A_ub=-P, b_ub=np.zeros(len(P)), A_eq=P.sum(axis=0)[None], b_eq=np.ones(1), bounds=(None, None)
+def _least(R: Array, weights: Array) -> Array:
+    """y of length one along the y with R y >= 0, sum R y = 1, and the least weights . y."""
+    y = _linear_programme(
+        weights, A_ub=-R, b_ub=np.zeros(len(R)), A_eq=R.sum(axis=0)[None], b_eq=np.ones(1), bounds=(None, None)
     )
+    return np.asarray(y / np.sqrt(y @ y))
 
 
 def _linear_programme(weights: Array, **conditions: Any) -> Array:

@@ -2,8 +2,9 @@
 
     u + sum_k (d p_k / d e_k) e_k = U,   p_k >= 0,   sum_k int u_k d p_k / d e_k = 0        (Bourdin & Maury 2020, (35))
 
-The velocity lives on a triangular lattice of its own, in any orientation, that fills the saturated cells. u is unique,
-the pressures are not (Remark 3).
+The velocity lives on a triangular lattice of its own, in any orientation, that fills the saturated cells: a point on
+the edge of one is in it, and one on the edge of a wall is wall, so that left and right are alike. u is unique, the
+pressures are not (Remark 3).
 """
 
 from __future__ import annotations
@@ -13,18 +14,25 @@ from functools import cached_property
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.checks import positive, within
+from jostle.macro.grid import ROUND_OFF, Grid, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Lattice, triangular_lattice
-from jostle.macro.law import Collision, Zone, moreau, settle
+from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
 from jostle.macro.outline import Outline
+
+NEAREST = 6
+"""So many points of a lattice may be the nearest to a place: those around a hexagon without its middle."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Triangular:
     """The law of a triangular lattice with e_0 at an angle from the x axis; its spacing is h unless given.
+
+    Outlines of the zone and of walls are looked at from the points of the lattice; masks, from the cells that these
+    touch.
 
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 6)
     >>> law = Triangular(grid, grid.disc([0, 0], 1.0))
@@ -38,6 +46,9 @@ class Triangular:
     saturated: Booleans
     outline: Outline | None
     wall: Booleans
+    barrier: Outline | None
+    zone: Booleans
+    """The saturated cells, and those behind an outlined wall."""
     angle: float
     spacing: float
     tol: float
@@ -52,23 +63,41 @@ class Triangular:
         spacing: float | None = None,
         tol: float = 1e-6,
     ):
-        apart = grid.h if spacing is None else float(spacing)
-        settle(self, grid, saturated, walls, angle=float(angle), spacing=apart, tol=tol)
+        settle(
+            self,
+            grid,
+            saturated,
+            walls,
+            barrier=walls if callable(walls) else None,
+            zone=cells(grid, saturated, "saturated"),
+            angle=float(finite(angle, "angle")),
+            spacing=grid.h if spacing is None else positive(spacing, "spacing"),
+            tol=tol,
+        )
 
     @cached_property
     def lattice(self) -> Lattice:
         """The points of the lattice that lie in saturated cells, or within the outline."""
-        zone, outline = np.pad(self.saturated, 1), self.outline
+        grid, outline, barrier = self.grid, self.outline, self.barrier
 
-        def looked_up(field: Booleans, x: Array, y: Array) -> Booleans:
-            i, j = self.grid.cell_of(x, y)
-            return np.asarray(field[i + 1, j + 1])
+        def touches(field: Booleans, x: Array, y: Array) -> Booleans:
+            i, j = grid.touched(x, y)
+            return np.asarray(field[i + 1, j + 1].any(axis=0))
+
+        def zone(x: Array, y: Array) -> Booleans:
+            return touches(np.pad(self.zone, 1), x, y) if outline is None else within(outline, x, y)
+
+        def walls(x: Array, y: Array) -> Booleans:
+            if barrier is None:
+                return touches(self.wall, x, y)
+            domain = np.pad(np.ones(grid.shape, dtype=bool), 1)
+            return touches(grid.walls(), x, y) | (touches(domain, x, y) & within(barrier, x, y))
 
         return triangular_lattice(
             self.spacing,
             box=(self.grid.lower, self.grid.upper),
-            zone=lambda x, y: looked_up(zone, x, y) if outline is None else np.asarray(outline(x, y)) < 0.0,
-            walls=lambda x, y: looked_up(self.wall, x, y),
+            zone=zone,
+            walls=walls,
             angle=self.angle,
         )
 
@@ -84,23 +113,29 @@ class Triangular:
 
     def sample(self, velocity: Velocity) -> Array:
         """(n, 2): the velocities at the points of the lattice."""
-        return velocity.at(*self.lattice.points.T)
+        x, y = self.lattice.points.T
+        return fitting(velocity, self.grid).at(x, y, mass=self.zone)
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        """u = U - (1 + e) sum_k d p_k / d e_k e_k; in a cell, u is that of the nearest point of the lattice."""
+        """u = U - (1 + e) sum_k d p_k / d e_k e_k; in a cell, u is that of the nearest points of the lattice."""
         solver = Isotonic(lattice=self.lattice, tol=self.tol)
         hit, lost = moreau(self.sample(velocity), self, restitution, solver)
         u = velocity.cells
         if len(self.lattice):
-            u[self.saturated] = hit.velocity[self._nearest]
+            number, weight = self._nearest
+            u[self.saturated] = np.einsum("ck,cka->ca", weight, hit.velocity[number])
         return Collision(Velocity(self.grid, u[..., 0], u[..., 1]), self._pressure(hit.impulse), hit, lost)
 
     @cached_property
-    def _nearest(self) -> Array:
+    def _nearest(self) -> tuple[Integers, Array]:
+        """For each saturated cell the points that are nearest to its centre, and their weights: equals count alike."""
         from scipy.spatial import cKDTree
 
         centres = np.stack([c[self.saturated] for c in self.grid.centres], axis=1)
-        return np.asarray(cKDTree(self.lattice.points).query(centres)[1])
+        count = min(NEAREST, len(self.lattice))
+        distance, number = cKDTree(self.lattice.points).query(centres, k=np.arange(1, count + 1))
+        nearest = distance <= distance[:, :1] + ROUND_OFF * self.spacing
+        return number, nearest / nearest.sum(axis=1, keepdims=True)
 
     def _pressure(self, impulse: Array) -> tuple[Array, ...]:
         """The means of the two contacts of each point in each direction, as densities."""

@@ -1,0 +1,97 @@
+"""What users give to the macroscopic laws, checked: numbers, masks, conditions and outlines, which are easily confused.
+
+mask        one boolean, or exactly 0 or 1, a cell
+condition   a function of (x, y) that is True inside
+outline     a function of (x, y) that is negative inside
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, finite
+from jostle.errors import InvalidValue, NotFinite
+
+OfPlaces = Callable[[Array, Array], ArrayLike]
+"""A function of (x, y)."""
+
+
+def positive(value: float, name: str) -> float:
+    """A positive number.
+
+    >>> positive(2, "h")
+    2.0
+    """
+    number = finite(value, name)
+    if number.ndim or number <= 0.0:
+        raise InvalidValue(f"{name} must be a positive number, not {value!r}")
+    return float(number)
+
+
+def point(value: ArrayLike, name: str) -> Array:
+    """(2,): a place in the plane.
+
+    >>> point([1, 2], "centre").tolist()
+    [1.0, 2.0]
+    """
+    place = finite(value, name)
+    if place.shape != (2,):
+        raise InvalidValue(f"{name} must be two numbers (x, y), not {value!r}")
+    return place
+
+
+def polygon(points: ArrayLike) -> Array:
+    """(n, 2): the corners of a polygon."""
+    corners = finite(points, "points")
+    if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+        raise InvalidValue(f"a polygon needs at least three corners (x, y), not an array of shape {corners.shape}")
+    return corners
+
+
+def truths(values: Any, name: str = "a mask") -> Booleans:
+    """A mask as an ordinary array of booleans; densities and distances are none.
+
+    >>> truths([0.0, 1.0]).tolist()
+    [False, True]
+    """
+    array = np.asarray(values)
+    if array.dtype == bool:
+        return array
+    if array.dtype.kind not in "iuf" or not ((array == 0) | (array == 1)).all():
+        raise InvalidValue(f"{name} must be True or False (or 1 or 0); compare numbers first, as in density > 0.5")
+    return np.asarray(array == 1)
+
+
+def holds(condition: OfPlaces, x: Array, y: Array) -> Booleans:
+    """Where a condition is true.
+
+    >>> holds(lambda x, y: x < y, np.array([0.0, 2.0]), np.array([1.0, 1.0])).tolist()
+    [True, False]
+    """
+    found = np.asarray(condition(x, y))
+    if found.dtype != bool:
+        raise InvalidValue(
+            f"a condition must be True or False, not {found.dtype}; inside an outline: lambda x, y: outline(x, y) < 0"
+        )
+    return np.broadcast_to(found, x.shape)
+
+
+def within(outline: OfPlaces, x: Array, y: Array) -> Booleans:
+    """Where an outline is negative.
+
+    >>> within(lambda x, y: x - y, np.array([0.0, 2.0]), np.array([1.0, 1.0])).tolist()
+    [True, False]
+    """
+    found = np.asarray(outline(x, y))
+    if found.dtype.kind not in "iuf":
+        raise InvalidValue(
+            f"an outline must be a number, negative inside, not {found.dtype}; of a condition make a mask: "
+            "grid.zone(condition)"
+        )
+    if np.isnan(found).any():
+        raise NotFinite("an outline is nan at some places; it must be a number everywhere, negative inside")
+    return np.broadcast_to(found < 0.0, x.shape)
