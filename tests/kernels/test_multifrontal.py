@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.kernels import cpu, reference
-from jostle.kernels.cpu.barrier import contact_graph
 from jostle.kernels.cpu.dissection import LEAF, adjacency, dissect, fronts
-from jostle.kernels.cpu.multifrontal import factor, sizes, solve
+from jostle.kernels.cpu.multifrontal import arranged, factor, layout, room, solve
+from jostle.kernels.cpu.panels import LARGE
 
 EPS = float(np.finfo(float).eps)
 SOME = settings(max_examples=8, deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate))
@@ -105,15 +105,12 @@ sizes_of_graphs = given(st.integers(1, 90), st.integers(1, 3), st.integers(0, 10
 @sizes_of_graphs
 def test_bodies_know_all_they_touch_and_no_walls(make, n, d, seed):
     _, i, j, _, _ = rows_of(make, n, d, seed)
-    start, other, contact = contact_graph(i, j, n)
+    start, other = adjacency(i, j, n)
     assert start[0] == 0
     for a in range(n):
         mine = slice(start[a], start[a + 1])
         rows = np.flatnonzero((j >= 0) & ((i == a) | (j == a)))
-        assert contact[mine].tolist() == rows.tolist()
         assert other[mine].tolist() == np.where(i == a, j, i)[rows].tolist()
-    for mine, theirs in zip(adjacency(i, j, n), (start, other), strict=True):
-        assert mine.tolist() == theirs.tolist()
 
 
 @every_graph
@@ -183,14 +180,38 @@ def test_a_front_holds_the_later_bodies_that_its_group_and_all_below_touch(make,
 def factored(x, i, j, e, mass, W):
     """A function that solves (M + G^T W G) x = b, the pivots that failed, and the dense matrix."""
     n, d = mass.shape
-    graph = contact_graph(i, j, n)
-    order, first, last, parent = dissect(x, graph[0], graph[1])
-    place, below, rows = fronts(order, first, last, parent, graph[0], graph[1])
-    tree, room = (order, place, first, last, parent, below, rows), sizes(first, last, below, parent, d)
-    L = np.full(room[0][-1], np.nan)
-    failed = factor(mass, i, j, e, W, tree, graph, room, L)
+    graph = adjacency(i, j, n)
+    order, first, last, parent = dissect(x, *graph)
+    place, below, fill = fronts(order, first, last, parent, *graph)
+    by, *rows = arranged(i, j, e, place)
+    tree = first, last, parent, below, fill
+    plan = layout(rows[1], rows[3], tree, d)
+    work = room(tree, plan, d)
+    for part in work:
+        part[:] = np.nan
+    failed = factor(mass[order], tuple(rows), W[by], tree, plan, work)
     G = reference.pairs_to_dense(i, j, e, n)
-    return lambda b: solve(tree, room, L, b), failed, np.diag(mass.ravel()) + G.T @ (W[:, None] * G)
+    return lambda b: solve(tree, plan, work, b[order])[place], failed, np.diag(mass.ravel()) + G.T @ (W[:, None] * G)
+
+
+def test_large_fronts_solve_what_the_matrix_solves():
+    """A lattice whose last cuts are so large that matrix products eliminate them; weights over six decades."""
+    x = np.stack(np.meshgrid(*[np.arange(8.0)] * 3), axis=3).reshape(-1, 3)
+    i, j = np.triu_indices(len(x), k=1)
+    near = np.linalg.norm(x[j] - x[i], axis=1) < 1.5
+    i, j, random = i[near], j[near], np.random.default_rng(0)
+    e = (x[j] - x[i]) / np.linalg.norm(x[j] - x[i], axis=1, keepdims=True)
+    mass, W, b = (
+        random.uniform(0.2, 5.0, x.shape),
+        10.0 ** random.uniform(-3.0, 3.0, len(i)),
+        random.normal(size=x.shape),
+    )
+    by_factors, failed, A = factored(x, i, j, e, mass, W)
+    _, first, last, _ = dissect(x, *adjacency(i, j, len(x)))
+    assert 3 * np.sort(last - first)[-2] > LARGE
+    assert failed == 0
+    y = by_factors(b).ravel()
+    assert np.linalg.norm(A @ y - b.ravel()) <= 64 * EPS * np.abs(A).sum(axis=1).max() * np.linalg.norm(y)
 
 
 @every_graph

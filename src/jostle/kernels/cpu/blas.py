@@ -8,6 +8,8 @@ from typing import Any
 
 @cache
 def _controller() -> Any:
+    # Numba's products are SciPy's, whose BLAS it loads at the first one: only a library that is there can be limited.
+    import scipy.linalg.cython_blas  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

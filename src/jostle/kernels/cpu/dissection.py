@@ -35,81 +35,103 @@ def adjacency(i, j, n):
 
 
 @njit(cache=True)
-def _boundary(bodies, side, start, other):
-    """How many bodies of side 0 touch side 1, and of side 1 side 0."""
-    count = np.zeros(2, np.int64)
+def _halved(bodies, side, start, other):
+    """Give sides 0 and 1 to the halves of a row of bodies; how many of the side with fewer such touch the other one."""
+    half, zero, one = len(bodies) // 2, 0, 0
+    for t in range(len(bodies)):
+        side[bodies[t]] = 0 if t < half else 1
     for a in bodies:
-        for k in range(start[a], start[a + 1]):
-            if side[other[k]] == 1 - side[a]:
-                count[side[a]] += 1
+        for c in range(start[a], start[a + 1]):
+            if side[other[c]] == 1 - side[a]:
+                zero, one = zero + 1 - side[a], one + side[a]
                 break
+    return min(zero, one)
+
+
+@njit(cache=True)
+def _crossing(a, side, start, other):
+    """How many contacts of body a lead to the other side."""
+    count = 0
+    for c in range(start[a], start[a + 1]):
+        count += side[other[c]] == 1 - side[a]
     return count
 
 
 @njit(cache=True)
-def _separate(bodies, side, start, other):
+def _separate(bodies, side, start, other, border):
     """Give side 2 to a few bodies, so that sides 0 and 1 touch no more: the one with most crossing contacts first."""
-    crossing = np.zeros(len(bodies), np.int64)
-    for k in range(len(bodies)):
-        a = bodies[k]
-        for c in range(start[a], start[a + 1]):
-            crossing[k] += side[other[c]] == 1 - side[a]
-    border = np.flatnonzero(crossing)
-    for most in range(crossing.max() if len(bodies) else 0, 0, -1):
-        for k in border:
-            a, left = bodies[k], 0
-            if side[a] < 2:
-                for c in range(start[a], start[a + 1]):
-                    left += side[other[c]] == 1 - side[a]
-                if left >= most:
-                    side[a] = 2
+    count, largest = 0, 0
+    for a in bodies:
+        crossing = _crossing(a, side, start, other)
+        if crossing > 0:
+            border[count] = a
+            count, largest = count + 1, max(largest, crossing)
+    for most in range(largest, 0, -1):
+        for k in range(count):
+            a = border[k]
+            if side[a] < 2 and _crossing(a, side, start, other) >= most:
+                side[a] = 2
+
+
+@njit(cache=True)
+def _parted(bodies, side, room):
+    """Sort bodies by side, and else leave them in their order; how many there are on sides 0 and 1."""
+    filled, zero, both = 0, 0, 0
+    for wanted in range(3):
+        zero, both = both, filled
+        for a in bodies:
+            if side[a] == wanted:
+                room[filled] = a
+                filled += 1
+    for t in range(filled):
+        bodies[t] = room[t]
+    return zero, both
 
 
 @njit(cache=True)
 def dissect(x, start, other):
     """(order, first, last, parent): the bodies in their order, and the groups order[first:last], in postorder."""
     n, d = x.shape
-    order, side = np.arange(n), np.full(n, -1, np.int64)
     most = 2 * n + 2
+    # Sorted along each axis once: parting keeps them so.
+    along, side, room = np.empty((d, n), np.int64), np.full(n, -1, np.int64), np.empty(n, np.int64)
+    for k in range(d):
+        along[k] = np.argsort(x[:, k].copy())
     first, last, parent = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     stack = np.empty((most, 3), np.int64)
-    stack[0] = 0, n, -1
+    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, -1
     height, groups = 1, 0
     while height:
         height -= 1
-        low, high, above = stack[height]
-        bodies = order[low:high].copy()
-        if len(bodies) <= LEAF:
-            first[groups], last[groups], parent[groups] = low, high, above
-            groups += 1
-            continue
-        fewest, best = len(bodies) + 1, np.empty(0, np.int64)
-        half = len(bodies) // 2
-        for k in range(d):
-            along = np.argsort(x[bodies, k])
-            side[bodies[along[:half]]] = 0
-            side[bodies[along[half:]]] = 1
-            border = _boundary(bodies, side, start, other).min()
-            if border < fewest:
-                fewest, best = border, along
-        side[bodies[best[:half]]] = 0
-        side[bodies[best[half:]]] = 1
-        _separate(bodies, side, start, other)
-        ends = low + np.array([0, (side[bodies] == 0).sum(), (side[bodies] < 2).sum()])
-        first[groups], last[groups], parent[groups] = ends[2], high, above
-        filled = ends.copy()
-        for a in bodies:
-            order[filled[side[a]]] = a
-            filled[side[a]] += 1
-            side[a] = -1
-        for k in range(2):
-            if ends[k] < ends[k + 1]:
-                stack[height] = ends[k], ends[k + 1], groups
-                height += 1
+        low, high, parent[groups] = stack[height, 0], stack[height, 1], stack[height, 2]
+        first[groups], last[groups] = low, high
         groups += 1
+        if high - low <= LEAF:
+            continue
+        fewest, best = n + 1, 0
+        for k in range(d):
+            border = _halved(along[k, low:high], side, start, other)
+            if border < fewest:
+                fewest, best = border, k
+        if best < d - 1:
+            _halved(along[best, low:high], side, start, other)
+        _separate(along[best, low:high], side, start, other, room)
+        middle, end = low, low
+        for k in range(d):
+            zero, both = _parted(along[k, low:high], side, room)
+            middle, end = low + zero, low + both
+        for t in range(low, high):
+            side[along[0, t]] = -1
+        first[groups - 1] = end
+        for begin, after in ((low, middle), (middle, end)):
+            if begin < after:
+                stack[height, 0], stack[height, 1], stack[height, 2] = begin, after, groups - 1
+                height += 1
     # Met in the order (group, second half, first half); turned round, that is postorder.
-    turned = np.where(parent[:groups] < 0, -1, groups - 1 - parent[:groups])[::-1].copy()
-    return order, first[:groups][::-1].copy(), last[:groups][::-1].copy(), turned
+    turned = np.empty(groups, np.int64)
+    for g in range(groups):
+        turned[groups - 1 - g] = groups - 1 - parent[g] if parent[g] >= 0 else -1
+    return along[0].copy(), first[:groups][::-1].copy(), last[:groups][::-1].copy(), turned
 
 
 @njit(cache=True)
