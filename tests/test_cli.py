@@ -258,3 +258,103 @@ def test_a_bar_is_shown_in_a_terminal_only(here):
     plain = subprocess.run([*command, "b.vtkhdf"], capture_output=True, text=True, check=True)
     assert "steps/s" not in plain.stderr
     assert "\x1b" not in plain.stdout + plain.stderr
+
+
+@pytest.fixture
+def walk(here):
+    """A trajectory, walk.vtkhdf: a disc that walks."""
+    one = jo.Motion(q0=[[0.0, 0.0]], v0=[[1.0, 0.0]], within=jo.Balls([0.5]))
+    return jo.io.write(jo.solve(one, jo.Maury(), t=1.0, h=0.1), "walk.vtkhdf")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["view", "--save", "walk.vtkhdf"], "a page is a .html or .htm file, not 'walk.vtkhdf'"),
+        (["view", "--save", "no/x.html"], "no/x.html cannot be written: No such file or directory"),
+        (["view", "--save", "walk.vtkhdf/x.html"], "cannot be written: Not a directory"),
+        (["plot", "--save", "walk.vtkhdf"], "a picture is a .png, .pdf, "),
+        (["plot", "--save", "x.xyz"], "file, not 'x.xyz': give it such a name"),
+        (["plot", "--save", "x"], "file, not 'x': give it such a name"),
+        (["plot", "--save", "no/x.png"], "no/x.png cannot be written: No such file or directory"),
+        (["plot", "--save", "walk.vtkhdf/x.png"], "cannot be written: Not a directory"),
+        (["movie", "walk.vtkhdf"], "a film is a .mp4 or .gif file, not 'walk.vtkhdf'"),
+        (["movie", "no/x.mp4"], "no/x.mp4 cannot be written: No such file or directory"),
+        (["movie", "--speed", "1e-15"], "would have 2.5e+16 pictures"),
+    ],
+)
+def test_what_cannot_be_written_is_one_line_and_costs_nothing(here, walk, jostle, arguments, words):
+    before = walk.read_bytes()
+    command, *rest = arguments
+    code, out, err = jostle(command, "walk.vtkhdf", *rest)
+    assert (code, out, len(err.splitlines())) == (1, "", 1)
+    assert err.startswith("error: ")
+    assert words in err
+    assert walk.read_bytes() == before
+    assert os.listdir(here) == ["walk.vtkhdf"]
+
+
+@pytest.mark.parametrize(("command", "suffix"), [("view", ".html"), ("plot", ".png"), ("movie", ".gif")])
+def test_a_trajectory_of_any_name_is_not_replaced_by_its_picture(here, walk, jostle, command, suffix):
+    named = walk.rename(f"walk{suffix}")
+    before = named.read_bytes()
+    target = [f"walk{suffix}"] if command == "movie" else ["--save", f"walk{suffix}"]
+    code, out, err = jostle(command, f"walk{suffix}", *target)
+    assert (code, out) == (1, "")
+    assert "is the trajectory itself" in err
+    assert named.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
+@pytest.mark.parametrize(("command", "target"), [("view", "x.html"), ("plot", "x.png"), ("movie", "x.gif")])
+def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, command, target):
+    program = (
+        "import resource, signal, sys; from jostle.cli import main; "
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000)); main(sys.argv[1:])"
+    )
+    where = [target] if command == "movie" else ["--save", target]
+    arguments = [sys.executable, "-B", "-c", program, command, "walk.vtkhdf", *where]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1] == f"error: {target} cannot be written: File too large"
+    assert "Traceback" not in done.stderr
+    assert os.listdir(here) == ["walk.vtkhdf"]
+
+
+@pytest.mark.parametrize("suffix", [".PNG", ".pdf", ".svg"])
+def test_a_picture_is_of_the_kind_that_its_name_says(here, walk, jostle, suffix):
+    assert jostle("plot", "walk.vtkhdf", "--save", f"x{suffix}") == (0, f"x{suffix}\n", "")
+    begin = (here / f"x{suffix}").read_bytes()[:8]
+    assert begin.startswith({".PNG": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
+
+
+@pytest.mark.parametrize("command", ["view", "plot", "movie"])
+def test_a_run_whose_scenario_cannot_be_built_is_shown_without_walls(here, jostle, monkeypatch, command):
+    pytest.importorskip("shapely")
+    few = ["--set", "problem.groups.0.n=3", "--set", "run.t=1"]
+    assert jostle("run", "bottleneck", "-q", "-o", "a.vtkhdf", *few)[0] == 0
+    monkeypatch.setitem(sys.modules, "shapely", None)
+    target = {"view": ["--save", "a.html"], "plot": [], "movie": ["a.gif", "--speed", "10"]}[command]
+    code, out, err = jostle(command, "a.vtkhdf", *target)
+    assert (code, out) == (0, f"a{({'view': '.html', 'plot': '.png', 'movie': '.gif'})[command]}\n")
+    assert err.startswith("note: walls are not shown, for the scenario cannot be built: ")
+    assert "shapely" in err
+    assert jostle("info", "bottleneck")[0] == 2
+
+
+def test_people_at_a_door_are_filmed(here, jostle):
+    """Walls have higher numbers than the few who are left."""
+    pytest.importorskip("shapely")
+    few = ["--set", "problem.groups.0.n=12", "--set", "run.t=12"]
+    assert jostle("run", "bottleneck", "-q", "-o", "a.vtkhdf", *few)[0] == 0
+    assert jostle("movie", "a.vtkhdf", "a.gif", "--speed", "4") == (0, "a.gif\n", "")
+
+
+def test_ctrl_c_while_python_starts_is_quiet(here):
+    (here / "typer.py").write_text("raise KeyboardInterrupt")
+    path = {**os.environ, "PYTHONPATH": str(here)}
+    done = subprocess.run(
+        [sys.executable, "-m", "jostle", "list"], capture_output=True, text=True, env=path, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

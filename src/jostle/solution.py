@@ -158,6 +158,7 @@ class Solution:
         q and u belong to the same instant only up to half a step: Maury's and Paoli's velocities are those of the step
         that led to q, so the sum is off by O(h), and in the two steps of an impact by more.
         """
+        self._know_problem()
         if not isinstance(self.problem, Motion):
             raise InvalidValue("a first-order problem has no kinetic energy")
         kinetic = np.array(
@@ -170,7 +171,12 @@ class Solution:
 
     def gaps(self) -> Array:
         """The smallest gap at each saved time: negative is an overlap."""
+        self._know_problem()
         return np.array([self._gap(t, q) for t, q in zip(self.t, self.q, strict=True)])
+
+    def _know_problem(self) -> None:
+        if self.problem is None:
+            raise InvalidValue("files hold no masses and no walls: give the problem, jo.io.read(path, problem)")
 
     def _gap(self, t: float, q: Array) -> float:
         within = self.problem.within

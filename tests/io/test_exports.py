@@ -12,7 +12,8 @@ import pytest
 from frames import assert_same
 
 import jostle as jo
-from jostle.errors import InvalidValue, MissingPackage
+from jostle.errors import InvalidValue, MissingPackage, WriteFailed
+from jostle.io.container import beside, whole
 from jostle.io.exports import FORMATS, export, write
 from jostle.io.reading import about, read
 from jostle.io.trajectory import FileIsThere
@@ -184,3 +185,21 @@ def test_without_the_package_gsd_it_is_named(tmp_path, monkeypatch):
     sol = jo.solve(jo.Motion(q0=[[1.0]], within=jo.Free()), jo.Maury(), t=0.2, h=0.1)
     with pytest.raises(MissingPackage, match=r"pip install jostle\[export\]"):
         export(sol, tmp_path / "run.gsd")
+
+
+def test_a_file_is_whole_or_not_there(tmp_path):
+    """Whatever its name; and what is not written for want of a folder is said, not hidden."""
+    target = tmp_path / ("é" * 125 + ".txt")
+    with whole(target) as new:
+        assert new.read_bytes() == b""
+        assert new.parent == target.parent
+        new.write_text("all")
+    assert target.read_text() == "all"
+    with pytest.raises(KeyError), whole(tmp_path / "other"):
+        raise KeyError
+    for wrong, words in ((target / "x", "Not a directory"), (tmp_path / "no" / "x", "No such"), (tmp_path, "Is a dir")):
+        with pytest.raises(WriteFailed, match=f"cannot be written: {words}"), whole(wrong):
+            pytest.fail("nothing can be written there")
+    assert list(tmp_path.iterdir()) == [target]
+    alike = [beside(tmp_path / ("a" * 100 + end)) for end in "bc"]
+    assert alike[0] != alike[1]

@@ -88,10 +88,13 @@ def tab_of(browser):
         tab.goto(address)
         return tab
 
-    new_tab.wrong = wrong
+    def close():
+        while contexts:
+            contexts.pop().close()
+
+    new_tab.wrong, new_tab.close = wrong, close
     yield new_tab
-    for context in contexts:
-        context.close()
+    close()
     assert wrong == []
 
 
@@ -123,5 +126,6 @@ def served(tab_of):
 
     open_page.servers = servers
     yield open_page
+    tab_of.close()  # before there is nobody to ask
     for server in servers:
         server.close()

@@ -9,7 +9,7 @@ from matplotlib.collections import EllipseCollection, PolyCollection
 from PIL import Image
 
 import jostle as jo
-from jostle.viz import draw, strip
+from jostle.viz import animate, draw, strip
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +180,26 @@ def test_constraints_of_a_user_are_no_contacts_of_bodies():
     pushed = jo.Sweeping(q0=[1.0, 1.0], velocity=[2.0, 1.0], within=corner)
     ax = draw(jo.solve(pushed, jo.Venel(), t=2.0, h=0.1))
     assert np.asarray(discs(ax).get_offsets()) == pytest.approx(np.array([[3.0, 2.0]]))
+
+
+def test_a_wall_has_a_higher_number_than_there_are_bodies(tmp_path):
+    """One body in a corner between the last of twelve walls, drawn, in a strip and in a film."""
+    posts = [jo.Outside([10.0 * k, 9.0], 1.0, radii=1.0) for k in range(11)]
+    within = jo.Balls([1.0])
+    for wall in (*posts, jo.HalfSpace([0.0, 1.0], radii=1.0)):
+        within = within & wall
+    sol = jo.solve(jo.Motion(q0=[[0.0, 1.0]], force=[0.0, -10.0], within=within), jo.Maury(), t=0.2, h=0.1)
+    assert sol.pairs[-1].min() < -2
+    ax = draw(sol)
+    assert [len(c.get_paths()) for c in ax.collections if isinstance(c, PolyCollection)] == [11, 1]
+    assert len(strip(sol).axes) == 4
+    assert animate(sol, tmp_path / "corner.gif").exists()
+
+
+def test_a_file_is_drawn_as_the_solution_that_it_holds(pile, tmp_path):
+    path = jo.io.write(pile, tmp_path / "pile.vtkhdf")
+    for shown in (path, str(path), jo.io.read(path)):
+        assert np.asarray(discs(draw(shown, 7)).get_offsets()) == pytest.approx(pile.q[7], rel=1e-6)
+        assert [ax.get_title() for ax in strip(shown, [0.0, 0.0, 0.05]).axes[:-1]] == ["t = 0", "t = 0", "t = 0.05"]
+    with pytest.raises(jo.InvalidValue, match="give a Solution, or the path of a trajectory file, not 3"):
+        draw(3)

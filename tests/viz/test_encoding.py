@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.viz import page
+from jostle.io.container import reading
+from jostle.viz import page, serve
+from jostle.viz.scene import Scene
 
 
 def data(path):
@@ -122,3 +124,75 @@ def test_radii_that_change_are_written_for_each_frame(tmp_path):
     about, frames = data(page(jo.solve(swell, jo.Maury(), t=1.0, h=0.5), tmp_path / "swell.html"))
     assert about["radii"] is None
     assert [np.frombuffer(raw, "<f4", 2, HEAD + 32).tolist() for raw in frames] == [[1.0, 2.0], [1.5, 2.5], [2.0, 3.0]]
+
+
+@pytest.mark.parametrize("name", ["pile.vtkhdf", "pile", "pile.html.gz"])
+def test_a_page_is_an_html_file(pile, tmp_path, name):
+    with pytest.raises(jo.InvalidValue, match=rf"a page is a \.html or \.htm file, not '{name}': give it such a name"):
+        page(pile, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    assert page(pile, tmp_path / "PILE.HTM").exists()
+
+
+def test_a_page_does_not_replace_what_it_shows(pile, tmp_path):
+    path = jo.io.write(pile, tmp_path / "pile.html")
+    (tmp_path / "link.html").symlink_to(path)
+    before = path.read_bytes()
+    for target in (path, tmp_path / "link.html"):
+        with pytest.raises(jo.InvalidValue, match="is the trajectory itself, which a page would replace"):
+            page(path, target)
+    assert path.read_bytes() == before
+
+
+def test_a_page_of_a_file_is_that_of_its_solution(pile, tmp_path):
+    path = jo.io.write(pile, tmp_path / "pile.vtkhdf", dtype=float)
+    for given in (path, str(path)):
+        about, frames = data(page(given, tmp_path / "pile.html"))
+        assert about["times"] == [head(raw)[0] for raw in frames] == pile.t.tolist()
+        for k, raw in enumerate(frames):
+            assert places(about, raw) == pytest.approx(pile.q[k], abs=1e-5)
+    with pytest.raises(jo.InvalidValue, match="the path of a trajectory file, not 3"):
+        page(3, tmp_path / "pile.html")
+
+
+def test_frames_of_a_file_are_the_same_read_one_by_one_or_many_at_once(leaving, tmp_path):
+    scene = Scene(jo.io.read(jo.io.write(leaving, tmp_path / "leaving.vtkhdf"), leaving.problem))
+    numbers = [0, 1, 1, 3, *range(4, 21)]
+    for some in (numbers, range(21), [-2, -1], [5]):
+        for k, frame in zip(some, scene.frames(list(some)), strict=True):
+            alone = scene.frame(k)
+            assert (frame.k, frame.t) == (alone.k, alone.t)
+            for name in ("number", "x", "u", "radii", "force"):
+                np.testing.assert_array_equal(getattr(frame, name), getattr(alone, name))
+            np.testing.assert_array_equal(frame.bars.force, alone.bars.force)
+
+
+def test_a_file_is_not_opened_for_each_frame(tmp_path, monkeypatch):
+    ball = jo.Motion(q0=[[0.0, 1.0]], force=[[0.0, -10.0]], within=jo.HalfSpace([0.0, 1.0]))
+    sol = jo.io.read(jo.io.write(jo.solve(ball, jo.Maury(), t=4.0, h=0.01), tmp_path / "ball.vtkhdf"), ball)
+    opened = []
+    monkeypatch.setattr("jostle.io.reading.reading", lambda *a, **k: opened.append(a) or reading(*a, **k))
+    told = []
+    page(sol, tmp_path / "ball.html", progress=told.append)
+    assert len(opened) < 300
+    assert [(drawn.step, drawn.steps) for drawn in told] == [(k, 401) for k in range(1, 402)]
+
+
+@pytest.mark.parametrize(
+    ("quantities", "words"),
+    [
+        ([1, 2], r"must be numbers with names, \{'age': ages\}, not \[1, 2\]"),
+        ({3: np.ones(24)}, "must be numbers with names"),
+        ({"a": ["x"] * 24}, "'a' must be real numbers, one a body, not"),
+        ({"a": 1j * np.ones(24)}, "'a' must be real numbers"),
+        ({"a": [1j] * 24}, "'a' must be real numbers"),
+        ({"a": [[1], [1, 2]]}, "'a' must be real numbers"),
+        ({"a": lambda k: ["x"] * 24}, "'a' must be real numbers"),
+    ],
+)
+def test_quantities_that_are_no_numbers_are_refused(pile, tmp_path, quantities, words):
+    with pytest.raises(jo.InvalidValue, match=words):
+        page(pile, tmp_path / "pile.html", quantities=quantities)
+    with pytest.raises(jo.InvalidValue, match=words):
+        serve(pile, quantities=quantities)
+    assert list(tmp_path.iterdir()) == []

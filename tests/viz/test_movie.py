@@ -1,6 +1,7 @@
 """Films: as many pictures as there should be, evenly in time, of what is there."""
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -154,7 +155,7 @@ def test_what_ffmpeg_complains_about_is_told(walk, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["walk.avi", "walk"])
 def test_other_kinds_of_films_are_refused(walk, tmp_path, name):
-    with pytest.raises(jo.InvalidValue, match=r"a \.mp4 or a \.gif"):
+    with pytest.raises(jo.InvalidValue, match=r"a \.mp4 or \.gif"):
         viz.animate(walk, tmp_path / name)
 
 
@@ -178,3 +179,92 @@ def test_the_command_line_makes_a_film_of_a_trajectory(walk, tmp_path):
     assert result.exit_code == 0, result.output
     assert result.output.strip() == str(tmp_path / "walk.mp4")
     assert len(pictures(tmp_path / "walk.mp4")[0]) == 6
+
+
+def test_a_film_may_be_called_as_one_likes(walk, tmp_path):
+    for name in ("12:30.mp4", "-x.mp4", "a" * 251 + ".mp4"):
+        assert len(pictures(viz.animate(walk, tmp_path / name, speed=20.0))[0]) == 3
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("suffix", [".mp4", ".gif"])
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nowhere/walk", "No such file or directory"),
+        ("a_file/walk", "Not a directory"),
+        ("a_folder", "Is a directory"),
+        ("a" * 252, "File name too long"),
+    ],
+)
+def test_a_film_that_cannot_be_written_is_refused_before_a_picture_is_drawn(walk, tmp_path, suffix, name, words):
+    (tmp_path / "a_file").touch()
+    (tmp_path / f"a_folder{suffix}").mkdir()
+    told = []
+    with pytest.raises(WriteFailed, match=f"{suffix} cannot be written: {words}$"):
+        viz.animate(walk, tmp_path / f"{name}{suffix}", progress=told.append)
+    assert told == []
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_ffmpeg_is_quoted_without_addresses(walk, tmp_path, monkeypatch):
+    program = tmp_path / "ffmpeg"
+    program.write_text("#!/bin/sh\necho '[out#0/mp4 @ 0x55d0c0ffee] it is late' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", lambda: str(program))
+    with pytest.raises(WriteFailed, match=r"walk\.mp4 cannot be written: it is late$"):
+        viz.animate(walk, tmp_path / "walk.mp4")
+
+
+@pytest.mark.parametrize("speed", [1e-15, 5e-324])
+def test_a_film_without_end_is_refused_before_it_takes_all_memory(walk, tmp_path, speed):
+    with pytest.raises(jo.InvalidValue, match=r"have (5e\+16|inf) pictures, at most 1000000 .* 0\.0333 makes"):
+        viz.animate(walk, tmp_path / "walk.mp4", speed=speed)
+
+
+def test_a_film_of_a_file_is_that_of_its_solution(walk, tmp_path):
+    path = jo.io.write(walk, tmp_path / "walk.vtkhdf", dtype=float)
+    films = [viz.animate(shown, tmp_path / "walk.gif", speed=10.0).read_bytes() for shown in (path, str(path))]
+    assert films[0] == films[1]
+    assert len(pictures(tmp_path / "walk.gif")[0]) == 6
+
+
+def test_a_film_does_not_replace_what_it_shows(walk, tmp_path):
+    path = jo.io.write(walk, tmp_path / "walk.mp4")
+    before = path.read_bytes()
+    with pytest.raises(jo.InvalidValue, match="is the trajectory itself"):
+        viz.animate(path, path)
+    assert path.read_bytes() == before
+
+
+def test_who_jumps_does_not_fly(tmp_path):
+    """Two people walk; one takes the stairs at t = 1, from x = 1 to another floor, at x = 50."""
+    path = tmp_path / "stairs.vtkhdf"
+    with jo.io.Writer(path, shape=(2, 2), about={}) as writer:
+        for k, x in enumerate((0.0, 0.5, 50.0, 50.5)):
+            writer.frame(0.5 * k, [[x, 0.0], [0.5 * k, 5.0]], [[1.0, 0.0], [1.0, 0.0]], radii=0.25)
+    scene = Scene(jo.io.read(path))
+    seen = [between(scene, t).x[:, 0].tolist() for t in (0.25, 0.5, 0.7, 0.8, 1.0, 1.25)]
+    jumping, walking = zip(*seen, strict=True)
+    assert jumping == pytest.approx([0.25, 0.5, 0.5, 50.0, 50.0, 50.25])
+    assert walking == pytest.approx([0.25, 0.5, 0.7, 0.8, 1.0, 1.25])
+
+
+BROKEN = "raise ImportError('DLL load failed')"
+ABSENT = "raise ModuleNotFoundError('no matplotlib')"
+
+
+@pytest.mark.parametrize("why", [BROKEN, ABSENT])
+@pytest.mark.parametrize("command", ["plot", "movie"])
+def test_without_a_matplotlib_that_works_commands_say_how_to_get_it(walk, tmp_path, why, command):
+    trajectory = jo.io.write(walk, tmp_path / "walk.vtkhdf")
+    (tmp_path / "matplotlib.py").write_text(why)
+    path = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    arguments = [sys.executable, "-m", "jostle", command, str(trajectory)]
+    done = subprocess.run(arguments, capture_output=True, text=True, env=path, check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert done.stderr.startswith("error: ")
+    assert "need matplotlib: pip install 'jostle[" in done.stderr
+    program = "import jostle as jo; jo.viz.draw"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=path, check=False)
+    assert "MissingPackage: jostle.viz.draw and other pictures need matplotlib: pip install" in done.stderr

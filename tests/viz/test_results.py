@@ -108,3 +108,18 @@ def test_arrows_have_the_directions_of_the_velocity():
 def test_many_arrows_are_thinned():
     grid = macro.Grid([0, 0], [1, 1], h=1 / 100)
     assert len(viz.arrows(grid.velocity(1.0, 0.0)).collections[0].U) == 25**2
+
+
+def test_an_evacuation_is_counted_in_a_file_too(tmp_path):
+    walker = jo.Sweeping(q0=[[0.0, 0.0], [0.5, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
+    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.1, change=jo.Outlet(lambda q: q[:, 0] > 0.7))
+    path = jo.io.write(sol, tmp_path / "walk.vtkhdf")
+    for runs in (sol, path, jo.io.read(path), {"a": sol, "b": str(path)}):
+        for line in viz.evacuation(runs).lines:
+            assert line.get_ydata()[[0, -1]].tolist() == [2, 0]
+
+
+def test_no_fits_are_refused():
+    with pytest.raises(jo.InvalidValue, match="no fit to draw: give an Order"):
+        viz.orders({})
+    assert plt.get_fignums() == []

@@ -10,6 +10,7 @@ import urllib.request
 import numpy as np
 import pytest
 from browsing import facts, image, picked, place, scrub, wait_until
+from test_server import KILLED
 from test_viewer import WITHOUT_WEBGL
 
 import jostle as jo
@@ -145,6 +146,43 @@ def test_a_run_that_goes_on_is_followed_to_its_end(served, tmp_path):
     wait_until(tab, "() => document.getElementById('live').hidden")
     assert not tab.locator("#follow").is_checked()
     assert not tab.locator("#message").is_visible()
+
+
+def test_a_run_that_was_killed_is_said_to_be_and_followed_when_it_is_resumed(served, tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    with subprocess.Popen([sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"written\n"
+        tab = served(jo.io.read(path))
+        assert tab.locator("#live").is_visible()
+        process.kill()
+        process.wait()
+    wait_until(tab, "() => document.getElementById('live').hidden")
+    assert "jostle resume run.vtkhdf" in tab.locator("#note").inner_text()
+    assert "jostle resume run.vtkhdf" in tab.locator("#said").inner_text()
+    with Writer.reopen(path, 1, 0) as writer:
+        fall(writer, 1)
+        wait_until(tab, "() => viewer.source.count === 2")
+        assert tab.locator("#live").is_visible()
+        assert not tab.locator("#note").is_visible()
+        tab.locator("#follow").check()
+        fall(writer, 2)
+        wait_until(tab, "() => viewer.shown === 2")
+    wait_until(tab, "() => document.getElementById('live').hidden")
+    assert not tab.locator("#note").is_visible()
+
+
+def test_a_server_that_answers_again_is_looked_at_again(served, tmp_path, tab_of):
+    with Writer(tmp_path / "run.vtkhdf", shape=(2, 2), about={}) as writer:
+        fall(writer, 0)
+        tab = served(jo.io.read(tmp_path / "run.vtkhdf"))
+        tab.context.set_offline(True)
+        wait_until(tab, "() => !document.getElementById('message').hidden")
+        assert "does not answer" in tab.locator("#message").inner_text()
+        tab.context.set_offline(False)
+        fall(writer, 1)
+        wait_until(tab, "() => viewer.source.count === 2")
+        assert not tab.locator("#message").is_visible()
+    tab_of.wrong.clear()  # the browser itself reports that it is offline
 
 
 def test_another_run_in_the_same_place_is_shown_from_its_start(served, tmp_path):

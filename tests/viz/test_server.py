@@ -247,8 +247,17 @@ def test_a_writer_that_is_killed_ends_what_is_live(tmp_path, impatient):
         assert stream.header()[1]["live"] is True
         process.kill()
         process.wait()
-    _, about = stream.header()
+    tag, about = stream.header()
     assert (about["live"], len(about["times"])) == (False, 1)
+    assert about["note"].endswith("what wrote run.vtkhdf is gone. Go on with it: jostle resume run.vtkhdf")
+    with Writer.reopen(path, 1, 0) as writer:
+        tag_now, about = stream.header()
+        assert (about["live"], len(about["times"]), about["note"]) == (True, 1, "")
+        assert tag_now != tag
+        fall(writer, 1)
+        assert len(stream.header()[1]["times"]) == 2
+    _, about = stream.header()
+    assert (about["live"], about["status"], about["note"]) == (False, "finished", "")
 
 
 def test_another_run_in_the_same_place_is_another_session(tmp_path, impatient):
@@ -300,3 +309,16 @@ def test_the_scripts_name_no_other_place():
         assert not re.search(r"url\(|@import|\bsrc=|XMLHttp|WebSocket|EventSource|sendBeacon|import\(|\beval\b", text)
         assert "http:" not in text
         assert "https:" not in text
+
+
+def test_a_browser_may_knock_many_times_before_it_is_let_in(server):
+    assert server._http.request_queue_size == 128
+
+
+def test_the_path_of_a_file_will_do(pile, tmp_path):
+    path = jo.io.write(pile, tmp_path / "pile.vtkhdf")
+    for given in (path, str(path)):
+        with viz.serve(given) as server:
+            assert len(json.loads(ask(server, word(server) + "header")[2])["times"]) == 21
+    with pytest.raises(jo.InvalidValue, match="not None"):
+        viz.serve(None)

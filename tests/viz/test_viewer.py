@@ -304,3 +304,14 @@ def test_any_solution_is_played(opened, problem, scheme):
     tab = opened(jo.solve(problem, scheme, t=1.1, h=0.01, every=10))
     scrub(tab, 10)
     assert (image(tab) != 255).any(axis=2).mean() > 0.0005
+
+
+@pytest.mark.parametrize("title", ["x" * 400, "A pile of many discs " * 30])
+@pytest.mark.parametrize("width", [320, 600, 1200])
+def test_a_long_title_ends_before_the_legend(opened, pile, title, width):
+    tab = opened(pile, page={"title": title}, size=(width, 520))
+    heading, legend = tab.locator("h1").bounding_box(), tab.locator("#legend").bounding_box()
+    assert heading["x"] >= 0
+    assert heading["x"] + heading["width"] < legend["x"]
+    assert heading["height"] < 40, "it has one line"
+    assert tab.locator("h1").get_attribute("title").strip() == title.strip()

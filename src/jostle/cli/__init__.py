@@ -1,20 +1,24 @@
 """The command line: ``jostle run hourglass``. What it can do: ``jostle --help``.
 
 Exit codes: 0 the run ended as it should; 1 it failed, or a file could not be read or written; 2 the command or the
-scenario is wrong; 3 some step was not solved up to the tolerance (strict = false); 130 Ctrl-C.
+scenario is wrong; 3 some step was not solved up to the tolerance (strict = false); 130 Ctrl-C, which for ``view`` is
+the way to end it: 0.
 """
 
 from __future__ import annotations
 
 import sys
 
-import typer
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
-from jostle.cli import files, machine, movie, runs
-from jostle.errors import JostleError
-from jostle.scenarios.reading import ScenarioError
+try:
+    import typer
 
-FAILED, WRONG = 1, 2
+    from jostle.cli import files, machine, movie, runs
+    from jostle.errors import JostleError
+    from jostle.scenarios.reading import ScenarioError
+except KeyboardInterrupt:  # Ctrl-C while all this is imported
+    sys.exit(INTERRUPTED)
 
 app = typer.Typer(
     name="jostle",
@@ -38,3 +42,5 @@ def main(arguments: list[str] | None = None) -> None:
     except JostleError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

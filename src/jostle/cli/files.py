@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -14,11 +15,12 @@ from rich.table import Table
 
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import show, summary
-from jostle.errors import FileIsThere, MissingPackage
+from jostle.errors import FileIsThere
 
 if TYPE_CHECKING:
     from jostle.solution import Solution
 
+PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
 
 
@@ -119,11 +121,14 @@ def view(
 
     The page comes from a server that only this machine reaches, and that knows this one file alone.
     """
+    from jostle.terminal import progress_bar
     from jostle.viz import page, serve
 
     sol = solution(trajectory)
     if save is not None:
-        print(page(sol, save, title=trajectory.stem))
+        with progress_bar() as bar:
+            made = page(sol, save, title=trajectory.stem, progress=bar)
+        print(made)
         return
     with serve(sol, title=trajectory.stem) as server, suppress(KeyboardInterrupt):
         print(server.address, flush=True)
@@ -139,25 +144,33 @@ def plot(
     moments: Annotated[int, typer.Option(help="How many moments, side by side.")] = 3,
 ) -> None:
     """A picture of some moments of a trajectory."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingPackage("pictures need matplotlib: pip install 'jostle[plot]'") from None
+    from jostle.io.container import whole
+    from jostle.viz.sources import need_matplotlib, target
+
+    need_matplotlib("pictures")
+    import matplotlib
+
     matplotlib.use("Agg")
     from jostle.viz import strip
 
-    target = save or trajectory.with_suffix(".png")
-    strip(solution(trajectory), moments).savefig(target, dpi=130, bbox_inches="tight")
-    print(target)
+    wanted = target(save or trajectory.with_suffix(".png"), "a picture", PICTURES, trajectory)
+    sol = solution(trajectory)
+    with whole(wanted) as new:
+        strip(sol, moments).savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
+    print(wanted)
 
 
 def solution(trajectory: Path) -> Solution:
-    """The solution in a file, with its problem if it is that of a scenario."""
+    """The solution in a file, with its problem if it is that of a scenario which can be built here."""
     from jostle.io import about, read
-    from jostle.scenarios import parse
+    from jostle.scenarios import ScenarioError, parse
 
     kept = about(trajectory)
     if SCENARIO not in kept:
         return read(trajectory)
-    run = parse(kept[SCENARIO], str(trajectory)).build()
+    try:
+        run = parse(kept[SCENARIO], str(trajectory)).build()
+    except ScenarioError as error:  # a package, or a plan, is not there
+        print(f"note: walls are not shown, for the scenario cannot be built: {error}", file=sys.stderr)
+        return read(trajectory)
     return read(trajectory, run.problem, run.scheme)

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from jostle.cli.files import Trajectory, solution
-from jostle.errors import MissingPackage
 
 
 class Colour(StrEnum):
@@ -26,13 +25,11 @@ def movie(
     colour: Annotated[Colour, typer.Option(help="What the colours say.")] = Colour.speed,
 ) -> None:
     """A film of a trajectory, 25 pictures a second."""
-    try:
-        from jostle.viz.movie import animate
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "matplotlib":
-            raise
-        raise MissingPackage("films need matplotlib: pip install 'jostle[movie]'") from None
     from jostle.terminal import progress_bar
+    from jostle.viz.sources import need_matplotlib
+
+    need_matplotlib("films", "movie")
+    from jostle.viz.movie import animate
 
     with progress_bar() as bar:
         made = animate(

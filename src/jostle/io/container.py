@@ -19,6 +19,7 @@ import re
 import struct
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -41,6 +42,8 @@ HDF5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, Attrib
 BUSY = (errno.EAGAIN, errno.EACCES)
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 ATTEMPTS = 20
+SHORT = 40
+"""Characters of a name that the name of a file that is being made begins with: file systems end at 255 bytes."""
 CLOSINGS = 5
 """After a failed write HDF5 closes a file at the second or third attempt."""
 
@@ -301,8 +304,9 @@ def reason(error: BaseException) -> str:
 
 
 def beside(path: Path) -> Path:
-    """A name in the same folder for a file that is being made."""
-    return path.with_name(f".{path.name}.{os.getpid()}.new")
+    """A name in the same folder for a file that is being made; a checksum tells those apart that begin alike."""
+    name = path.name
+    return path.with_name(f".{name[:SHORT]}.{zlib.crc32(os.fsencode(name)):08x}.{os.getpid()}.new")
 
 
 def refuse_existing(path: Path) -> None:
@@ -327,10 +331,13 @@ def publish(new: Path, path: Path) -> None:
 
 @contextmanager
 def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
-    """A name to write under; the file gets its own when it is complete. `more` can go wrong beside OSError."""
+    """A file to write, empty at first; it gets its name when it is complete. `more` can go wrong beside OSError."""
     new = beside(path)
     failures: tuple[type[Exception], ...] = (OSError, *more)
     try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        new.write_bytes(b"")  # what cannot be written is known before any work is done
         yield new
         os.replace(new, path)
     except JostleError:
@@ -338,4 +345,5 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
     except failures as error:
         raise WriteFailed(f"{path} cannot be written: {reason(error)}") from None
     finally:
-        new.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink()

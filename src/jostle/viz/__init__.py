@@ -7,8 +7,8 @@ field, arrows                                     densities, pressures, velociti
 animate                                           a film: mp4 or gif
 page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
 
-All but the viewer draw with matplotlib. A function that draws one thing takes the Axes to draw on, `ax`, and returns
-it.
+What shows a solution also takes the path of a trajectory file. All but the viewer draw with matplotlib. A function
+that draws one thing takes the Axes to draw on, `ax`, and returns it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.viz.films import Drawn
 from jostle.viz.server import Server, serve
+from jostle.viz.sources import need_matplotlib
 from jostle.viz.viewer import page
 from jostle.viz.widget import widget
 
@@ -68,11 +69,5 @@ def __getattr__(name: str) -> Any:
     module = next((module for module, names in _DRAWN.items() if name in names), None)
     if module is None:
         raise AttributeError(f"module 'jostle.viz' has no attribute {name!r}")
-    try:
-        return getattr(importlib.import_module(f"jostle.viz.{module}"), name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "matplotlib":
-            raise
-        raise ModuleNotFoundError(
-            f"jostle.viz.{name} draws with matplotlib: pip install 'jostle[plot]'", name="matplotlib"
-        ) from error
+    need_matplotlib(f"jostle.viz.{name} and other pictures")
+    return getattr(importlib.import_module(f"jostle.viz.{module}"), name)

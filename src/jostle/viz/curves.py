@@ -8,18 +8,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from jostle.arrays import Integers
+from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
 from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_for
 from jostle.viz.picture import MARGIN, Picture
+from jostle.viz.sources import Shown, solution
 from jostle.viz.style import PALETTE, axes, legend, pen
 
 WRAPPED = 0.5
 """A body that moves by more than this part of a period between two frames has gone through the end of the cell."""
 
 
-def history(sol: Solution, *, ax: Axes | None = None) -> Axes:
+def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Each coordinate of q over time.
 
     >>> import matplotlib.pyplot as plt
@@ -29,16 +30,16 @@ def history(sol: Solution, *, ax: Axes | None = None) -> Axes:
     (['$q_{1}$', '$q_{2}$', '$q_{3}$'], '$t$')
     >>> plt.close(ax.figure)
     """
-    ax = axes(ax)
+    sol, ax = solution(sol), axes(ax)
     names = _names("q", sol.q.shape[1:])
-    for number, (name, values) in enumerate(zip(names, sol.q.reshape(len(sol.t), -1).T, strict=True)):
+    for number, (name, values) in enumerate(zip(names, _rows(sol.q).T, strict=True)):
         ax.plot(sol.t, values, label=name, linewidth=1.3, **pen(number))
     ax.set(xlabel="$t$", ylabel=names[0] if len(names) == 1 else "$q$")
     legend(ax, names)
     return ax
 
 
-def paths(sol: Solution, *, ax: Axes | None = None, view: tuple[float, float] = (AZIMUTH, ELEVATION)) -> Axes:
+def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[float, float] = (AZIMUTH, ELEVATION)) -> Axes:
     """The ways of all bodies, with the walls: a dot where each starts. Space is seen from `view`, as in `draw`.
 
     >>> import matplotlib.pyplot as plt
@@ -48,9 +49,10 @@ def paths(sol: Solution, *, ax: Axes | None = None, view: tuple[float, float] = 
     (501, 1.0)
     >>> plt.close(ax.figure)
     """
+    sol = solution(sol)
     picture = Picture.of(sol, [0, len(sol.t) - 1], "speed", view)
     scene = picture.scene
-    everywhere = np.stack([scene.places(k) for k in range(len(sol.t))])
+    everywhere = scene.everywhere()
     seen = picture.flat(everywhere)[..., :2]
     limits = picture.limits.holding(seen.reshape(-1, 2))
     box = picture.box.holding(everywhere.reshape(-1, scene.d)).wider(MARGIN)
@@ -68,7 +70,7 @@ def paths(sol: Solution, *, ax: Axes | None = None, view: tuple[float, float] = 
     return ax
 
 
-def phase(sol: Solution, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
+def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     """The phase portrait (q_k, u_k) of a coordinate, numbered from 0; jumps of the velocity are thin lines.
 
     >>> import matplotlib.pyplot as plt
@@ -78,7 +80,8 @@ def phase(sol: Solution, coordinate: int = 0, *, ax: Axes | None = None) -> Axes
     ('$q$', '$u$')
     >>> plt.close(ax.figure)
     """
-    q, u = (each.reshape(len(sol.t), -1) for each in (sol.q, sol.u))
+    sol = solution(sol)
+    q, u = _rows(sol.q), _rows(sol.u)
     if not 0 <= coordinate < q.shape[1]:
         raise InvalidValue(f"there is no coordinate {coordinate}: q has {q.shape[1]}, numbered from 0")
     ax = axes(ax, (4.8, 4.0))
@@ -92,7 +95,7 @@ def phase(sol: Solution, coordinate: int = 0, *, ax: Axes | None = None) -> Axes
     return ax
 
 
-def impacts(sol: Solution, *, ax: Axes | None = None) -> Axes:
+def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Each impact as a bar at its time, as high as its impulse.
 
     >>> import matplotlib.pyplot as plt
@@ -103,7 +106,8 @@ def impacts(sol: Solution, *, ax: Axes | None = None) -> Axes:
     [6.87, 3.46]
     >>> plt.close(ax.figure)
     """
-    ax, found = axes(ax), sol.impacts()
+    sol = solution(sol)
+    found, ax = sol.impacts(), axes(ax)
     bars = np.stack([np.stack([found.t, 0.0 * found.t], 1), np.stack([found.t, found.impulse], 1)], axis=1)
     ax.add_collection(LineCollection(list(bars), colors=PALETTE[0], linewidths=1.0))
     ax.plot(found.t, found.impulse, "o", color=PALETTE[0], markersize=3.5)
@@ -112,7 +116,7 @@ def impacts(sol: Solution, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def energies(sol: Solution, *, ax: Axes | None = None) -> Axes:
+def energies(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Kinetic energy over time, and potential and total energy where the force is constant.
 
     >>> import matplotlib.pyplot as plt
@@ -123,7 +127,8 @@ def energies(sol: Solution, *, ax: Axes | None = None) -> Axes:
     ['kinetic', 'potential', 'total']
     >>> plt.close(ax.figure)
     """
-    ax, energy = axes(ax), sol.energy()
+    sol = solution(sol)
+    energy, ax = sol.energy(), axes(ax)
     hit = _hits(sol)
     keep = np.ones(len(sol.t), dtype=bool)
     keep[np.intersect1d(hit + 1, hit)] = False  # between the two steps of an impact the velocity means nothing
@@ -135,6 +140,11 @@ def energies(sol: Solution, *, ax: Axes | None = None) -> Axes:
     ax.set(xlabel="$t$", ylabel="energy")
     legend(ax, list(curves))
     return ax
+
+
+def _rows(values: Array) -> Array:
+    """(k, N) one row for each saved time; those of a file are read."""
+    return np.asarray(values).reshape(len(values), -1)
 
 
 def _hits(sol: Solution) -> Integers:

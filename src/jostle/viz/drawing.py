@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
 from jostle.viz.picture import Picture
+from jostle.viz.sources import Shown, solution
 
 AZIMUTH, ELEVATION = -62.0, 16.0
 """Where one looks at space from, in degrees."""
 
 
 def draw(
-    sol: Solution,
+    sol: Shown,
     k: int = -1,
     *,
     ax: Axes | None = None,
@@ -45,7 +46,7 @@ def draw(
     ('t = 0.3', 1.0, 12)
     >>> plt.close(ax.figure)
     """
-    picture = Picture.of(sol, [k], colour, view)
+    picture = Picture.of(solution(sol), [k], colour, view)
     alone = ax is None
     if ax is None:
         ax = figure_for(picture).subplots()
@@ -56,7 +57,7 @@ def draw(
 
 
 def strip(
-    sol: Solution,
+    sol: Shown,
     moments: int | Sequence[float] = 3,
     *,
     colour: str | ArrayLike = "speed",
@@ -71,6 +72,7 @@ def strip(
     ['t = 0', 't = 0.5', 't = 2']
     >>> plt.close(figure)
     """
+    sol = solution(sol)
     frames = _frames(sol, moments)
     picture = Picture.of(sol, frames, colour, view)
     figure = figure_for(picture, len(frames))

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class Encoder:
         later = Encoder.of(scene, self.small)
         return replace(later, origin=self.origin, given=self.given)
 
-    @property
+    @cached_property
     def quantities(self) -> list[Quantity]:
         """All that bodies may be coloured by."""
         return [*standard(self.scene), *self.given]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.container import whole
+from jostle.viz.sources import target
 
 FPS = 25
 """Pictures a second; in a gif a picture then lasts four of its ticks of 10 ms."""
@@ -52,8 +54,10 @@ class Film(Protocol):
 
 
 @contextmanager
-def film(path: str | os.PathLike[str]) -> Iterator[Film]:
+def film(path: str | os.PathLike[str], source: Path | None = None) -> Iterator[Film]:
     """A film to add pictures to; the file is there when all of them are. The suffix says which kind.
+
+    `source` is the trajectory that is filmed, and must not be replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,13 +66,10 @@ def film(path: str | os.PathLike[str]) -> Iterator[Film]:
     ...     (Path(folder) / "grey.gif").stat().st_size > 0
     True
     """
-    target = Path(path)
     kinds: dict[str, type[Mp4] | type[Gif]] = {".mp4": Mp4, ".gif": Gif}
-    kind = kinds.get(target.suffix.lower())
-    if kind is None:
-        raise InvalidValue(f"a film is a .mp4 or a .gif file, not {target.name!r}")
-    with whole(target) as new:
-        opened = kind(new)
+    wanted = target(path, "a film", list(kinds), source)
+    with whole(wanted) as new:
+        opened = kinds[wanted.suffix.lower()](new)
         try:
             yield opened
         except BaseException:
@@ -97,7 +98,7 @@ class Mp4:
                 raise InvalidValue(f"mp4 needs an even width and height, not {width} x {height}")
             raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
             kind = ["-c:v", "libx264", "-crf", str(QUALITY), "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
-            command = [self._program, "-y", "-v", "error", *raw, *kind, "-f", "mp4", str(self._path)]
+            command = [self._program, "-y", "-v", "error", *raw, *kind, "-f", "mp4", f"file:{self._path}"]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self._process.stdin is not None
         try:
@@ -111,7 +112,8 @@ class Mp4:
             return
         _, said = process.communicate()
         if process.returncode:
-            raise OSError(said.decode(errors="replace").strip() or f"ffmpeg ended with {process.returncode}")
+            words = re.sub(r"\[[^\]]* @ 0x[0-9a-f]+\] *", "", said.decode(errors="replace"))  # not where in its memory
+            raise OSError(words.strip() or f"ffmpeg ended with {process.returncode}")
 
     def abandon(self) -> None:
         if self._process is not None:

@@ -1,7 +1,8 @@
 """Films of a `Solution`: mp4 and gif, in the plane and in space.
 
 Time runs evenly: between two saved times bodies move straight on, as the affine q_h of the papers does, while colours
-and forces are those of the nearer one. The scale is the same in all pictures.
+and forces are those of the nearer one. Who jumped, say from one floor to another, is where the nearer one has him. The
+scale is the same in all pictures.
 """
 
 from __future__ import annotations
@@ -24,14 +25,19 @@ from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_size
 from jostle.viz.films import FPS, Drawn, film
 from jostle.viz.picture import Picture
 from jostle.viz.scene import Frame, Scene
+from jostle.viz.sources import Shown, file_of, solution
 
 DPI = 110
 SAME = 1e-9
 """A picture at the very end is drawn up to this part of the time between two."""
+MOST = 1_000_000
+"""Pictures of a film: eleven hours of it."""
+JUMP = 10.0
+"""Who went so many times further between two saved times than his velocities allow did not walk: he jumped."""
 
 
 def animate(
-    sol: Solution,
+    sol: Shown,
     path: str | os.PathLike[str],
     *,
     speed: float = 1.0,
@@ -42,6 +48,7 @@ def animate(
 ) -> Path:
     """Write a film, .mp4 or .gif, with 25 pictures a second; `speed` is the time that passes in a second of it.
 
+    `sol` is a solution, or the path of a trajectory file, which knows nothing of walls (`jo.io.read(path, problem)`).
     `colour`, `contacts` and `view` are those of `draw`. Save often enough for what should be seen, say each
     ``every=speed / 25``. `progress` is called with a `Drawn` after each picture; `terminal.progress_bar` gives one.
 
@@ -52,9 +59,10 @@ def animate(
     ...     made.name
     1 2 3 4 5 6 7 8 9 10 11 'rack.gif'
     """
-    times = moments(sol, speed)
-    with film(path) as made:
-        picture = _picture(sol, times, colour, view)
+    shown = solution(sol)
+    times = moments(shown, speed)
+    with film(path, file_of(shown)) as made:
+        picture = _picture(shown, times, colour, view)
         figure = _figure(picture)
         ax = figure.axes[0]
         canvas: Any = FigureCanvasAgg(figure)
@@ -81,9 +89,15 @@ def moments(sol: Solution, speed: float) -> Array:
     """
     if not 0.0 < speed < np.inf:
         raise InvalidValue(f"speed is the time that passes in a second of the film, positive and finite, not {speed}")
-    dt = speed / FPS
-    count = int(np.floor((sol.t[-1] - sol.t[0]) / dt + SAME)) + 1
-    return np.asarray(sol.t[0] + dt * np.arange(count))
+    duration = float(sol.t[-1] - sol.t[0])
+    pictures = FPS * (duration / float(speed))
+    if pictures > MOST:
+        raise InvalidValue(
+            f"at speed {speed:g} a film of this run would have {pictures:.3g} pictures, at most {MOST} are drawn: a "
+            f"speed of {duration / 60.0:.3g} makes a minute of it"
+        )
+    count = int(np.floor(pictures + SAME)) + 1
+    return np.asarray(sol.t[0] + speed / FPS * np.arange(count))
 
 
 def between(scene: Scene, t: float) -> Frame:
@@ -106,7 +120,9 @@ def between(scene: Scene, t: float) -> Frame:
     way[:, wraps] -= L * np.round(way[:, wraps] / L)
     x = start + part * way
     x[:, wraps] = (x[:, wraps] - scene.cell_start[wraps]) % L + scene.cell_start[wraps]
-    x = np.where(np.isfinite(x), x, frame.x)  # who came or went in between
+    fastest = np.maximum(*(scene.speeds(each)[frame.number] for each in (k, after)))
+    jumped = np.linalg.norm(way, axis=1) > JUMP * fastest * (saved[after] - saved[k])
+    x = np.where(np.isfinite(x) & ~jumped[:, None], x, frame.x)  # also who came or went in between
     i, j = frame.bars.rows.T
     shift = x - frame.x
     bars = replace(frame.bars, start=frame.bars.start + shift[i], end=frame.bars.end + shift[np.where(j >= 0, j, i)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,14 +60,13 @@ class Picture:
     """(m,) the largest force of each of the frames; the widest bar is the largest of these."""
 
     @classmethod
-    def of(cls, sol: Solution, numbers: Iterable[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
+    def of(cls, sol: Solution, numbers: Sequence[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
         """On a scale that fits the saved times with these numbers; one after the other is looked at, none is kept."""
         scene, seen = Scene(sol), View(np.full(2, np.inf), np.full(2, -np.inf))
         box, named = View(np.full(scene.d, np.inf), np.full(scene.d, -np.inf)), isinstance(colour, str)
         colour = _checked(scene, colour)
         low, high, strongest, times = (0.0 if named else np.inf), -np.inf, list[float](), list[float]()
-        for k in numbers:
-            frame = scene.frame(k)
+        for frame in scene.frames(numbers):
             values = _values(scene, frame, colour)
             known = values[np.isfinite(values)]
             low, high = min(low, float(known.min(initial=np.inf))), max(high, float(known.max(initial=-np.inf)))
@@ -185,9 +184,10 @@ class Picture:
         if not len(bars.force) or strongest == 0.0:
             return
         # across the end of a periodic cell a bar is seen from both of its bodies
-        j = bars.rows[:, 1]
-        split = np.flatnonzero((j >= 0) & (np.linalg.norm(bars.end - frame.x[j], axis=1) > frame.radii[j]))
-        other = frame.x[j[split]]
+        both = np.flatnonzero(bars.rows[:, 1] >= 0)
+        j = bars.rows[both, 1]
+        away = np.linalg.norm(bars.end[both] - frame.x[j], axis=1) > frame.radii[j]
+        split, other = both[away], frame.x[j[away]]
         start = self.flat(np.concatenate([bars.start, other]))
         end = self.flat(np.concatenate([bars.end, other + bars.start[split] - bars.end[split]]))
         force = np.concatenate([bars.force, bars.force[split]])

@@ -22,6 +22,10 @@ Given = Mapping[str, ArrayLike | Callable[[int], ArrayLike]]
 MOST = 98.0
 """Per cent of the forces on bodies that the colours tell apart: an impact would make all others look alike."""
 AXES = "xyz"
+REAL = "biufO"
+"""The kinds of arrays that hold real numbers; in one of objects None is one that is not known."""
+LONG = 60
+"""Characters of a wrong value that an error repeats."""
 
 
 @dataclass(frozen=True)
@@ -113,14 +117,42 @@ def given(scene: Scene, numbers: Given | None) -> list[Quantity]:
     ('given0', [30.0, 40.0, 50.0, 60.0])
     """
     found = []
-    for position, (name, values) in enumerate((numbers or {}).items()):
+    for position, (name, values) in enumerate(checked(numbers).items()):
         of_frame = values if callable(values) else _by_frame(scene, name, values)
         found.append(Quantity(f"given{position}", name, _of(scene, name, of_frame)))
     return found
 
 
+def checked(numbers: Given | None) -> Given:
+    """What the user gives, which must be numbers with names.
+
+    >>> list(checked({"age": [30, 40]})), dict(checked(None))
+    (['age'], {})
+    """
+    if numbers is None:
+        return {}
+    if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
+        raise InvalidValue(f"quantities must be numbers with names, {{'age': ages}}, not {_words(numbers)}")
+    return numbers
+
+
+def _real(name: str, values: ArrayLike) -> Array:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in REAL:
+            return np.asarray(array, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidValue(f"the quantity {name!r} must be real numbers, one a body, not {_words(values)}")
+
+
+def _words(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONG else f"{text[:LONG]} ..."
+
+
 def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any]:
-    array = np.asarray(values, dtype=float)
+    array = _real(name, values)
     frames = len(scene.sol.t)
     if array.shape not in ((scene.count,), (frames, scene.count)):
         raise InvalidValue(
@@ -133,7 +165,7 @@ def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any
 
 def _of(scene: Scene, name: str, of_frame: Callable[[int], ArrayLike]) -> Callable[[Frame], Array]:
     def values(frame: Frame) -> Array:
-        array = np.asarray(of_frame(frame.k), dtype=float)
+        array = _real(name, of_frame(frame.k))
         if array.shape != (scene.count,):
             raise InvalidValue(
                 f"the quantity {name!r} of frame {frame.k} has shape {array.shape}: one number a body is expected, "

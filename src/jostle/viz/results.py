@@ -13,7 +13,7 @@ from jostle.analysis.crowds import leaving_times
 from jostle.analysis.order import Order
 from jostle.arrays import finite
 from jostle.errors import InvalidValue
-from jostle.solution import Solution
+from jostle.viz.sources import Shown, solution
 from jostle.viz.style import PALETTE, axes, legend, pen
 
 MARKERS = "osD^v<>"
@@ -31,8 +31,10 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     (['Maury: order 1.00', 'Paoli: order 2.00'], 'log')
     >>> plt.close(ax.figure)
     """
-    ax = axes(ax, (4.8, 4.0))
     named = {"": fits} if isinstance(fits, Order) else dict(fits)
+    if not named:
+        raise InvalidValue("there is no fit to draw: give an Order, or some by their names, {'Maury': order(h, error)}")
+    ax = axes(ax, (4.8, 4.0))
     for number, (name, fit) in enumerate(named.items()):
         colour = pen(number)["color"]
         ax.loglog(fit.h, fit.error, MARKERS[number % len(MARKERS)], color=colour, markersize=5.0)
@@ -44,7 +46,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     return ax
 
 
-def evacuation(runs: Solution | Mapping[str, Solution], area: Any = None, *, ax: Axes | None = None) -> Axes:
+def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
     """How many people are still inside, over time: of one run, or of several with names.
 
     `area` is what is to be left, as in `jostle.analysis.leaving_times`.
@@ -59,8 +61,9 @@ def evacuation(runs: Solution | Mapping[str, Solution], area: Any = None, *, ax:
     >>> plt.close(ax.figure)
     """
     ax = axes(ax)
-    named = {"": runs} if isinstance(runs, Solution) else dict(runs)
-    for number, (name, sol) in enumerate(named.items()):
+    named = dict(runs) if isinstance(runs, Mapping) else {"": runs}
+    for number, (name, run) in enumerate(named.items()):
+        sol = solution(run)
         left = leaving_times(sol, area)
         here = int((~np.isnan(left)).sum())
         times = np.sort(left[np.isfinite(left)])

@@ -14,7 +14,6 @@ from jostle.viz.shapes import View
 
 OFF = 0.25
 """How far from the walls bodies are still seen at first, as a part of the diagonal."""
-NOTHING = np.ones(3)
 
 
 @dataclass
@@ -33,8 +32,8 @@ class Scales:
     samples: dict[str, list[Array]] = field(default_factory=dict)
     strongest: list[float] = field(default_factory=list)
     """The largest force of a contact, of each frame that has one."""
-    radii: list[Array] = field(default_factory=list)
-    """The smallest, the median and the largest, of each frame with bodies."""
+    radii: list[float] = field(default_factory=list)
+    """The median of each frame with bodies."""
 
     def take(self, frame: Frame, encoder: Encoder) -> None:
         """Take up a frame."""
@@ -44,7 +43,7 @@ class Scales:
         if strongest:
             self.strongest.append(strongest)
         if len(frame.radii):
-            self.radii.append(np.quantile(frame.radii, [0.0, 0.5, 1.0]))
+            self.radii.append(float(np.median(frame.radii)))
 
     def about(self, encoder: Encoder) -> dict[str, Any]:
         """What the page must know."""
@@ -60,7 +59,7 @@ class Scales:
                 for quantity in encoder.quantities
             ],
             "strong": float(np.median(self.strongest)) if self.strongest else 1.0,
-            "median": float(np.median(np.array(self.radii or [NOTHING])[:, 1])),
+            "median": float(np.median(self.radii or [1.0])),
             "reach": encoder.seen.size,
             "home": {
                 "lower": [*(home.lower - encoder.origin).tolist(), 0.0][:3],

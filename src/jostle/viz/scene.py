@@ -6,7 +6,9 @@ plane. Bodies of a periodic space are shown within one cell.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -139,15 +141,54 @@ class Scene:
         bars, force = self._forces(k, x, shown, row)
         return Frame(k, float(self.sol.t[k]), here, x, u, shown, force, bars)
 
+    def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
+        """One frame after the other; of a file, as many as follow each other are read at once.
+
+        >>> import jostle as jo
+        >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
+        >>> [frame.k for frame in scene.frames([3, 4, 9])]
+        [3, 4, 9]
+        """
+        q: Any = self.sol.q
+        together = q.source.block if isinstance(q, States) else 1
+        for start in range(0, len(numbers), together):
+            few = numbers[start : start + together]
+            if len(few) == 1 or list(few) != list(range(max(few[0], 0), few[-1] + 1)):
+                yield from (self.frame(k) for k in few)
+                continue
+            loaded = self._loaded(slice(few[0], few[-1] + 1))
+            yield from (replace(loaded.frame(row), k=k) for row, k in enumerate(few))
+
+    def _loaded(self, some: slice) -> Scene:
+        """The same scene with these frames alone, in memory."""
+        sol, loaded = self.sol, copy(self)
+        loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point}
+        loaded.sol = replace(
+            sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
+            normals=sol.normals[some], radii=sol.radii[some],
+        )  # fmt: skip
+        return loaded
+
     def places(self, k: int) -> Array:
         """(count, d) where all bodies are shown in frame k; NaN for those who are not there."""
-        x = np.asarray(self.sol.q[k], dtype=float).reshape(self.count, self.dimension)
+        return self._placed(self.sol.q[k])
+
+    def everywhere(self) -> Array:
+        """(k, count, d) where all bodies are shown, in all frames."""
+        return np.stack([self._placed(q) for q in self.sol.q])
+
+    def _placed(self, q: Array) -> Array:
+        x = np.asarray(q, dtype=float).reshape(self.count, self.dimension)
         wraps = np.isfinite(self.period)
         if wraps.any():
             L, low = self.period[wraps], self.cell_start[wraps]
             x = x.copy()
             x[:, wraps] = (x[:, wraps] - low) % L + low
         return self._embedded(x)
+
+    def speeds(self, k: int) -> Array:
+        """(count,) how fast all bodies are in frame k."""
+        return np.asarray(np.linalg.norm(self._embedded(np.asarray(self.sol.u[k])), axis=1))
 
     def radii(self, k: int) -> Array:
         """(count,) the radii of all bodies in frame k, 0 for points."""
@@ -198,7 +239,7 @@ class Scene:
     @cached_property
     def path(self) -> Array:
         """(k, d) where the first body is, in all frames."""
-        return np.stack([self.places(k)[0] for k in range(len(self.sol.t))])
+        return self.everywhere()[:, 0]
 
     @cached_property
     def point(self) -> float:
@@ -269,20 +310,26 @@ class Scene:
         shown &= pairs[:, 0] >= 0
         i, j = (np.where(body >= 0, row[np.clip(body, 0, len(row) - 1)], -1) for body in pairs.T)
         shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both are there still
+        if not shown.any():
+            return self._no_bars, np.zeros(len(x))
         i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self._duration(k)
         between = j >= 0
         size, carried = np.abs(f), np.zeros(len(x))
         carried += np.bincount(i, size, len(x))
         carried += np.bincount(j[between], size[between], len(x))
         if normals.shape[1] != self.dimension:
-            nothing = np.zeros((0, self.d))
-            return Bars(nothing, nothing, np.zeros(0), np.zeros((0, 2), dtype=np.int64)), carried
+            return self._no_bars, carried
         start = x[i]
         apart = self._nearest_image(x[j] - start)
         walls = np.flatnonzero(~between)
         apart[walls] = 0.0
         apart[walls, : self.dimension] = normals[np.flatnonzero(shown)[walls]] * radii[i[walls], None]
         return Bars(start, start + apart, f, np.stack([i, np.where(between, j, wall)], axis=1)), carried
+
+    @property
+    def _no_bars(self) -> Bars:
+        nowhere = np.zeros((0, self.d))
+        return Bars(nowhere, nowhere, np.zeros(0), np.zeros((0, 2), dtype=np.int64))
 
     def _nearest_image(self, apart: Array) -> Array:
         if not np.isfinite(self.period).any():
@@ -296,8 +343,14 @@ class Scene:
         """The length of the step that led to frame k, over which its impulses acted; 1 if they are no impulses."""
         if not isinstance(self.sol.problem, Motion):
             return 1.0
-        step = np.flatnonzero(self.sol.stats["t"] == self.sol.t[k])
-        return float(self.sol.stats["h"][step[0]]) if len(step) else 1.0
+        t = float(self.sol.t[k])
+        step = int(np.searchsorted(self._ends_of_steps, t))
+        found = step < len(self._ends_of_steps) and self._ends_of_steps[step] == t
+        return float(self.sol.stats["h"][step]) if found else 1.0
+
+    @cached_property
+    def _ends_of_steps(self) -> Array:
+        return np.ascontiguousarray(self.sol.stats["t"])
 
 
 def _dimension(sol: Solution, within: ConstraintSet | None) -> int:

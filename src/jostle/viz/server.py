@@ -25,9 +25,9 @@ from types import TracebackType
 from typing import Any
 
 from jostle.errors import JostleError
-from jostle.solution import Solution
 from jostle.viz.document import SERVED, document, policy
 from jostle.viz.quantities import Given
+from jostle.viz.sources import Shown, solution
 from jostle.viz.streaming import Stream
 
 LOOPBACK = "127.0.0.1"
@@ -35,6 +35,8 @@ WORD = 24
 """Random bytes in the address."""
 PATIENCE = 60.0
 """Seconds that a connection may be silent."""
+WAITING = 128
+"""Connections that may wait until they are taken: a browser opens many at once."""
 SOON = 0.05
 """Seconds until it ends when it is told to."""
 HTML, JSON, BYTES, PLAIN = "text/html; charset=utf-8", "application/json", "application/octet-stream", "text/plain"
@@ -88,11 +90,13 @@ class Server:
         self._thread.join()
 
 
-def serve(sol: Solution, *, title: str = "", quantities: Given | None = None) -> Server:
+def serve(sol: Shown, *, title: str = "", quantities: Given | None = None) -> Server:
     """Show a solution in browsers of this machine: `server.address` is where, until `server.close()`.
 
-    Frames are sent when they are looked at, so runs may be larger than memory. Of a file that is still being written
-    (`jostle.io.read`) the page shows what is new. `quantities` are further numbers to colour by, as in `page`.
+    `sol` may be the path of a trajectory file. Frames are sent when they are looked at, so runs may be larger than
+    memory; of a file that is still being written the page shows what is new, also when a run that was killed is
+    resumed. Files know nothing of walls: `jo.io.read(path, problem)` does. `quantities` are further numbers to colour
+    by, as in `page`.
 
     >>> import jostle as jo
     >>> server = serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
@@ -100,12 +104,13 @@ def serve(sol: Solution, *, title: str = "", quantities: Given | None = None) ->
     True
     >>> server.close()
     """
-    return Server(Stream(sol, title=title, quantities=quantities))
+    return Server(Stream(solution(sol), title=title, quantities=quantities))
 
 
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = WAITING
     stream: Stream
     word: str
     hosts: set[str]

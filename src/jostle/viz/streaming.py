@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
 from jostle.errors import JostleError
 from jostle.io.container import being_written, reading
 from jostle.io.layout import header as header_of
-from jostle.io.reading import States, read
+from jostle.io.reading import read
 from jostle.solution import Solution
 from jostle.viz.encoding import Encoder
 from jostle.viz.quantities import Given
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
+from jostle.viz.sources import file_of
 from jostle.viz.viewer import SAMPLE, evenly
 
 OFTEN = 0.5
@@ -23,6 +25,7 @@ OFTEN = 0.5
 IDLE = 10.0
 """and so many times what the last look took."""
 RUNNING = "running"
+STOPPED = "The run stopped before its end: what wrote {name} is gone. Go on with it: jostle resume {name}"
 
 
 class Stream:
@@ -32,13 +35,12 @@ class Stream:
     >>> stream = Stream(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
     >>> tag, about = stream.header()
     >>> tag, about["title"], len(about["times"]), about["live"], len(stream.frame(20) or b""), stream.frame(21)
-    ('0-21-False', 'The break', 21, False, 264, None)
+    ('0-21-False-0', 'The break', 21, False, 264, None)
     """
 
     def __init__(self, sol: Solution, *, title: str = "", quantities: Given | None = None) -> None:
         self.title = title or "jostle"
-        q: Any = sol.q
-        self.path: Path | None = q.source.path if isinstance(q, States) else None
+        self.path = file_of(sol)
         self._problem, self._scheme = sol.problem, sol.scheme
         self._lock = threading.Lock()
         self._file = _identity(self.path)
@@ -53,10 +55,10 @@ class Stream:
         """What the page must know, and a tag that changes when it does."""
         with self._lock:
             self._look()
-            times = self._sol.t.tolist()
-            now = {"times": times, "live": self.live, "status": self._sol.status, "note": self.trouble}
+            times, note = self._sol.t.tolist(), self.trouble or self._stopped()
+            now = {"times": times, "live": self.live, "status": self._sol.status, "note": note}
             about = self._about | now | {"title": self.title, "session": self._number}
-            return f"{self._number}-{len(times)}-{self.live}{'-!' * bool(self.trouble)}", about
+            return f"{self._number}-{len(times)}-{self.live}-{zlib.crc32(note.encode()):x}", about
 
     def frame(self, k: int) -> bytes | None:
         """The bytes of frame k; None if there is none."""
@@ -64,6 +66,12 @@ class Stream:
         if not 0 <= k < len(encoder.scene.sol.t):
             return None
         return encoder.frame(encoder.scene.frame(k))
+
+    def _stopped(self) -> str:
+        """What to say of a run that was killed."""
+        if self.path is None or self.live or self._sol.status != RUNNING:
+            return ""
+        return STOPPED.format(name=self.path.name)
 
     def _begin(self, sol: Solution, quantities: Given | None) -> None:
         scene = Scene(sol)
@@ -90,7 +98,7 @@ class Stream:
             said = header_of(file)
         file_now = _identity(path)
         if file_now == self._file and said.frames == len(self._sol.t) and said.status == self._sol.status:
-            self.live = self.live and being_written(path)
+            self.live = said.status == RUNNING and being_written(path)  # it may have been resumed
             return
         if said.frames == 0:  # a run that starts again
             return

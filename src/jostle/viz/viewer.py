@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jostle.errors import InvalidValue
-from jostle.solution import Solution
+from jostle.io.container import whole
 from jostle.viz.document import EMBEDDED, document
 from jostle.viz.encoding import Encoder, fine_enough, text
-from jostle.viz.quantities import Given
+from jostle.viz.films import Drawn
+from jostle.viz.quantities import Given, checked
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
+from jostle.viz.sources import Shown, file_of, solution, target
 
+PAGES = (".html", ".htm")
 SAMPLE = 12
 """Frames that are looked at to see how many fit,"""
 CAREFUL = 0.95
@@ -28,19 +32,21 @@ A_TIME = 24
 
 
 def page(
-    sol: Solution,
+    sol: Shown,
     path: str | os.PathLike[str],
     *,
     title: str = "",
     quantities: Given | None = None,
     most_bytes: int = 40_000_000,
+    progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
-    """Write a page that plays the solution: WebGL, no network, nothing to install.
+    """Write a page that plays the solution, a .html file: WebGL, no network, nothing to install.
 
+    `sol` may be the path of a trajectory file, which knows nothing of walls (`jo.io.read(path, problem)` does).
     `quantities` are further numbers to colour bodies by, under their names: (n,) one a body, (k, n) one for each frame
     too, or a function of the number of the frame. Where the file would be larger than `most_bytes`, places are rounded
     to 16 bits, finer than a hundredth of the smallest radius; where that is not enough, frames are left out evenly, and
-    the page says so.
+    the page says so. `progress` is called with a `Drawn` after each frame; `terminal.progress_bar` gives one.
 
     >>> import jostle as jo, tempfile
     >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1)
@@ -49,15 +55,16 @@ def page(
     >>> "<title>The break</title>" in html, "http" in html.replace("http-equiv", "")
     (True, False)
     """
-    scene = Scene(sol)
-    heading = title or "jostle"
-    named = json.dumps([heading, *(quantities or {})])
-    shell = len(document(heading, {}, source=EMBEDDED).encode()) + len(named) + SPARE + 200 * len(quantities or {})
-    packed = Packed.of(scene, quantities, most_bytes, shell, per_byte=4 / 3)
+    shown = solution(sol)
+    wanted = target(path, "a page", PAGES, file_of(shown))
+    heading, names = title or "jostle", list(checked(quantities))
+    shell = len(document(heading, {}, source=EMBEDDED).encode()) + SPARE
+    shell += len(json.dumps([heading, *names])) + 200 * len(names)
+    packed = Packed.of(Scene(shown), quantities, most_bytes, shell, per_byte=4 / 3, progress=progress)
     html = document(heading, {"title": heading, **packed.about}, map(text, packed.frames), source=EMBEDDED)
-    path = Path(path)
-    path.write_text(html, encoding="utf-8")
-    return path
+    with whole(wanted) as new:
+        new.write_text(html, encoding="utf-8")
+    return wanted
 
 
 class Packed(NamedTuple):
@@ -68,13 +75,18 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(
-        cls, scene: Scene, quantities: Given | None, most_bytes: int, shell: int = 0, per_byte: float = 1.0
+        cls,
+        scene: Scene,
+        quantities: Given | None,
+        most_bytes: int,
+        shell: int = 0,
+        per_byte: float = 1.0,
+        progress: Callable[[Drawn], object] | None = None,
     ) -> Packed:
         """Frames that take at most `most_bytes` with the shell, if each byte of theirs becomes `per_byte` bytes."""
-        encoder, frames, numbers = _fitting(scene, quantities, most_bytes, shell, per_byte)
-        scales = Scales()
-        for k in numbers:
-            scales.take(scene.frame(k), encoder)
+        encoder, frames, numbers, scales = _fitting(
+            scene, quantities, most_bytes, shell, per_byte, progress or (lambda drawn: None)
+        )
         total, note = len(scene.sol.t), ""
         if len(numbers) < total:
             note = f"{len(numbers)} of the {total} saved frames, to stay below {most_bytes / 1e6:.3g} MB."
@@ -83,9 +95,14 @@ class Packed(NamedTuple):
 
 
 def _fitting(
-    scene: Scene, quantities: Given | None, most_bytes: int, shell: int, per_byte: float
-) -> tuple[Encoder, list[bytes], list[int]]:
-    """The frames, as many as there is room for, and which they are."""
+    scene: Scene,
+    quantities: Given | None,
+    most_bytes: int,
+    shell: int,
+    per_byte: float,
+    progress: Callable[[Drawn], object],
+) -> tuple[Encoder, list[bytes], list[int], Scales]:
+    """The frames, as many as there is room for, which they are, and what they say about all."""
     total = len(scene.sol.t)
     sample = [scene.frame(k) for k in evenly(total, SAMPLE)]
     for small in (False, True):
@@ -98,10 +115,14 @@ def _fitting(
             break
     while count > 0:
         numbers = evenly(total, count)
-        frames = [encoder.frame(scene.frame(k)) for k in numbers]
+        frames, scales = list[bytes](), Scales()
+        for frame in scene.frames(numbers):
+            frames.append(encoder.frame(frame))
+            scales.take(frame, encoder)
+            progress(Drawn(len(frames), len(numbers), frame.t, float(scene.sol.t[-1])))
         size = sum(per_byte * len(data) + A_TIME for data in frames)
         if size <= left:
-            return encoder, frames, numbers
+            return encoder, frames, numbers, scales
         count = min(count - 1, int(CAREFUL * count * left / size))
     largest = int(max(sizes))
     raise InvalidValue(f"one frame takes {largest} bytes: most_bytes must be at least {shell_here + 2 * largest}")

@@ -6,16 +6,14 @@ All frames are handed over when the widget is made, so that it plays while the k
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jostle.errors import MissingPackage
-from jostle.io.reading import read
-from jostle.solution import Solution
 from jostle.viz.document import NOTEBOOK, part, script
 from jostle.viz.quantities import Given
 from jostle.viz.scene import Scene
+from jostle.viz.sources import Shown, solution
 from jostle.viz.viewer import Packed
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def widget(
-    sol: Solution | str | os.PathLike[str],
+    sol: Shown,
     *,
     title: str = "",
     quantities: Given | None = None,
@@ -41,8 +39,7 @@ def widget(
     >>> shown.about["title"], len(shown.about["times"]), len(shown.frames), shown.height
     ('The break', 21, 5436, 560)
     """
-    solution = sol if isinstance(sol, Solution) else read(sol)
-    packed = Packed.of(Scene(solution), quantities, most_bytes)
+    packed = Packed.of(Scene(solution(sol)), quantities, most_bytes)
     lengths = [len(frame) for frame in packed.frames]
     about = packed.about | {"title": title, "lengths": lengths}
     shown: AnyWidget = _kind()(about=about, frames=b"".join(packed.frames), height=height)

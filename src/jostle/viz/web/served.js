@@ -3,6 +3,7 @@
 const KEPT = 256e6; // bytes of frames
 const AT_ONCE = 3; // requests for what comes next
 const EVERY = 1000; // milliseconds between two looks at a run that goes on
+const SELDOM = 5000; // and at one that does not, or a server that does not answer: they may come back
 
 class ServedSource extends Source {
   static async open() {
@@ -78,14 +79,21 @@ async function asked(what, options = {}) {
 {
   const source = await ServedSource.open();
   const viewer = (window.viewer = mount(document, source));
+  let silent = false;
   const look = async () => {
     try {
       if (await source.look()) viewer.renewed();
+      if (silent) viewer.say("");
+      silent = false;
     } catch (error) {
       viewer.say(`Nothing new: ${error.message}`);
-      return;
+      silent = true;
     }
-    if (source.about.live) setTimeout(look, EVERY);
   };
-  if (source.about.live) setTimeout(look, EVERY);
+  const goesOn = () => source.about.live && !silent;
+  const lookAgain = async () => {
+    if (goesOn() || !document.hidden) await look();
+    setTimeout(lookAgain, goesOn() ? EVERY : SELDOM);
+  };
+  setTimeout(lookAgain, goesOn() ? EVERY : SELDOM);
 }

@@ -116,7 +116,7 @@ function mount(root, source) {
     stage.camera.home = source.about.home;
     measure();
     if (!played) offerSpeeds();
-    if (ended) tellAloud("the run has ended");
+    if (ended) tellAloud(source.about.note || "the run has ended");
     if (wanted >= source.count) [shown, wanted] = [-1, source.count - 1];
     if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
     if (ended) follow(false);
@@ -131,7 +131,7 @@ function mount(root, source) {
     $("frame").max = source.count - 1;
     $("body").max = about.n - 1;
     $("live").hidden = !about.live;
-    $("title").textContent = about.title;
+    $("title").textContent = $("title").title = about.title;
     $("note").textContent = about.note;
     const [begin, end] = [source.times[0], source.times[source.count - 1]].map(short);
     const when = `${source.count} frames from t = ${begin} to ${end}`;
