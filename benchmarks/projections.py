@@ -1,4 +1,4 @@
-"""One projection, to the same residual, by us and by the peers: ``python benchmarks/projections.py [--quick]``.
+"""One projection, to the same residual, by us and by the peers: ``python benchmarks/projections.py [--quick] [--plane]``.
 
 Settled piles in 2-D and 3-D and a crowd at a door (see instances.py), to residuals 1e-4, 1e-6 and 1e-8, cold. The peers
 (piqp, clarabel, osqp, scs) get the problem in its best form, rows and masses scaled to one; their own tolerance is
@@ -159,6 +159,7 @@ def depth(problem: Problem, tols: list[float], most: int) -> list[dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="1000 bodies only")
+    parser.add_argument("--plane", action="store_true", help="discs only")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for one run of a peer")
     arguments = parser.parse_args()
     sizes = [1000] if arguments.quick else [1000, 10_000, 100_000]
@@ -166,7 +167,7 @@ def main() -> None:
     tols, cases, deep = [1e-4, 1e-6, 1e-8], [], []
     print(f"{'case':10s}{'N':>8s}{'rows':>8s}{'tol':>7s}{'ours s':>9s} {'by':14s}{'its':>7s}{'residual':>10s}"
           + "".join(f"{name:>11s}" for name in PEERS) + "   best peer / ours")  # fmt: skip
-    for kind in ("pile 2-D", "pile 3-D", "crowd"):
+    for kind in ("pile 2-D", "crowd") if arguments.plane else ("pile 2-D", "pile 3-D", "crowd"):
         for n in sizes:
             if kind == "crowd" and n > 10_000:
                 continue
