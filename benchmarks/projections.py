@@ -1,4 +1,4 @@
-"""One projection, to the same residual, by us and by the peers: ``python benchmarks/projections.py [--quick] [--plane]``.
+"""One projection, to the same residual, by us and by the peers: ``benchmarks/projections.py [--quick] [--plane]``.
 
 Settled piles in 2-D and 3-D and a crowd at a door (see instances.py), to residuals 1e-4, 1e-6 and 1e-8, cold. The peers
 (piqp, clarabel, osqp, scs) get the problem in its best form, rows and masses scaled to one; their own tolerance is
