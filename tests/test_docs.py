@@ -1,12 +1,12 @@
 """The documentation is complete: every public name has its place, every page is reached, every snippet is run."""
 
-import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 import jostle
+from names import public_names
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "gallery"} & set(path.relative_to(DOCS).parts))
@@ -24,19 +24,10 @@ def listed():
     return found
 
 
-def public():
-    for name in jostle.__all__:
-        value = getattr(jostle, name)
-        if inspect.ismodule(value):
-            yield from (f"{name}.{inner}" for inner in value.__all__)
-        else:
-            yield name
-
-
 def test_the_api_page_has_every_public_name():
     found = listed()
     short = {name.split(".")[-1] for name in found}
-    assert {name for name in public() if name not in found and name.split(".")[-1] not in short} == set()
+    assert {name for name in public_names() if name not in found and name.split(".")[-1] not in short} == set()
 
 
 def entries(page):

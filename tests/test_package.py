@@ -9,21 +9,12 @@ from pathlib import Path
 import pytest
 
 import jostle
+from names import public_names
 
 SOURCE = Path(jostle.__file__).parent
 LONGEST = 400
 HEAVY = ("numba", "scipy", "matplotlib", "piqp", "h5py", "pydantic", "typer", "rich")
 HEAVY += ("jostle.models", "jostle.analysis")
-
-
-def public_names():
-    """jostle.Name, and the names of its parts: jostle.models.rack."""
-    for name in jostle.__all__:
-        value = getattr(jostle, name)
-        if inspect.ismodule(value):
-            yield from (f"{name}.{inner}" for inner in value.__all__)
-        else:
-            yield name
 
 
 def find(name):

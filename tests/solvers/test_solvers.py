@@ -8,6 +8,7 @@ from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
 import jostle as jo
+from jostle.solvers import automatic
 
 DATA = Path(__file__).parents[1] / "data"
 SOLVERS = [jo.Exact(), jo.Nesterov(), jo.Nesterov(tol=1e-9), jo.InteriorPoint(), jo.Automatic(), jo.Automatic(tol=1e-5)]
@@ -307,7 +308,20 @@ def test_the_default_picks_by_size_and_says_what_it_picked():
     assert (start > 0.0).mean() > 0.5
     assert jo.project(w, more, mass=mass, solver=loose, guess=start).solver == "Guess"
     assert jo.project(w, more, mass=mass, solver=loose, guess=(1.0 + 1e-3) * start).solver == "Nesterov"
-    assert jo.project(w, more, mass=mass, solver=loose, guess=3.0 * start).solver == "InteriorPoint"
+
+
+def test_a_guess_that_is_far_off_in_a_jam_gets_no_trial_of_first_order(monkeypatch):
+    w, K, mass, _ = pile("pile_2d_100_2")
+    start = jo.project(w, K, mass=mass).multipliers
+    assert (start > 0.0).mean() > 0.5
+    tried = []
+    first_order = automatic._Trial._solve
+    monkeypatch.setattr(automatic._Trial, "_solve", lambda *given: tried.append(1) or first_order(*given))
+    solver = jo.Automatic(tol=1e-6)
+    assert jo.project(w, K, mass=mass, solver=solver, guess=3.0 * start).solver == "InteriorPoint"
+    assert tried == []
+    jo.project(w, K, mass=mass, solver=solver)
+    assert tried
 
 
 def test_the_default_takes_spheres_by_first_order():

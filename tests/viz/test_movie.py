@@ -143,12 +143,13 @@ def test_ctrl_c_leaves_no_figure_open_and_no_part_of_a_file(walk, tmp_path, suff
     assert plt.get_fignums() == []
 
 
-def test_what_ffmpeg_complains_about_is_told(walk, tmp_path, monkeypatch):
+@pytest.mark.parametrize("says", ["no space left", "[out#0/mp4 @ 0x55d0c0ffee] no space left"])
+def test_what_ffmpeg_complains_about_is_told_without_addresses(says, walk, tmp_path, monkeypatch):
     program = tmp_path / "ffmpeg"
-    program.write_text("#!/bin/sh\necho 'no space left' >&2\nexit 1\n")
+    program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", lambda: str(program))
-    with pytest.raises(WriteFailed, match=r"walk\.mp4 cannot be written: .*no space left"):
+    with pytest.raises(WriteFailed, match=r"walk\.mp4 cannot be written: no space left$"):
         viz.animate(walk, tmp_path / "walk.mp4")
     assert list(tmp_path.iterdir()) == [program]
 
@@ -205,15 +206,6 @@ def test_a_film_that_cannot_be_written_is_refused_before_a_picture_is_drawn(walk
         viz.animate(walk, tmp_path / f"{name}{suffix}", progress=told.append)
     assert told == []
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_ffmpeg_is_quoted_without_addresses(walk, tmp_path, monkeypatch):
-    program = tmp_path / "ffmpeg"
-    program.write_text("#!/bin/sh\necho '[out#0/mp4 @ 0x55d0c0ffee] it is late' >&2\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(imageio_ffmpeg, "get_ffmpeg_exe", lambda: str(program))
-    with pytest.raises(WriteFailed, match=r"walk\.mp4 cannot be written: it is late$"):
-        viz.animate(walk, tmp_path / "walk.mp4")
 
 
 @pytest.mark.parametrize("speed", [1e-15, 5e-324])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle.arrays import Array
+from jostle.errors import JostleError
 from jostle.models.crowd import crowd
 from jostle.models.outlines import package
 from jostle.models.places import free_places
@@ -141,26 +142,34 @@ class Building(ProblemTable):
             yield (), 'must be solved with "venel": people who have left go out of the run'
 
     def plan(self) -> Plan:
-        """The floor plan, with what is wrong in it at its key."""
-        shapely, somewhere = package("shapely"), {"": self.rooms[0].corners[:2]}
+        """The floor plan."""
+        shapely = package("shapely")
         with belongs_to("rooms"):
             rooms = [shapely.Polygon(room.corners, room.holes) for room in self.rooms]
+        exits = {one.name: one.ends for one in self.exits}
+        try:
+            links = [Link(way.name, way.start, way.end, length=way.length) for way in self.stairs]
+            return Plan(rooms, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
+        except JostleError:
+            self._blame(rooms, exits)
+            raise
+
+    def _blame(self, rooms: list[Any], exits: dict[str, Any]) -> None:
+        """Raise what is wrong with the plan at the first key without which it is not."""
+        somewhere = {"": self.rooms[0].corners[:2]}
+        with belongs_to("rooms"):
             Plan(rooms, exits=somewhere)
-        for k, one in enumerate(self.exits):
+        with belongs_to("columns"):
+            Plan(rooms, exits=somewhere, columns=self.columns)
+        for k, (name, ends) in enumerate(exits.items()):
             with belongs_to("exits", k):
-                Plan(rooms, exits={one.name: one.ends})
+                Plan(rooms, exits={name: ends})
         for k, door in enumerate(self.doors):
             with belongs_to("doors", k):
                 Plan(rooms, exits=somewhere, doors=[door])
-        links = []
         for k, way in enumerate(self.stairs):
             with belongs_to("stairs", k):
-                links.append(Link(way.name, way.start, way.end, length=way.length))
-                Plan(rooms, exits={one.name: one.ends for one in self.exits}, links=links)
-        with belongs_to("columns"):
-            Plan(rooms, exits=somewhere, columns=self.columns)
-        exits = {one.name: one.ends for one in self.exits}
-        return Plan(rooms, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
+                Plan(rooms, exits=exits, links=[Link(way.name, way.start, way.end, length=way.length)])
 
     def _places(self, plan: Plan, seed: int) -> Array:
         """(n, 2) where everyone starts, in the order of the groups; those with places of their own have them first."""
@@ -181,8 +190,7 @@ class Building(ProblemTable):
         radii = np.concatenate([group.radii for group in self.groups])
         speeds = np.repeat([group.speed for group in self.groups], sizes)
         goals = [group.goal for group, size in zip(self.groups, sizes, strict=True) for _ in range(size)]
-        one_size = (radii == radii[0]).all()
-        way = walk(plan, radius=radii[0] if one_size else radii, speed=speeds, goal=goals)
+        way = walk(plan, radius=radii, speed=speeds, goal=goals)
         wish = AvoidJams(way) if self.avoid_jams else way
         with belongs_to("groups"):
             people = crowd(len(radii), radius=radii, room=plan, q0=places, wish=wish, inhibition=self.inhibition)
