@@ -176,11 +176,17 @@ def test_straying_is_measured_apart_from_the_common_way():
     assert np.delete(way, 3) == pytest.approx(np.full(49, 0.5 / 50))
 
 
-@pytest.mark.parametrize(("n", "k", "d"), [(0, 3, 2), (5, 0, 2), (40, 12, 2), (9, 40, 3)])
-def test_points_near_boxes_are_those_of_the_definition(n, k, d):
+@pytest.mark.parametrize(("n", "k"), [(0, 3), (5, 0), (40, 12), (9, 40), (3, 400)])
+def test_points_near_segments_are_those_of_the_definition(n, k):
     random = np.random.default_rng([n, k])
-    x, low = random.uniform(size=(n, d)), random.uniform(size=(k, d))
+    x, start, along = random.uniform(size=(n, 2)), random.uniform(size=(k, 2)), random.uniform(-0.3, 0.3, (k, 2))
+    along[k // 2 :][:1] = 0.0  # one is a point
     if n > 5:
         x[3] = np.nan
-    boxes = random.uniform(0.0, 0.2, n), low, low + random.uniform(0.0, 0.3, (k, d))
-    assert cpu.near_boxes(x, *boxes).tolist() == reference.near_boxes(x, *boxes).tolist()
+    square = np.maximum((along**2).sum(axis=1), 1e-300)
+    segments = random.uniform(0.0, 0.4, n), start, along, along / square[:, None]
+    row, distance = cpu.near_segments(x, *segments)
+    expected, distances = reference.near_segments(x, *segments)
+    assert row.tolist() == expected.tolist()
+    assert distance == pytest.approx(distances, abs=1e-15, nan_ok=True)
+    assert len(row) > 0 or n * k == 0

@@ -209,11 +209,16 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) 
     return np.array([known.get(tuple(pair), otherwise) for pair in wanted.tolist()])
 
 
-def near_boxes(x: Array, limit: Array, low: Array, high: Array) -> Integers:
-    """The rows point k + box, in order, of points within their limits (n,) of one of k boxes on each axis, or NaN."""
-    points, limits = x[:, None], limit[:, None, None]
-    far = (points - limits > high) | (points + limits < low)
-    return np.flatnonzero(~far.any(axis=2))
+def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:
+    """The rows point k + segment with a distance up to the limits (n,), or NaN, in order; and the distances.
+
+    Segments are start + s along, 0 <= s <= 1, and dual = along / |along|^2; all (k, 2).
+    """
+    apart = x[:, None] - start
+    s = np.clip((apart * dual).sum(axis=2), 0.0, 1.0)
+    distance = np.linalg.norm(apart - s[..., None] * along, axis=2)
+    near = ~(distance > limit[:, None])
+    return np.flatnonzero(near), distance[near]
 
 
 def five_point(east: Array, north: Array, extra: Array) -> Array:

@@ -181,7 +181,7 @@ def with_checked_reach(
     linearised constraints of all that a longer reach adds hold too, so that they would have changed nothing. If not,
     it is done again with the longer reach.
     """
-    reach = first_reach(h, w)
+    reach = first_reach(h, w, state.u)
     while True:
         contacts, P, found = attempt(reach)
         way = h * _speeds(P.point)
@@ -206,9 +206,12 @@ def with_checked_reach(
             return contacts, P, found
 
 
-def first_reach(h: float, w: Array) -> Reach:
-    """How far bodies may go in a step of length h from w: of each, or of any two if w does not say of which bodies."""
-    speeds = _speeds(w)
+def first_reach(h: float, w: Array, before: Array) -> Reach:
+    """How far bodies may go in a step of length h from w: of each, or of any two if w does not say of which bodies.
+
+    Who was pushed in the step before, faster than w, will be so again.
+    """
+    speeds = np.maximum(_speeds(w), _speeds(before))
     if w.ndim != 2:
         return float(WIDEN * h * speeds)
     moving = np.count_nonzero(speeds)

@@ -44,7 +44,7 @@ class MoreauJean(Scheme):
         self.needs_still_set(problem, STILL, q, (t, t + h))
         e, M = problem.law.e, problem.metric(q)
         predicted = state.still(u + h * problem.acceleration(t, q, u))
-        contacts = state.linearise(problem.within, t, np.maximum(first_reach(h, u), first_reach(h, predicted)))
+        contacts = state.linearise(problem.within, t, first_reach(h, predicted, u))
         rate = contacts.G @ u.ravel()
         closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= contacts.tolerance())
         touching = contacts.only(closed)

@@ -41,6 +41,7 @@ class Balls(ConstraintSet):
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
         self._list: PairList | None = None
+        self._known: dict[int, Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         x, radii = self._bodies(t, q)
@@ -83,7 +84,11 @@ class Balls(ConstraintSet):
             return q.reshape(0, 1), np.zeros(0)
         if n == 0 or q.size % n or (q.ndim > 1 and len(q) != n):
             raise InvalidValue(f"there are {n} radii; q has shape {q.shape}, expected ({n}, d)")
-        return q.reshape(n, -1), body_radii(radii, n, t)
+        if callable(self.radii):
+            return q.reshape(n, -1), body_radii(radii, n, t)
+        if n not in self._known:
+            self._known[n] = np.ascontiguousarray(body_radii(radii, n, t))
+        return q.reshape(n, -1), self._known[n]
 
     def _periods(self, x: Array) -> Array:
         if self.period.ndim and len(self.period) != x.shape[1]:

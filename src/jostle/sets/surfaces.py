@@ -125,14 +125,9 @@ class Lines(Surfaces):
         return np.sqrt(first * first + second * second).T
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
-        k, ends = len(self.start), np.stack([self.start, self.start + self.along])
-        limits = np.array(np.broadcast_to(np.asarray(limit, dtype=float), (len(x),)))
-        row = compiled().near_boxes(np.ascontiguousarray(x), limits, ends.min(axis=0), ends.max(axis=0))
-        body, wall = row // max(k, 1), row % max(k, 1)
-        first, second, _ = self.apart(x[body, 0], x[body, 1], wall)
-        distance = np.sqrt(first * first + second * second)
-        kept = ~(distance > limits[body])
-        return row[kept], distance[kept]
+        limits = limit if isinstance(limit, np.ndarray) else np.full(len(x), limit)
+        rows, distances = compiled().near_segments(np.ascontiguousarray(x), limits, self.start, self.along, self.dual)
+        return rows, distances
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         first, second, s = self.apart(x[:, 0], x[:, 1], wall)

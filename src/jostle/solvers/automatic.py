@@ -22,13 +22,14 @@ SMALL = 128
 """Up to so many rows the exact solver does everything."""
 LOOSE = 1e-5
 """From this tolerance on, rows that are not contacts of bodies go to first order."""
-TRIALS = (40, 560)
+TRIALS = (40, 80, 160, 320)
 """Iterations of first order that discs get to show whether they are enough: at rest, warm, or far apart they are."""
 LOADED, FAR_OFF = 0.5, 3000.0
 """They get none if in the guess more rows than this part carry something, and it is off by so many tolerances: in a jam
 that moves they were never enough."""
 HOPEFUL = 30.0
-"""After the first trial, a residual below so many tolerances earns the second; beyond, second order is cheaper."""
+"""A residual below so many tolerances, and below half of that before, earns the next trial; else second order is
+cheaper."""
 PLENTY = 20_000
 """Iterations of first order that spheres get: beyond, second order is the cheaper one even in 3-D."""
 LAST_RESORT = 2000
@@ -72,9 +73,12 @@ class Automatic(Solver):
         start = yield _Guess(tol=self.tol)
         if (start.multipliers > 0.0).mean() > LOADED and start.residual.worst > FAR_OFF * self.tol:
             return
-        tried = yield self._trial(TRIALS[0])
-        if tried.residual.worst <= HOPEFUL * self.tol:
-            yield self._trial(TRIALS[1])
+        enough = HOPEFUL * self.tol
+        for iterations in TRIALS:
+            tried = yield self._trial(iterations)
+            if not tried.residual.worst <= enough:
+                return
+            enough = tried.residual.worst / 2.0
 
     def _trial(self, iterations: int) -> Solver:
         return _Trial(tol=self.tol, max_iterations=min(iterations, self.max_iterations))

@@ -2,7 +2,6 @@
 
 from jostle.kernels.cpu.barrier import interior_point
 from jostle.kernels.cpu.blas import one_blas_thread
-from jostle.kernels.cpu.boxes import near_boxes
 from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
 from jostle.kernels.cpu.contacts import (
     adjoint,
@@ -17,6 +16,7 @@ from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
 from jostle.kernels.cpu.fused import WORTH_THREADS, colours, gauss_seidel, threads, use_threads
 from jostle.kernels.cpu.multigrid import obstacle
 from jostle.kernels.cpu.runs import isotonic, pressures
+from jostle.kernels.cpu.segments import near_segments
 from jostle.kernels.cpu.sparse import accelerated, largest_eigenvalue
 
 __all__ = [
@@ -33,7 +33,7 @@ __all__ = [
     "largest_eigenvalue",
     "magnitude",
     "near",
-    "near_boxes",
+    "near_segments",
     "norms",
     "obstacle",
     "one_blas_thread",
