@@ -217,7 +217,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
             raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
     if state.q.shape != before.q.shape:
         raise InvalidValue(f"change must keep the shape of q, {before.q.shape}; it returned {state.q.shape}")
-    moved = np.asarray(state.q != before.q)
+    moved = np.not_equal(state.q, before.q)
     if state.presence is not None:
         moved[~state.presence.here] = False
     if moved.any():
