@@ -217,9 +217,8 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
             raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
     if state.q.shape != before.q.shape:
         raise InvalidValue(f"change must keep the shape of q, {before.q.shape}; it returned {state.q.shape}")
-    moved = np.not_equal(state.q, before.q)
-    if state.presence is not None:
-        moved[~state.presence.here] = False
+    here = None if state.presence is None else state.presence.here
+    moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     if moved.any():
         contacts = state.linearise(problem.within, state.t, 0.0)
         first, second = contacts.pairs.T

@@ -5,7 +5,7 @@ The first k rows of a front, the panel, lie one after the other, `width` numbers
     R_a = (F_a - sum_{c < a} R_ca R_c) / R_aa,        with 1 / R_aa in the place of R_aa,
 
 and what is left of the other rows is F_a - sum_{c < k} R_ca R_c. So all is one operation, a row less a combination of
-rows of the panel: by a loop in small fronts, by matrix products in large ones.
+rows of the panel: by loops over two rows at a time in small fronts, by matrix products in large ones.
 
 Places in flat arrays are made unsigned (`U`): for signed ones numba asks whether they count from the end, and that
 keeps the loops from being vectorised.
@@ -21,7 +21,7 @@ NO_PIVOT = 1e100
 """Takes the place of a pivot that round-off made zero or negative: that coordinate does not move."""
 BLOCK = 32
 """Rows whose matrix products are taken together,"""
-LARGE = 24
+LARGE = 48
 """in fronts whose panels have more rows than this."""
 U = np.uintp
 
@@ -48,6 +48,49 @@ def _subtract(row, to, panel, at, width, a, begin, end):
         c += 1
 
 
+@njit(cache=True, fastmath=SUMS)
+def _subtract_twice(row, to, step, panel, at, width, a, begin, end):
+    """The same for F_a and F_{a + 1}, which starts at row[to + step + 1]: what is read serves both."""
+    size, upper, lower = width - a - 1, to + 1, to + step + 1
+    c = begin
+    while c + 4 <= end:
+        one = at + c * width + a
+        two, three, four = one + width, one + 2 * width, one + 3 * width
+        w, x, y, z = panel[U(one)], panel[U(two)], panel[U(three)], panel[U(four)]
+        row[U(to)] -= w * w + x * x + y * y + z * z
+        one, two, three, four = one + 1, two + 1, three + 1, four + 1
+        ww, xx, yy, zz = panel[U(one)], panel[U(two)], panel[U(three)], panel[U(four)]
+        for b in range(size):
+            i, j, k, m = panel[U(one + b)], panel[U(two + b)], panel[U(three + b)], panel[U(four + b)]
+            row[U(upper + b)] -= w * i + x * j + y * k + z * m
+            row[U(lower + b)] -= ww * i + xx * j + yy * k + zz * m
+        c += 4
+    while c < end:
+        one = at + c * width + a
+        w = panel[U(one)]
+        row[U(to)] -= w * w
+        one = one + 1
+        ww = panel[U(one)]
+        for b in range(size):
+            i = panel[U(one + b)]
+            row[U(upper + b)] -= w * i
+            row[U(lower + b)] -= ww * i
+        c += 1
+
+
+@njit(cache=True)
+def _scale(panel, diagonal, size):
+    """Divide a row of the panel, from its diagonal on, by the root of its pivot: returns 1 if that failed, else 0."""
+    pivot, failed = panel[diagonal], 0
+    if not pivot > 0.0:
+        pivot, failed = NO_PIVOT * NO_PIVOT, 1
+    scale = 1.0 / np.sqrt(pivot)
+    panel[diagonal] = scale
+    for b in range(1, size):
+        panel[U(diagonal + b)] *= scale
+    return failed
+
+
 @njit(cache=True)
 def _subtract_product(row, to, step, panel, at, width, first, last, count):
     """The same, over c < count, for the rows first <= a < last together, which start at row[to], row[to + step] ..."""
@@ -65,27 +108,30 @@ def eliminate(panel, at, k, width, rest):
     These are in `rest`, in a square, of which only the upper half counts. Returns how many pivots failed.
     """
     failed, large, r = 0, k > LARGE, width - k
-    for a in range(k):
+    a = 0
+    while a < k:
         diagonal, begin = at + a * width + a, 0
         if large:
             begin = a - a % BLOCK
             if a == begin and a > 0:
                 _subtract_product(panel, diagonal, width, panel, at, width, a, min(a + BLOCK, k), a)
-        _subtract(panel, diagonal, panel, at, width, a, begin, a)
-        pivot = panel[diagonal]
-        if not pivot > 0.0:
-            pivot = NO_PIVOT * NO_PIVOT
-            failed += 1
-        scale = 1.0 / np.sqrt(pivot)
-        panel[diagonal] = scale
-        for b in range(1, width - a):
-            panel[U(diagonal + b)] *= scale
+        if a + 1 == k:
+            _subtract(panel, diagonal, panel, at, width, a, begin, a)
+            failed += _scale(panel, diagonal, width - a)
+        else:
+            _subtract_twice(panel, diagonal, width, panel, at, width, a, begin, a)
+            failed += _scale(panel, diagonal, width - a)
+            _subtract(panel, diagonal + width + 1, panel, at, width, a + 1, a, a + 1)
+            failed += _scale(panel, diagonal + width + 1, width - a - 1)
+        a += 2
     if large:
         for a in range(0, r, BLOCK):
             _subtract_product(rest, a * r + a, r, panel, at, width, k + a, min(k + a + BLOCK, width), k)
-    else:
-        for a in range(r):
-            _subtract(rest, a * r + a, panel, at, width, k + a, 0, k)
+        return failed
+    for a in range(0, r - 1, 2):
+        _subtract_twice(rest, a * r + a, r, panel, at, width, k + a, 0, k)
+    if r % 2:
+        _subtract(rest, r * r - 1, panel, at, width, width - 1, 0, k)
     return failed
 
 
