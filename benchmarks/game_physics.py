@@ -84,7 +84,7 @@ def main() -> None:
     rows.append(
         {"run": "pymunk, 10 iterations", **measured(peer.step, lambda: -within.gap(0.0, peer.q()), steps, looks)}
     )
-    for budget in (40, 80, 120, 240):
+    for budget in (40, 80, 100, 120, 240):
         watch = Stopwatch(pile_of_discs(side, side)[0], jo.Maury(solver=jo.Budget(max_iterations=budget)), h)
         watch.step(2)
 

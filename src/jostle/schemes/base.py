@@ -23,8 +23,11 @@ WARM = 100
 """From so many rows on, a projection starts from the multipliers of the step before."""
 WIDEN = 4.0
 """The first cut-off, as a multiple of the way that the fastest body would go, if all have the same,"""
+MEAN, SPREAD = 0.5, 3.0
+"""and what is added to the own way of each body for its first reach: so many times the mean, and the standard
+deviation, of the ways of all that move. One that is pushed goes about as far as those who push it."""
 AHEAD = 1.5
-"""and the first reach of each body, as a multiple of its own way, or of the mean of all that move if that is longer."""
+"""The next reach, as a multiple of the way that was gone."""
 
 
 class State(NamedTuple):
@@ -214,8 +217,10 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
     speeds = np.maximum(_speeds(w), _speeds(before))
     if w.ndim != 2:
         return float(WIDEN * h * speeds)
-    moving = np.count_nonzero(speeds)
-    return np.asarray(AHEAD * h * np.maximum(speeds, speeds.sum() / max(moving, 1)))
+    moving = max(np.count_nonzero(speeds), 1)
+    mean = speeds.sum() / moving
+    spread = np.sqrt(max(speeds @ speeds / moving - mean * mean, 0.0))
+    return np.asarray(h * (speeds + MEAN * mean + SPREAD * spread))
 
 
 def _speeds(u: Array) -> Array:

@@ -300,8 +300,9 @@ class Intersection(ConstraintSet):
         for part, end, size in zip(parts, ends, sizes, strict=True):
             i, j = first[end - size : end], second[end - size : end]
             i[:], j[:] = part.pairs.T
-            j[i < 0] += numbers
-            j[(i >= 0) & (j < 0)] -= numbers
+            if numbers:
+                j[i < 0] += numbers
+                j[(i >= 0) & (j < 0)] -= numbers
             numbers += part.numbers
         # of two bodies the numbers say all: not to keep the arrays of such parts
         words = [part.describe if (part.pairs < 0).any() else None for part in parts]

@@ -4,6 +4,10 @@ The constraint g / h + G u >= 0 of the next step repairs what this one left, so 
 any one projection, hold a pile over many steps. A budget is not a converged projection, and its answer says so:
 `converged` is False unless the tolerance was reached, `residual.primal` is the overlap it left, over the radius, and
 `residual.complementarity` tells how far the impulses are from those of the projection.
+
+Momentum lowers the mean error, and leaves it rough; plain sweeps are slow, but smooth it (Brandt 1977, of relaxation in
+multigrid methods). The worst overlap is a rough error, and the next step takes over the smooth one with the impulses,
+so a part of the budget goes into plain sweeps. In one projection from nothing that does not pay.
 """
 
 from __future__ import annotations
@@ -12,6 +16,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from jostle.solvers.nesterov import Nesterov
+
+CALM = 8
+"""One part in so many of the iterations, the last ones, leave no momentum: of 0, 1/20, 1/8, 1/6 and 1/4 the part that
+left least in a pile of 10 000 discs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,3 +39,7 @@ class Budget(Nesterov):
     tol: float = 1e-6
     max_iterations: int = 100
     promises: ClassVar[bool] = False
+
+    @property
+    def _calm(self) -> int:
+        return self.max_iterations // CALM

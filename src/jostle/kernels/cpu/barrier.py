@@ -32,6 +32,8 @@ WORTHWHILE = 0.01
 """one that lengthens the step by less is the last, and not taken."""
 PATIENCE = 8
 """It ends when so many iterations brought nothing better: round-off has the last word."""
+LEAST = 0.1
+"""The s_c p_c are not wanted smaller than this part of what the stopping test allows them: beyond, round-off rules."""
 NEAR = 1e4
 """Nearer than this to passing, round-off in p shows, and is corrected."""
 
@@ -103,7 +105,8 @@ def interior_point(i, j, e, mass, s0, places, violation, tol, max_iterations):
             dx, ds, dp, step = new_dx, new_ds, new_dp, longest
             if trial == 0:
                 mean = mean_product(s, ds, p, dp, 0.0)
-                target = (mean_product(s, ds, p, dp, step) / mean) ** 3 * mean
+                least = LEAST * tol * (pull * pull / mass).sum() / len(s)
+                target = max((mean_product(s, ds, p, dp, step) / mean) ** 3 * mean, least)
                 wanted = -s * p + target - ds * dp
             elif step < 1.0 - LONGER_BY:
                 wanted = wanted + _evened(s, ds, p, dp, step, target)

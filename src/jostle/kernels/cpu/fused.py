@@ -63,7 +63,7 @@ def use_threads(count):
     numba.set_num_threads(count)
 
 
-def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):
+def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_iterations, every, calm, chunks, places):
     """`reference.gauss_seidel` for the rows normal . (v_j - v_i), divided by their length `unit`.
 
     inverse (bodies,) are the inverse masses; places (bodies, d) or None. Returns (p, iterations).
@@ -73,7 +73,7 @@ def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_ite
         i, j, normal, unit, inverse, s0, start, violation, _chunks(n, chunks, places), chunks
     )
     p, iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, *contacts, with_walls, tol, max_iterations, every, ends, n
+        (0,) * d, *contacts, with_walls, tol, max_iterations, every, calm, ends, n
     )
     multipliers = np.empty(len(order))
     multipliers[order] = p
@@ -140,9 +140,9 @@ def _chunks(n, chunks, places):
     """The chunk of each body: equal numbers along the longest axis, or along the numbering."""
     if chunks == 1 or n < chunks:
         return np.zeros(n, np.int64)
-    along = np.arange(n) if places is None else places[:, np.argmax(np.ptp(places, axis=0))]
-    ends = np.quantile(along, np.arange(1, chunks) / chunks)
-    return np.searchsorted(ends, along, side="right")
+    along = np.arange(n) if places is None else max(places.T, key=np.ptp)
+    cuts = n * np.arange(1, chunks) // chunks
+    return np.searchsorted(np.partition(along, cuts)[cuts], along, side="right")
 
 
 @njit(cache=True, fastmath=SUMS)
@@ -271,7 +271,7 @@ def _copied(v, x):
     v[:] = x
 
 
-def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, every, ends, n):
+def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, every, calm, ends, n):
     m, chunks = len(i), len(ends) - 2
     bodies = np.linspace(0, n, chunks + 1).astype(np.int64)
     one, two, kept = np.zeros(chunks + 1), np.zeros(chunks + 1), np.diff(ends)
@@ -316,7 +316,8 @@ def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, eve
             _copied(v, x)
             theta = 1.0
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        still = restart or max_iterations - iteration <= calm
+        beta = 0.0 if still else theta * (1.0 - theta) / (theta * theta + after)
         theta, phase = after, SWEEP
 
 
