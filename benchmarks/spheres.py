@@ -113,7 +113,7 @@ def bandwidth(quick: bool) -> dict[str, Any]:
         def run(iterations: int) -> float:
             begin = time.perf_counter()
             compiled().gauss_seidel(
-                G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, 0, chunks, G.places
+                G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, chunks, G.places
             )
             return time.perf_counter() - begin
 

@@ -42,21 +42,36 @@ def test_the_same_iterations_of_a_solver_that_promises_are_an_error(pile):
     assert caught.value.step == 1
     loose, budget = run(pile, jo.Nesterov(max_iterations=20), strict=False), run(pile, jo.Budget(max_iterations=20))
     assert loose.status == "not converged"
-    assert np.abs(loose.q - budget.q).max() < 1e-2
+    assert loose.q.tobytes() == budget.q.tobytes()
 
 
-def test_sweeps_without_momentum_at_the_end_leave_smaller_overlaps_in_a_pile_that_settles():
-    random = np.random.default_rng(0)
-    x, y = np.meshgrid(np.arange(25) + 0.5, np.arange(25) + 0.5)
-    q0 = np.stack([x.ravel(), y.ravel()], axis=1) + random.uniform(-0.05, 0.05, (625, 2))
-    radii = random.uniform(0.4, 0.45, 625)
-    within = jo.Balls(radii) & jo.Box([0, 0], [25, np.inf], radii=radii)
-    heap = jo.Motion(q0=q0, force=[0.0, -10.0], within=within)
-    left = []
-    for solver in (jo.Budget(max_iterations=20), jo.Nesterov(max_iterations=20)):
-        sol = jo.solve(heap, jo.Maury(solver=solver), t=2.0, h=0.008, every=250, strict=False)
-        left.append(sol.stats["primal"][100:].mean())
-    assert left[0] < 0.9 * left[1]
+def test_a_budget_stops_at_the_overlap_that_it_is_given(pile):
+    runs = [run(pile, jo.Budget(max_iterations=1000, overlap=overlap), steps=40) for overlap in (1e-2, 1e-3, 1e-4)]
+    for sol, overlap in zip(runs, (1e-2, 1e-3, 1e-4), strict=True):
+        assert sol.status == "budget"
+        assert 0.1 * overlap < sol.stats["primal"].max() <= overlap * (1.0 + 1e-9)
+        assert -sol.gaps().min() <= overlap * RADII.min() * (1.0 + 1e-9)
+        assert sol.stats["iterations"].max() < 1000
+    means = [sol.stats["iterations"].mean() for sol in runs]
+    assert means[0] < means[1] < means[2]
+
+
+def test_an_overlap_that_is_not_reached_is_in_the_statistics(pile):
+    sol = run(pile, jo.Budget(max_iterations=20, overlap=1e-6))
+    assert (sol.stats["iterations"] == 20).all()
+    assert sol.stats["primal"].max() > 1e-6
+
+
+@pytest.mark.parametrize("overlap", [-1e-3, 1.0, np.nan])
+def test_an_overlap_that_is_no_part_of_a_radius_is_refused(overlap):
+    with pytest.raises(jo.InvalidValue, match="overlap is a part of the smallest radius"):
+        jo.Budget(overlap=overlap)
+
+
+def test_an_overlap_without_a_radius_is_refused():
+    K = jo.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
+    with pytest.raises(jo.InvalidValue, match="these constraints have none; leave it out"):
+        jo.Budget(overlap=1e-3).project([-1.0, -1.0], K)
 
 
 def test_a_single_projection_by_a_budget_says_whether_it_converged(pile):

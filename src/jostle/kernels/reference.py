@@ -143,13 +143,12 @@ def accelerated(
 
 
 def gauss_seidel(
-    A: Any, s0: Array, p: Array, violation: Array, tol: float, max_iterations: int, every: int, calm: int
+    A: Any, s0: Array, p: Array, violation: Array, tol: float, max_iterations: int, every: int
 ) -> tuple[Array, Array, int]:
     """The same dual problem for unit rows: Nesterov's momentum around one Gauss-Seidel sweep over the rows.
 
     A sweep from y gives p; y moves on by the momentum. It starts anew from p when the sweep went against the way
     of p, or when the dual objective s0 . p + 1/2 |A^T p|^2 rose: the sweep alone lowers it, its acceleration need not.
-    The last `calm` of max_iterations leave no momentum.
     Tests, rows left out, and what is returned: as in `accelerated`.
     """
     p, y, x = p.copy(), p.copy(), A.T @ p
@@ -166,8 +165,7 @@ def gauss_seidel(
         if restart:
             theta, y, v = 1.0, p.copy(), x.copy()
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        still = restart or max_iterations - iteration <= calm
-        beta = 0.0 if still else theta * (1.0 - theta) / (theta * theta + after)
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
         p_before, x_before, against = p.copy(), x, 0.0
         for c in np.flatnonzero(kept):
             q = max(0.0, y[c] - (s0[c] + A[c] @ v))

@@ -43,16 +43,9 @@ class Nesterov(Solver):
         unit, s0, noise = self._whitened(w, K, M, slack)
         start = np.zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
         stop = *self._stop(K, unit, s0, noise, SAFETY), self.max_iterations, CHECK
-        if isinstance(K.G, Pairs) and _one_mass_a_body(K.G, M):
-            moved, p, iterations = _on_pairs(K.G, M, unit, s0, start, stop, self._calm)
-        else:
-            moved, p, iterations = _on_rows(K.G, M, unit, s0, start, stop)
+        loop = _on_pairs if isinstance(K.G, Pairs) and _one_mass_a_body(K.G, M) else _on_rows
+        moved, p, iterations = loop(K.G, M, unit, s0, start, stop)
         return w + moved, p / unit, iterations
-
-    @property
-    def _calm(self) -> int:
-        """How many of the last iterations leave no momentum, in contacts of bodies."""
-        return 0
 
 
 def _one_mass_a_body(G: Pairs, M: Metric) -> bool:
@@ -62,16 +55,14 @@ def _one_mass_a_body(G: Pairs, M: Metric) -> bool:
     return bool((mass == mass[:, :1]).all())
 
 
-def _on_pairs(
-    G: Any, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop, calm: int
-) -> tuple[Array, Array, int]:
+def _on_pairs(G: Any, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
     """(u - w, p unit, iterations) by the fused loop over contacts, on all cores if there are many."""
     kernels = compiled()
     chunks = kernels.threads() if len(unit) >= kernels.WORTH_THREADS else 1
     inverse = M.inverse_diagonal[:: G.dimension].copy()
     violation, *rest = stop
     p, iterations = kernels.gauss_seidel(
-        G.i, G.j, G.normal, unit, inverse, s0, start, violation, *rest, calm, chunks, G.places
+        G.i, G.j, G.normal, unit, inverse, s0, start, violation, *rest, chunks, G.places
     )
     return M.solve(G.adjoint(p / unit)), p, iterations
 

@@ -63,7 +63,7 @@ def use_threads(count):
     numba.set_num_threads(count)
 
 
-def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_iterations, every, calm, chunks, places):
+def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_iterations, every, chunks, places):
     """`reference.gauss_seidel` for the rows normal . (v_j - v_i), divided by their length `unit`.
 
     inverse (bodies,) are the inverse masses; places (bodies, d) or None. Returns (p, iterations).
@@ -73,7 +73,7 @@ def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_ite
         i, j, normal, unit, inverse, s0, start, violation, _chunks(n, chunks, places), chunks
     )
     p, iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, *contacts, with_walls, tol, max_iterations, every, calm, ends, n
+        (0,) * d, *contacts, with_walls, tol, max_iterations, every, ends, n
     )
     multipliers = np.empty(len(order))
     multipliers[order] = p
@@ -271,7 +271,7 @@ def _copied(v, x):
     v[:] = x
 
 
-def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, every, calm, ends, n):
+def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, every, ends, n):
     m, chunks = len(i), len(ends) - 2
     bodies = np.linspace(0, n, chunks + 1).astype(np.int64)
     one, two, kept = np.zeros(chunks + 1), np.zeros(chunks + 1), np.diff(ends)
@@ -316,8 +316,7 @@ def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, eve
             _copied(v, x)
             theta = 1.0
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        still = restart or max_iterations - iteration <= calm
-        beta = 0.0 if still else theta * (1.0 - theta) / (theta * theta + after)
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
         theta, phase = after, SWEEP
 
 
