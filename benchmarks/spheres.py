@@ -118,7 +118,7 @@ def bandwidth(quick: bool) -> dict[str, Any]:
             return time.perf_counter() - begin
 
         run(2)
-        few, many = min(run(10) for _ in range(4)), min(run(110) for _ in range(4))
+        few, many = min(run(10) for _ in range(10)), min(run(110) for _ in range(10))
         return (many - few) / 100.0 / m
 
     # a row: i, j, normal, s0, p and y read and written; its two bodies: v read and written, and the inverse mass (rows

@@ -172,6 +172,7 @@ def test_the_default_scheme_and_tolerance_fit_the_problem():
         (["scheme={ kind='maury', samples=3 }", "solver={ kind='exact', tol=1e-9 }"],
          jo.Maury(samples=3, solver=jo.Exact(tol=1e-9))),
         (["solver={ kind='budget', max_iterations=40 }"], jo.Maury(solver=jo.Budget(tol=1e-6, max_iterations=40))),
+        (["solver={ kind='budget', overlap=1e-3 }"], jo.Maury(solver=jo.Budget(tol=1e-6, overlap=1e-3))),
         (["solver={ kind='nesterov', tol=1e-3 }"], jo.Maury(solver=jo.Nesterov(tol=1e-3))),
         (["solver={ kind='interior_point', tol=1e-3 }"], jo.Maury(solver=jo.InteriorPoint(tol=1e-3))),
         (["scheme={ kind='paoli', z=0 }", "solver={ tol=1e-3 }"], jo.Paoli(z=0.0, solver=jo.Automatic(tol=1e-3))),

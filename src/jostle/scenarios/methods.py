@@ -137,6 +137,9 @@ class BudgetTable(SolverTable):
 
     makes: ClassVar[type] = Budget
     kind: Literal["budget"] = Field(description="A fixed number of iterations; the overlap it leaves is reported.")
+    overlap: Annotated[float, Field(ge=0.0, lt=1.0)] | None = Field(
+        default=None, description="A step ends when no overlap exceeds this part of the smallest radius."
+    )
 
 
 def _automatic(value: Any) -> Any:

@@ -23,7 +23,7 @@ WARM = 100
 """From so many rows on, a projection starts from the multipliers of the step before."""
 WIDEN = 4.0
 """The first cut-off, as a multiple of the way that the fastest body would go, if all have the same,"""
-MEAN, SPREAD = 0.5, 3.0
+MEAN, SPREAD = 0.5, 1.0
 """and what is added to the own way of each body for its first reach: so many times the mean, and the standard
 deviation, of the ways of all that move. One that is pushed goes about as far as those who push it."""
 AHEAD = 1.5
