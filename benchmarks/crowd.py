@@ -33,6 +33,8 @@ APART = 1e-4
 """with so much more radius, in metres: so that the places are admissible to the last digit."""
 PIXEL = 0.05
 """Of cromosim's plan, in metres."""
+TURNS = 3
+"""Up to 1000 people all codes run so often, in turns, and the best run of each counts: they last less than a second."""
 SEEN = 0.1
 """The gap from which cromosim takes two people for neighbours, as in its own examples."""
 OWN_STEP = 0.01
@@ -216,7 +218,8 @@ def main() -> None:
     for n in (200, 800) if quick else (200, 800, 3000):
         plan, steps = room(n), 20 if quick else 100
         q0 = gathered(n, plan)
-        a, b, c = found = [code(q0, plan, steps) for code in codes]
+        turns = [[code(q0, plan, steps) for code in codes] for _ in range(1 if quick or n > 1000 else TURNS)]
+        a, b, c = found = [min(runs_of_one, key=lambda run: run.wall) for runs_of_one in zip(*turns, strict=True)]
         runs += found
         table(found)
         ratios[str(n)] = {

@@ -219,7 +219,7 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
         return float(WIDEN * h * speeds)
     moving = max(np.count_nonzero(speeds), 1)
     mean = speeds.sum() / moving
-    spread = np.sqrt(max(speeds @ speeds / moving - mean * mean, 0.0))
+    spread = np.sqrt(max(0.0, speeds @ speeds / moving - mean * mean))  # zero if they overflow: the reach is infinite
     return np.asarray(h * (speeds + MEAN * mean + SPREAD * spread))
 
 
