@@ -589,7 +589,7 @@ def test_constraints_on_the_whole_configuration_are_refused(scheme):
     with pytest.raises(jo.InvalidValue, match="constraints on the whole configuration"):
         jo.solve(falling(scheme, q0=q0, within=within, present=[True, False]), scheme, t=0.1, h=H)
     out = jo.Outlet(lambda q: q[:, 0] > 2.0)
-    with pytest.raises(jo.InvalidValue, match=r"step 2 .*constraints on the whole configuration"):
+    with pytest.raises(jo.InvalidValue, match=r"step 1 .*constraints on the whole configuration"):
         jo.solve(falling(scheme, q0=q0, within=within), scheme, t=0.1, h=H, change=out)
     assert jo.solve(falling(scheme, q0=q0, within=within), scheme, t=0.1, h=H).status == "finished"
 

@@ -219,7 +219,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
         raise InvalidValue(f"change must keep the shape of q, {before.q.shape}; it returned {state.q.shape}")
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
-    if moved.any():
+    if moved.any() or (before.presence is None and here is not None):  # the first who goes shows whether any may
         contacts = state.linearise(problem.within, state.t, 0.0)
         first, second = contacts.pairs.T
         if moved.ndim == 2 and (first >= 0).all():

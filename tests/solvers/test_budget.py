@@ -179,7 +179,7 @@ def test_a_pile_at_rest_needs_next_to_nothing_from_the_impulses_of_the_step_befo
 def test_warm_starts_save_iterations_in_a_pile_that_moves(pile):
     warm, cold, wrong = warm_and_cold(pile, jo.Nesterov(tol=1e-4), 15).sum(axis=0)
     assert warm < 0.85 * cold
-    assert warm < 0.92 * wrong
+    assert warm < 0.85 * wrong
 
 
 def test_impulses_follow_their_pairs_into_the_next_step(pile):

@@ -310,6 +310,34 @@ def test_the_default_picks_by_size_and_says_what_it_picked():
     assert jo.project(w, more, mass=mass, solver=loose, guess=(1.0 + 1e-3) * start).solver == "Nesterov"
 
 
+@pytest.mark.parametrize(
+    ("residuals", "iterations"),
+    [
+        ([1e3], [40]),
+        ([20.0, 15.0], [40, 80]),
+        ([20.0, 9.0, 4.0, 1.5], [40, 80, 160, 320]),
+        ([20.0, 9.0, np.nan], [40, 80, 160]),
+    ],
+)
+def test_trials_of_first_order_end_when_they_no_longer_halve_the_residual(residuals, iterations):
+    """Residuals in tolerances: beyond thirty of them there is but one trial."""
+    tol = 1e-4
+    trials, tried = jo.Automatic(tol=tol)._trials(), []
+
+    def answer(worst):
+        return jo.Projection(np.zeros(2), np.zeros(3), jo.Residual(worst * tol, 0.0, 0.0), 0, False, "")
+
+    next(trials)
+    solver = trials.send(answer(1.0))
+    for worst in residuals:
+        tried.append(solver.max_iterations)
+        try:
+            solver = trials.send(answer(worst))
+        except StopIteration:
+            break
+    assert tried == iterations
+
+
 def test_a_guess_that_is_far_off_in_a_jam_gets_no_trial_of_first_order(monkeypatch):
     w, K, mass, _ = pile("pile_2d_100_2")
     start = jo.project(w, K, mass=mass).multipliers
@@ -407,3 +435,14 @@ def test_polar_cones_decompose_the_identity(solver):
     np.testing.assert_allclose(onto_polar.point, -K.G.adjoint(onto_polar.multipliers) / mass, atol=1e-12)
     size = mass @ w**2
     assert abs(mass @ (onto_cone.point * onto_polar.point)) <= (solver.tol + ROUND_OFF) * size
+
+
+@pytest.mark.parametrize(("seed", "tol"), [(1, 1e-10), (1, 1e-12), (5, 1e-12)])
+def test_second_order_reaches_tight_tolerances_and_does_not_aim_beyond(seed, tol):
+    """150 discs shaken on a square lattice: products s p far below the tolerance would end in round-off at 1e-8."""
+    random = np.random.default_rng(seed)
+    x, y = np.meshgrid(np.arange(15.0), np.arange(10.0))
+    q = np.stack([x.ravel(), y.ravel()], axis=1) + random.uniform(-0.03, 0.03, (150, 2))
+    within = jo.Balls(np.full(150, 0.5)) & jo.Box([-0.5, -0.5], [14.5, np.inf], radii=0.5)
+    K = within.linearise(0.0, q, 0.05).velocities(0.01)
+    assert jo.InteriorPoint(tol=tol).project(0.1 * random.normal(size=q.shape), K).converged
