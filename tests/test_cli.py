@@ -12,29 +12,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.cli import main
 from numbers_of_files import contents
 
 SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def jostle(capsys):
-    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle):
