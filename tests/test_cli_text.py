@@ -84,6 +84,7 @@ def walk(here):
         ["export", "walk.vtkhdf", f"{LONG}.csv"],
         ["export", "walk.vtkhdf", f"{LONG}.pvd"],
         ["export", "walk.vtkhdf", f"{LONG}.gsd"],
+        ["export", "walk.vtkhdf", f"{NOT_UTF8}.gsd"],
         ["export", ".", "a.csv"],
         ["plot", "."],
         ["plot", "walk.vtkhdf", "--save", f"{LONG}.png"],
@@ -103,7 +104,9 @@ def test_names_that_cannot_be_files_are_one_line(here, walk, jostle, arguments):
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are Unicode there")
-@pytest.mark.parametrize("arguments", [["info"], ["export", "CSV"], ["export", "NPZ"], ["plot"], ["view", "--save", "a.html"]])
+@pytest.mark.parametrize(
+    "arguments", [["info"], ["export", "CSV"], ["export", "NPZ"], ["plot"], ["view", "--save", "a.html"]]
+)
 def test_files_whose_names_are_not_utf8_are_read_and_written(here, walk, jostle, arguments):
     named = walk.rename(here / f"{NOT_UTF8}.vtkhdf")
     command, *rest = (word.replace("CSV", f"{NOT_UTF8}.csv").replace("NPZ", f"{NOT_UTF8}.npz") for word in arguments)

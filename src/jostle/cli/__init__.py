@@ -48,5 +48,9 @@ def main(arguments: list[str] | None = None) -> None:
     except (JostleError, OSError) as error:
         say(f"error: {error if isinstance(error, JostleError) else reason(error)}", error=True)
         sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
+    except UnicodeEncodeError as error:
+        wrong = error.object[error.start : error.end]
+        say(f"error: {wrong!r} in a name cannot be written in {error.encoding}: give another name", error=True)
+        sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

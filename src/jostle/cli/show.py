@@ -67,7 +67,9 @@ def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
     if as_json:
         say(json.dumps(values))
         return
-    rows = ((name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in values.items())
+    rows = (
+        (name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in values.items()
+    )
     show_rows(rows, title, style="bold")
 
 
