@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged, NotFinite
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
@@ -54,6 +55,7 @@ class Progress(NamedTuple):
     """What the status of the run would be now."""
 
 
+@check_arguments
 def solve(
     problem: Motion | Sweeping,
     scheme: Scheme,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
@@ -25,6 +26,7 @@ from jostle.sets.presence import Presence
 Field = Callable[..., Array]
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Motion:
     """Second order: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
@@ -84,6 +86,7 @@ class Motion:
         return self.metric(q).solve(self.force(t, q, u).ravel()).reshape(q.shape)
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Sweeping:
     """First order: q' = U(t, q) + reaction, q in Q(t). `velocity` is an array or a function U(t, q).

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.analysis.grains import forces
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
@@ -43,6 +44,7 @@ class Coordination:
     """(n,) which ones."""
 
 
+@check_arguments
 def coordination(sol: Solution, k: int = -1, *, threshold: float = 0.0, fewest: int | None = None) -> Coordination:
     """The mean number of contacts of a body with |f| > threshold <|f|> in frame k, with and without rattlers.
 
@@ -65,6 +67,7 @@ def coordination(sol: Solution, k: int = -1, *, threshold: float = 0.0, fewest: 
     return _coordination(found.pairs[chosen], found.present, d + 1 if fewest is None else fewest)
 
 
+@check_arguments
 def coordination_by_gap(
     q: ArrayLike,
     radii: ArrayLike,
@@ -121,6 +124,7 @@ def _contacts(pairs: Integers, n: int) -> Integers:
     return np.bincount(pairs[pairs >= 0], minlength=n)
 
 
+@check_arguments
 def packing_fraction(
     q: ArrayLike, radii: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, period: ArrayLike | None = None
 ) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.analysis.voronoi import planar
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.io.pedestrians import present, walkable
@@ -90,6 +91,7 @@ class Crossings:
         return len(self.t)
 
 
+@check_arguments
 def crossings(sol: Solution, line: ArrayLike) -> Crossings:
     """When, who and in which direction people cross a segment ((x, y), (x, y)).
 
@@ -154,6 +156,7 @@ class Flow:
         return self.mean / self.width
 
 
+@check_arguments
 def flow(sol: Solution, line: ArrayLike, *, direction: int = 0) -> Flow:
     """N(t) and the flow through a line: of all, or of those who cross it in direction +1 or -1 (see `crossings`).
 
@@ -178,6 +181,7 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0) -> Flow:
     return Flow(np.asarray(sol.t), count, passed, mean, slope, _segment(line)[2])
 
 
+@check_arguments
 def leaving_times(sol: Solution, area: Any = None) -> Array:
     """(n,) when each person left: inf for those who did not, NaN for those who were never there.
 
@@ -219,6 +223,7 @@ def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
     return np.asarray(np.where(met.any(axis=1), np.where(met, part, -np.inf).max(axis=1, initial=-np.inf), 1.0))
 
 
+@check_arguments
 def evacuation_time(sol: Solution, area: Any = None) -> float:
     """When the last one left (see `leaving_times`); inf if somebody did not.
 

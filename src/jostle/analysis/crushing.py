@@ -14,6 +14,7 @@ import numpy as np
 
 from jostle.analysis.grains import forces, wall_force
 from jostle.analysis.voronoi import planar
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.io.reading import Ragged, States
 from jostle.solution import Solution
@@ -31,6 +32,7 @@ class CrowdPressure:
     """(walls,) the sum of p on each wall, by its number in `sol.pairs`; their forces as vectors: `wall_force`."""
 
 
+@check_arguments
 def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
     """The load and the pressure of each person, and the load of each wall, in the step that led to frame k.
 
@@ -75,6 +77,7 @@ def _radii(sol: Solution, k: int) -> Array:
     return np.broadcast_to(radii, sol.q.shape[1])
 
 
+@check_arguments
 def time_in_contact(sol: Solution, *, threshold: float = 0.0) -> Array:
     """(n,) for how long each person had a load above the threshold: frame k stands for the time since the last one.
 
@@ -109,6 +112,7 @@ class Pressed:
         return np.unique(self.person)
 
 
+@check_arguments
 def pressed(sol: Solution, threshold: float) -> Pressed:
     """Each person in each frame whose load is above the threshold, in order of time.
 

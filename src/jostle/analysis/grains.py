@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
@@ -68,6 +69,7 @@ class Forces:
         return np.asarray(self.magnitude > ABOVE * self.mean)
 
 
+@check_arguments
 def forces(sol: Solution, k: int = -1) -> Forces:
     """f = p / h of each contact with p != 0, in the step that led to frame k; none at the start.
 
@@ -109,6 +111,7 @@ def _duration(sol: Solution, k: int) -> float:
     return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
 
 
+@check_arguments
 def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Array:
     """(d, d) the mean stress of the contacts, sigma = 1/V sum f n (x) l; compression is positive.
 
@@ -135,6 +138,7 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
 
 
+@check_arguments
 def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> float:
     """The mean pressure of the contacts, trace(sigma) / d; see `stress`.
 
@@ -147,6 +151,7 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> 
     return float(np.trace(sigma) / len(sigma))
 
 
+@check_arguments
 def wall_force(sol: Solution, k: int = -1) -> Array:
     """(walls, d) the total force on each wall, F_w = sum f n over its contacts.
 
@@ -177,6 +182,7 @@ def _walls(sol: Solution, k: int) -> int:
     return int(sol.problem.within.linearise(t, q, 0.0).numbers)
 
 
+@check_arguments
 def wall_pressure(sol: Solution, k: int = -1, *, area: ArrayLike) -> Array:
     """(walls,) the mean pressure on each wall, |F_w| / area, for one area or one for each; lengths in the plane.
 
@@ -208,6 +214,7 @@ class ForceDistribution:
     """and the part of the sum of all forces that these carry."""
 
 
+@check_arguments
 def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20) -> ForceDistribution:
     """The density of f / <f> over the contacts of frame k, and what those above the mean carry.
 
@@ -249,6 +256,7 @@ class ForceChains:
     """(d, d) <n (x) n> of the strong ones."""
 
 
+@check_arguments
 def force_chains(sol: Solution, k: int = -1) -> ForceChains:
     """The contacts above the mean force, their clusters, and the fabric <n (x) n> of all and of them.
 

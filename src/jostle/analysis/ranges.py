@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.analysis.grains import forces
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
@@ -56,6 +57,7 @@ class Range:
         return np.asarray(self.upper - self.lower <= DEPENDENT * scale)
 
 
+@check_arguments
 def multiplier_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
     """The least and the most that p of each closed contact of frame k can be, with the same G^T p.
 
@@ -73,6 +75,7 @@ def multiplier_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> R
     return Range(network.pairs, network.p, *_extremes(network.p, network.G, np.eye(len(network.p))))
 
 
+@check_arguments
 def load_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
     """The least and the most that the load of each person of frame k can be; see `multiplier_range`.
 
@@ -88,6 +91,7 @@ def load_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
     return Range(persons, sums @ network.p, *_extremes(network.p, network.G, sums))
 
 
+@check_arguments
 def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
     """The least and the most that each multiplier of a projection on a cone can be, with the same G^T p.
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.pedestrians import needed, present, walkable
@@ -62,6 +63,7 @@ class Density:
         return float(inside.sum() / M.area), float(self.speed[inside].mean()) if inside.any() else np.nan
 
 
+@check_arguments
 def density(sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: int = QUARTER) -> Density:
     """Cells, densities and speeds of the people of frame k in a walkable area: a polygon, its corners, or a `Room`.
 
@@ -114,6 +116,7 @@ class Densities(NamedTuple):
     """(k,) and Voronoi."""
 
 
+@check_arguments
 def densities(
     sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None, quarter: int = QUARTER
 ) -> Densities:
@@ -163,6 +166,7 @@ class Map:
     """(r, c) likewise."""
 
 
+@check_arguments
 def density_map(
     sol: Solution,
     k: int | slice | Sequence[int] | None,
@@ -186,6 +190,7 @@ def density_map(
     return _map(sol, k, walkable(area), size, cutoff, quarter, speeds=False)
 
 
+@check_arguments
 def speed_map(
     sol: Solution,
     k: int | slice | Sequence[int] | None,

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Polyhedron:
     """K = {u : c + G u >= 0}.

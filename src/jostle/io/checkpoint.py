@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.container import whole
@@ -47,6 +48,7 @@ class Position(NamedTuple):
     records: int
 
 
+@check_arguments
 @dataclass(eq=False)
 class Checkpoint:
     """Where to keep the state of a run, and how often: after so many seconds, and at the end.

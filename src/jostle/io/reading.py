@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
 from jostle.io import layout
@@ -26,6 +27,7 @@ AT_ONCE = 4 * 2**20
 """Bytes that are read at a time when one goes through all frames."""
 
 
+@check_arguments
 def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) -> Solution:
     """The trajectory in a file, of a run that ended, is under way or was killed.
 
@@ -52,6 +54,7 @@ def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) 
     return replace(Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii))
 
 
+@check_arguments
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
     """What the writer of a trajectory noted about it.
 
@@ -67,6 +70,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
         return {str(name): str(text) for name, text in file["jostle"].attrs.items()}
 
 
+@check_arguments
 def repair(path: str | os.PathLike[str]) -> bool:
     """Make a trajectory whose writer was killed one that VTK and ParaView open; False if it was not left open.
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from jostle.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
@@ -24,6 +25,7 @@ RECORDS, SECONDS = 256, 0.2
 """Records of steps are handed on when there are so many, or after so long."""
 
 
+@check_arguments
 @dataclass(frozen=True)
 class Output:
     """A trajectory file that a run writes, see `jostle.io`; `about` are words to keep in it (a scenario, say).

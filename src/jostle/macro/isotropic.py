@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.active_set import ActiveSet, FivePoint
@@ -26,6 +27,7 @@ from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Isotropic:
     """The isotropic law on the saturated cells of a grid; walls: a mask of cells that are walls, or an outline.

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone
@@ -124,6 +125,7 @@ class Lattice:
         return total
 
 
+@check_arguments
 def square_lattice(
     spacing: float,
     *,
@@ -140,6 +142,7 @@ def square_lattice(
     return _filled(spacing, SQUARE, box, zone, walls, angle, centred=angle == 0.0)
 
 
+@check_arguments
 def triangular_lattice(
     spacing: float,
     *,

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.metric import Metric
@@ -51,6 +52,7 @@ class LineCollision:
         return self.hit.projection.residual
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Interval:
     """The 1-D law on cells given by their edges; closed: is there a wall at the left, at the right end?

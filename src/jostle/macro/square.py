@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
@@ -23,6 +24,7 @@ from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Square:
     """The law of a square lattice along the axes of the grid; walls: a mask of cells, or an outline.

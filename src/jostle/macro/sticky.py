@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 
@@ -39,6 +40,7 @@ class Merger:
     mass: float
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class StickyBlocks:
     """Blocks with left edges x, lengths and velocities v, from left to right.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.models.places import free_places
@@ -26,6 +27,7 @@ from jostle.sets.walls import Outside, Segments, body_radii
 __all__ = ["Room", "crowd"]
 
 
+@check_arguments
 def crowd(
     n: int,
     *,

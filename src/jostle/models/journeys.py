@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.models.outlines import own_distance
@@ -19,6 +20,7 @@ from jostle.models.wishes import NEAREST, Walk, numbers
 Route = Sequence[str | None]
 
 
+@check_arguments
 class Journey:
     """Everyone passes the goals of their route one after the other; None is the nearest exit.
 

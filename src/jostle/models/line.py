@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Line
 
 
+@check_arguments
 def cradle(
     n: int = 5,
     *,
@@ -38,6 +40,7 @@ def cradle(
     return Motion(q0=centres, v0=strikes.astype(float), within=Line(np.full(n, radius)), mass=mass, law=Restitution(e))
 
 
+@check_arguments
 def chain(
     n: int = 6,
     *,

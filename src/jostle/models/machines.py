@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace
 
 
+@check_arguments
 def impact_oscillator(
     *, omega: float = 2.6, stop: float = 0.0, e: float = 0.8, x0: float = -0.5, v0: float = 0.0
 ) -> Motion:
@@ -26,6 +28,7 @@ def impact_oscillator(
     )  # fmt: skip
 
 
+@check_arguments
 def double_pendulum(*, angles: tuple[float, float] = (0.6, 0.2), e: float = 0.5, gravity: float = 9.81) -> Motion:
     """Two unit point masses on unit rods, the first angle stopped at zero: theta_1 >= 0, with M(theta).
 
@@ -51,6 +54,7 @@ def double_pendulum(*, angles: tuple[float, float] = (0.6, 0.2), e: float = 0.5,
     return Motion(q0=list(angles), force=force, mass=mass, within=HalfSpace([1.0, 0.0]), law=Restitution(e))
 
 
+@check_arguments
 def vibrating_table(Gamma: float = 2.0, *, e: float = 0.0, height: float = 0.0) -> Motion:
     """A ball on a table at A sin(2 pi t), gravity 1, Gamma = A (2 pi)^2: it takes off if Gamma > 1.
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.convex.maps import Sparse
 from jostle.convex.polyhedron import Polyhedron
@@ -62,6 +63,7 @@ class Packing(NamedTuple):
     """(m,) their forces, one on average. They balance on each ball."""
 
 
+@check_arguments
 def random_close_packing(
     radii: ArrayLike,
     *,

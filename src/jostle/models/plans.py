@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
@@ -31,6 +32,7 @@ BEYOND = 4.0
 """People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
 
 
+@check_arguments
 class Plan:
     """A walkable area with exits: a shapely polygon, its corners, or a list of rooms joined by doors.
 

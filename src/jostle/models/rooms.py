@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.outlines import cut, nearest_on, package, ring_edges
@@ -25,6 +26,7 @@ FIT = 1e-6
 """As in `distances`: a door must be a little wider than a person."""
 
 
+@check_arguments
 class Room(Plan):
     """A simple polygon with doors in its edges; corners counter-clockwise. The doors are exits "door 0", "door 1", ...
 

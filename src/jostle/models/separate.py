@@ -15,6 +15,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -44,6 +45,7 @@ SUFFICIENT = 1e-4
 """The part of the expected descent that makes a step good enough; else it is halved."""
 
 
+@check_arguments
 def separate(
     q: ArrayLike,
     within: ConstraintSet | ArrayLike,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
@@ -15,6 +16,7 @@ LOOSE = 1.02
 """Distance of the starting lattice, as a multiple of the largest diameter."""
 
 
+@check_arguments
 def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: float = 9.81, seed: int = 0) -> Motion:
     """Balls of unit density dropped from a loose lattice into a box (lower, upper), 2-D or 3-D.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
@@ -79,6 +80,7 @@ def cell(box: Ends | None, period: ArrayLike | None) -> Cell:
     return Cell(lower, upper, length.copy())
 
 
+@check_arguments
 def random_sequential(
     radii: ArrayLike,
     *,

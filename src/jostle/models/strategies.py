@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.wishes import NEAREST, Walk, Wish
@@ -67,6 +68,7 @@ def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) 
     )
 
 
+@check_arguments
 def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
     """v = min(v0, s / T), s the free distance to the next person ahead: people keep a time T behind each other.
 
@@ -98,6 +100,7 @@ def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
     return inhibited
 
 
+@check_arguments
 def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
     """People slow down behind slower ones: from their own speed at the distance `sight` to that of the others at 0.
 
@@ -126,6 +129,7 @@ def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
     return slowed
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False)
 class AvoidJams:
     """A walk on which people choose their exit by the time it takes: that of the way, or that of the queue if longer.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.distances import Ways
@@ -95,6 +96,7 @@ class Walk:
         return [(ways, self.group == k) for k, ways in enumerate(self.ways)]
 
 
+@check_arguments
 def walk(
     plan: Plan,
     *,

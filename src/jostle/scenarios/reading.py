@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+from jostle.arguments import check_arguments
 from jostle.errors import JostleError
 from jostle.scenarios.lines import lines
 from jostle.scenarios.settings import changed
@@ -76,6 +77,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
+@check_arguments
 def shipped(name: str) -> str:
     """The text of a shipped scenario, comments and all, to be copied and changed.
 
@@ -87,6 +89,7 @@ def shipped(name: str) -> str:
     return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 
 
+@check_arguments
 def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """A scenario from a .toml file, or a shipped one by its name.
 
@@ -132,6 +135,7 @@ def _unknown(name: str) -> ScenarioError:
     )
 
 
+@check_arguments
 def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """A scenario from a TOML text; `name` is what errors call it.
 

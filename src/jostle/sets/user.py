@@ -8,6 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.maps import Dense
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -133,6 +134,7 @@ def constraints(
 ) -> Callable[[Gap], UserSet]: ...
 
 
+@check_arguments
 def constraints(
     g: Gap | None = None,
     /,

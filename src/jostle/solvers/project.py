@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polar, Polyhedron
@@ -19,6 +20,7 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 
+@check_arguments
 def project(
     w: ArrayLike,
     onto: Polyhedron | Polar | Any,
@@ -45,6 +47,7 @@ def project(
     return onto.nearest(w, mass=mass, solver=solver)  # type: ignore[no-any-return]
 
 
+@check_arguments
 def decompose(
     u: ArrayLike, cone: Cone, *, mass: ArrayLike | Metric = 1.0, solver: Solver | None = None
 ) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
@@ -20,6 +21,7 @@ WRAPPED = 0.5
 """A body that moves by more than this part of a period between two frames has gone through the end of the cell."""
 
 
+@check_arguments
 def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Each coordinate of q over time.
 
@@ -39,6 +41,7 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@check_arguments
 def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[float, float] = (AZIMUTH, ELEVATION)) -> Axes:
     """The ways of all bodies, with the walls: a dot where each starts. Space is seen from `view`, as in `draw`.
 
@@ -70,6 +73,7 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[float, float] = (AZ
     return ax
 
 
+@check_arguments
 def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     """The phase portrait (q_k, u_k) of a coordinate, numbered from 0; jumps of the velocity are thin lines.
 
@@ -95,6 +99,7 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@check_arguments
 def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Each impact as a bar at its time, as high as its impulse.
 
@@ -116,6 +121,7 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@check_arguments
 def energies(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Kinetic energy over time, and potential and total energy where the force is constant.
 

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
 from jostle.viz.picture import Picture
@@ -24,6 +25,7 @@ AZIMUTH, ELEVATION = -62.0, 16.0
 """Where one looks at space from, in degrees."""
 
 
+@check_arguments
 def draw(
     sol: Shown,
     k: int = -1,
@@ -56,6 +58,7 @@ def draw(
     return ax
 
 
+@check_arguments
 def strip(
     sol: Shown,
     moments: int | Sequence[float] = 3,

@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
@@ -36,6 +37,7 @@ JUMP = 10.0
 """Who went so many times further between two saved times than his velocities allow did not walk: he jumped."""
 
 
+@check_arguments
 def animate(
     sol: Shown,
     path: str | os.PathLike[str],

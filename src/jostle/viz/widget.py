@@ -9,6 +9,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from jostle.arguments import check_arguments
 from jostle.errors import MissingPackage
 from jostle.viz.document import NOTEBOOK, part, script
 from jostle.viz.quantities import Given
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from anywidget import AnyWidget
 
 
+@check_arguments
 def widget(
     sol: Shown,
     *,
