@@ -1,7 +1,7 @@
 """What a signature says is checked when it is called: a wrong kind of value is an error that names the parameter.
 
-`check_arguments` decorates public functions and classes. It reads their annotations as they are written, without evaluating
-them, so that it imports nothing. Whether a number is large or small enough is up to the function itself.
+`check_arguments` decorates public functions and classes. It reads their annotations as they are written and does not
+evaluate them, so that it imports nothing. Shapes, and what else the mathematics asks, are up to the function itself.
 """
 
 from __future__ import annotations
@@ -14,10 +14,17 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from jostle.errors import InvalidValue
 
 T = TypeVar("T")
+Positive = float
+NotNegative = float
+Count = int
+Natural = int
+Constant = ArrayLike
+"""Numbers of which a signature says more than their type: positive, not negative, counted from 1 or 0, without NaN."""
 LONGEST_VALUE = 80
 """Characters of a wrong value that an error shows."""
 ALIASES = {
@@ -31,6 +38,8 @@ ALIASES = {
     "Gap": "Callable",
     "Shown": "Solution | str | os.PathLike",
     "Route": "Sequence[str | None]",
+    "FilePath": "os.PathLike",
+    "OfPlaces": "Callable",
 }
 """Names of unions that signatures use."""
 
@@ -69,6 +78,13 @@ def number(value: object) -> bool:
     return bool(value == value)
 
 
+def _precision(value: Any) -> bool:
+    try:
+        return value is not None and np.dtype(value) in (np.float32, np.float64)
+    except (TypeError, ValueError):
+        return False
+
+
 def _constant(value: object) -> bool:
     return numbers(value) and not np.isnan(np.asarray(value, dtype=float)).any()
 
@@ -82,13 +98,21 @@ RULES = {
     "ArrayLike": Rule(numbers, "numbers"),
     "Constant": Rule(_constant, "numbers"),
     "Callable": Rule(callable, "a function"),
+    "LinearMap": Rule(lambda value: hasattr(value, "adjoint"), "a linear map"),
+    "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
+    "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
+    "Positive": Rule(lambda value: number(value) and 0.0 < value < np.inf, "a positive number"),
+    "NotNegative": Rule(lambda value: number(value) and 0.0 <= value < np.inf, "a number that is 0 or more"),
+    "Count": Rule(lambda value: isinstance(value, Integral) and int(value) >= 1, "a whole number from 1 on"),
+    "Natural": Rule(lambda value: isinstance(value, Integral) and int(value) >= 0, "a whole number from 0 on"),
     "Mapping": Rule(lambda value: isinstance(value, Mapping), "a dictionary"),
     "None": Rule(lambda value: value is None, "None"),
 }
 CLASSES = {
     "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.Cone", "Console": "a rich.Console",
     "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid",
-    "Lattice": "a lattice of jo.macro", "Link": "a jo.models.Link", "Metric": "a metric", "Motion": "a jo.Motion",
+    "Lattice": "a lattice of jo.macro", "Law": "a law of jo.macro", "Map": "a map of densities or speeds",
+    "Link": "a jo.models.Link", "Metric": "a metric", "Motion": "a jo.Motion",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
     "Plan": "a jo.models.Room or Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
     "Restitution": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
@@ -113,7 +137,7 @@ def check_arguments(called: T) -> T:
     if isinstance(called, type):
         called.__init__ = _wrapped(called.__init__, skip=1)  # type: ignore[misc]
         return called
-    return _wrapped(called)  # type: ignore[type-var, return-value]
+    return _wrapped(called)  # type: ignore[arg-type, return-value]
 
 
 def check_fields(instance: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.schemes.base import State
@@ -84,7 +84,7 @@ class Source:
         rate: float,
         within: ConstraintSet,
         velocity: ArrayLike = 0.0,
-        seed: int = 0,
+        seed: Natural = 0,
     ):
         lower, upper = finite(box[0], "box"), finite(box[1], "box")
         if lower.shape != upper.shape or (lower > upper).any():

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, finite
+from jostle.arrays import Array, alike, finite
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
@@ -139,11 +139,7 @@ def _within(within: ConstraintSet | None) -> ConstraintSet:
 
 
 def _like(q0: Array, value: ArrayLike, name: str) -> Array:
-    array = finite(value, name)
-    try:
-        return np.array(np.broadcast_to(array, q0.shape))
-    except ValueError as error:
-        raise InvalidValue(f"{name} has shape {array.shape}, q0 has shape {q0.shape}") from error
+    return alike(value, name, q0, "q0")
 
 
 def _field(

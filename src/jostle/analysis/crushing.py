@@ -14,7 +14,7 @@ import numpy as np
 
 from jostle.analysis.grains import forces, wall_force
 from jostle.analysis.voronoi import planar
-from jostle.arguments import check_arguments
+from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.io.reading import Ragged, States
 from jostle.solution import Solution
@@ -78,7 +78,7 @@ def _radii(sol: Solution, k: int) -> Array:
 
 
 @check_arguments
-def time_in_contact(sol: Solution, *, threshold: float = 0.0) -> Array:
+def time_in_contact(sol: Solution, *, threshold: NotNegative = 0.0) -> Array:
     """(n,) for how long each person had a load above the threshold: frame k stands for the time since the last one.
 
     >>> import jostle as jo
@@ -113,7 +113,7 @@ class Pressed:
 
 
 @check_arguments
-def pressed(sol: Solution, threshold: float) -> Pressed:
+def pressed(sol: Solution, threshold: NotNegative) -> Pressed:
     """Each person in each frame whose load is above the threshold, in order of time.
 
     >>> import jostle as jo

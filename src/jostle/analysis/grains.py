@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.paoli import Paoli
@@ -232,7 +232,9 @@ def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20
         raise InvalidValue(f"no contact carries a force at t = {sol.t[k]:g}: there is nothing to distribute")
     relative = found.magnitude / found.mean
     ends = (min(0.0, float(relative.min())), float(relative.max()))
-    counts, edges = np.histogram(relative, bins=bins if isinstance(bins, int) else finite(bins, "bins"), range=ends)
+    if isinstance(bins, int) and bins < 1:
+        raise InvalidValue(f"bins must be at least 1, not {bins}")
+    counts, edges = np.histogram(relative, bins=bins if isinstance(bins, int) else shaped(bins, "bins", -1), range=ends)
     strong = found.strong
     load = float(np.abs(relative[strong]).sum() / np.abs(relative).sum())
     return ForceDistribution(edges, counts / (len(relative) * np.diff(edges)), float(strong.mean()), load)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.analysis.grains import forces
-from jostle.arguments import check_arguments
+from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
@@ -58,7 +58,7 @@ class Range:
 
 
 @check_arguments
-def multiplier_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
+def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED) -> Range:
     """The least and the most that p of each closed contact of frame k can be, with the same G^T p.
 
     Contacts without a force count, too, if they are closed at the end of the step: their gap is below `closed` times
@@ -76,7 +76,7 @@ def multiplier_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> R
 
 
 @check_arguments
-def load_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
+def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED) -> Range:
     """The least and the most that the load of each person of frame k can be; see `multiplier_range`.
 
     >>> import jostle as jo

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Count, Positive, check_arguments
 from jostle.convex.maps import Dense
 from jostle.convex.metric import euclidean
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -19,7 +19,7 @@ from jostle.solvers.exact import Exact
 
 
 @check_arguments
-def gamma(N: int) -> float:
+def gamma(N: Count) -> float:
     """The constant of Prop. 4.2 for N discs; 1 for N = 1 and 2, where the formula does not apply.
 
     >>> round(gamma(3), 6), gamma(2)
@@ -32,7 +32,7 @@ def gamma(N: int) -> float:
 
 
 @check_arguments
-def eta(N: int, radius: float) -> float:
+def eta(N: Count, radius: Positive) -> float:
     """The prox-regularity constant of Prop. 4.5 for N discs of one radius.
 
     For N = 2 it is the exact constant 2 r / sqrt(2) of one pair; a single disc has no constraint: infinity.

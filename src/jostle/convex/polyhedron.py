@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Constant, check_arguments
 from jostle.arrays import Array
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
@@ -47,7 +47,7 @@ class Polyhedron:
         *,
         length: float | None = None,
         describe: Callable[[int], str] = "row {}".format,
-        noise: ArrayLike = 0.0,
+        noise: Constant = 0.0,
     ):
         rows, offset = as_map(G), np.asarray(c, dtype=float)
         if offset.shape != rows.shape[:1]:
@@ -63,6 +63,7 @@ class Polyhedron:
         return self.c + (self.G @ np.asarray(u, dtype=float).ravel())
 
 
+@check_arguments
 class Cone(Polyhedron):
     """C = {u : G u >= 0}: the admissible velocities of closed contacts.
 

@@ -32,11 +32,9 @@ from jostle.io.reading import Source as Stored
 from jostle.io.trajectory import Writer
 from jostle.solution import Solution
 
-Given = Solution | str | os.PathLike[str]
-
 
 @check_arguments
-def export(source: Given, target: str | os.PathLike[str]) -> Path:
+def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
     """Write a solution, or a trajectory file, in the format that the suffix of the target says; the file written.
 
     >>> import jostle as jo, tempfile

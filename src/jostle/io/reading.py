@@ -21,6 +21,8 @@ from jostle.errors import BrokenFile, InvalidValue, JostleError
 from jostle.io import layout
 from jostle.io.container import FLAGS, HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
 from jostle.io.layout import points_of
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.base import Scheme
 from jostle.solution import STATISTICS, Solution
 
 AT_ONCE = 4 * 2**20
@@ -28,7 +30,9 @@ AT_ONCE = 4 * 2**20
 
 
 @check_arguments
-def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) -> Solution:
+def read(
+    path: str | os.PathLike[str], problem: Motion | Sweeping | None = None, scheme: Scheme | None = None
+) -> Solution:
     """The trajectory in a file, of a run that ended, is under way or was killed.
 
     `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). With the problem,

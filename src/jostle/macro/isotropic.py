@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.active_set import ActiveSet, FivePoint
@@ -50,7 +50,7 @@ class Isotropic:
     barrier: Outline | None
     tol: float
 
-    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: float = 1e-8):
+    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
         barrier = walls if callable(walls) else None
         settle(self, grid, saturated, walls, solid=solid_cells, barrier=barrier, tol=tol)
 

@@ -130,8 +130,8 @@ def square_lattice(
     spacing: float,
     *,
     box: tuple[ArrayLike, ArrayLike],
-    zone: Zone | None = None,
-    walls: Zone | None = None,
+    zone: OfPlaces | None = None,
+    walls: OfPlaces | None = None,
     angle: float = 0.0,
 ) -> Lattice:
     """The square lattice in a zone (by default the whole box). A box with sides along it is filled by whole cells.
@@ -147,8 +147,8 @@ def triangular_lattice(
     spacing: float,
     *,
     box: tuple[ArrayLike, ArrayLike],
-    zone: Zone | None = None,
-    walls: Zone | None = None,
+    zone: OfPlaces | None = None,
+    walls: OfPlaces | None = None,
     angle: float = 0.0,
 ) -> Lattice:
     """The triangular lattice in a zone, with a point in the middle of the box and e_0 at an angle from the x axis.
@@ -164,8 +164,8 @@ def _filled(
     spacing: float,
     e: Array,
     box: tuple[ArrayLike, ArrayLike],
-    zone: Zone | None,
-    walls: Zone | None,
+    zone: OfPlaces | None,
+    walls: OfPlaces | None,
     angle: float,
     *,
     centred: bool,

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
@@ -44,7 +44,7 @@ class Square:
     wall: Booleans
     tol: float
 
-    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: float = 1e-8):
+    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
         settle(self, grid, saturated, walls, tol=tol)
 
     @cached_property

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
@@ -63,7 +63,7 @@ class Triangular:
         walls: Zone | None = None,
         angle: float = 0.0,
         spacing: float | None = None,
-        tol: float = 1e-6,
+        tol: Positive = 1e-6,
     ):
         settle(
             self,

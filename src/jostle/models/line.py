@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Count, Natural, NotNegative, Positive, check_arguments
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Line
@@ -13,11 +13,11 @@ from jostle.sets.balls import Line
 
 @check_arguments
 def cradle(
-    n: int = 5,
+    n: Count = 5,
     *,
-    gap: float = 0.0,
-    radius: float = 0.5,
-    striking: int = 1,
+    gap: NotNegative = 0.0,
+    radius: Positive = 0.5,
+    striking: Natural = 1,
     e: float = 1.0,
     mass: ArrayLike = 1.0,
 ) -> Motion:
@@ -42,10 +42,10 @@ def cradle(
 
 @check_arguments
 def chain(
-    n: int = 6,
+    n: Count = 6,
     *,
-    radius: float = 0.5,
-    height: float = 0.0,
+    radius: Positive = 0.5,
+    height: NotNegative = 0.0,
     gravity: float = 9.81,
     e: float = 0.0,
     mass: ArrayLike = 1.0,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Booleans, Integers, shaped
 from jostle.errors import InvalidValue
 from jostle.models.outlines import cut, nearest_on, package, ring_edges
 from jostle.models.plans import Plan, _rooms
@@ -36,8 +36,8 @@ class Room(Plan):
     """
 
     def __init__(self, corners: ArrayLike, *, doors: ArrayLike):
-        self.corners = finite(corners, "corners").reshape(-1, 2)
-        self.doors = finite(doors, "doors").reshape(-1, 2, 2)
+        self.corners = shaped(corners, "corners", -1, 2)
+        self.doors = shaped(doors, "doors", -1, 2, 2)
         if len(self.doors) == 0:
             raise InvalidValue("a room needs a door: nobody could leave it")
         edges = ring_edges(self.corners)

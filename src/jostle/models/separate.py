@@ -15,7 +15,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -51,7 +51,7 @@ def separate(
     within: ConstraintSet | ArrayLike,
     *,
     mass: ArrayLike | Metric = 1.0,
-    seed: int | np.random.Generator = 0,
+    seed: Natural | np.random.Generator = 0,
     tol: float = 1e-4,
 ) -> Array:
     """The nearest configuration without overlap, P_Q(q) in the M-norm (a local one: Q is not convex), (n, d).

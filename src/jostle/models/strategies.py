@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.wishes import NEAREST, Walk, Wish
@@ -149,7 +149,7 @@ class AvoidJams:
     """
 
     walk: Walk
-    flow: float = FLOW
+    flow: Positive = FLOW
 
     def __call__(self, t: float, q: Array) -> Array:
         return self.walk.towards(q, self.chosen(q))

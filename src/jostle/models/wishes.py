@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.distances import Ways
@@ -103,7 +103,7 @@ def walk(
     radius: ArrayLike,
     speed: ArrayLike = 1.0,
     goal: str | Sequence[str | None] | None = None,
-    spacing: float | None = None,
+    spacing: Positive | None = None,
     closed: ArrayLike = (),
     stops: Mapping[str, ArrayLike] | None = None,
 ) -> Walk:

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
 from jostle.convex.maps import Dense
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -130,7 +130,7 @@ def constraints(
     gradient: Gap | None = None,
     convex: bool | None = None,
     moving: bool | None = None,
-    length: float | None = None,
+    length: Positive | None = None,
 ) -> Callable[[Gap], UserSet]: ...
 
 
@@ -142,7 +142,7 @@ def constraints(
     gradient: Gap | None = None,
     convex: bool | None = None,
     moving: bool | None = None,
-    length: float | None = None,
+    length: Positive | None = None,
 ) -> UserSet | Callable[[Gap], UserSet]:
     """Turn g(t, q), every entry of which stays >= 0, into an admissible set.
 

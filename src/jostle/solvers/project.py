@@ -15,7 +15,7 @@ from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polar, Polyhedron
 from jostle.convex.projection import Projection
-from jostle.errors import NotConverged
+from jostle.errors import InvalidValue, NotConverged
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -44,6 +44,8 @@ def project(
         return _on_polar(np.asarray(w, dtype=float), onto.cone, mass, solver, guess)
     if isinstance(onto, Polyhedron):
         return require(solver.project(w, onto, mass, guess), solver)
+    if not hasattr(onto, "nearest"):
+        raise InvalidValue(f"onto must be a polyhedron, a cone, its polar or an admissible set, not {onto!r}")
     return onto.nearest(w, mass=mass, solver=solver)  # type: ignore[no-any-return]
 
 

@@ -10,7 +10,7 @@ from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike
 
 from jostle.analysis.voronoi import Map
-from jostle.arguments import check_arguments
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, Velocity
@@ -71,7 +71,7 @@ def field(
 
 @check_arguments
 def arrows(
-    velocity: Velocity, *, zone: ArrayLike | None = None, fastest: float | None = None, ax: Axes | None = None
+    velocity: Velocity, *, zone: ArrayLike | None = None, fastest: Positive | None = None, ax: Axes | None = None
 ) -> Axes:
     """A velocity field, an arrow for each cell of a zone, or for every second or third if there are many.
 
