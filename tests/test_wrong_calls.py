@@ -309,12 +309,12 @@ def call(name, arguments):
 
 SAID = {
     "area": "corners|an area|polygon", "measure": "corners|an area", "cutoff": "cut-off", "N": "number of discs",
-    "radii": "radius", "within": "radi", "mass": "force|mass", "inhibition": "T must", "vertices": "polygon",
+    "radii": "radius", "within": "radi", "mass": "force|mass", "inhibition": "T (must|is)", "vertices": "polygon",
     "points": "polygon", "h": "steps", "runs": "Solution", "path": "file", "target": "suffix", "text": "TOML",
 }  # fmt: skip
 """Words by which errors call a parameter, where it is not its name."""
-USED_LATER = {"radii"}
-"""Radii may depend on time: whether they are positive is seen when they are used."""
+USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
+"""What may depend on time is looked at when it is used."""
 LEGITIMATE = {
     "None": None,  # wherever the signature says so
     "text": {"output", "checkpoint", "name", "path", "title"},
@@ -343,7 +343,7 @@ def legitimate(name, parameter, label):
     annotation = str(inspect.signature(find(name)).parameters[parameter].annotation)
     if label == "None":
         return "None" in annotation or annotation == "Any"
-    return parameter in LEGITIMATE[label] or (label == "-1" and parameter in USED_LATER)
+    return parameter in LEGITIMATE[label] or (label in ("-1", "nan") and parameter in USED_LATER)
 
 
 def names_it(message, parameter, label):

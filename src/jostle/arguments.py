@@ -19,16 +19,17 @@ from numpy.typing import ArrayLike
 from jostle.errors import InvalidValue
 
 T = TypeVar("T")
+Finite = float
 Positive = float
 NotNegative = float
 Count = int
 Natural = int
 Constant = ArrayLike
-"""Numbers of which a signature says more than their type: positive, not negative, counted from 1 or 0, without NaN."""
+"""Numbers of which a signature says more than their type: finite, positive, 0 or more, at least 1 or 0, without NaN."""
 LONGEST_VALUE = 80
 """Characters of a wrong value that an error shows."""
 ALIASES = {
-    "InTime": "Constant | Callable",
+    "InTime": "ArrayLike | Callable",
     "Array": "ArrayLike",
     "Integers": "ArrayLike",
     "Ends": "tuple[ArrayLike, ArrayLike]",
@@ -68,14 +69,12 @@ def numbers(value: object) -> bool:
 
 
 def number(value: object) -> bool:
-    """Is it one real number, which is not NaN?
+    """Is it one real number?
 
-    >>> number(2), number(np.float32(0.5)), number(float("nan")), number([1.0])
+    >>> number(2), number(np.float32(0.5)), number("2"), number([1.0])
     (True, True, False, False)
     """
-    if not isinstance(value, Real):
-        return isinstance(value, np.ndarray) and value.ndim == 0 and numbers(value) and not np.isnan(value)
-    return bool(value == value)
+    return isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0 and numbers(value))
 
 
 def _precision(value: Any) -> bool:
@@ -98,13 +97,14 @@ RULES = {
     "ArrayLike": Rule(numbers, "numbers"),
     "Constant": Rule(_constant, "numbers"),
     "Callable": Rule(callable, "a function"),
-    "LinearMap": Rule(lambda value: hasattr(value, "adjoint"), "a linear map"),
+    "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
     "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
     "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
+    "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),
     "Positive": Rule(lambda value: number(value) and 0.0 < value < np.inf, "a positive number"),
     "NotNegative": Rule(lambda value: number(value) and 0.0 <= value < np.inf, "a number that is 0 or more"),
-    "Count": Rule(lambda value: isinstance(value, Integral) and int(value) >= 1, "a whole number from 1 on"),
-    "Natural": Rule(lambda value: isinstance(value, Integral) and int(value) >= 0, "a whole number from 0 on"),
+    "Count": Rule(lambda value: isinstance(value, Integral) and int(value) >= 1, "a whole number, at least 1"),
+    "Natural": Rule(lambda value: isinstance(value, Integral) and int(value) >= 0, "a whole number, at least 0"),
     "Mapping": Rule(lambda value: isinstance(value, Mapping), "a dictionary"),
     "None": Rule(lambda value: value is None, "None"),
 }

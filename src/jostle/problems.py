@@ -60,7 +60,7 @@ class Motion:
         within: ConstraintSet | None = None,
         v0: ArrayLike = 0.0,
         force: ArrayLike | Callable[..., ArrayLike] = 0.0,
-        mass: ArrayLike | Callable[[Array], ArrayLike] = 1.0,
+        mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
         law: Restitution | None = None,
         present: ArrayLike | None = None,
     ):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Constant, check_arguments
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
@@ -47,11 +47,13 @@ class Polyhedron:
         *,
         length: float | None = None,
         describe: Callable[[int], str] = "row {}".format,
-        noise: Constant = 0.0,
+        noise: ArrayLike = 0.0,
     ):
         rows, offset = as_map(G), np.asarray(c, dtype=float)
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
+        if length is not None and not length > 0.0:
+            raise InvalidValue(f"length must be positive, not {length}")
         object.__setattr__(self, "G", rows)
         object.__setattr__(self, "c", offset)
         object.__setattr__(self, "length", length)

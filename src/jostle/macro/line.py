@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.metric import Metric
@@ -52,7 +51,6 @@ class LineCollision:
         return self.hit.projection.residual
 
 
-@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Interval:
     """The 1-D law on cells given by their edges; closed: is there a wall at the left, at the right end?
@@ -76,7 +74,7 @@ class Interval:
         zone = np.ones(len(x) - 1, dtype=bool) if saturated is None else truths(saturated, "saturated")
         if zone.shape != (len(x) - 1,):
             raise InvalidValue(f"saturated must be one boolean a cell, ({len(x) - 1},), not shape {zone.shape}")
-        if np.shape(closed) != (2,):
+        if np.shape(closed) != (2,) or not all(isinstance(end, bool | np.bool_) for end in closed):
             raise InvalidValue(f"closed must be (left, right), not {closed!r}")
         object.__setattr__(self, "edges", x)
         object.__setattr__(self, "saturated", zone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, Natural, NotNegative, Positive, check_arguments
+from jostle.arguments import Count, Finite, Natural, NotNegative, Positive, check_arguments
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Line
@@ -46,7 +46,7 @@ def chain(
     *,
     radius: Positive = 0.5,
     height: NotNegative = 0.0,
-    gravity: float = 9.81,
+    gravity: Finite = 9.81,
     e: float = 0.0,
     mass: ArrayLike = 1.0,
 ) -> Motion:

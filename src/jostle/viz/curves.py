@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
@@ -42,7 +42,7 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
 
 @check_arguments
-def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[float, float] = (AZIMUTH, ELEVATION)) -> Axes:
+def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION)) -> Axes:
     """The ways of all bodies, with the walls: a dot where each starts. Space is seen from `view`, as in `draw`.
 
     >>> import matplotlib.pyplot as plt

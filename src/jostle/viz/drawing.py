@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Finite, check_arguments
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
 from jostle.viz.picture import Picture
@@ -33,7 +33,7 @@ def draw(
     ax: Axes | None = None,
     colour: str | ArrayLike = "speed",
     contacts: bool = True,
-    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+    view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
 ) -> Axes:
     """Frame k of a solution: the bodies to scale, the forces between them, the walls.
 
@@ -65,7 +65,7 @@ def strip(
     *,
     colour: str | ArrayLike = "speed",
     contacts: bool = True,
-    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+    view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
 ) -> Figure:
     """Several moments side by side, on one scale: so many from start to end, or the frames at given times.
 
