@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SAME = 1e-9
 """T counts as a multiple of h, and a time as reached, up to this part of a step (or of T, for an array of steps)."""
+Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
+"""What happens to the state after each step."""
 ROUND_OFF = 8 * float(np.finfo(float).eps)
 
 
@@ -64,7 +66,7 @@ def solve(
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool] | None = None,
-    change: Callable[[State], State] | Sequence[Callable[[State], State]] | None = None,
+    change: Changes | None = None,
     device: str = "cpu",
     strict: bool = True,
     output: str | os.PathLike[str] | Output | None = None,
