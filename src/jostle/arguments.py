@@ -41,6 +41,7 @@ ALIASES = {
     "Shown": "Solution | str | os.PathLike",
     "Route": "Sequence[str | None]",
     "FilePath": "os.PathLike",
+    "Span": "ArrayLike",
     "OfPlaces": "Callable",
 }
 """Names of unions that signatures use."""
@@ -169,7 +170,8 @@ def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
         shown = repr(value)
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
-        raise InvalidValue(f"{name} must be {rule.words}, not {shown}")
+        hint = ": give an object, with its brackets" if isinstance(value, type) else ""
+        raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 
 def _rule(annotation: Any) -> Rule | None:

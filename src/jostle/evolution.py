@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SAME = 1e-9
 """T counts as a multiple of h, and a time as reached, up to this part of a step (or of T, for an array of steps)."""
+Span = float | tuple[float, float]
+"""The end, or the start and the end."""
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """What happens to the state after each step."""
 ROUND_OFF = 8 * float(np.finfo(float).eps)
@@ -62,7 +64,7 @@ def solve(
     problem: Motion | Sweeping,
     scheme: Scheme,
     *,
-    t: float | tuple[float, float],
+    t: Span,
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool] | None = None,
