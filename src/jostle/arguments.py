@@ -38,7 +38,6 @@ ALIASES = {
     "Wish": "Callable",
     "Field": "Callable",
     "Gap": "Callable",
-    "Shown": "Solution | str | os.PathLike",
     "Route": "Sequence[str | None]",
     "FilePath": "os.PathLike",
     "Span": "ArrayLike",
@@ -79,6 +78,10 @@ def number(value: object) -> bool:
     return isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0 and numbers(value))
 
 
+def _shown(value: object) -> bool:
+    return isinstance(value, str | os.PathLike) or any(kind.__name__ == "Solution" for kind in type(value).__mro__)
+
+
 def _precision(value: Any) -> bool:
     try:
         return value is not None and np.dtype(value) in (np.float32, np.float64)
@@ -99,6 +102,7 @@ RULES = {
     "ArrayLike": Rule(numbers, "numbers"),
     "Constant": Rule(_constant, "numbers"),
     "Callable": Rule(callable, "a function"),
+    "Shown": Rule(lambda value: _shown(value), "a Solution, or the path of a trajectory file"),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
     "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),

@@ -201,5 +201,5 @@ def test_a_file_is_drawn_as_the_solution_that_it_holds(pile, tmp_path):
     for shown in (path, str(path), jo.io.read(path)):
         assert np.asarray(discs(draw(shown, 7)).get_offsets()) == pytest.approx(pile.q[7], rel=1e-6)
         assert [ax.get_title() for ax in strip(shown, [0.0, 0.0, 0.05]).axes[:-1]] == ["t = 0", "t = 0", "t = 0.05"]
-    with pytest.raises(jo.InvalidValue, match="give a Solution, or the path of a trajectory file, not 3"):
+    with pytest.raises(jo.InvalidValue, match="the path of a trajectory file, not 3"):
         draw(3)
