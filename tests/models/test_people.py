@@ -9,7 +9,6 @@ import jostle as jo
 from jostle.models import Plan, Room, crowd
 
 shapely = pytest.importorskip("shapely")
-pytest.importorskip("eikonalfm")
 
 R = 0.25
 BOX = [(0, 0), (8, 0), (8, 6), (0, 6)]

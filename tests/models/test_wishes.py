@@ -9,7 +9,6 @@ import jostle as jo
 from jostle.models import AvoidJams, Journey, Plan, following, inhibition, walk
 
 shapely = pytest.importorskip("shapely")
-pytest.importorskip("eikonalfm")
 
 R = 0.25
 BOX = [(0, 0), (20, 0), (20, 12), (0, 12)]

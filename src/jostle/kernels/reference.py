@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Booleans, Integers
 
 SOLVED, EMPTY, UNFINISHED = 0, 1, 2
 """How `exact` can end."""
@@ -28,6 +28,8 @@ RISE = 1e-13
 """The dual objective rose if it did so by more than this part of itself."""
 FAR = 3.0
 """A row is out of reach if its slack exceeds so many times what it changed between two tests."""
+LEVEL = 1e-9
+"""Two neighbouring values on a grid count as equal if they differ by less than this fraction of its step."""
 EPS = float(np.finfo(float).eps)
 
 
@@ -267,3 +269,50 @@ def isotonic(y: Array, mass: Array, low: bool, high: bool) -> tuple[Array, Array
     p = np.concatenate([[0.0], np.cumsum(mass * (y - u))])
     p -= p.min() if low and high else p[-1] if low else 0.0
     return u, p
+
+
+def marched(free: Booleans, start: Array, step: float) -> Array:
+    """(nx, ny) the distances on the free nodes of a grid from the finite values of start; infinite where none leads.
+
+    Fast marching (Sethian 1999): of all nodes that are not accepted, the one with the smallest `upwind` value is.
+    """
+    d, accepted = start.copy(), np.isfinite(start)
+    while True:
+        tentative = np.where(free & ~accepted, upwind(np.where(accepted, d, np.inf), step), np.inf)
+        node = np.unravel_index(np.argmin(tentative), d.shape)
+        if not np.isfinite(tentative[node]):
+            return d
+        d[node], accepted[node] = tentative[node], True
+
+
+def upwind(d: Array, step: float) -> Array:
+    """(nx, ny) T at each node from the others: sum over both axes of max(slope (T - base), 0)^2 = step^2.
+
+    Towards a neighbour at d1, with d2 behind it, the difference (3 T - 4 d1 + d2) / 2 of second order has
+    base = d1 + (d1 - d2) / 3 and slope 3 / 2; unless d2 <= d1, that of first order has base = d1 and slope 1. Of the two
+    sides of an axis the one with the smaller T counts. Infinite values are not known.
+    """
+    sides = []
+    around = np.pad(d, 2, constant_values=np.inf)
+    for axis, way in ((0, -1), (0, 1), (1, -1), (1, 1)):
+        near, far = (np.roll(around, -way * k, axis)[2:-2, 2:-2] for k in (1, 2))
+        with np.errstate(invalid="ignore"):
+            rise = near - far
+        second = np.isfinite(near) & np.isfinite(far) & (rise >= -LEVEL * step)
+        base = np.where(second, near + np.maximum(np.where(second, rise, 0.0), 0.0) / 3.0, near)
+        sides.append((base, np.where(second, 1.5, 1.0)))
+    least = np.full(d.shape, np.inf)
+    for x in sides[:2]:
+        for y in sides[2:]:
+            swap = x[0] > y[0]
+            (a, slope_a), (b, slope_b) = (
+                tuple(np.where(swap, v, u) for u, v in zip(one, other, strict=True)) for one, other in ((x, y), (y, x))
+            )
+            with np.errstate(invalid="ignore"):
+                apart = b - a
+                alone = ~(slope_a * apart < step)
+                total = slope_a**2 + slope_b**2
+                root = np.sqrt(total * step**2 - (slope_a * slope_b * apart) ** 2)
+                both = a + (slope_b**2 * apart + root) / total
+            least = np.minimum(least, np.where(alone, a + step / slope_a, both))
+    return least

@@ -1,9 +1,9 @@
 """The shortest ways of a disc to the exits of a plan.
 
 The centre of a disc of radius r may be where the walls are at least r away. There the length of the shortest way to an
-exit solves the eikonal equation |grad d| = 1, d = 0 at the exit (Maury & Venel 2008, section 2); it is computed on a
-grid by fast marching of second order (Sethian 1996), and people wish to walk along -grad d. In sight of the exit the
-direction is exact: straight to the nearest place where a centre can pass.
+exit solves the eikonal equation |grad d| = 1, d = 0 at the exit (Maury & Venel 2008, section 2). Near the exit and in
+sight of it, distance and direction are exact: straight to the nearest place where a centre can pass. From there the
+distance is continued on a grid by fast marching of second order (Sethian 1999), and people wish to walk along -grad d.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
+from jostle.kernels import compiled
 from jostle.models.outlines import around, nearest_on, package, shrunk
 
 if TYPE_CHECKING:
@@ -32,19 +33,14 @@ LAYERS = 2
 """So many layers of nodes in the band along the walls have the mean direction of the nodes beside them; nobody comes
 further into it than a part of the spacing."""
 MOST_NODES = 40_000_000
-IN_SIGHT = 20_000
-"""Of so many nodes that are nearest to an exit it is asked whether they see it."""
+SIGHT = 128
+"""Nodes up to this distance from an exit, in steps of the grid, are tested for whether they see it."""
 DOUBLE = 4_000_000
 """Up to so many nodes of all exits directions are kept in double precision, from there on in single."""
-FAST = 1e4
-"""Fast marching starts from one node, and goes so fast along an exit that it starts there everywhere at once."""
-SLOW = 1e-6
-"""It goes so slowly where nobody can be: it comes there last."""
 TOUCH = 0.25
-"""A node sees an exit if its line to it stays out of walls that are as thick as the radius, but for this part of the
-spacing,"""
+"""A line of sight may leave the area where a disc fits by this part of the spacing."""
 BEYOND = 0.25
-"""and then people aim at a point that lies this part of their radius behind it."""
+"""People who see an exit aim at a point this part of their radius behind it."""
 FLAT, EQUAL = 0.3, 1e-9
 """Where a central difference has a gradient below FLAT, two ways are about equally long, and the lower neighbour says
 which to take; none, if their slopes are EQUAL: then the nodes beside it say, so that mirror images stay so."""
@@ -124,11 +120,12 @@ class Ways:
             raise InvalidValue(f"the spacing {step:g} must be at most half the radius {radius:g}")
         shapely = package("shapely")
         lines = shapely.linestrings(np.concatenate([plan.walls, closed]))
-        wide, narrow = radius * (1.0 + FIT), radius - TOUCH * step
+        wide = radius * (1.0 + FIT)
         free = shapely.difference(
             plan.area, shapely.union_all([*shapely.buffer(lines, wide), around(plan.columns, wide)])
         )
-        near = shapely.union_all([*shapely.buffer(lines, narrow), around(plan.columns, narrow)])
+        sight = shapely.buffer(free, TOUCH * step)
+        shapely.prepare(sight)
         parts = [part for part in shapely.get_parts(free) if part.geom_type == "Polygon"]
         nodes = grid.nodes()
         label = _labels(grid, nodes, parts)
@@ -142,7 +139,7 @@ class Ways:
             reached = [k for k, part in enumerate(parts) if shapely.distance(part, line) <= allowed]
             if goal.width >= 2.0 * radius * (1.0 + FIT) and reached:
                 open_cells = np.isin(label, np.array(reached) + 1)
-                distance[g], direction[g] = _march(grid, goal, open_cells, nodes, near, radius)
+                distance[g], direction[g] = _march(grid, goal, open_cells, nodes, sight, radius)
             direction[g, outside] = out
         distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
         nearest = distance[:eligible].argmin(axis=0)
@@ -229,38 +226,54 @@ def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> Integers:
     return label
 
 
-def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, near: Any, radius: float) -> tuple[Array, Array]:
+def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, radius: float) -> tuple[Array, Array]:
     """(nodes,) the lengths of the ways to a goal and (nodes, 2) their directions, with those in sight of it exact."""
     from scipy.ndimage import label
 
-    length = float(np.linalg.norm(goal.passable[1] - goal.passable[0]))
-    points = np.linspace(goal.passable[0], goal.passable[1], 2 + int(4.0 * length / grid.step))
-    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
-    source = np.unique(grid.cells(points if length == 0.0 else (points[:, None] + aside).reshape(-1, 2)))
+    source = _source(grid, goal)
     free = free.copy()
     free[source] = True
     areas, _ = label(free.reshape(grid.shape))
     free = np.isin(areas.ravel(), areas.ravel()[source])
-    speed = np.where(free, 1.0, SLOW)
-    speed[source] = FAST
-    first = tuple(int(k) for k in np.unravel_index(grid.cells(goal.passable.mean(axis=0)[None])[0], grid.shape))
-    marched = package("eikonalfm").fast_marching(speed.reshape(grid.shape), first, (grid.step, grid.step), 2)
-    distance = np.where(free, marched.ravel(), np.inf)
-    direction = _descent(distance.reshape(grid.shape), grid.step)
-    open_nodes = np.flatnonzero(np.isfinite(distance))
-    target = nearest_on(goal.passable[None], nodes[open_nodes])[0]
-    straight = np.linalg.norm(target - nodes[open_nodes], axis=1)
-    some = np.argsort(straight, kind="stable")[:IN_SIGHT]
-    open_nodes, target, straight = open_nodes[some], target[some], straight[some]
-    shapely = package("shapely")
-    shapely.prepare(near)
-    lines = shapely.linestrings(np.stack([nodes[open_nodes], target + 1e-9 * goal.outward], axis=1))
-    seen = ~shapely.intersects(near, lines)
-    way = target[seen] + BEYOND * radius * goal.outward - nodes[open_nodes[seen]]
+    start = np.full(len(nodes), np.inf)
+    start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
+    seen, target = _seen(grid, goal, free, nodes, sight)
+    start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
+    marched = compiled().marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
+    direction = _descent(marched, grid.step)
+    way = target + BEYOND * radius * goal.outward - nodes[seen]
     size = np.linalg.norm(way, axis=1, keepdims=True)
-    direction[open_nodes[seen]] = way / np.where(size > 0.0, size, 1.0)
-    distance[open_nodes[seen]] = straight[seen]
+    direction[seen] = way / np.where(size > 0.0, size, 1.0)
+    distance = marched.ravel()
     return distance, _extended(grid, direction, np.isfinite(distance))
+
+
+def _source(grid: Grid, goal: Goal) -> Integers:
+    """The numbers of the cells through which a goal goes."""
+    length = float(np.linalg.norm(goal.passable[1] - goal.passable[0]))
+    points = np.linspace(goal.passable[0], goal.passable[1], 2 + int(4.0 * length / grid.step))
+    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+    return np.unique(grid.cells(points if length == 0.0 else (points[:, None] + aside).reshape(-1, 2)))
+
+
+def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> tuple[Integers, Array]:
+    """The numbers of the free nodes that see a goal, and the points of it (n, 2) that are nearest to them.
+
+    A node sees a point if the line between them stays in the area `sight`, where discs fit.
+    """
+    reach = SIGHT * grid.step
+    low = np.floor((goal.passable.min(axis=0) - reach - grid.lower) / grid.step).astype(int)
+    high = np.ceil((goal.passable.max(axis=0) + reach - grid.lower) / grid.step).astype(int)
+    (i, j), (k, m) = np.maximum(low, 0), high + 1
+    near = np.arange(len(nodes)).reshape(grid.shape)[i:k, j:m].ravel()
+    near = near[free[near]]
+    target = nearest_on(goal.passable[None], nodes[near])[0]
+    within = np.linalg.norm(target - nodes[near], axis=1) <= reach
+    near, target = near[within], target[within]
+    shapely = package("shapely")
+    lines = shapely.linestrings(np.stack([nodes[near], target + 1e-9 * goal.outward], axis=1))
+    seen = shapely.covers(sight, lines)
+    return near[seen], target[seen]
 
 
 def _descent(distance: Array, step: float) -> Array:
