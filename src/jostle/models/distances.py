@@ -32,6 +32,9 @@ MARGIN = 4
 LAYERS = 2
 """So many layers of nodes in the band along the walls have the mean direction of the nodes beside them; nobody comes
 further into it than a part of the spacing."""
+NECK = 1.5
+"""Nodes up to this many steps of the grid from the middle of an opening that is too narrow are closed: no node on one
+side of it is a neighbour of one on the other side."""
 MOST_NODES = 40_000_000
 SIGHT = 128
 """Nodes up to this distance from an exit, in steps of the grid, are tested for whether they see it."""
@@ -121,9 +124,9 @@ class Ways:
         shapely = package("shapely")
         lines = shapely.linestrings(np.concatenate([plan.walls, closed]))
         wide = radius * (1.0 + FIT)
-        free = shapely.difference(
-            plan.area, shapely.union_all([*shapely.buffer(lines, wide), around(plan.columns, wide)])
-        )
+        necks = _too_narrow([*lines, *shapely.get_parts(around(plan.columns))], wide)
+        taken = [*shapely.buffer(lines, wide), around(plan.columns, wide), *shapely.buffer(necks, NECK * step)]
+        free = shapely.difference(plan.area, shapely.union_all(taken))
         sight = shapely.buffer(free, TOUCH * step)
         shapely.prepare(sight)
         parts = [part for part in shapely.get_parts(free) if part.geom_type == "Polygon"]
@@ -208,6 +211,17 @@ def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
         Goal(name, shrunk(segment, radius), outward, float(np.linalg.norm(segment[1] - segment[0])))
         for name, segment, outward in ends
     )
+
+
+def _too_narrow(obstacles: list[Any], radius: float) -> Any:
+    """The lines across the openings between obstacles through which no disc of a radius fits, where it nearly does.
+
+    On the grid, the areas on both sides of such an opening may touch.
+    """
+    shapely = package("shapely")
+    i, j = shapely.STRtree(obstacles).query(obstacles, predicate="dwithin", distance=2.0 * radius)
+    across = shapely.shortest_line(np.take(obstacles, i[i < j]), np.take(obstacles, j[i < j]))
+    return across[shapely.length(across) > radius]
 
 
 def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> Integers:
