@@ -30,6 +30,8 @@ FAR = 3.0
 """A row is out of reach if its slack exceeds so many times what it changed between two tests."""
 LEVEL = 1e-9
 """Two neighbouring values on a grid count as equal if they differ by less than this fraction of its step."""
+FLAT = 0.3
+"""Where a central difference of a distance is smaller than this, two ways are about equally long."""
 EPS = float(np.finfo(float).eps)
 
 
@@ -316,3 +318,26 @@ def upwind(d: Array, step: float) -> Array:
                 both = a + (slope_b**2 * apart + root) / total
             least = np.minimum(least, np.where(alone, a + step / slope_a, both))
     return least
+
+
+def descent(d: Array, step: float) -> Array:
+    """(nodes, 2) -grad d / |grad d| of distances (nx, ny), from the finite values; 0 where none differ.
+
+    Differences are central where both neighbours are finite, and one-sided where one is. Where the gradient is below
+    FLAT, the lower neighbour along each axis decides; none, if both fall by the same, so that mirror images stay so.
+    """
+    gradient, least = np.zeros((*d.shape, 2)), np.zeros((*d.shape, 2))
+    for axis in range(2):
+        values = np.moveaxis(np.where(np.isfinite(d), d, np.nan), axis, 0)
+        rise = np.full((values.shape[0] + 1, values.shape[1]), np.nan)
+        rise[1:-1] = (values[1:] - values[:-1]) / step
+        below, above = rise[:-1], rise[1:]
+        one, other = np.where(np.isnan(below), above, below), np.where(np.isnan(above), below, above)
+        gradient[..., axis] = np.moveaxis(np.nan_to_num((one + other) / 2.0), 0, axis)
+        down, up = np.maximum(np.nan_to_num(below), 0.0), np.maximum(-np.nan_to_num(above), 0.0)
+        either = np.where(down > up, down, -up)
+        least[..., axis] = np.moveaxis(np.where(np.abs(down - up) <= LEVEL, 0.0, either), 0, axis)
+    flat = np.linalg.norm(gradient, axis=-1) < FLAT
+    gradient[flat] = least[flat]
+    size = np.linalg.norm(gradient, axis=-1, keepdims=True)
+    return np.asarray((-gradient / np.where(size > 0.0, size, 1.0)).reshape(-1, 2))

@@ -38,15 +38,14 @@ side of it is a neighbour of one on the other side."""
 MOST_NODES = 40_000_000
 SIGHT = 128
 """Nodes up to this distance from an exit, in steps of the grid, are tested for whether they see it."""
-DOUBLE = 4_000_000
-"""Up to so many nodes of all exits directions are kept in double precision, from there on in single."""
+MOST_DOUBLES = 4_000_000
+"""With more values than this, nodes times exits, distances and directions are kept in single precision."""
 TOUCH = 0.25
 """A line of sight may leave the area where a disc fits by this part of the spacing."""
 BEYOND = 0.25
 """People who see an exit aim at a point this part of their radius behind it."""
-FLAT, EQUAL = 0.3, 1e-9
-"""Where a central difference has a gradient below FLAT, two ways are about equally long, and the lower neighbour says
-which to take; none, if their slopes are EQUAL: then the nodes beside it say, so that mirror images stay so."""
+LOST = 0.3
+"""Where the mean of the directions around a person is shorter than this, two ways are about equally long."""
 
 
 class Goal(NamedTuple):
@@ -106,7 +105,7 @@ class Ways:
     eligible: int
     """the first so many exits or stairs; the others are stops."""
     distance: Array
-    """(goals, nodes) to the last exit; infinite where there is no way."""
+    """(goals, nodes) the lengths of the ways by each goal to an exit; infinite where there is none."""
     direction: Any
     """(goals * nodes,) unit vectors as complex numbers, in single or double precision."""
     nearest: Integers
@@ -132,8 +131,9 @@ class Ways:
         parts = [part for part in shapely.get_parts(free) if part.geom_type == "Polygon"]
         nodes = grid.nodes()
         label = _labels(grid, nodes, parts)
-        distance = np.full((len(goals), len(nodes)), np.inf)
-        direction = np.zeros((len(goals), len(nodes), 2), np.float64 if distance.size <= DOUBLE else np.float32)
+        precision: Any = np.float64 if len(goals) * len(nodes) <= MOST_DOUBLES else np.float32
+        distance = np.full((len(goals), len(nodes)), np.inf, precision)
+        direction = np.zeros((len(goals), len(nodes), 2), precision)
         outside = ~shapely.contains_xy(plan.area, nodes)
         out = _outward(goals[: len(plan.exits)], nodes[outside])
         for g, goal in enumerate(goals):
@@ -166,12 +166,12 @@ class Ways:
         below = near + y * (self.direction.take(index + 1) - near)
         way = below + x * (next_one + y * (self.direction.take(index + columns + 1) - next_one) - below)
         size = np.abs(way)
-        lost = size < FLAT
+        lost = size < LOST
         if lost.any():
             around = self.direction[index[lost][:, None] + [0, 1, columns, columns + 1]]
             clearest = around[np.arange(len(around)), np.argmax(np.abs(around), axis=1)]
             total = around.sum(axis=1)
-            way[lost] = np.where(np.abs(total) < FLAT, clearest, total)
+            way[lost] = np.where(np.abs(total) < LOST, clearest, total)
             size[lost] = np.maximum(np.abs(way[lost]), np.finfo(float).tiny)
         found = (way / size).astype(complex, copy=False).view(float).reshape(-1, 2)
         if some_far:
@@ -230,7 +230,7 @@ def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> Integers:
     A cell belongs to a part if its node does, or if the outline of the part goes through it.
     """
     shapely = package("shapely")
-    label = np.zeros(len(nodes), dtype=np.int64)
+    label = np.zeros(len(nodes), dtype=np.int32)
     aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
     for k, part in enumerate(parts, start=1):
         shapely.prepare(part)
@@ -254,7 +254,7 @@ def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, rad
     seen, target = _seen(grid, goal, free, nodes, sight)
     start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
     marched = compiled().marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
-    direction = _descent(marched, grid.step)
+    direction = compiled().descent(marched, grid.step)
     way = target + BEYOND * radius * goal.outward - nodes[seen]
     size = np.linalg.norm(way, axis=1, keepdims=True)
     direction[seen] = way / np.where(size > 0.0, size, 1.0)
@@ -290,39 +290,18 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
     return near[seen], target[seen]
 
 
-def _descent(distance: Array, step: float) -> Array:
-    """(nodes, 2) -grad d / |grad d|, by central differences where both neighbours are free; 0 where d is infinite."""
-    gradient, least = np.zeros((*distance.shape, 2)), np.zeros((*distance.shape, 2))
-    for axis in range(2):
-        d = np.moveaxis(distance, axis, 0)
-        rise = np.full((d.shape[0] + 1, d.shape[1]), np.nan)
-        with np.errstate(invalid="ignore"):
-            rise[1:-1] = (d[1:] - d[:-1]) / step
-        rise[~np.isfinite(rise)] = np.nan
-        below, above = rise[:-1], rise[1:]
-        one, other = np.where(np.isnan(below), above, below), np.where(np.isnan(above), below, above)
-        gradient[..., axis] = np.moveaxis(np.nan_to_num((one + other) / 2.0), 0, axis)
-        down, up = np.maximum(np.nan_to_num(below), 0.0), np.maximum(-np.nan_to_num(above), 0.0)
-        either = np.where(down > up, down, -up)
-        least[..., axis] = np.moveaxis(np.where(np.abs(down - up) <= EQUAL, 0.0, either), 0, axis)
-    flat = np.linalg.norm(gradient, axis=-1) < FLAT
-    gradient[flat] = least[flat]
-    size = np.linalg.norm(gradient, axis=-1, keepdims=True)
-    return np.asarray((-gradient / np.where(size > 0.0, size, 1.0)).reshape(-1, 2))
-
-
 def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
     """The directions, at LAYERS of nodes around those that are known the mean of their neighbours; further off none."""
-    from scipy.ndimage import uniform_filter
+    from scipy.ndimage import binary_dilation
 
+    square = np.add.outer(grid.shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
     for _ in range(LAYERS):
-        around = [
-            uniform_filter(np.where(known, part, 0.0).reshape(grid.shape), 3, mode="constant").ravel()
-            for part in (known.astype(float), *direction.T)
-        ]
-        found = ~known & (around[0] > 0.05)
-        direction[found] = np.stack(around[1:], axis=1)[found] / around[0][found, None]
-        known = known | found
+        wider = binary_dilation(known.reshape(grid.shape), np.ones((3, 3))).ravel()
+        found = np.flatnonzero(wider & ~known)
+        around = found[:, None] + square
+        weight = known[around].astype(float)
+        direction[found] = np.einsum("nk,nkd->nd", weight, direction[around]) / weight.sum(axis=1, keepdims=True)
+        known = wider
     return direction
 
 

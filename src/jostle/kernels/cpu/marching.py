@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from jostle.kernels.reference import LEVEL
+from jostle.kernels.reference import FLAT, LEVEL
 
 CLOSED, UNKNOWN, ACCEPTED = -3, -2, -1
 """The state of a node. From 0 on it is tentative, and the number is its place in the heap."""
@@ -22,7 +22,7 @@ FRAME = 2
 """Layers of closed nodes around the grid: no neighbour is out of range."""
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def marched(free, start, step):
     """The distances on the free nodes: see `reference.marched`."""
     rows, columns = free.shape
@@ -137,3 +137,42 @@ def _down(at, size, heap, keys, state):
         heap[at], keys[at], state[heap[child]] = heap[child], keys[child], at
         at = child
     heap[at], keys[at], state[node] = node, key, at
+
+
+@njit(cache=True, nogil=True)
+def descent(d, step):
+    """The unit vectors along which distances fall: see `reference.descent`."""
+    rows, columns = d.shape
+    out = np.zeros((rows * columns, 2))
+    for i in range(rows):
+        for j in range(columns):
+            here = d[i, j]
+            if not here < np.inf:
+                continue
+            x, lower_x = _slopes(here, d[i - 1, j] if i > 0 else np.inf, d[i + 1, j] if i + 1 < rows else np.inf, step)
+            y, lower_y = _slopes(
+                here, d[i, j - 1] if j > 0 else np.inf, d[i, j + 1] if j + 1 < columns else np.inf, step
+            )
+            size = np.sqrt(x * x + y * y)
+            if size < FLAT:
+                x, y = lower_x, lower_y
+                size = np.sqrt(x * x + y * y)
+            if size > 0.0:
+                out[i * columns + j, 0], out[i * columns + j, 1] = -x / size, -y / size
+    return out
+
+
+@njit(cache=True, inline="always")
+def _slopes(here, before, after, step):
+    """The mean of the slopes on both sides, and the slope towards the lower neighbour."""
+    below, above = (here - before) / step, (after - here) / step
+    if not before < np.inf:
+        below = above
+        if not after < np.inf:
+            return 0.0, 0.0
+    elif not after < np.inf:
+        above = below
+    down = max(below, 0.0) if before < np.inf else 0.0
+    up = max(-above, 0.0) if after < np.inf else 0.0
+    lower = 0.0 if abs(down - up) <= LEVEL else down if down > up else -up
+    return (below + above) / 2.0, lower
