@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import Plan, Room, crowd
+from jostle.models import Plan, Room, crowd, walk
 
 shapely = pytest.importorskip("shapely")
 
@@ -132,6 +132,10 @@ def test_whoever_stands_in_a_door_exactly_as_wide_walks_out_of_it():
         (lambda: crowd(2, radius=R, room=hall(), goal=["east"]), "1 goals and 2 people"),
         (lambda: crowd(2, radius=[R] * 3, room=hall()), "radii have shape"),
         (lambda: crowd(2, radius=R, room=hall(), speed=[1.0] * 3), "speed has shape"),
+        (lambda: crowd(1, radius=R, room=hall(), speed=134.0), r"speed 134 m/s is faster.*10 m/s; .*divided by 3.6"),
+        (lambda: crowd(2, radius=R, room=hall(), speed=[1.3, 134.0]), "speed 134 m/s of person 1 is faster"),
+        (lambda: crowd(1, radius=R, room=Room(BOX, doors=[((8, 2), (8, 3))]), speed=50.0), "speed 50 m/s is faster"),
+        (lambda: crowd(1, radius=R, room=hall(), wish=walk(hall(), radius=R, speed=134.0)), "speed 134 m/s is faster"),
         (lambda: crowd(0, radius=R, room=hall()), "at least one person"),
         (lambda: crowd(2, radius=R, room=hall(), q0=[[1, 1]]), "q0 has shape"),
         (lambda: crowd(2, radius=R, room=hall(), inhibition=0.0), "T must be positive"),
@@ -142,6 +146,13 @@ def test_whoever_stands_in_a_door_exactly_as_wide_walks_out_of_it():
 def test_impossible_crowds_are_refused_by_name(make, says):
     with pytest.raises(jo.JostleError, match=says):
         make()
+
+
+def test_people_may_run_and_lengths_may_be_in_millimetres():
+    assert crowd(1, radius=R, room=hall(), speed=9.5).velocity(0.0, np.array([[1.0, 3.0]])).max() <= 9.5
+    millimetres = Plan([(0, 0), (8000, 0), (8000, 6000), (0, 6000)], exits={"east": ((8000, 2400), (8000, 3600))})
+    one = crowd(1, radius=250.0, room=millimetres, speed=1340.0, q0=[[1000.0, 3000.0]])
+    np.testing.assert_allclose(one.velocity(0.0, one.q0), [[1340.0, 0.0]], rtol=1e-9)
 
 
 def test_a_crowd_starts_in_the_part_of_the_plan_that_was_given():

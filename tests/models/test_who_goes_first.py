@@ -17,7 +17,7 @@ def three_floors():
     """The upper stairs come first: what is left of the way behind them is known only when the lower ones are."""
     upper = Link("upper", ((44, 1), (44, 2)), ((20, 1), (20, 2)), length=3.0)
     lower = Link("lower", ((24, 1), (24, 2)), ((0, 1), (0, 2)), length=3.0)
-    floors = [FLOOR, FLOOR + [20, 0], FLOOR + [40, 0]]
+    floors = [FLOOR, np.add(FLOOR, (20, 0)), np.add(FLOOR, (40, 0))]
     return Plan(floors, exits={"south": ((1, 0), (2, 0))}, links=[upper, lower])
 
 
@@ -67,7 +67,7 @@ def test_people_choose_by_where_the_others_go_now_not_by_where_they_went_first()
 def test_of_two_at_the_end_of_the_stairs_the_one_further_along_comes_off_first():
     """Side by side there is room for both on the stairs, but not on the landing: one of them waits."""
     link = Link("stairs", ((24, 1), (24, 2.2)), ((0, 1), (0, 2.2)), length=3.0)
-    plan = Plan([FLOOR, FLOOR + [20, 0]], exits={"south": ((2, 0), (3, 0))}, links=[link])
+    plan = Plan([FLOOR, np.add(FLOOR, (20, 0))], exits={"south": ((2, 0), (3, 0))}, links=[link])
     late, apart = 0.04 * R, np.sqrt(4.0 - 0.04**2) * R
     for last in (0, 1):
         q = np.array([[27.0 - R, 1.3], [27.0 - R, 1.3 + apart]])

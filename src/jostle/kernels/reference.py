@@ -291,8 +291,8 @@ def upwind(d: Array, step: float) -> Array:
     """(nx, ny) T at each node from the others: sum over both axes of max(slope (T - base), 0)^2 = step^2.
 
     Towards a neighbour at d1, with d2 behind it, the difference (3 T - 4 d1 + d2) / 2 of second order has
-    base = d1 + (d1 - d2) / 3 and slope 3 / 2; unless d2 <= d1, that of first order has base = d1 and slope 1. Of the two
-    sides of an axis the one with the smaller T counts. Infinite values are not known.
+    base = d1 + (d1 - d2) / 3 and slope 3 / 2. Unless d2 <= d1, the difference of first order is used, with base = d1
+    and slope 1. Of the two sides of an axis the one with the smaller T counts. Infinite values are not known.
     """
     sides = []
     around = np.pad(d, 2, constant_values=np.inf)

@@ -19,6 +19,7 @@ from jostle.models.plans import Plan
 from jostle.models.rooms import Room
 from jostle.models.strategies import TIME_GAP
 from jostle.models.strategies import inhibition as inhibited
+from jostle.models.wishes import check_speed
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
 from jostle.sets.walls import Outside, Segments, body_radii
@@ -58,6 +59,7 @@ def crowd(
     pace = finite(speed, "speed")
     if pace.shape not in ((), (n,)):
         raise InvalidValue(f"speed has shape {pace.shape}, there are {n} people")
+    check_speed(pace, radii)
     if not (goal is None or isinstance(goal, str)) and len(goal) != n:
         raise InvalidValue(f"there are {len(goal)} goals and {n} people")
     if wish is not None and (goal is not None or (pace != 1.0).any()):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
@@ -101,9 +102,9 @@ class Ways:
     grid: Grid
     goals: tuple[Goal, ...]
     exits: int
-    """The first so many goals are exits,"""
+    """The number of exits, the first goals."""
     eligible: int
-    """the first so many exits or stairs; the others are stops."""
+    """The number of exits and stairs; the goals behind them are stops."""
     distance: Array
     """(goals, nodes) the lengths of the ways by each goal to an exit; infinite where there is none."""
     direction: Any
@@ -132,7 +133,7 @@ class Ways:
         nodes = grid.nodes()
         label = _labels(grid, nodes, parts)
         precision: Any = np.float64 if len(goals) * len(nodes) <= MOST_DOUBLES else np.float32
-        distance = np.full((len(goals), len(nodes)), np.inf, precision)
+        distance: Array = np.full((len(goals), len(nodes)), np.inf, precision)
         direction = np.zeros((len(goals), len(nodes), 2), precision)
         outside = ~shapely.contains_xy(plan.area, nodes)
         out = _outward(goals[: len(plan.exits)], nodes[outside])
@@ -146,7 +147,7 @@ class Ways:
             direction[g, outside] = out
         distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
         nearest = distance[:eligible].argmin(axis=0)
-        known = _spread(grid, np.isfinite(distance[:eligible]).any(axis=0))
+        known = _spread(grid, np.asarray(np.isfinite(distance[:eligible]).any(axis=0)))
         nearest = nearest if known is None else nearest[known]
         as_complex = np.ascontiguousarray(direction).view(np.result_type(direction, 1j)).ravel()
         return Ways(grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
@@ -224,7 +225,7 @@ def _too_narrow(obstacles: list[Any], radius: float) -> Any:
     return across[shapely.length(across) > radius]
 
 
-def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> Integers:
+def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
     """(nodes,) in whose cells a disc fits: in part k of the free area, k + 1, or nowhere, 0.
 
     A cell belongs to a part if its node does, or if the outline of the part goes through it.

@@ -24,6 +24,10 @@ Wish = Callable[[float, Array], Array]
 """(t, q) -> (n, 2)"""
 ALIKE = 0.1
 """People whose radii differ by less than this part share the ways of the widest of them."""
+FASTEST = 10.0
+"""The fastest speed of a person in metres per second: that of a sprinter."""
+FASTEST_IN_RADII = 40.0
+"""The fastest speed of a person in radii per second, where lengths are not in metres."""
 NEAREST = -1
 """The goal of those who take the nearest exit."""
 
@@ -123,9 +127,26 @@ def walk(
         raise InvalidValue(
             f"radius must be positive and speed not negative, one for all or one for each, not {radius!r} and {speed!r}"
         )
+    check_speed(pace, size)
     widest, group = alike(size)
     ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
     return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+
+
+def check_speed(speed: Array, radii: Array) -> None:
+    """Raise, naming the person, if a speed is too fast for people: it was probably given in another unit.
+
+    >>> check_speed(np.array(1.34), np.array(0.25))
+    >>> check_speed(np.array(1340.0), np.array(250.0))     # lengths in millimetres
+    """
+    limit = max(FASTEST, FASTEST_IN_RADII * float(radii.max()))
+    fast = np.flatnonzero(speed > limit)
+    if len(fast):
+        found, who = speed.ravel()[fast[0]], f" of person {fast[0]}" if speed.ndim else ""
+        raise InvalidValue(
+            f"speed {found:g} m/s{who} is faster than people run, {limit:g} m/s; give speeds in metres per "
+            f"second: km/h divided by 3.6, cm/s divided by 100"
+        )
 
 
 def alike(radii: Array) -> tuple[list[float], Integers]:

@@ -25,6 +25,7 @@ from jostle.scenarios.fields import (
     Positive,
     PositiveOrList,
     Table,
+    WalkingSpeed,
     complain,
 )
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
@@ -75,7 +76,7 @@ class Crowd(ProblemTable):
     kind: Literal["crowd"] = Field(description="People who leave a room.")
     n: People = Field(description="How many people.")
     radius: Positive = Field(0.25, description="Radius of a person (m).")
-    speed: Positive = Field(1.4, description="How fast they wish to walk (m/s).")
+    speed: WalkingSpeed = Field(1.4, description="How fast they wish to walk (m/s).")
     corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=1000, strict=False)] = Field(
         description="Corners [x, y] (m) of the room, counter-clockwise."
     )
