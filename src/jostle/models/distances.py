@@ -39,6 +39,8 @@ side of it is a neighbour of one on the other side."""
 MOST_NODES = 40_000_000
 SIGHT = 128
 """Nodes up to this distance from an exit, in steps of the grid, are tested for whether they see it."""
+ROUND_OFF = 1e-9
+"""Distances from an exit count as equal if they differ by less than this part of themselves."""
 MOST_DOUBLES = 4_000_000
 """With more values than this, nodes times exits, distances and directions are kept in single precision."""
 TOUCH = 0.25
@@ -276,17 +278,17 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
 
     A node sees a point if the line between them stays in the area `sight`, where discs fit.
     """
-    reach = SIGHT * grid.step
+    reach = SIGHT * grid.step * (1.0 + ROUND_OFF)
     low = np.floor((goal.passable.min(axis=0) - reach - grid.lower) / grid.step).astype(int)
     high = np.ceil((goal.passable.max(axis=0) + reach - grid.lower) / grid.step).astype(int)
-    (i, j), (k, m) = np.maximum(low, 0), high + 1
-    near = np.arange(len(nodes)).reshape(grid.shape)[i:k, j:m].ravel()
+    i, j = (np.arange(max(a, 0), min(b + 1, n)) for a, b, n in zip(low, high, grid.shape, strict=True))
+    near = np.add.outer(grid.shape[1] * i, j).ravel()
     near = near[free[near]]
     target = nearest_on(goal.passable[None], nodes[near])[0]
     within = np.linalg.norm(target - nodes[near], axis=1) <= reach
     near, target = near[within], target[within]
     shapely = package("shapely")
-    lines = shapely.linestrings(np.stack([nodes[near], target + 1e-9 * goal.outward], axis=1))
+    lines = shapely.linestrings(np.stack([nodes[near], target + ROUND_OFF * grid.step * goal.outward], axis=1))
     seen = shapely.covers(sight, lines)
     return near[seen], target[seen]
 
