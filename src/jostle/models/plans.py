@@ -205,8 +205,10 @@ class Plan:
         return far
 
     def empty(self, state: State) -> bool:
-        """Has everyone left? For `solve(..., until=plan.empty)`."""
+        """Has everyone left, and does nobody wait to come in by a `Source`? For `solve(..., until=plan.empty)`."""
         presence = state.presence
+        if presence is not None and len(presence.waiting):
+            return False
         q = state.q if presence is None else state.q[presence.here]
         return not self.inside(q).any()
 
