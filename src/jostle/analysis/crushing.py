@@ -24,7 +24,7 @@ class CrowdPressure:
     load: Array
     """(n,) the sum of p over the contacts of each person, 0 for those who have none or are not there."""
     pressure: Array
-    """(n,) load / (2 pi r); NaN for points."""
+    """(n,) load / (2 pi r); NaN where r is zero: for points, and in a file for those who are not there."""
     walls: Array
     """(walls,) the sum of p on each wall, by its number in `sol.pairs`; their forces as vectors: `wall_force`."""
 
