@@ -117,9 +117,9 @@ class Room(Plan):
         """The wish to walk to the nearest door, or to the one that `goal` names: straight, if the room is convex."""
         if not self.convex:
             return super().walk(radius=radius, speed=speed, goal=goal)
-        from jostle.models.wishes import numbers
+        from jostle.models.wishes import numbers, sizes_and_speeds
 
-        size, pace = finite(radius, "radius"), finite(speed, "speed")
+        size, pace = sizes_and_speeds(radius, speed)
         return Straight(self, size, pace, numbers(goal, list(self.exits)))
 
     def check_ways(self, q: Array, radii: Array, wish: Wish | Callable[[float, Array], ArrayLike]) -> None:

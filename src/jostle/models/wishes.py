@@ -112,14 +112,24 @@ def walk(
     >>> wish(0.0, np.array([[1.0, 4.0]])).round(6).tolist(), wish.length(np.array([[1.0, 4.0]])).round(1).tolist()
     ([[0.0, 1.4]], [1.0])
     """
+    size, pace = sizes_and_speeds(radius, speed)
+    widest, group = alike(size)
+    ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
+    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+
+
+def sizes_and_speeds(radius: ArrayLike, speed: ArrayLike) -> tuple[Array, Array]:
+    """Radii and speeds, each () or (n,), checked.
+
+    >>> sizes_and_speeds(0.25, [1.0, 1.5])
+    (array(0.25), array([1. , 1.5]))
+    """
     size, pace = finite(radius, "radius"), finite(speed, "speed")
     if not (size > 0.0).all() or not (pace >= 0.0).all() or size.ndim > 1 or pace.ndim > 1:
         raise InvalidValue(
             f"radius must be positive and speed not negative, one for all or one for each, not {radius!r} and {speed!r}"
         )
-    widest, group = alike(size)
-    ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
-    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+    return size, pace
 
 
 def alike(radii: Array) -> tuple[list[float], Integers]:
