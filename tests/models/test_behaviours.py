@@ -7,6 +7,7 @@ import pytest
 
 import jostle as jo
 from jostle.models import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
+from jostle.models.strategies import ahead
 
 pytest.importorskip("shapely")
 
@@ -92,6 +93,34 @@ def test_inhibition_counts_the_nearer_ones_alone():
     alone = inhibition(FreeWish(lambda t, q: meet, nearer=None), [R, R], T=1.0)(0.0, q)
     np.testing.assert_allclose(ranked, [[1.0, 0.0], [-0.5, 0.0]])
     np.testing.assert_allclose(alone, [[0.5, 0.0], [-0.5, 0.0]])
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_of_two_who_are_each_ahead_of_the_other_the_one_who_looks_straighter_at_them_is_behind(order):
+    """Side by side before a door: one sees the other at 50 degrees, and is seen at 70."""
+    angle = np.deg2rad(50.0)
+    q = np.array([[0.0, 0.0], [0.51 * np.cos(angle), 0.51 * np.sin(angle)]])[order]
+    ways = np.array([[1.0, 0.0], [np.cos(np.deg2rad(60.0)), -np.sin(np.deg2rad(60.0))]])[order]
+    found = ahead(jo.Balls([R, R]), q, ways, np.full(2, R), 1.0)
+    assert found.walker.tolist() == [order.index(0)]
+    assert found.other.tolist() == [order.index(1)]
+
+
+def test_another_seed_gives_other_places_and_the_same_seed_the_same():
+    places = [crowd(5, radius=R, room=ROOM, seed=seed).q0 for seed in (0, 1, 1)]
+    np.testing.assert_array_equal(places[1], places[2])
+    assert np.abs(places[0] - places[1]).max() > 0.1
+    np.testing.assert_array_equal(crowd(5, radius=R, room=ROOM).q0, places[0])
+
+
+def test_in_a_room_people_aim_where_their_whole_body_passes():
+    """A person before the jamb of a door aims a radius inside of it; the way goes on a radius behind the door."""
+    wish = ROOM.walk(radius=R, goal="door 1")
+    q = np.array([[8.0, 0.6], [8.0, 2.0], [8.0, 3.4]])
+    aims = np.array([[9.0 + R, 1.4 + R], [9.0 + R, 2.0], [9.0 + R, 2.6 - R]])
+    expected = (aims - q) / np.linalg.norm(aims - q, axis=1, keepdims=True)
+    np.testing.assert_allclose(wish(0.0, q), expected, atol=1e-12)
+    np.testing.assert_allclose(wish.length(q), np.linalg.norm(aims - [R, 0.0] - q, axis=1), atol=1e-12)
 
 
 def test_those_with_a_goal_on_their_journey_keep_it_and_the_others_avoid_jams():

@@ -5,6 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.scenarios import parse
+from jostle.scenarios.radii import Size, Spread, drawn
 from jostle.schemes.base import State
 from jostle.sets.presence import Presence
 
@@ -139,6 +140,31 @@ def test_who_waits_has_not_fallen_and_who_is_gone_has():
     now = state([1, 1, 2, 0], [[0, 1], [0, -1], [0, 5], [0, -5]])
     assert fallen(now)
     assert not too_many(now)
+
+
+def test_without_a_share_all_must_have_fallen_and_rest_may_come_at_once():
+    text = GRAIN.format(d=2, point=[0.0, 0.0])
+    fallen = built(text, "run.until={ kind = 'below', height = 0.0 }").until
+    assert not fallen(state([1, 1], [[0, 1], [0, -1]]))
+    assert fallen(state([1, 1], [[0, -2], [0, -1]]))
+    resting = built(text, "run.until={ kind = 'at_rest', speed = 0.1 }").until
+    assert resting(state([1], [[0, 1]]))
+    later = built(text, "run.until={ kind = 'at_rest', speed = 0.1, after = 1.0 }").until
+    assert not later(state([1], [[0, 1]]))
+
+
+def test_sizes_of_a_mixture_have_equal_shares_unless_the_file_says_otherwise():
+    some = drawn(Spread(mixture=(Size(radius=1.0), Size(radius=2.0, share=3.0))), 40, np.random.default_rng(0))
+    assert (some == 1.0).sum() == 10
+
+
+def test_newcomers_have_the_velocity_of_their_source_and_none_by_default():
+    source = "lower = [0.0, 2.0], upper = [1.0, 3.0], rate = 5.0"
+    text = GRAIN.format(d=2, point=[0.0, 0.0]).split("[problem.start]")[0] + "n = 4\n" + RUN
+    for more, expected in (("", [0.0, 0.0]), (", velocity = [1.0, -2.0]", [1.0, -2.0])):
+        change = built(text, f"problem.sources=[{{ {source}{more} }}]").change[0]
+        np.testing.assert_array_equal(np.broadcast_to(change.velocity, 2), expected)
+        assert (change.rate, change.lower.tolist(), change.upper.tolist()) == (5.0, [0.0, 2.0], [1.0, 3.0])
 
 
 def test_nothing_is_at_rest_while_grains_wait_to_come_in():
