@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import AvoidJams, Journey, Plan, following, inhibition, walk
+from jostle.models import AvoidJams, FreeWish, Journey, Plan, following, inhibition, walk
 
 shapely = pytest.importorskip("shapely")
 
@@ -248,6 +248,11 @@ def test_people_do_not_pass_what_is_closed_to_them():
 # --- strategies ---
 
 
+def eastward(speeds):
+    """All walk to the east, and who is further east is nearer."""
+    return FreeWish(lambda t, q: speeds[:, None] * np.array([1.0, 0.0]), nearer=lambda q: -q[:, 0])
+
+
 def queue(n, gap, r=R):
     q = np.zeros((n, 2))
     q[:, 0] = -(2 * r + gap) * np.arange(n)
@@ -258,7 +263,7 @@ def test_a_queue_keeps_its_distance_s_equal_to_v_times_T():
     """Behind a leader at speed v everyone comes to walk at v, s = v T behind the next."""
     n, T, v = 8, 0.8, 0.5
     speeds = np.array([v] + [1.4] * (n - 1))
-    wish = inhibition(lambda t, q: speeds[:, None] * np.array([1.0, 0.0]), np.full(n, R), T=T)
+    wish = inhibition(eastward(speeds), np.full(n, R), T=T)
     sol = jo.solve(
         jo.Sweeping(q0=queue(n, 0.05), velocity=wish, within=jo.Balls(np.full(n, R))), jo.Venel(), t=40.0, h=0.05
     )
@@ -270,7 +275,7 @@ def test_a_queue_keeps_its_distance_s_equal_to_v_times_T():
 
 def test_inhibition_looks_at_the_strip_ahead_only():
     q = np.array([[0.0, 0.0], [1.0, 0.4], [1.0, -0.6], [-0.6, 0.0]])
-    u = inhibition(lambda t, q: np.tile([1.4, 0.0], (4, 1)), np.full(4, R), T=1.0)(0.0, q)
+    u = inhibition(eastward(np.full(4, 1.4)), np.full(4, R), T=1.0)(0.0, q)
     assert u[0].tolist() == pytest.approx([np.hypot(1.0, 0.4) - 0.5, 0.0])
     assert u[1:3].tolist() == [[1.4, 0.0]] * 2
     assert u[3, 0] == pytest.approx(0.1)
@@ -281,7 +286,8 @@ def test_strategies_never_make_people_faster_nor_turn_them(T):
     plan = PLANS["blocks"]
     people = jo.models.crowd(300, radius=R, room=plan, speed=np.linspace(0.5, 1.5, 300))
     plain = people.velocity(0.0, people.q0)
-    for wish in (inhibition(people.velocity, np.full(300, R), T=T), following(people.velocity, R, sight=T)):
+    way = plan.walk(radius=R, speed=np.linspace(0.5, 1.5, 300))
+    for wish in (inhibition(way, np.full(300, R), T=T), following(way, np.full(300, R), sight=T)):
         u = wish(0.0, people.q0)
         speed, before = np.linalg.norm(u, axis=1), np.linalg.norm(plain, axis=1)
         assert (speed <= before * (1 + 1e-12)).all()
@@ -291,7 +297,7 @@ def test_strategies_never_make_people_faster_nor_turn_them(T):
 
 def test_people_slow_down_behind_a_slower_one_and_then_walk_as_slowly():
     speeds = np.array([0.4, 1.4])
-    wish = following(lambda t, q: speeds[:, None] * np.array([1.0, 0.0]), [R, R], sight=2.0)
+    wish = following(eastward(speeds), [R, R], sight=2.0)
     sol = jo.solve(jo.Sweeping(q0=queue(2, 3.0), velocity=wish, within=jo.Balls([R, R])), jo.Venel(), t=30.0, h=0.05)
     assert sol.u[-1][1, 0] == pytest.approx(0.4, abs=1e-3)
     assert sol.u[0:20][:, 1, 0].max() == pytest.approx(1.4)
@@ -334,4 +340,4 @@ def test_people_pass_the_places_of_their_journey_in_order():
     with pytest.raises(jo.InvalidValue, match=r"stop 'wall'.*inside the plan"):
         walk(plan, radius=R, stops={"wall": (6, 6)})
     with pytest.raises(jo.InvalidValue, match="1 routes and 2 people"):
-        Journey(journey.walk, [["desk"]], people=2, reach=0.5)
+        Journey(journey.wish, [["desk"]], people=2, reach=0.5)

@@ -1,6 +1,6 @@
 """Section 4 of the papers, ready made: problems with a name, and configurations to start from."""
 
-from jostle.models.crowd import crowd
+from jostle.models.crowd import Crowd, crowd
 from jostle.models.journeys import Journey
 from jostle.models.labyrinth import labyrinth
 from jostle.models.lattices import square_lattice, triangular_lattice
@@ -16,14 +16,18 @@ from jostle.models.stairs import Link
 from jostle.models.starts import random_sequential
 from jostle.models.strategies import TIME_GAP as TIME_GAP
 from jostle.models.strategies import AvoidJams, following, inhibition
+from jostle.models.wish import FreeWish, Wish
 from jostle.models.wishes import walk
 
 __all__ = [
     "AvoidJams",
+    "Crowd",
+    "FreeWish",
     "Journey",
     "Link",
     "Plan",
     "Room",
+    "Wish",
     "chain",
     "cradle",
     "crowd",

@@ -19,12 +19,38 @@ from jostle.models.plans import Plan
 from jostle.models.rooms import Room
 from jostle.models.strategies import TIME_GAP
 from jostle.models.strategies import inhibition as inhibited
+from jostle.models.wish import Wish
 from jostle.models.wishes import check_speed
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
+from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import Outside, Segments, body_radii
 
-__all__ = ["Room", "crowd"]
+__all__ = ["Crowd", "Room", "crowd"]
+
+
+class Crowd(Sweeping):
+    """The sweeping process of people on a plan, which they wish to leave; made by `crowd`.
+
+    >>> import jostle as jo
+    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> jo.models.crowd(8, radius=0.25, room=room).plan is room
+    True
+    """
+
+    plan: Plan
+
+    def __init__(
+        self,
+        *,
+        q0: ArrayLike,
+        velocity: Callable[[float, Array], ArrayLike],
+        within: ConstraintSet,
+        plan: Plan,
+        present: ArrayLike | None = None,
+    ):
+        super().__init__(q0=q0, velocity=velocity, within=within, present=present)
+        object.__setattr__(self, "plan", plan)
 
 
 def crowd(
@@ -38,14 +64,15 @@ def crowd(
     inhibition: float | bool = False,
     start: Any = None,
     q0: ArrayLike | None = None,
-    wish: Callable[[float, Array], Array] | None = None,
-) -> Sweeping:
+    wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
+) -> Crowd:
     """n people, discs placed at random in a room or plan, who wish to leave it by the nearest exit.
 
     Radius, speed and goal, the name of an exit, are one for all or one for each. With `inhibition`, nobody wishes to
     walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon in
-    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. `wish`, a function
-    (t, q) -> (n, 2), replaces the walk to an exit.
+    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. `wish`, a `Wish` or a
+    function (t, q) -> (n, 2), replaces the walk to an exit. Only of a `Wish` it is checked that people fit through
+    its exits: a plain function does not say where they go.
 
     >>> import jostle as jo
     >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -68,7 +95,7 @@ def crowd(
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     one_size = (radii == radii[0]).all()
-    wished = wish or room.walk(radius=radii[0] if one_size else radii, speed=pace, goal=goal)
+    wished = wish if wish is not None else room.walk(radius=radii[0] if one_size else radii, speed=pace, goal=goal)
     if q0 is None:
         places = free_places(radii, room, start, np.random.default_rng(seed))
     else:
@@ -79,5 +106,6 @@ def crowd(
     within.check_start(0.0, places)
     room.check_ways(places, radii, wished)
     if inhibition is not False:
-        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
-    return Sweeping(q0=places, velocity=wished, within=within)
+        # a plain function is refused here: it does not say who is nearer
+        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)  # type: ignore[arg-type]
+    return Crowd(q0=places, velocity=wished, within=within, plan=room)

@@ -14,15 +14,16 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.models.outlines import own_distance
-from jostle.models.wishes import NEAREST, Walk, numbers
+from jostle.models.wish import NEAREST, Behaviour, Wish
+from jostle.models.wishes import numbers
 
 Route = Sequence[str | None]
 
 
-class Journey:
+class Journey(Behaviour):
     """Everyone passes the goals of their route one after the other; None is the nearest exit.
 
-    The goals are the `stops` and the exits of the walk. A stop is passed when one is within `reach` of it.
+    The goals are the `stops` and the exits of the wish. A stop is passed when one is within `reach` of it.
 
     >>> import jostle as jo
     >>> plan = jo.models.Plan([(0, 0), (8, 0), (8, 4), (0, 4)], exits={"east": ((8, 1.5), (8, 2.5))})
@@ -34,38 +35,42 @@ class Journey:
 
     def __init__(
         self,
-        walk: Walk,
+        wish: Wish,
         route: Route | Sequence[Route],
         *,
         people: int,
         reach: float,
         stage: ArrayLike | None = None,
     ):
-        names = [goal.name for goal in walk.ways[0].goals]
+        super().__init__(wish)
+        names = [goal.name for goal in wish.goals]
+        if not reach > 0.0:
+            raise InvalidValue(f"reach must be positive, not {reach}")
         routes = _routes(route, people)
         longest = max((len(one) for one in routes), default=0)
-        self.walk, self.reach = walk, reach
-        self.goals = np.array([numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
+        self.reach = reach
+        self.route = np.array([numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
         """(n, stages) the numbers of the goals; short routes repeat their last."""
         self.stage: Integers = np.zeros(people, dtype=np.int64) if stage is None else np.array(stage, dtype=np.int64)
         """(n,) how many places each person has passed."""
         if self.stage.shape != (people,) or (self.stage < 0).any() or (self.stage >= max(longest, 1)).any():
             raise InvalidValue(f"stage must be one number below {longest} for each of {people} people")
 
-    def __call__(self, t: float, q: Array) -> Array:
-        self._advance(q)
-        goal = self.goals[np.arange(len(q)), self.stage]
-        nearest = goal == NEAREST
-        if nearest.any():
-            goal = np.where(nearest, self.walk.chosen(q), goal)
-        return self.walk.towards(q, goal)
+    def own(self, n: int) -> Integers:
+        return np.asarray(self.route[np.arange(n), self.stage])
 
-    def _advance(self, q: Array) -> None:
+    def chosen(self, q: Array) -> Integers:
+        goal = self.own(len(q))
+        nearest = goal == NEAREST
+        return np.where(nearest, self.wish.chosen(q), goal) if nearest.any() else goal
+
+    def remember(self, q: Array) -> None:
         """Those who have come to their next place go on to the one after it; several of them, if they overlap."""
-        places = np.array([goal.passable for goal in self.walk.ways[0].goals])
-        last = self.goals.shape[1] - 1
+        super().remember(q)
+        places = np.array([goal.passable for goal in self.goals])
+        last = self.route.shape[1] - 1
         for _ in range(last):
-            goal = self.goals[np.arange(len(q)), self.stage]
+            goal = self.own(len(q))
             waiting = np.flatnonzero((self.stage < last) & (goal != NEAREST))
             if len(waiting) == 0:
                 return

@@ -20,12 +20,12 @@ from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
 from jostle.models.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
 from jostle.models.stairs import Link, Shaft, Stairs
+from jostle.models.wish import Wish
 from jostle.problems import Sweeping
 from jostle.schemes.base import State
 
 if TYPE_CHECKING:
     from jostle.models.distances import Ways
-    from jostle.models.wishes import Wish
 
 BEYOND = 4.0
 """People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
@@ -205,8 +205,10 @@ class Plan:
         return far
 
     def empty(self, state: State) -> bool:
-        """Has everyone left? For `solve(..., until=plan.empty)`."""
+        """Has everyone left, and does nobody wait to come in by a `Source`? For `solve(..., until=plan.empty)`."""
         presence = state.presence
+        if presence is not None and len(presence.waiting):
+            return False
         q = state.q if presence is None else state.q[presence.here]
         return not self.inside(q).any()
 
@@ -278,12 +280,11 @@ class Plan:
                 f"person {out[0]} at {q[out[0]].tolist()} is outside of the plan; put {len(out)} people inside"
             )
 
-    def check_ways(self, q: Array, radii: Array, wish: Wish) -> None:
-        """Raise, naming the person and the exits, if somebody cannot leave."""
-        lengths = getattr(wish, "length", None)
-        if lengths is None:
+    def check_ways(self, q: Array, radii: Array, wish: Wish | Callable[[float, Array], ArrayLike]) -> None:
+        """Raise, naming the person and the exits, if somebody cannot leave; wishes without exits are not checked."""
+        if not isinstance(wish, Wish) or not wish.goals:
             return
-        lost = np.flatnonzero(~np.isfinite(lengths(q)))
+        lost = np.flatnonzero(~np.isfinite(wish.length(q)))
         if len(lost) == 0:
             return
         person, width = int(lost[0]), 2.0 * float(radii[lost[0]])

@@ -5,21 +5,20 @@ In a convex room the shortest way is straight to the nearest place of a door whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.models.outlines import cut, nearest_on, package, ring_edges
+from jostle.models.distances import Goal
+from jostle.models.outlines import cut, nearest_on, package, ring_edges, shrunk
 from jostle.models.plans import Plan, _rooms
-
-if TYPE_CHECKING:
-    from jostle.models.wishes import Wish
+from jostle.models.wish import Wish
 
 FIT = 1e-6
 """As in `distances`: a door must be a little wider than a person."""
@@ -97,16 +96,20 @@ class Room(Plan):
 
     def aim(self, q: Array, size: Array, door: Integers | None = None) -> tuple[Array, Integers]:
         """(n, 2) the nearest place where a centre can pass a door, and (n,) which: their own, or the nearest if < 0."""
+        target, far, fits = self.targets(q, size)
+        nearest = np.argmin(np.where(fits | ~fits.any(axis=-1, keepdims=True), far, np.inf), axis=1)
+        chosen = nearest if door is None else np.where(np.asarray(door) < 0, nearest, door)
+        return target[np.arange(len(q)), chosen], chosen
+
+    def targets(self, q: Array, size: Array) -> tuple[Array, Array, Booleans]:
+        """Of each door the place that a centre can pass next (n, doors, 2), how far it is, and whether they fit."""
         start, along = self.doors[:, 0], self.doors[:, 1] - self.doors[:, 0]
         width = np.linalg.norm(along, axis=1)
         part = np.einsum("nkd,kd->nk", q[:, None, :] - start, along) / width**2
         margin = np.minimum(size[..., None] / width, 0.5)
         target = start + np.clip(part, margin, 1.0 - margin)[:, :, None] * along
         far = np.linalg.norm(target - q[:, None, :], axis=2)
-        fits = width >= (1.0 + FIT) * 2.0 * size[..., None]
-        nearest = np.argmin(np.where(fits | ~fits.any(axis=-1, keepdims=True), far, np.inf), axis=1)
-        chosen = nearest if door is None else np.where(np.asarray(door) < 0, nearest, door)
-        return target[np.arange(len(q)), chosen], chosen
+        return target, far, np.asarray(width >= (1.0 + FIT) * 2.0 * size[..., None])
 
     def walk(
         self, *, radius: ArrayLike, speed: ArrayLike = 1.0, goal: str | Sequence[str | None] | None = None
@@ -114,14 +117,13 @@ class Room(Plan):
         """The wish to walk to the nearest door, or to the one that `goal` names: straight, if the room is convex."""
         if not self.convex:
             return super().walk(radius=radius, speed=speed, goal=goal)
-        from jostle.models.wishes import numbers
+        from jostle.models.wishes import numbers, sizes_and_speeds
 
-        own = None if goal is None else numbers(goal, list(self.exits))
-        return Straight(self, np.asarray(radius, dtype=float), np.asarray(speed, dtype=float), own)
+        size, pace = sizes_and_speeds(radius, speed)
+        return Straight(self, size, pace, numbers(goal, list(self.exits)))
 
-    def check_ways(self, q: Array, radii: Array, wish: Wish) -> None:
+    def check_ways(self, q: Array, radii: Array, wish: Wish | Callable[[float, Array], ArrayLike]) -> None:
         """Raise, naming the person and the door, if somebody is too wide."""
-        super().check_ways(q, radii, wish)
         widths = np.linalg.norm(self.doors[:, 1] - self.doors[:, 0], axis=1)
         wide = np.flatnonzero(2.0 * radii * (1.0 + FIT) > widths.max())
         if self.convex and len(wide):
@@ -129,21 +131,49 @@ class Room(Plan):
                 f"person {wide[0]} is {2.0 * radii[wide[0]]:g} wide, and the widest door, {int(np.argmax(widths))}, "
                 f"{widths.max():g}: widen it, or take smaller people"
             )
+        super().check_ways(q, radii, wish)
 
 
 @dataclass(frozen=True, eq=False)
-class Straight:
+class Straight(Wish):
     """The wish of people in a convex room: straight to the nearest door, or to their own."""
 
     room: Room
     radius: Array
+    """() or (n,)"""
     speed: Array
-    door: Integers | None
+    """() or (n,)"""
+    door: Integers
+    """() or (n,) the number of the door, or NEAREST."""
 
-    def __call__(self, t: float, q: Array) -> Array:
-        return np.asarray(self.speed[..., None] * self.room.direction(q, self.radius, self.door))
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        widest = float(self.radius.max())
+        ends = zip(self.room.exits.items(), self.room.outward.values(), strict=True)
+        return tuple(
+            Goal(name, shrunk(door, widest), outward, float(np.linalg.norm(door[1] - door[0])))
+            for (name, door), outward in ends
+        )
 
-    def order(self, q: Array) -> tuple[Array, Integers]:
-        """(n,) how far it is, minus infinity for those who have left, and (n,) to which door: who is before whom."""
-        aim, door = self.room.aim(q, self.radius, self.door)
-        return np.where(self.room.inside(q), np.linalg.norm(aim - q, axis=1), -np.inf), door
+    @property
+    def eligible(self) -> int:
+        return len(self.room.doors)
+
+    def own(self, n: int) -> Integers:
+        return np.broadcast_to(self.door, (n,))
+
+    def speeds(self, n: int) -> Array:
+        return np.broadcast_to(self.speed, (n,))
+
+    def chosen(self, q: Array) -> Integers:
+        return self.room.aim(q, self.radius, self.door)[1]
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        return np.asarray(self.speed[..., None] * self.room.direction(q, self.radius, goal))
+
+    def distance(self, q: Array, goal: Integers) -> Array:
+        return np.asarray(self.lengths(q)[goal, np.arange(len(q))])
+
+    def lengths(self, q: Array) -> Array:
+        _, far, fits = self.room.targets(q, self.radius)
+        return np.where(fits & self.room.inside(q)[:, None], far, np.inf).T

@@ -1,4 +1,4 @@
-"""Strategies: what people do about the others, each a wish made from a wish.
+"""Strategies: what people do about the others, each a `Behaviour` around a wish.
 
 Nobody is ever made to wish faster than before. All of them depend on the places of people alone.
 
@@ -9,7 +9,6 @@ AvoidJams     people leave a jam for another exit    crowd motion", names both; 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.models.wishes import NEAREST, Walk, Wish
+from jostle.models.wish import NEAREST, Behaviour, Wish
 from jostle.sets.balls import Balls
 
 TIME_GAP = 0.6
@@ -70,32 +69,37 @@ def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) 
 def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
     """v = min(v0, s / T), s the free distance to the next person ahead: people keep a time T behind each other.
 
-    On the way to the same exit only those count who are nearer to it, if the wish can tell (`Walk` can): so there is
-    always someone who goes on. People who meet head on stop; they have no rule to step aside.
+    On the way to the same goal only those count who are nearer to it (`Wish.order`), so there is always someone who
+    goes on. People who meet head on stop; they have no rule to step aside.
 
-    >>> wish = inhibition(lambda t, q: np.tile([1.4, 0.0], (2, 1)), [0.25, 0.25], T=1.0)
+    >>> import jostle as jo
+    >>> east = jo.models.FreeWish(lambda t, q: [1.4, 0.0], nearer=lambda q: -q[:, 0])
+    >>> wish = inhibition(east, [0.25, 0.25], T=1.0)
     >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
     [[0.7, 0.0], [1.4, 0.0]]
     """
     if not finite(T, "T") > 0.0:
         raise InvalidValue(f"T must be positive, not {T}")
-    size, balls = finite(radii, "radii"), Balls(radii)
-    order: Callable[[Array], tuple[Array, Integers]] | None = getattr(wish, "order", None)
+    return Inhibition(wish, finite(radii, "radii"), float(T))
 
-    def inhibited(t: float, q: Array) -> Array:
-        wished = np.asarray(wish(t, q), dtype=float)
-        speed, direction = _polar(wished)
-        each = np.broadcast_to(size, (len(q),))
-        walker, other, gap = ahead(balls, q, direction, each, float(speed.max(initial=0.0)) * T)
-        if order is not None:
-            rank, goal = order(q)
-            count = (goal[walker] != goal[other]) | (rank[other] < rank[walker])
-            walker, gap = walker[count], gap[count]
+
+@dataclass(frozen=True, eq=False)
+class Inhibition(Behaviour):
+    """See `inhibition`."""
+
+    radii: Array
+    """() or (n,)"""
+    T: float
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        speed, direction = _polar(self.wish.towards(t, q, goal))
+        each, sight = np.broadcast_to(self.radii, (len(q),)), float(speed.max(initial=0.0)) * self.T
+        walker, other, gap = ahead(Balls(self.radii), q, direction, each, sight)
+        rank, to = self.wish.order(q, goal)
+        count = (to[walker] != to[other]) | (rank[other] < rank[walker])
         slowest = speed.copy()
-        np.minimum.at(slowest, walker, np.maximum(gap, 0.0) / T)
+        np.minimum.at(slowest, walker[count], np.maximum(gap[count], 0.0) / self.T)
         return slowest[:, None] * direction
-
-    return inhibited
 
 
 def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
@@ -103,32 +107,40 @@ def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
 
     v = min over those ahead of  w + (v0 - w) s / sight,  w the speed at which the other wishes to go the same way.
 
-    >>> speeds = np.array([[1.4, 0.0], [0.6, 0.0]])
-    >>> wish = following(lambda t, q: speeds, [0.25, 0.25], sight=2.0)
+    >>> import jostle as jo
+    >>> east = jo.models.FreeWish(lambda t, q: [[1.4, 0.0], [0.6, 0.0]], nearer=lambda q: -q[:, 0])
+    >>> wish = following(east, [0.25, 0.25], sight=2.0)
     >>> wish(0.0, np.array([[0.0, 0.0], [1.5, 0.0]])).round(12).tolist()
     [[1.0, 0.0], [0.6, 0.0]]
     """
     if not 0.0 < sight < np.inf:
         raise InvalidValue(f"sight must be positive, not {sight}")
-    size, balls = finite(radii, "radii"), Balls(radii)
+    return Following(wish, finite(radii, "radii"), float(sight))
 
-    def slowed(t: float, q: Array) -> Array:
-        wished = np.asarray(wish(t, q), dtype=float)
+
+@dataclass(frozen=True, eq=False)
+class Following(Behaviour):
+    """See `following`."""
+
+    radii: Array
+    """() or (n,)"""
+    sight: float
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
         speed, direction = _polar(wished)
-        found = ahead(balls, q, direction, np.broadcast_to(size, (len(q),)), sight)
+        found = ahead(Balls(self.radii), q, direction, np.broadcast_to(self.radii, (len(q),)), self.sight)
         other = np.einsum("md,md->m", wished[found.other], direction[found.walker])
         theirs = np.clip(other, 0.0, speed[found.walker])
-        part = np.clip(found.gap / sight, 0.0, 1.0)
+        part = np.clip(found.gap / self.sight, 0.0, 1.0)
         slowest = speed.copy()
         np.minimum.at(slowest, found.walker, theirs + (speed[found.walker] - theirs) * part)
         return slowest[:, None] * direction
 
-    return slowed
-
 
 @dataclass(frozen=True, eq=False)
-class AvoidJams:
-    """A walk on which people choose their exit by the time it takes: that of the way, or that of the queue if longer.
+class AvoidJams(Behaviour):
+    """A wish in which people choose their exit by the time it takes: that of the way, or that of the queue if longer.
 
     The queue at an exit are those who go there and are nearer to it; `flow` people pass a metre of it in a second. Who
     goes where is found in ROUNDS rounds of guessing, each from the mean of the queues before. Those who have a goal of
@@ -144,30 +156,24 @@ class AvoidJams:
     [0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1]
     """
 
-    walk: Walk
     flow: float = FLOW
 
-    def __call__(self, t: float, q: Array) -> Array:
-        return self.walk.towards(q, self.chosen(q))
-
-    def order(self, q: Array) -> tuple[Array, Integers]:
-        """As of the walk, to the goals chosen here."""
-        return self.walk.order(q, self.chosen(q))
-
-    def length(self, q: Array) -> Array:
-        """(n,) how far it is to the exit that each person walks to."""
-        return self.order(q)[0]
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.wish.eligible:
+            raise InvalidValue("AvoidJams chooses among exits, and the wish has none: give it plan.walk(...)")
+        if not 0.0 < self.flow < np.inf:
+            raise InvalidValue(f"flow must be positive and finite, not {self.flow}")
 
     def chosen(self, q: Array) -> Integers:
-        """(n,) the number of the goal that each person walks to now."""
-        first = self.walk.chosen(q)
-        own = np.broadcast_to(self.walk.goal, first.shape) != NEAREST
-        far = self.walk.lengths(q)
+        first = self.wish.chosen(q)
+        own = self.wish.own(len(q)) != NEAREST
+        far = self.wish.lengths(q)
         there = np.isfinite(far).any(axis=0)
-        eligible = self.walk.ways[0].eligible
+        eligible = self.wish.eligible
         far = far[:eligible]
-        widths = np.array([goal.width for goal in self.walk.ways[0].goals[:eligible]])
-        pace = np.broadcast_to(self.walk.speed, first.shape)
+        widths = np.array([goal.width for goal in self.wish.goals[:eligible]])
+        pace = self.wish.speeds(len(q))
         walking = far / np.where(pace > 0.0, pace, 1.0)
         queue, goal = np.zeros_like(far), first
         for number in range(1, ROUNDS + 1):

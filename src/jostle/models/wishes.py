@@ -1,7 +1,6 @@
-"""What people wish: to walk to an exit along the shortest way, each with their own speed.
+"""The wish to walk to an exit along the shortest way, each person with their own speed.
 
-A wish is a function (t, q) -> (n, 2), the velocity U of the sweeping process (Venel 2009, section 4.2). All wishes here
-depend on the places of people alone: a run goes on from a checkpoint to the same bits.
+It depends on the places of people alone, so a resumed run is bit-identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -15,25 +14,22 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.models.distances import Ways
+from jostle.models.distances import Goal, Ways
+from jostle.models.wish import NEAREST, Wish
 
 if TYPE_CHECKING:
     from jostle.models.plans import Plan
 
-Wish = Callable[[float, Array], Array]
-"""(t, q) -> (n, 2)"""
 ALIKE = 0.1
 """People whose radii differ by less than this part share the ways of the widest of them."""
 FASTEST = 10.0
 """The fastest speed of a person in metres per second: that of a sprinter."""
 FASTEST_IN_RADII = 40.0
 """The fastest speed of a person in radii per second, where lengths are not in metres."""
-NEAREST = -1
-"""The goal of those who take the nearest exit."""
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class Walk(Wish):
     """Everyone walks to the nearest exit, or to their own, along the shortest way; see `walk`."""
 
     ways: tuple[Ways, ...]
@@ -44,18 +40,27 @@ class Walk:
     goal: Integers
     """() or (n,) the number of the exit, or NEAREST."""
 
-    def __call__(self, t: float, q: Array) -> Array:
-        return self.towards(q, self.chosen(q))
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return self.ways[0].goals
+
+    @property
+    def eligible(self) -> int:
+        return self.ways[0].eligible
+
+    def own(self, n: int) -> Integers:
+        return np.broadcast_to(self.goal, (n,))
+
+    def speeds(self, n: int) -> Array:
+        return np.broadcast_to(self.speed, (n,))
 
     def chosen(self, q: Array) -> Integers:
-        """(n,) the number of the goal that each person walks to now: an exit or stairs."""
-        goal = np.broadcast_to(self.goal, (len(q),))
+        goal = self.own(len(q))
         if (goal != NEAREST).all():
             return goal
         return np.where(goal == NEAREST, self._of_each(lambda ways, x: ways.choice(x), q), goal)
 
-    def towards(self, q: Array, goal: Integers) -> Array:
-        """(n, 2) the wish of people at q if they walk to these goals (n,)."""
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
         way = np.empty((len(q), 2))
         for ways, some in self._groups(len(q)):
             way[some] = ways.directions(q[some], goal[some])
@@ -63,23 +68,12 @@ class Walk:
         return way
 
     def lengths(self, q: Array) -> Array:
-        """(goals, n) how far it is by way of each goal; infinite where there is no way."""
-        far = np.empty((len(self.ways[0].goals), len(q)))
+        far = np.empty((len(self.goals), len(q)))
         for ways, some in self._groups(len(q)):
             far[:, some] = ways.lengths(q[some])
         return far
 
-    def length(self, q: Array) -> Array:
-        """(n,) how far it is to the exit that each person walks to; infinite where there is no way, and outside."""
-        return self._length(q, self.chosen(q))
-
-    def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
-        """(n,) how far it is, minus infinity for those who have left, and (n,) to which goal: who is before whom."""
-        goal = self.chosen(q) if goal is None else goal
-        far = self._length(q, goal)
-        return np.where(np.isfinite(far), far, -np.inf), goal
-
-    def _length(self, q: Array, goal: Integers) -> Array:
+    def distance(self, q: Array, goal: Integers) -> Array:
         far = np.empty(len(q))
         for ways, some in self._groups(len(q)):
             far[some] = ways.length(q[some], goal[some])
@@ -122,15 +116,25 @@ def walk(
     >>> wish(0.0, np.array([[1.0, 4.0]])).round(6).tolist(), wish.length(np.array([[1.0, 4.0]])).round(1).tolist()
     ([[0.0, 1.4]], [1.0])
     """
+    size, pace = sizes_and_speeds(radius, speed)
+    widest, group = alike(size)
+    ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
+    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+
+
+def sizes_and_speeds(radius: ArrayLike, speed: ArrayLike) -> tuple[Array, Array]:
+    """Radii and speeds, each () or (n,), checked.
+
+    >>> sizes_and_speeds(0.25, [1.0, 1.5])
+    (array(0.25), array([1. , 1.5]))
+    """
     size, pace = finite(radius, "radius"), finite(speed, "speed")
     if not (size > 0.0).all() or not (pace >= 0.0).all() or size.ndim > 1 or pace.ndim > 1:
         raise InvalidValue(
             f"radius must be positive and speed not negative, one for all or one for each, not {radius!r} and {speed!r}"
         )
     check_speed(pace, size)
-    widest, group = alike(size)
-    ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
-    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+    return size, pace
 
 
 def check_speed(speed: Array, radii: Array) -> None:

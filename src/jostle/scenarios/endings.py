@@ -56,12 +56,14 @@ class Jammed(Table):
 class AtRest(Table):
     """Nothing moves any more."""
 
-    kind: Literal["at_rest"] = Field(description="Nothing is faster than a speed.")
+    kind: Literal["at_rest"] = Field(description="Nothing is faster than a speed, and no grain waits to come in.")
     speed: Positive = Field(description="The speed (m/s).")
     after: NotNegative = Field(0.0, description="Not before this time (s): things at rest may be about to fall.")
 
     def build(self) -> Ending:
         def resting(state: State) -> bool:
+            if state.presence is not None and len(state.presence.waiting):
+                return False
             fastest = float(np.atleast_1d(np.linalg.norm(state.u, axis=-1)).max())
             return state.t >= self.after and fastest <= self.speed
 
