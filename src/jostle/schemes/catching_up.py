@@ -8,9 +8,11 @@ h |U| exceeds its prox-regularity constant, the nearest point may lie behind an 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
+from jostle.schemes.abilities import SCHEMES
 from jostle.schemes.base import Scheme, State
 from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
@@ -27,15 +29,13 @@ class CatchingUp(Scheme):
     [1.5]
     """
 
-    solver: Solver = field(default_factory=Automatic)
+    abilities: ClassVar[frozenset[str]] = SCHEMES["CatchingUp"]
 
-    def check(self, problem: Sweeping) -> None:
-        self.needs_sweeping(problem)
-        self.needs_everyone(problem.presence)
+    solver: Solver = field(default_factory=Automatic)
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
-        self.needs_everyone(state.presence)
+        self.needs_everyone(problem, state)
         predicted = q + h * problem.velocity(t, q)
         P, contacts = nearest(problem.within, predicted, euclidean(q.shape), t + h, self.solver)
         return State(t + h, P.point, (P.point - q) / h, P, contacts, P.multipliers / h)
