@@ -1,6 +1,6 @@
 """What each scheme can do, in one table, so that a refusal names a scheme that accepts the very same problem.
 
-A problem has needs (`needs_of`); a scheme has abilities (`SCHEMES`); it refuses the problem if a need is not among them.
+A problem has needs (`needs_of`), a scheme has abilities (`SCHEMES`): it refuses a problem that needs another one.
 """
 
 from __future__ import annotations

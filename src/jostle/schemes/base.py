@@ -58,7 +58,7 @@ class State(NamedTuple):
     memory: Any = None
     """What the scheme needs to remember beyond q and u."""
     overshoot: float = 0.0
-    """The deepest true overlap of q that ``projection.residual.primal`` does not bound, over the length of the contacts.
+    """The deepest overlap of q that ``projection.residual.primal`` does not bound, over the length of the contacts.
 
     `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`); `MoreauJean`, and
     `Paoli` with e > 0, have one wherever bodies overlap, because they do not project q itself."""

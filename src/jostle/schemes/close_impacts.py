@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts
 from jostle.problems import Motion
@@ -29,6 +29,10 @@ GRAZING = 0.05
 """A gap that closes at less than this part of the speeds is not an impact: so bodies slide along curved walls."""
 RESTING = 4.0
 """A gap that closes at less than what the force gives in this many steps is not an impact: so bodies come to rest."""
+SIMULTANEOUS = 1e-6
+"""Contacts that close within this part of a time step of each other close at the same time."""
+NOT_OVER = 0.5
+"""If one impact is not over when the other one starts, they are taken to be at least this part of a step apart."""
 COUPLED = 1e-9
 """Gradients are orthogonal if the cosine of their angle is smaller."""
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
@@ -75,7 +79,10 @@ def warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contac
 def warn_of_sequence(
     problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array, M: Metric
 ) -> bool:
-    """Warn if a contact closes in this step while an impact that is coupled with it goes on; was there a warning?"""
+    """Warn if a contact closes in this step while an impact that is coupled with it goes on; was there a warning?
+
+    A contact closes if it carries an impulse and did not in the step before, or if it would be open without the others.
+    """
     rows = np.flatnonzero(p)
     if len(rows) < 2:
         return False
@@ -85,27 +92,32 @@ def warn_of_sequence(
         return False
     now, before = Motions(state.q, state.u), Motions(state.memory.before, state.memory.v_older)
     going_on = _among(chosen.pairs, state.memory.fresh) & ~new
+    pushed = chosen.G @ M.solve(chosen.G.adjoint(p[rows])) < -chosen.tolerance()  # open at W: closed by other impulses
     found: list[tuple[float, int, int]] = []
     for started, motion in ((new, now), (going_on, before)):
         if started.any():
-            found += _sequences(problem, state.t, h, chosen, started, new, motion, F, M)
+            found += _sequences(problem, state.t, h, chosen, (started, new, pushed), motion, F, M)
     if not found:
         return False
     delay, first, second = min(found)
     _warn(
         f"{chosen.describe(first)} and {chosen.describe(second)} collide within {delay:.2g} of each other at t = "
-        f"{state.t:.6g}, which is less than {STEPS_OF_AN_IMPACT} steps of h = {h:g}: Paoli treats them as one impact, and "
-        f"the velocities and the energy after it are wrong. {_advice(problem, delay)}",
+        f"{state.t:.6g}, which is less than {STEPS_OF_AN_IMPACT} steps of h = {h:g}: Paoli treats them as one impact, "
+        f"and the velocities and the energy after it are wrong. {_advice(problem, delay)}",
         depth=5,
     )
     return True
 
 
 def _sequences(
-    problem: Motion, t: float, h: float, contacts: Contacts, started: Array, new: Array, motion: Motions, F: Array,
-    M: Metric,
+    problem: Motion, t: float, h: float, contacts: Contacts, kinds: tuple[Booleans, Booleans, Booleans],
+    motion: Motions, F: Array, M: Metric,
 ) -> list[tuple[float, int, int]]:  # fmt: skip
-    """(delay, first row, second row) of contacts in `new` that closed after one in `started` did, and because of it."""
+    """(delay, first row, second row) of impacts: one that started by the motion, and one that did not at the same time.
+
+    The second one is new and closed later, or is pushed: it closed later, or is not over yet.
+    """
+    started, new, pushed = kinds
     G, e, tolerance = contacts.G, problem.law.e, contacts.tolerance()
     rate, slow = G @ motion.u.ravel(), _slow(contacts, h, F, motion.u)
     first = np.flatnonzero(started & (rate < -slow))
@@ -121,9 +133,11 @@ def _sequences(
         after = rate - (1.0 + e) * rate[c] * coupling / coupling[c]
         left = gap - gap[c] / rate[c] * rate  # the gaps when c closed
         fastest = np.minimum(rate, after)
-        follows = new & (np.abs(coupling) > COUPLED * size * size[c]) & (left > tolerance) & (fastest < -slow)
+        later = (left > np.maximum(tolerance, -SIMULTANEOUS * h * fastest)) & (fastest < -slow)
+        follows = ((new & later) | (pushed & (rate - after > slow))) & (np.abs(coupling) > COUPLED * size * size[c])
         follows[c] = False
-        found += [(float(left[d] / -fastest[d]), c, int(d)) for d in np.flatnonzero(follows)]
+        delay = np.where(later, left / np.where(later, -fastest, 1.0), NOT_OVER * h)
+        found += [(float(delay[d]), c, int(d)) for d in np.flatnonzero(follows)]
     return found
 
 
@@ -139,7 +153,7 @@ def _gaps(problem: Motion, t: float, q: Array, reach: float | Array, pairs: Inte
     return by_pair(there.pairs, there.gap, pairs, np.nan)
 
 
-def _among(pairs: Integers, some: Integers) -> Array:
+def _among(pairs: Integers, some: Integers) -> Booleans:
     return by_pair(some, np.ones(len(some)), pairs) != 0.0
 
 
