@@ -444,6 +444,14 @@ def test_each_source_counts_its_own_bodies(differences):
         assert (sol.u[-1][np.isfinite(sol.q[-1]).all(axis=1)] == velocity).all(axis=1).sum() >= 10
 
 
+def test_sources_with_different_velocities_are_told_apart_inside_a_users_change_too():
+    n = 30
+    within = jo.Balls(np.full(n, 0.01))
+    rain = jo.Motion(q0=np.zeros((n, 2)), within=within, present=np.zeros(n, dtype=bool))
+    left, right = (jo.Source(([0, 0], [99, 99]), rate=10.0, within=within, velocity=[v, 0.0]) for v in (-1.0, 1.0))
+    assert bodies(jo.solve(rain, jo.Maury(), t=1.0, h=0.1, change=lambda state: right(left(state))))[-1] == 20
+
+
 def test_equal_sources_are_told_apart_after_a_resume_too(tmp_path):
     n, file = 30, tmp_path / "rain.checkpoint"
     within = jo.Balls(np.full(n, 0.01))

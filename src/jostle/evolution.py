@@ -229,7 +229,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
     return state
 
 
-def _own(changed: Any, before: Array, name: str) -> Array:
+def _own(changed: Array, before: Array, name: str) -> Array:
     """What a change made of q or u: a read-only copy of its own if it is another array, of the same shape."""
     if changed is before:
         return before

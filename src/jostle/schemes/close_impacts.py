@@ -51,7 +51,7 @@ def closing(state: State, contacts: Contacts, p: Array) -> Integers:
     if state.contacts is None or len(rows) == 0:
         return contacts.pairs[rows]
     before = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs[rows])
-    return contacts.pairs[rows[before == 0.0]]
+    return np.asarray(contacts.pairs[rows[before == 0.0]])
 
 
 def warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
@@ -154,7 +154,7 @@ def _gaps(problem: Motion, t: float, q: Array, reach: float | Array, pairs: Inte
 
 
 def _among(pairs: Integers, some: Integers) -> Booleans:
-    return by_pair(some, np.ones(len(some)), pairs) != 0.0
+    return np.asarray(by_pair(some, np.ones(len(some)), pairs) != 0.0)
 
 
 def _advice(problem: Motion, delay: float) -> str:
