@@ -14,12 +14,14 @@ from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
 from jostle.errors import (
+    CloseImpacts,
     DeviceUnavailable,
     EmptySet,
     InfeasibleStart,
     Interrupted,
     InvalidValue,
     JostleError,
+    JostleWarning,
     LeftTheSet,
     NoContraction,
     NotApproaching,
@@ -62,6 +64,7 @@ __all__ = [
     "Box",
     "Budget",
     "CatchingUp",
+    "CloseImpacts",
     "Cone",
     "ConstraintSet",
     "Contacts",
@@ -78,6 +81,7 @@ __all__ = [
     "Interrupted",
     "InvalidValue",
     "JostleError",
+    "JostleWarning",
     "LeftTheSet",
     "Line",
     "Maury",

@@ -122,5 +122,14 @@ class Interrupted(KeyboardInterrupt):
     solution: Any = None
 
 
-class NotApproaching(UserWarning):
+class JostleWarning(UserWarning):
+    """The parent of all warnings of the library."""
+
+
+class CloseImpacts(JostleWarning):
+    """Two impacts of one body came too close to each other for the time step of `Paoli`; the message has one that is
+    short enough."""
+
+
+class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arrays import Array, numbers
 from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged, NotFinite
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
@@ -215,8 +216,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
         state = change(state)
         if not isinstance(state, State):
             raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
-    if state.q.shape != before.q.shape:
-        raise InvalidValue(f"change must keep the shape of q, {before.q.shape}; it returned {state.q.shape}")
+    state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     if moved.any() or (before.presence is None and here is not None):  # the first who goes shows whether any may
@@ -227,6 +227,17 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
             contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
         check_start(contacts)
     return state
+
+
+def _own(changed: Array, before: Array, name: str) -> Array:
+    """What a change made of q or u: a read-only copy of its own if it is another array, of the same shape."""
+    if changed is before:
+        return before
+    array = numbers(changed, f"the {name} of the state that change returned")
+    if array.shape != before.shape:
+        raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
+    array.setflags(write=False)
+    return array
 
 
 def _check(state: State, scheme: Scheme, strict: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, finite
+from jostle.arrays import Array, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
@@ -77,7 +77,10 @@ class Motion:
 
     def metric(self, q: Array) -> Metric:
         """The kinetic metric M(q)."""
-        return self.mass if isinstance(self.mass, Metric) else metric(self.mass(q), q.shape)
+        if isinstance(self.mass, Metric):
+            return self.mass
+        M = self.mass(q)
+        return metric(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M(q)^-1 f(t, q, u)."""
@@ -138,9 +141,11 @@ def _within(within: ConstraintSet | None) -> ConstraintSet:
 def _like(q0: Array, value: ArrayLike, name: str) -> Array:
     array = finite(value, name)
     try:
-        return np.array(np.broadcast_to(array, q0.shape))
+        like = np.array(np.broadcast_to(array, q0.shape))
     except ValueError as error:
         raise InvalidValue(f"{name} has shape {array.shape}, q0 has shape {q0.shape}") from error
+    like.setflags(write=False)
+    return like
 
 
 def _field(
@@ -154,17 +159,17 @@ def _field(
 
 
 def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
-    """The user's function, called with as many of (t, q, u) as it takes, its value checked."""
+    """The user's function, called with as many of (t, q, u) as it takes, its value checked and copied."""
     takes = _arguments(function, arguments)
     if takes < 2:
         letters = "(t, q)" if arguments == 2 else "(t, q) or (t, q, u)"
         raise InvalidValue(f"{name} must be a function of {letters}; it takes {takes} argument{'s' * (takes != 1)}")
 
     def value(*state: Any) -> Array:
-        array = np.asarray(function(*state[:takes]), dtype=float)
+        array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
             try:
-                array = np.broadcast_to(array, shape)
+                array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:
                 raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
         if not np.isfinite(array).all():

@@ -100,10 +100,9 @@ def record_of(state: State, h: float) -> tuple[Any, ...]:
     P = state.projection
     assert P is not None
     r, p = P.residual, state.multipliers
-    active = int(np.count_nonzero(p)) if P.iterations else 0
     return (
-        state.t, h, len(p), active, P.iterations, r.primal, r.dual, r.complementarity, state.overshoot, P.converged,
-        P.solver,
+        state.t, h, len(p), int(np.count_nonzero(p)), P.iterations, r.primal, r.dual, r.complementarity,
+        state.overshoot, P.converged, P.solver,
     )  # fmt: skip
 
 

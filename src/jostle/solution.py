@@ -30,8 +30,14 @@ STATISTICS = np.dtype(
     ]
 )
 """One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
-three dimensionless residuals (`primal` is the worst overlap over the smallest radius, where gaps are convex), how far
-it went through a curved wall (over the same), whether it converged, and which solver did it."""
+three dimensionless residuals of the projection, the deepest overlap that `primal` does not bound, whether it converged,
+and which solver did it.
+
+`primal` is the worst violation of the constraints that were projected on, over the smallest radius. With `Maury` and
+`Venel` it bounds every overlap of convex gaps; with `CatchingUp`, and `Paoli` with e = 0, it is the worst overlap.
+`overshoot`, over the same length, is the true overlap of the positions reached where `primal` does not give it: behind
+curved walls, and everywhere with `MoreauJean`, and with `Paoli` if e > 0. ``sol.overlap`` is the larger of both. Where
+the set has no radius, `overshoot` is the depth itself."""
 
 
 WIDENINGS = 20
@@ -194,6 +200,17 @@ class Solution:
                 return float(contacts.gap.min())
             reach *= 4.0
         return np.inf
+
+    @property
+    def overlap(self) -> float:
+        """The worst overlap of all steps, saved or not, over the smallest radius: a bound where gaps are convex.
+
+        >>> import jostle as jo
+        >>> balls = jo.Motion(q0=[0.0, 1.5], v0=[1.0, 0.0], within=jo.Line([0.5, 0.5]), law=jo.Restitution(1.0))
+        >>> round(jo.solve(balls, jo.Paoli(), t=1.0, h=0.04).overlap, 3)       # 0.02 of 0.5
+        0.04
+        """
+        return float(max(self.stats[name].max(initial=0.0) for name in ("primal", "overshoot")))
 
     @property
     def residual(self) -> float:

@@ -21,7 +21,7 @@ def summary(sol: Solution, path: Path) -> dict[str, Any]:
     return {
         "status": sol.status, "t": float(sol.t[-1]), "steps": len(stats), "frames": len(sol.t),
         "bodies": int(sol.q.shape[1]) if sol.q.ndim > 1 else 1,
-        "worst_overlap": float(stats["primal"].max(initial=0.0)), "worst_residual": sol.residual,
+        "worst_overlap": sol.overlap, "worst_residual": sol.residual,
         "worst_overshoot": float(stats["overshoot"].max(initial=0.0)),
         "steps_not_converged": int((~stats["converged"]).sum()),
         "iterations_a_step": float(stats["iterations"].mean()) if len(stats) else 0.0,

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
+from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite
 from jostle.problems import Motion, Sweeping
+from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, NOT_CONVEX, REASONS, SECOND, needs_of, refusal, remedy
 from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair, check_start
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
@@ -28,6 +29,10 @@ MEAN, SPREAD = 0.5, 1.0
 deviation, of the ways of all that move. One that is pushed goes about as far as those who push it."""
 AHEAD = 1.5
 """The next reach, as a multiple of the way that was gone."""
+PROBE = 1e-4
+"""The part of a step along which a gap is differenced to check its gradient."""
+DISAGREEMENT = 1e-2
+"""A gradient that differs from the difference of its gap along a step by more than this part of it is wrong."""
 
 
 class State(NamedTuple):
@@ -53,7 +58,10 @@ class State(NamedTuple):
     memory: Any = None
     """What the scheme needs to remember beyond q and u."""
     overshoot: float = 0.0
-    """How far the step went through a curved wall, over the length of the contacts; see `ConstraintSet.curved`."""
+    """The deepest overlap of q that ``projection.residual.primal`` does not bound, over the length of the contacts.
+
+    `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`); `MoreauJean`, and
+    `Paoli` with e > 0, have one wherever bodies overlap, because they do not project q itself."""
     presence: Presence | None = None
     """Who is there; None: everyone."""
 
@@ -76,7 +84,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """A time-stepping scheme. A new one defines `step`, and what it refuses in `check`.
+    """A time-stepping scheme. A new one defines `step`, and its `abilities` if it cannot do everything.
 
     >>> import jostle as jo
     >>> jo.Maury().check(jo.Motion(q0=[1.0], law=jo.Restitution(0.5)))
@@ -85,6 +93,8 @@ class Scheme:
     jostle.errors.SchemeRefuses: Maury is a scheme for e = 0, the problem has e = 0.5; use Paoli or MoreauJean
     """
 
+    abilities: ClassVar[frozenset[str]] = frozenset(REASONS)
+    """What the scheme can do, in the words of `schemes.abilities`; a problem that needs more is refused."""
     remembers: ClassVar[type[Any] | None] = None
     """The NamedTuple that `State.memory` is, for checkpoints; None if the scheme remembers nothing."""
 
@@ -107,50 +117,27 @@ class Scheme:
 
     def check(self, problem: Any) -> None:
         """Refuse, by name, what the scheme cannot do."""
-        raise NotImplementedError
+        if not isinstance(problem, Motion | Sweeping):
+            raise refusal(type(self).__name__, FIRST if SECOND in self.abilities else SECOND, problem)
+        for need in REASONS:
+            if need in needs_of(problem) - self.abilities:
+                raise refusal(type(self).__name__, need, problem)
 
     def step(self, problem: Any, state: State, h: float) -> State:
         """One step of length h."""
         raise NotImplementedError
 
-    def refuse(self, what: str, remedy: str) -> SchemeRefuses:
-        return SchemeRefuses(f"{type(self).__name__} {what}; {remedy}")
+    def needs_everyone(self, problem: Any, state: State) -> None:
+        """Refuse a state in which some bodies are not there."""
+        if state.presence is not None:
+            raise refusal(type(self).__name__, EXCHANGE, problem)
 
-    def needs_motion(self, problem: Any) -> None:
-        if not isinstance(problem, Motion):
-            raise self.refuse(
-                f"solves second-order problems (Motion), not {type(problem).__name__}",
-                "use Venel or CatchingUp",
-            )
-
-    def needs_sweeping(self, problem: Any) -> None:
-        if not isinstance(problem, Sweeping):
-            raise self.refuse(
-                f"solves first-order problems (Sweeping), not {type(problem).__name__}",
-                "use Maury, Paoli or MoreauJean",
-            )
-
-    def needs_convex_gaps(self, problem: Any, remedy: str) -> None:
-        if problem.within.convex_gaps is False and not problem.within.curved:
-            raise self.refuse(
-                "linearises the gaps and stays in Q only if they are convex in q; the inside of a ball is not",
-                remedy,
-            )
-
-    def needs_everyone(self, presence: Presence | None) -> None:
-        if presence is not None:
-            raise self.refuse("projects all bodies together, none may come or go", "use Maury, MoreauJean or Venel")
-
-    def needs_still_set(
-        self, problem: Any, remedy: str, q: Array | None = None, times: tuple[float, float] = (0.0, 0.0)
-    ) -> None:
-        """Refuse a set that moves; if that is not known, one whose gaps at q differ between the two times."""
-        moves = problem.within.moving
-        if moves is None and q is not None:
-            now, then = (problem.within.gaps(t, q) for t in times)
-            moves = np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0)
-        if moves:
-            raise self.refuse("needs a set that does not move", remedy)
+    def needs_still_set(self, problem: Any, state: State, h: float) -> None:
+        """Refuse a set of which it is not known whether it moves, if its gaps at q change during the step."""
+        if problem.within.moving is None:
+            now, then = (problem.within.gaps(t, state.q) for t in (state.t, state.t + h))
+            if np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0):
+                raise refusal(type(self).__name__, MOVING, problem)
 
 
 def project_velocity(
@@ -228,32 +215,55 @@ def _speeds(u: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("nd,nd->n", u, u) if u.ndim == 2 else (u * u).sum()))
 
 
-def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, remedy: str) -> None:
-    """If it is not known that the gaps are convex, check that q did not leave Q(t)."""
-    if within.convex_gaps is True:
+def check_inside(scheme: Scheme, problem: Any, state: State, t: float, q: Array) -> None:
+    """If it is not known that the gaps are convex, check that q did not leave Q(t) in the step from the state."""
+    if problem.within.convex_gaps is True:
         return
-    within = within.unknown_part()
+    within = problem.within.unknown_part()
     gaps = within.gaps(t, q)
     lowest = gaps.min(initial=0.0)
     if lowest >= 0.0:
         return
     contacts = within.linearise(t, q)
     allowed = (1.0 + scheme.solver.tol / CLOSED) * contacts.tolerance()
-    if (contacts.gap < -allowed).any():
-        row = int(np.argmin(contacts.gap + allowed))
-        raise LeftTheSet(
-            f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. The "
-            f"linearised constraint keeps q in Q only where the gap is convex in q; {remedy}"
-        )
+    if not (contacts.gap < -allowed).any():
+        return
+    row = int(np.argmin(contacts.gap + allowed))
+    left = f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}"
+    if _wrong_gradient(within, t, state.q, q - state.q, contacts.pairs[row]):
+        raise LeftTheSet(f"{left}. Its gradient at the last q is wrong: differences of the gap along the step differ")
+    raise LeftTheSet(
+        f"{left}. The linearised constraint keeps q in Q only where the gap is convex in q; "
+        f"{remedy(problem, NOT_CONVEX)}"
+    )
+
+
+def _wrong_gradient(within: ConstraintSet, t: float, q: Array, step: Array, pair: Integers) -> bool:
+    """Does the gradient of a gap at q contradict a central difference of the gap along the step?"""
+
+    def row(there: Contacts) -> int:
+        return int(np.flatnonzero((there.pairs == pair).all(axis=1))[0])
+
+    here, small = within.linearise(t, q), PROBE * step
+    ahead, behind = within.linearise(t, q + small), within.linearise(t, q - small)
+    difference = (ahead.gap[row(ahead)] - behind.gap[row(behind)]) / (2.0 * PROBE)
+    gradient = here.G.rows(np.array([row(here)]))
+    size = float(gradient.magnitude(np.abs(step.ravel()))[0])
+    return bool(abs(float((gradient @ step.ravel())[0]) - difference) > DISAGREEMENT * max(size, abs(difference)))
 
 
 def overshoot(within: ConstraintSet, state: State, contacts: Contacts, t: float, q: Array) -> float:
-    """How far q is beyond a curved wall, over the length of the contacts: O(h^2), repaired by the next step."""
-    if not within.curved:
-        return 0.0
-    walls = within.curved_part()
+    """How far q is beyond a curved wall, over the length of the contacts: O(h^2), repaired by the next step.
+
+    All other gaps are convex, so the residual of the linearised constraints bounds their overlaps.
+    """
+    return overlap(within.curved_part(), state, contacts, t, q) if within.curved else 0.0
+
+
+def overlap(within: ConstraintSet, state: State, contacts: Contacts, t: float, q: Array) -> float:
+    """The deepest overlap at q among those who are there, over the length of the contacts (as it is without one)."""
     if state.presence is None:
-        deepest = walls.gap(t, q)
+        deepest = within.gap(t, q)
     else:
-        deepest = float(state.presence.linearise(walls, t, q, 0.0).gap.min(initial=0.0))
+        deepest = float(state.presence.linearise(within, t, q, 0.0).gap.min(initial=0.0))
     return max(0.0, -deepest) / (contacts.length or 1.0)

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array
+from jostle.arrays import Array, numbers
 from jostle.convex.maps import Dense
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts
@@ -62,7 +62,7 @@ class UserSet(ConstraintSet):
         )  # fmt: skip
 
     def gaps(self, t: float, q: Array) -> Array:
-        return np.asarray(self.g(t, q), dtype=float).ravel()
+        return numbers(self.g(t, q), f"what {self.name} returned at t = {t:g}").ravel()
 
     def _differenced(self, t: float, q: Array, gap: Array) -> Array:
         """dg/dq by central differences; without a length, the step is refined until it does not matter any more."""
@@ -101,7 +101,7 @@ class UserSet(ConstraintSet):
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
         assert self.gradient is not None
-        G = np.asarray(self.gradient(t, q), dtype=float)
+        G = numbers(self.gradient(t, q), f"what the gradient of {self.name} returned at t = {t:g}")
         if G.size != len(gap) * q.size:
             raise InvalidValue(f"the gradient of {self.name} has shape {G.shape}; expected {(len(gap), *q.shape)}")
         G = G.reshape(len(gap), q.size)
