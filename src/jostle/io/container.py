@@ -16,6 +16,8 @@ import importlib.util
 import io
 import os
 import re
+import secrets
+import stat
 import struct
 import tempfile
 import time
@@ -44,6 +46,8 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 ATTEMPTS = 20
 SHORT = 40
 """Characters of a name that the name of a file that is being made begins with: file systems end at 255 bytes."""
+NEW = ".new"
+"""How the name of a file that is being made ends."""
 CLOSINGS = 5
 """After a failed write HDF5 closes a file at the second or third attempt."""
 
@@ -304,14 +308,64 @@ def reason(error: BaseException) -> str:
 
 
 def beside(path: Path) -> Path:
-    """A name in the same folder for a file that is being made; a checksum tells those apart that begin alike."""
-    name = path.name
-    return path.with_name(f".{name[:SHORT]}.{zlib.crc32(os.fsencode(name)):08x}.{os.getpid()}.new")
+    """A new name in the same folder for a file that is being made, which nobody can guess.
+
+    What processes that were killed left behind of the same target is removed.
+    """
+    stem = _stem(path)
+    for old in _siblings(path, stem):
+        with suppress(OSError):
+            if _abandoned(old):
+                old.unlink()
+    return path.with_name(f"{stem}{os.getpid()}.{secrets.token_hex(8)}{NEW}")
+
+
+def _stem(path: Path) -> str:
+    """How the names of files begin that are made for a target; a checksum tells those apart that begin alike."""
+    return f".{path.name[:SHORT]}.{zlib.crc32(os.fsencode(path.name)):08x}."
+
+
+def _siblings(path: Path, stem: str) -> list[Path]:
+    try:
+        with os.scandir(path.parent) as entries:
+            return [path.with_name(one.name) for one in entries if one.name.startswith(stem) and one.name.endswith(NEW)]
+    except OSError:
+        return []
+
+
+def _abandoned(new: Path) -> bool:
+    """Is the process gone that made the file, and does nobody hold its lock? It may run on another machine."""
+    owner = new.name.removesuffix(NEW).split(".")[-2]
+    return regular(new) and owner.isdecimal() and not _alive(int(owner)) and not being_written(new)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def create(path: Path, content: bytes = b"") -> None:
+    """Make a file that must not exist; a symbolic link of this name is not followed."""
+    with open(path, "xb") as file:
+        file.write(content)
+
+
+def regular(path: Path) -> bool:
+    """Is it a regular file, and not a folder, a device or a pipe?"""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def refuse_existing(path: Path) -> None:
     """`FileIsThere` if it is."""
-    if path.exists():
+    if os.path.lexists(path):
         raise FileIsThere(f"{path} exists already: choose another name or remove it; Writer.reopen goes on with it")
 
 
@@ -332,12 +386,15 @@ def publish(new: Path, path: Path) -> None:
 @contextmanager
 def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
     """A file to write, empty at first; it gets its name when it is complete. `more` can go wrong beside OSError."""
-    new = beside(path)
+    new, lock = beside(path), None
     failures: tuple[type[Exception], ...] = (OSError, *more)
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        new.write_bytes(b"")  # what cannot be written is known before any work is done
+        if path.exists() and not regular(path):
+            raise WriteFailed(f"{path} cannot be written: it is not a regular file")
+        create(new)  # what cannot be written is known before any work is done
+        lock = Lock(new)  # so that nobody takes it for one that was left behind
         yield new
         os.replace(new, path)
     except JostleError:
@@ -345,5 +402,7 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
     except failures as error:
         raise WriteFailed(f"{path} cannot be written: {reason(error)}") from None
     finally:
+        if lock is not None:
+            lock.release()
         with suppress(OSError):
             new.unlink()

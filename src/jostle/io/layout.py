@@ -18,11 +18,14 @@ so a frame without contacts leaves one entry unused. (A cell without points in i
 
 The group /jostle is ours: its attributes are what the file is about, /jostle/steps the statistics of the steps,
 /jostle/normals the number of components of the normals of each frame, and the attributes of /jostle/run the shape of
-q, the status, and how many records of steps count. A frame counts when Steps/NSteps says so.
+q, the status, and how many records of steps count. A frame counts when Steps/NSteps says so. /jostle/changes are lines
+of JSON, one for each time that the run was resumed with something changed; the attribute `changes` of /jostle/run says
+how many of its bytes count.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from math import prod
 from typing import Any, NamedTuple
@@ -58,6 +61,8 @@ IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
     f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "body", "partner")
 )
 STEPS = "jostle/steps"
+CHANGES = "jostle/changes"
+"""Bytes of UTF-8: a line of JSON for each resume that changed something."""
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
 PARTS = "VTKHDF/Steps/NumberOfParts"
 CONSTANT = (NOTHING, PARTS)
@@ -168,6 +173,8 @@ def create(file: Any, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, 
     file["VTKHDF/Steps"].attrs["NSteps"] = np.int64(0)
     run["format"], run["shape"], run["contacts"] = FORMAT, np.array(shape, dtype=np.int64), contacts
     run["status"], run["steps"] = np.array(b"running", dtype=STATUS), np.int64(0)
+    data(CHANGES, np.uint8, (), FEWEST)
+    run["changes"] = np.int64(0)
     for key, text in about.items():
         try:
             file["jostle"].attrs[key] = str(text)
@@ -265,6 +272,32 @@ def say(file: Any, frames: int, steps: int) -> None:
 def say_status(file: Any, status: str) -> None:
     """Write the status."""
     h5py.h5a.open(file["jostle/run"].id, b"status").write(np.array([status.encode()], dtype=STATUS))
+
+
+def note(file: Any, text: str) -> None:
+    """Add a line to the changes: first the bytes, then how many count."""
+    run = file["jostle/run"]
+    if "changes" not in run.attrs:
+        raise InvalidValue(
+            f"{file.filename} was written by an older jostle and has no place for changes: resume it unchanged"
+        )
+    block, start = np.frombuffer(text.encode() + b"\n", dtype=np.uint8), int(run.attrs["changes"])
+    file[CHANGES].resize(start + len(block), axis=0)
+    file[CHANGES][start:] = block
+    file.flush()
+    h5py.h5a.open(run.id, b"changes").write(np.array([start + len(block)]))
+    file.flush()
+
+
+def notes(file: Any) -> list[dict[str, Any]]:
+    """The changes that were recorded, the oldest first."""
+    length = int(file["jostle/run"].attrs.get("changes", 0))
+    if length == 0:
+        return []
+    try:
+        return [dict(json.loads(line)) for line in file[CHANGES][:length].tobytes().decode().splitlines()]
+    except ValueError as error:
+        raise BrokenFile(f"{file.filename} is damaged: its changes cannot be read ({error})") from None
 
 
 def points_of(shape: tuple[int, ...]) -> tuple[int, int]:
