@@ -71,9 +71,9 @@ def solve(
     If the time is not a multiple of h the last step is shorter, so that the run ends exactly at t. `h` may also be
     the array of all steps. `every` saves each so many steps (an int) or at the first step at or after each multiple of
     a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true, with the
-    status "stopped", or "blocked" if that is the word it returns; a state has .t, .q and .u. `change(state)`, or several of them, return the state to go on from after each step: bodies
-    come and go by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of
-    raised.
+    status "stopped", or "blocked" if that is the word it returns; a state has .t, .q and .u. `change(state)`, or several
+    of them, return the state to go on from after each step: bodies come and go by `Source` and `Outlet`. With
+    strict=False a projection that did not converge is recorded instead of raised.
 
     With `output`, a path or a `jostle.io.Output`, what is saved goes into a trajectory file while the run goes on, and
     the solution reads it from there when asked. `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the state of
@@ -109,8 +109,7 @@ def solve(
         state, done, quality = scheme.start(problem, grid.start), 0, FINISHED
     else:
         state, done, quality = resumed.state, resumed.step, resumed.status
-    if hasattr(until, "remembers"):
-        until.memory = None if resumed is None else resumed.noted
+    keeping.remind(None if resumed is None else resumed.noted)
     recorder = _recorder(problem, scheme, output, state, resumed, keeping)
     if done == grid.count and recorder.saved_at < state.t:
         recorder.save(state)
@@ -202,7 +201,8 @@ class _Keeping:
     def __init__(
         self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any]
     ) -> None:
-        self.checkpoint, self.scheme, self.grid, self.until = checkpoint, scheme, grid, free["until"]
+        self.checkpoint, self.scheme, self.grid = checkpoint, scheme, grid
+        self.until: Any = free["until"]
         self.run: Any = None
         self.changed: dict[str, list[str]] = {}
         """What changed when the run was resumed: {name: [old, new]}."""
@@ -222,10 +222,15 @@ class _Keeping:
         now, end = position.state.t, self.grid.end
         if position.step > self.grid.count or end < now - SAME * abs(float(self.grid.sizes.max())):
             raise InvalidValue(
-                f"the run has come to t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or start "
-                f"a new run"
+                f"the run has come to t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
+                f"start a new run"
             )
         return position  # type: ignore[no-any-return]
+
+    def remind(self, noted: Any) -> None:
+        """Give a condition that remembers something what it remembered at this position; None at the start."""
+        if hasattr(self.until, "remembers"):
+            self.until.memory = noted
 
     def check_free(self) -> None:
         if self.checkpoint is not None:
@@ -244,7 +249,7 @@ class _Keeping:
             return None
         from jostle.io.checkpoint import Position
 
-        noted = getattr(self.until, "memory", None) if hasattr(self.until, "remembers") else None
+        noted = self.until.memory if hasattr(self.until, "remembers") else None
         return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted)
 
     def save(self, recorder: Recording, position: Position | None) -> None:

@@ -131,9 +131,9 @@ class Solution:
     stats: NDArray[Any]
     """One record for each step, saved or not: see `STATISTICS`."""
     status: str
-    """One word for how the run ended; `message` says what it means. 'finished': it reached its end time. 'stopped': its
-    condition was met. 'blocked': nobody moved for a while. 'not converged': some step was not solved. 'budget': a `Budget`
-    was not enough for the tolerance in some step. 'interrupted', 'failed'; 'running' in a file without an end."""
+    """One word for how the run ended; `message` says what it means. 'finished': it reached its end time. 'stopped':
+    its condition was met. 'blocked': nobody moved for a while. 'not converged': some step was not solved. 'budget': a
+    `Budget` was not enough for the tolerance in some step. 'interrupted', 'failed'; 'running': a file has no end."""
     z: Array | None = None
     """Paoli only: the projected positions Z^n, which are in K even where q is not."""
     recorded: Impacts | None = None

@@ -25,7 +25,7 @@ class Step(NamedTuple):
     """The time that the step leads to."""
     h: float
     shared: bool
-    """Is the step also one of every run with the same h and a later end? A last step that was cut to end at t is not."""
+    """Does every run with the same h and a later end have this step too? Not if it was cut to end at t."""
 
 
 @dataclass(frozen=True, eq=False)

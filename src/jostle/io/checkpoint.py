@@ -124,8 +124,8 @@ def _free(name: str, value: Any, random: Any) -> str:
 class Checkpoint:
     """Where to keep the state of a run, and how often: after so many seconds, and at the end.
 
-    `random` is a generator that the forces or changes of the run draw from: its state is kept and put back. A checkpoint
-    of another run is replaced only with `overwrite`.
+    `random` is a generator that the forces or changes of the run draw from: its state is kept and put back. A
+    checkpoint of another run is replaced only with `overwrite`.
 
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -166,8 +166,8 @@ class Checkpoint:
         different = run.difference(str(kept["run"]), int(kept["step"]))
         if different and not self.overwrite:
             raise FileIsThere(
-                f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or replace it "
-                f"with Checkpoint(..., overwrite=True)"
+                f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or ask for "
+                f"it to be overwritten"
             )
 
     def clear(self) -> None:

@@ -46,6 +46,8 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 ATTEMPTS = 20
 SHORT = 40
 """Characters of a name that the name of a file that is being made begins with: file systems end at 255 bytes."""
+BEHIND = 2**62
+"""A byte behind the end of any file: a lock on it is in nobody's way, and seen by `being_written`."""
 NEW = ".new"
 """How the name of a file that is being made ends."""
 CLOSINGS = 5
@@ -64,14 +66,15 @@ class Lock:
     ...     Lock(Path(file.name)).release()
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, start: int = 0) -> None:
+        """The lock on a file from a byte on; a part of it serves those who make a file whose library locks it too."""
         self._descriptor = -1
         try:
             self._descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise WriteFailed(f"{path} cannot be opened for writing: {error.strerror}") from None
         try:
-            _lock(self._descriptor)
+            _lock(self._descriptor, start)
         except OSError as error:
             if error.errno not in BUSY:
                 return
@@ -110,18 +113,18 @@ class Lock:
         return int.from_bytes(os.read(self._descriptor, 8), "little")
 
 
-def _lock(descriptor: int) -> None:
+def _lock(descriptor: int, start: int) -> None:
     if fcntl is None:
         return
     if hasattr(fcntl, "F_OFD_SETLK"):
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _for_writing())
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _for_writing(start))
     else:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 0, start)
 
 
-def _for_writing() -> bytes:
-    """A struct flock: a lock on the whole file."""
-    return struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+def _for_writing(start: int = 0) -> bytes:
+    """A struct flock: a lock on all of the file from a byte on."""
+    return struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, start, 0, 0)
 
 
 def being_written(path: Path) -> bool:
@@ -394,7 +397,7 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
         if path.exists() and not regular(path):
             raise WriteFailed(f"{path} cannot be written: it is not a regular file")
         create(new)  # what cannot be written is known before any work is done
-        lock = Lock(new)  # so that nobody takes it for one that was left behind
+        lock = Lock(new, BEHIND)  # so that nobody takes it for one that was left behind
         yield new
         os.replace(new, path)
     except JostleError:

@@ -27,7 +27,10 @@ import numpy as np
 
 LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
 """Functions and classes of these packages are described by their names."""
-PASSING = {("jostle.models.journeys", "Journey"): {"stage"}}
+PASSING = {
+    ("jostle.models.journeys", "Journey"): {"stage"},
+    ("jostle.scenarios.endings", "EmptyOrBlocked"): {"memory"},
+}
 """Attributes of classes that change during a run."""
 FEW = 8
 """Arrays and lists with at most this many entries are written out."""
@@ -263,12 +266,12 @@ def _attributes(thing: Any) -> dict[str, Any] | None:
     slots = [name for base in kind.__mro__ for name in _slots(base)]
     if not hasattr(thing, "__dict__") and not slots:
         return None
-    values = {name: getattr(thing, name) for name in slots if hasattr(thing, name)} | dict(getattr(thing, "__dict__", {}))
+    values = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
+    values |= getattr(thing, "__dict__", {})
     left_out: frozenset[str] = _private(kind) | PASSING.get((kind.__module__, kind.__qualname__), set())
     return {name: value for name, value in values.items() if name not in left_out and not _cached(kind, name)}
 
 
-@functools.cache
 def _private(kind: type) -> frozenset[str]:
     """The private attributes that the classes of jostle use, of which some are caches; public ones determine them."""
     bases = [base for base in kind.__mro__ if base.__module__.split(".")[0] == "jostle"]

@@ -76,7 +76,8 @@ def _in_words(change: Mapping[str, Any]) -> str:
     """A change as a line: when, where the run stood, and what became of what."""
     words = [f"{name} was {old}, now {new}" for name, (old, new) in change.get("changed", {}).items()]
     words += [f"{name} changed" for name in change.get("about", {})]
-    return f"{change.get('when')}: resumed after step {change.get('step')}, t = {change.get('t'):.6g}: {'; '.join(words)}"
+    where = f"resumed after step {change.get('step')}, t = {float(change.get('t', 0.0)):.6g}"
+    return f"{change.get('when')}: {where}: {'; '.join(words)}"
 
 
 def repair(path: str | os.PathLike[str]) -> bool:
