@@ -71,8 +71,8 @@ def solve(
     If the time is not a multiple of h the last step is shorter, so that the run ends exactly at t. `h` may also be
     the array of all steps. `every` saves each so many steps (an int) or at the first step at or after each multiple of
     a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true, with the
-    status "stopped", or "blocked" if that is the word it returns; a state has .t, .q and .u. `change(state)`, or several
-    of them, return the state to go on from after each step: bodies come and go by `Source` and `Outlet`. With
+    status "stopped", or "blocked" if that is the word it returns; a state has .t, .q and .u. `change(state)`, or
+    several of them, return the state to go on from after each step: bodies come and go by `Source` and `Outlet`. With
     strict=False a projection that did not converge is recorded instead of raised.
 
     With `output`, a path or a `jostle.io.Output`, what is saved goes into a trajectory file while the run goes on, and

@@ -31,6 +31,7 @@ import h5py
 import numpy as np
 
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, JostleError, NoSuchFile, WriteFailed
+from jostle.io.leftovers import remove_leftovers
 
 fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl") else None
 """Missing on Windows."""
@@ -313,43 +314,11 @@ def reason(error: BaseException) -> str:
 def beside(path: Path) -> Path:
     """A new name in the same folder for a file that is being made, which nobody can guess.
 
-    What processes that were killed left behind of the same target is removed.
+    A checksum tells targets apart that begin alike. What killed processes left behind for the same target is removed.
     """
-    stem = _stem(path)
-    for old in _siblings(path, stem):
-        with suppress(OSError):
-            if _abandoned(old):
-                old.unlink()
-    return path.with_name(f"{stem}{os.getpid()}.{secrets.token_hex(8)}{NEW}")
-
-
-def _stem(path: Path) -> str:
-    """How the names of files begin that are made for a target; a checksum tells those apart that begin alike."""
-    return f".{path.name[:SHORT]}.{zlib.crc32(os.fsencode(path.name)):08x}."
-
-
-def _siblings(path: Path, stem: str) -> list[Path]:
-    try:
-        with os.scandir(path.parent) as entries:
-            return [path.with_name(one.name) for one in entries if one.name.startswith(stem) and one.name.endswith(NEW)]
-    except OSError:
-        return []
-
-
-def _abandoned(new: Path) -> bool:
-    """Is the process gone that made the file, and does nobody hold its lock? It may run on another machine."""
-    owner = new.name.removesuffix(NEW).split(".")[-2]
-    return regular(new) and owner.isdecimal() and not _alive(int(owner)) and not being_written(new)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+    begin = f".{path.name[:SHORT]}.{zlib.crc32(os.fsencode(path.name)):08x}."
+    remove_leftovers(path.parent, begin, NEW, being_written)
+    return path.with_name(f"{begin}{os.getpid()}.{secrets.token_hex(8)}{NEW}")
 
 
 def create(path: Path, content: bytes = b"") -> None:

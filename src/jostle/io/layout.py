@@ -25,7 +25,6 @@ how many of its bytes count.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from math import prod
 from typing import Any, NamedTuple
@@ -272,32 +271,6 @@ def say(file: Any, frames: int, steps: int) -> None:
 def say_status(file: Any, status: str) -> None:
     """Write the status."""
     h5py.h5a.open(file["jostle/run"].id, b"status").write(np.array([status.encode()], dtype=STATUS))
-
-
-def note(file: Any, text: str) -> None:
-    """Add a line to the changes: first the bytes, then how many count."""
-    run = file["jostle/run"]
-    if "changes" not in run.attrs:
-        raise InvalidValue(
-            f"{file.filename} was written by an older jostle and has no place for changes: resume it unchanged"
-        )
-    block, start = np.frombuffer(text.encode() + b"\n", dtype=np.uint8), int(run.attrs["changes"])
-    file[CHANGES].resize(start + len(block), axis=0)
-    file[CHANGES][start:] = block
-    file.flush()
-    h5py.h5a.open(run.id, b"changes").write(np.array([start + len(block)]))
-    file.flush()
-
-
-def notes(file: Any) -> list[dict[str, Any]]:
-    """The changes that were recorded, the oldest first."""
-    length = int(file["jostle/run"].attrs.get("changes", 0))
-    if length == 0:
-        return []
-    try:
-        return [dict(json.loads(line)) for line in file[CHANGES][:length].tobytes().decode().splitlines()]
-    except ValueError as error:
-        raise BrokenFile(f"{file.filename} is damaged: its changes cannot be read ({error})") from None
 
 
 def points_of(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
-from jostle.io import layout
+from jostle.io import changes, layout
 from jostle.io.container import FLAGS, HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
 from jostle.io.layout import points_of
 from jostle.solution import STATISTICS, Solution
@@ -66,10 +66,10 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     with reading(Path(path)) as file:
         layout.header(file)
-        noted, changes = {str(name): str(text) for name, text in file["jostle"].attrs.items()}, layout.notes(file)
-    for change in changes:
+        noted, lines = {str(name): str(text) for name, text in file["jostle"].attrs.items()}, changes.notes(file)
+    for change in lines:
         noted |= {str(name): str(text) for name, text in change.get("about", {}).items()}
-    return noted | ({"changes": "\n".join(map(_in_words, changes))} if changes else {})
+    return noted | ({"changes": "\n".join(map(_in_words, lines))} if lines else {})
 
 
 def _in_words(change: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
-from jostle.io import layout
+from jostle.io import changes, layout
 from jostle.io.container import (
     HDF5_ERRORS,
     LIBRARY,
@@ -189,12 +189,12 @@ class Writer:
         self.commit_if_due()
 
     def note(self, change: Mapping[str, Any]) -> None:
-        """Record a change of the run, as JSON, behind those that were recorded before; see `layout.note`."""
+        """Record a change of the run, as JSON, behind those that were recorded before; see `jostle.io.changes`."""
         self._check_open()
-        text = json.dumps(change, ensure_ascii=False)
+        text = json.dumps(change)
         try:
-            self._lock.reserve(len(text.encode()) + self._room)
-            layout.note(self._file, text)
+            self._lock.reserve(len(text) + self._room)
+            changes.note(self._file, text)
         except HDF5_ERRORS as error:
             if isinstance(error, JostleError):
                 raise
