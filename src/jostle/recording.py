@@ -123,8 +123,12 @@ class Recording(Protocol):
     def add(self, before: State, after: State, h: float) -> None:
         """Note a step of length h."""
 
-    def written(self) -> tuple[int, int]:
-        """Make all of it safe: how many frames and records of steps are in a file."""
+    @property
+    def counted(self) -> tuple[int, int]:
+        """How many frames, and records of steps, were given to a file."""
+
+    def commit(self) -> None:
+        """Make all that was given to a file safe."""
 
     def solution(self, status: str) -> Solution:
         """The end."""
@@ -147,6 +151,8 @@ class Recorder:
 
     broken = False
     """Can nothing be saved any more?"""
+    counted = (0, 0)
+    """How many frames, and records of steps, are in a file."""
 
     def __init__(self, problem: Any, scheme: Any, start: State):
         self.problem, self.scheme = problem, scheme
@@ -165,8 +171,8 @@ class Recorder:
         z = getattr(state.memory, "z", None)
         self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z))
 
-    def written(self) -> tuple[int, int]:
-        return 0, 0
+    def commit(self) -> None:
+        """Nothing is in a file."""
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(after, h))

@@ -40,6 +40,21 @@ curved walls, and everywhere with `MoreauJean`, and with `Paoli` if e > 0. ``sol
 the set has no radius, `overshoot` is the depth itself."""
 
 
+FINISHED, STOPPED, BLOCKED, INTERRUPTED, FAILED = "finished", "stopped", "blocked", "interrupted", "failed"
+NOT_CONVERGED, BUDGET, RUNNING, KILLED = "not converged", "budget", "running", "killed"
+MESSAGES = {
+    FINISHED: "reached the end time",
+    STOPPED: "condition met",
+    BLOCKED: "blocked: nobody has moved for a while",
+    INTERRUPTED: "interrupted by Ctrl-C",
+    FAILED: "ended by an error",
+    NOT_CONVERGED: "some steps were not solved to the tolerance",
+    BUDGET: "the budget of iterations was not enough for the tolerance in some steps",
+    RUNNING: "still running",
+    KILLED: "killed: the process that wrote it ended without notice",
+}
+"""What each status means."""
+
 WIDENINGS = 20
 """With bodies that are not there, `gaps` looks for the nearest pair so many times, each time four times as far."""
 
@@ -122,8 +137,9 @@ class Solution:
     stats: NDArray[Any]
     """One record for each step, saved or not: see `STATISTICS`."""
     status: str
-    """'finished', 'stopped' by its condition, 'not converged' in some step, 'budget' if a `Budget` was not enough for
-    the tolerance in some step, or 'failed'."""
+    """One word for how the run ended; `message` says what it means. 'finished': it reached its end time. 'stopped':
+    its condition was met. 'blocked': nobody moved for a while. 'not converged': some step was not solved. 'budget': a
+    `Budget` was not enough for the tolerance in some step. 'interrupted', 'failed'; 'running': a file has no end."""
     z: Array | None = None
     """Paoli only: the projected positions Z^n, which are in K even where q is not."""
     recorded: Impacts | None = None
@@ -135,6 +151,16 @@ class Solution:
             f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__}, t = {self.t[0]:g} to "
             f"{self.t[-1]:g}, {len(self.t)} saved, q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
         )
+
+    @property
+    def message(self) -> str:
+        """How the run ended, in words.
+
+        >>> import jostle as jo
+        >>> jo.solve(jo.Motion(q0=[0.0]), jo.Maury(), t=1.0, h=0.5).message
+        'reached the end time'
+        """
+        return MESSAGES.get(self.status, self.status)
 
     def __call__(self, t: float | Array) -> Array:
         """q at time t, affine between the saved times (the u_h of Paoli 2010, the q_h of the others)."""

@@ -10,16 +10,17 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jostle.solution import Solution
+from jostle.solution import KILLED, MESSAGES, RUNNING, Solution
 
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def summary(sol: Solution, path: Path) -> dict[str, Any]:
     """How a run went, as its trajectory has it."""
-    stats = sol.stats
+    stats, status = sol.stats, _status(sol, path)
     return {
-        "status": sol.status, "t": float(sol.t[-1]), "steps": len(stats), "frames": len(sol.t),
+        "status": status, "message": MESSAGES.get(status, status),
+        "t": float(sol.t[-1]), "steps": len(stats), "frames": len(sol.t),
         "bodies": int(sol.q.shape[1]) if sol.q.ndim > 1 else 1,
         "worst_overlap": sol.overlap, "worst_residual": sol.residual,
         "worst_overshoot": float(stats["overshoot"].max(initial=0.0)),
@@ -27,6 +28,13 @@ def summary(sol: Solution, path: Path) -> dict[str, Any]:
         "iterations_a_step": float(stats["iterations"].mean()) if len(stats) else 0.0,
         "bytes": path.stat().st_size,
     }  # fmt: skip
+
+
+def _status(sol: Solution, path: Path) -> str:
+    """The status, where a file that says it is being written, and that nobody writes, was left by a killed process."""
+    from jostle.io.container import being_written
+
+    return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 
 
 def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
@@ -38,6 +46,11 @@ def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
     table.add_column(style="bold")
     table.add_column()
     for name, value in values.items():
+        if name == "status" and "message" in values:
+            table.add_row(name, f"{values['message']} ({value})")
+            continue
+        if name == "message":
+            continue
         table.add_row(name.replace("_", " "), size(value) if name == "bytes" else words(value))
     Console(highlight=False).print(table)
 

@@ -18,7 +18,9 @@ so a frame without contacts leaves one entry unused. (A cell without points in i
 
 The group /jostle is ours: its attributes are what the file is about, /jostle/steps the statistics of the steps,
 /jostle/normals the number of components of the normals of each frame, and the attributes of /jostle/run the shape of
-q, the status, and how many records of steps count. A frame counts when Steps/NSteps says so.
+q, the status, and how many records of steps count. A frame counts when Steps/NSteps says so. /jostle/changes are lines
+of JSON, one for each time that the run was resumed with something changed; the attribute `changes` of /jostle/run says
+how many of its bytes count.
 """
 
 from __future__ import annotations
@@ -58,6 +60,8 @@ IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
     f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "body", "partner")
 )
 STEPS = "jostle/steps"
+CHANGES = "jostle/changes"
+"""Bytes of UTF-8: a line of JSON for each resume that changed something."""
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
 PARTS = "VTKHDF/Steps/NumberOfParts"
 CONSTANT = (NOTHING, PARTS)
@@ -168,6 +172,8 @@ def create(file: Any, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, 
     file["VTKHDF/Steps"].attrs["NSteps"] = np.int64(0)
     run["format"], run["shape"], run["contacts"] = FORMAT, np.array(shape, dtype=np.int64), contacts
     run["status"], run["steps"] = np.array(b"running", dtype=STATUS), np.int64(0)
+    data(CHANGES, np.uint8, (), FEWEST)
+    run["changes"] = np.int64(0)
     for key, text in about.items():
         try:
             file["jostle"].attrs[key] = str(text)

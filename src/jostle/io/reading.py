@@ -7,7 +7,7 @@ resume it, it may be removed. `read` sees the frames that were acknowledged when
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
-from jostle.io import layout
+from jostle.io import changes, layout
 from jostle.io.container import FLAGS, HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
 from jostle.io.layout import points_of
 from jostle.solution import STATISTICS, Solution
@@ -53,7 +53,9 @@ def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) 
 
 
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What the writer of a trajectory noted about it.
+    """What the writer of a trajectory noted about it, as it was changed last.
+
+    "changes" tells, a line each, what was changed when the run was resumed.
 
     >>> import tempfile
     >>> from jostle.io.trajectory import Writer
@@ -64,7 +66,18 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     with reading(Path(path)) as file:
         layout.header(file)
-        return {str(name): str(text) for name, text in file["jostle"].attrs.items()}
+        noted, lines = {str(name): str(text) for name, text in file["jostle"].attrs.items()}, changes.notes(file)
+    for change in lines:
+        noted |= {str(name): str(text) for name, text in change.get("about", {}).items()}
+    return noted | ({"changes": "\n".join(map(_in_words, lines))} if lines else {})
+
+
+def _in_words(change: Mapping[str, Any]) -> str:
+    """A change as a line: when, where the run stood, and what became of what."""
+    words = [f"{name} was {old}, now {new}" for name, (old, new) in change.get("changed", {}).items()]
+    words += [f"{name} changed" for name in change.get("about", {})]
+    where = f"resumed after step {change.get('step')}, t = {float(change.get('t', 0.0)):.6g}"
+    return f"{change.get('when')}: {where}: {'; '.join(words)}"
 
 
 def repair(path: str | os.PathLike[str]) -> bool:

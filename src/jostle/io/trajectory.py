@@ -8,6 +8,7 @@ and so are normals of more than three components. The file is described in `jost
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
-from jostle.io import layout
+from jostle.io import changes, layout
 from jostle.io.container import (
     HDF5_ERRORS,
     LIBRARY,
@@ -30,6 +31,7 @@ from jostle.io.container import (
     abandon,
     beside,
     clear_flags,
+    create,
     mended,
     publish,
     reading,
@@ -186,6 +188,24 @@ class Writer:
         self._add(layout.STEPS, stored)
         self.commit_if_due()
 
+    def note(self, change: Mapping[str, Any]) -> None:
+        """Record a change of the run, as JSON, behind those that were recorded before; see `jostle.io.changes`."""
+        self._check_open()
+        text = json.dumps(change)
+        try:
+            self._lock.reserve(len(text) + self._room)
+            changes.note(self._file, text)
+        except HDF5_ERRORS as error:
+            if isinstance(error, JostleError):
+                raise
+            raise self._failed(error) from None
+
+    def rename(self, path: Path) -> None:
+        """Take the name of another file, which is replaced; what was committed is in the new one."""
+        self.commit()
+        os.replace(self.path, path)
+        self.path = path
+
     def commit_if_due(self) -> None:
         """Commit, if half a second has passed since the last time or a few megabytes are waiting."""
         if self._bytes > MUCH or time.monotonic() - self._last > EVERY:
@@ -336,7 +356,7 @@ def _create(path: Path, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike
         image = file.id.get_file_image()
     new = beside(path)
     try:
-        new.write_bytes(mended(image[:SIZE], len(image)) + image[SIZE:])
+        create(new, mended(image[:SIZE], len(image)) + image[SIZE:])
         publish(new, path)
     except FileNotFoundError:
         raise NoSuchFile(f"there is no folder {path.parent} for {path.name}") from None
