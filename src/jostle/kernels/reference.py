@@ -108,6 +108,11 @@ def next_test(iteration: int, every: int) -> int:
     return iteration + max(every, iteration // 10)
 
 
+def complementary(product: float, tol: float, size: float) -> bool:
+    """Is sum p |s| at most tol |x|^2? An infinite tol asks for nothing, also where x = 0."""
+    return bool(tol == np.inf or product <= tol * size)
+
+
 def accelerated(
     A: Any, s0: Array, p: Array, L: float, violation: Array, tol: float, max_iterations: int, every: int
 ) -> tuple[Array, Array, int]:
@@ -126,7 +131,7 @@ def accelerated(
             tested = next_test(iteration, every)
             x = A.T @ p
             s = s0 + A @ x
-            if (s >= -violation).all() and p @ np.abs(s) <= tol * (x @ x):
+            if (s >= -violation).all() and complementary(p @ np.abs(s), tol, x @ x):
                 return x, p, iteration
             way = float(np.sum((p - p_before) ** 2))
             if np.sum((x - x_before) ** 2) > L * way:
@@ -162,7 +167,7 @@ def gauss_seidel(
         if iteration == tested:
             tested = next_test(iteration, every)
             s = s0 + A @ x
-            if (s >= -violation).all() and p @ np.abs(s) <= tol * (x @ x):
+            if (s >= -violation).all() and complementary(p @ np.abs(s), tol, x @ x):
                 return x, p, iteration
             kept = (p != 0.0) | (y != 0.0) | (s <= FAR * np.abs(s - s_before))
             s_before = s

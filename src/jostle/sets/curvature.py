@@ -56,7 +56,7 @@ def from_here(contacts: Contacts) -> Polyhedron:
 def judged(w: Array, x: Array, contacts: Contacts, M: Metric, P: Projection, solver: Solver, number: int) -> Nearest:
     """The point x with the multipliers of P as an answer, judged by the non-linear problem, with the gradients at x."""
     found = residual(w.ravel(), contacts.positions(x), M, x.ravel(), P.multipliers)
-    return Projection(x, P.multipliers, found, number, found.within(solver.tol), P.solver), contacts
+    return Projection(x, P.multipliers, found, number, found.within(solver.tol), P.solver, P.remark), contacts
 
 
 def better(best: Nearest | None, answer: Nearest) -> Nearest:
