@@ -145,11 +145,7 @@ class Scheme:
         self, problem: Any, remedy: str, q: Array | None = None, times: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         """Refuse a set that moves; if that is not known, one whose gaps at q differ between the two times."""
-        moves = problem.within.moving
-        if moves is None and q is not None:
-            now, then = (problem.within.gaps(t, q) for t in times)
-            moves = np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0)
-        if moves:
+        if problem.within.moving if q is None else problem.within.moves(times, q):
             raise self.refuse("needs a set that does not move", remedy)
 
 

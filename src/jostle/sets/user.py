@@ -57,9 +57,14 @@ class UserSet(ConstraintSet):
             G = np.where(np.isfinite(size)[:, None], G, 0.0)
         rows = np.arange(len(gap))
         return Contacts(
-            gap, Dense(G), np.stack([np.full_like(rows, -1), rows], axis=1), self.length,
-            describe=lambda row: f"constraint {row} of {self.name}", numbers=len(gap), at=q,
-        )  # fmt: skip
+            gap,
+            Dense(G),
+            np.stack([np.full_like(rows, -1), rows], axis=1),
+            numbers=len(gap),
+            length=self.length,
+            describe=lambda row: f"constraint {row} of {self.name}",
+            at=q,
+        )
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.asarray(self.g(t, q), dtype=float).ravel()

@@ -83,7 +83,9 @@ class Walls(ConstraintSet):
             body, wall = pairs[row]
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(gap, G, pairs, length, reach, describe, k, q, bend, n)
+        return Contacts(
+            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n
+        )
 
     def _bodies(self, q: Array) -> Array:
         """(n, d) the centres."""
