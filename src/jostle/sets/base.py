@@ -232,6 +232,9 @@ class ConstraintSet:
         now, then = (self.gaps(t, q) for t in times)
         return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
 
+    def forget(self) -> None:
+        """Forget what earlier configurations have shown, so that runs from the same start have the same bits."""
+
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
         check_start(self.linearise(t, q, reach=0.0))
@@ -317,6 +320,10 @@ class Intersection(ConstraintSet):
 
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
+
+    def forget(self) -> None:
+        for Q in self.sets:
+            Q.forget()
 
     def moves(self, times: tuple[float, float], q: Array) -> bool:
         return any(Q.moves(times, q) for Q in self.sets)
