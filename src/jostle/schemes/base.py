@@ -87,6 +87,8 @@ class Scheme:
 
     remembers: ClassVar[type[Any] | None] = None
     """The NamedTuple that `State.memory` is, for checkpoints; None if the scheme remembers nothing."""
+    linearises: ClassVar[bool] = False
+    """Does every step keep the constraints linearised at q^n, so that nothing crosses a wall with convex gaps?"""
 
     solver: Solver = field(default_factory=Automatic)
 
@@ -242,6 +244,20 @@ def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, reme
             f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. The "
             f"linearised constraint keeps q in Q only where the gap is convex in q; {remedy}"
         )
+
+
+def check_crossings(scheme: Scheme, within: ConstraintSet, before: State, after: State) -> None:
+    """Refuse a step in which the centre of a body went through a wall: the next ones would not see that."""
+    held = scheme.linearises and after.projection is not None and after.projection.converged
+    found = within.crossing((before.t, after.t), (before.q, after.q), held)
+    if found is None:
+        return
+    h = after.t - before.t
+    safe = h * found.clearance / found.moved
+    raise LeftTheSet(
+        f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
+        f"step of h = {h:.3g}, and {found.clearance:.3g} is safe; choose h below {safe:.2g}"
+    )
 
 
 def overshoot(within: ConstraintSet, state: State, contacts: Contacts, t: float, q: Array) -> float:

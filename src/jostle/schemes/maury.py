@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class Maury(Scheme):
     >>> jo.solve(ball, jo.Maury(), t=1.0, h=0.01).q[-1].round(12).tolist()
     [0.0]
     """
+
+    linearises: ClassVar[bool] = True
 
     samples: int = 2
 

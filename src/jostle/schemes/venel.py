@@ -11,6 +11,7 @@ are convex, q^k stays in Q(t^k) for every h. Order 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
@@ -28,6 +29,8 @@ class Venel(Scheme):
     >>> jo.solve(point, jo.Venel(), t=1.0, h=0.1).q[-1].tolist()
     [0.5]
     """
+
+    linearises: ClassVar[bool] = True
 
     def check(self, problem: Sweeping) -> None:
         self.needs_sweeping(problem)

@@ -25,6 +25,7 @@ from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import compiled
+from jostle.sets.crossings import Crossing
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
 
@@ -232,6 +233,14 @@ class ConstraintSet:
         now, then = (self.gaps(t, q) for t in times)
         return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
 
+    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
+        """A wall that the centre of a body went through on the straight way between two configurations, if any.
+
+        `linearised` says that the step kept the constraints linearised at the first configuration: then nothing can
+        have crossed a wall at rest with convex gaps.
+        """
+        return None
+
     def forget(self) -> None:
         """Forget what earlier configurations have shown, so that runs from the same start have the same bits."""
 
@@ -320,6 +329,10 @@ class Intersection(ConstraintSet):
 
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
+
+    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
+        found = (Q.crossing(times, ends, linearised) for Q in self.sets)
+        return next((crossing for crossing in found if crossing is not None), None)
 
     def forget(self) -> None:
         for Q in self.sets:
