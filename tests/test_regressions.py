@@ -76,14 +76,14 @@ class InsideEllipse(jo.ConstraintSet):
         x = q / [2.0, 1.0]
         size = np.linalg.norm(x)
         gradient = -(x / [2.0, 1.0] / size)[None]
-        return jo.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), at=q)
+        return jo.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), numbers=1, at=q)
 
 
 class Piston(jo.ConstraintSet):
     """A set of a user who says nothing about motion: q >= t."""
 
     def linearise(self, t, q, reach=np.inf):
-        return jo.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), at=q)
+        return jo.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), numbers=1, at=q)
 
 
 def test_nothing_is_assumed_of_a_set_that_does_not_say_it():

@@ -63,7 +63,7 @@ class NoContraction(JostleError, RuntimeError):
 
 
 class LeftTheSet(JostleError, RuntimeError):
-    """A linearised scheme left Q because a gap is not convex in q."""
+    """A step left Q: a linearised scheme met a gap that is not convex in q, or a centre went through a wall."""
 
 
 class NotFinite(JostleError, FloatingPointError):

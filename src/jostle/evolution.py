@@ -15,7 +15,7 @@ from jostle.exchange import changes
 from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.base import Scheme, State, check_crossings
 from jostle.sets.base import check_start
 from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
 from jostle.solvers.project import require
@@ -123,6 +123,7 @@ def solve(
                 state.q.setflags(write=False)
                 state.u.setflags(write=False)
                 _check(state, scheme, strict)
+                check_crossings(scheme, problem.within, before, state)
                 after = _changed(problem, state, made) if made else state
                 ended = _ended(until, after)
                 recorder.add(before, state, step)

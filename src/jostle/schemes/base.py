@@ -97,6 +97,8 @@ class Scheme:
     """What the scheme can do, in the words of `schemes.abilities`; a problem that needs more is refused."""
     remembers: ClassVar[type[Any] | None] = None
     """The NamedTuple that `State.memory` is, for checkpoints; None if the scheme remembers nothing."""
+    linearises: ClassVar[bool] = False
+    """Does every step keep the constraints linearised at q^n, so that nothing crosses a wall with convex gaps?"""
 
     solver: Solver = field(default_factory=Automatic)
 
@@ -107,6 +109,7 @@ class Scheme:
     def start(self, problem: Any, t: float) -> State:
         """The state at the first time."""
         self.check(problem)
+        problem.within.forget()
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
         if presence is not None:
             presence = replace(presence, start=t)
@@ -134,10 +137,8 @@ class Scheme:
 
     def needs_still_set(self, problem: Any, state: State, h: float) -> None:
         """Refuse a set of which it is not known whether it moves, if its gaps at q change during the step."""
-        if problem.within.moving is None:
-            now, then = (problem.within.gaps(t, state.q) for t in (state.t, state.t + h))
-            if np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0):
-                raise refusal(type(self).__name__, MOVING, problem)
+        if problem.within.moving is None and problem.within.moves((state.t, state.t + h), state.q):
+            raise refusal(type(self).__name__, MOVING, problem)
 
 
 def project_velocity(
@@ -250,6 +251,20 @@ def _wrong_gradient(within: ConstraintSet, t: float, q: Array, step: Array, pair
     gradient = here.G.rows(np.array([row(here)]))
     size = float(gradient.magnitude(np.abs(step.ravel()))[0])
     return bool(abs(float((gradient @ step.ravel())[0]) - difference) > DISAGREEMENT * max(size, abs(difference)))
+
+
+def check_crossings(scheme: Scheme, within: ConstraintSet, before: State, after: State) -> None:
+    """Refuse a step in which the centre of a body went through a wall: the next ones would not see that."""
+    held = scheme.linearises and after.projection is not None and after.projection.converged
+    found = within.crossing((before.t, after.t), (before.q, after.q), held)
+    if found is None:
+        return
+    h = after.t - before.t
+    safe = h * found.clearance / found.moved
+    raise LeftTheSet(
+        f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
+        f"step of h = {h:.3g}, and {found.clearance:.3g} is safe; choose h below {safe:.2g}"
+    )
 
 
 def overshoot(within: ConstraintSet, state: State, contacts: Contacts, t: float, q: Array) -> float:

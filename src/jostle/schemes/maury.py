@@ -37,6 +37,7 @@ class Maury(Scheme):
     """
 
     abilities: ClassVar[frozenset[str]] = SCHEMES["Maury"]
+    linearises: ClassVar[bool] = True
 
     samples: int = 2
 

@@ -30,6 +30,7 @@ class Venel(Scheme):
     """
 
     abilities: ClassVar[frozenset[str]] = SCHEMES["Venel"]
+    linearises: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q

@@ -58,10 +58,17 @@ class Balls(ConstraintSet):
                 f"between them is undefined: move one of them"
             )
         return Contacts(
-            gap, Pairs(i, j, normal, n, x), np.stack([i, j], axis=1), float(radii.min()),
-            each if np.ndim(reach) else 2.0 * float(each[0]), describe=lambda row: f"balls {i[row]} and {j[row]}", at=q,
-            bend=1.0 / (gap + radii[i] + radii[j]), bodies=n,
-        )  # fmt: skip
+            gap,
+            Pairs(i, j, normal, n, x),
+            np.stack([i, j], axis=1),
+            numbers=0,
+            length=float(radii.min()),
+            reach=each if np.ndim(reach) else 2.0 * float(each[0]),
+            describe=lambda row: f"balls {i[row]} and {j[row]}",
+            at=q,
+            bend=1.0 / (gap + radii[i] + radii[j]),
+            bodies=n,
+        )
 
     def gap(self, t: float, q: ArrayLike) -> float:
         x, radii = self._bodies(t, np.asarray(q, dtype=float))
@@ -138,10 +145,16 @@ class Line(ConstraintSet):
         x = q.ravel()
         ends = np.concatenate([[self.lower], x + radii]), np.concatenate([x - radii, [self.upper]])
         return Contacts(
-            (ends[1] - ends[0])[self._kept], self._G, self._pairs,
-            float(radii.min()) if len(radii) and radii.all() else None,
-            describe=self._describe, numbers=2, at=q, bend=np.zeros(len(self._pairs)), bodies=len(radii),
-        )  # fmt: skip
+            (ends[1] - ends[0])[self._kept],
+            self._G,
+            self._pairs,
+            numbers=2,
+            length=float(radii.min()) if len(radii) and radii.all() else None,
+            describe=self._describe,
+            at=q,
+            bend=np.zeros(len(self._pairs)),
+            bodies=len(radii),
+        )
 
     def _describe(self, row: int) -> str:
         i, j = self._pairs[row]

@@ -12,7 +12,7 @@ K_h is kept as g/h + G u >= 0, so that its multipliers p are impulses: M (u - w)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import compiled
+from jostle.sets.crossings import Crossing
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
 
@@ -57,14 +58,16 @@ class Contacts:
     pairs: Integers
     """(m, 2) who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k
     on the whole configuration. The same pair keeps its numbers from step to step."""
+    _: KW_ONLY
+    numbers: int
+    """The set owns the constraint numbers k = 0, ..., numbers - 1 at all times, whether or not their rows are present.
+    An intersection tells the constraints of its parts apart by them."""
     length: float | None = None
     """The length that violations are compared with: the smallest radius, if there are radii."""
     reach: Reach = np.inf
     """Pairs whose gap is larger than this were left out; see `Reach`."""
     describe: Callable[[int], str] = "constraint {}".format
     """What row c is, in words."""
-    numbers: int = 0
-    """How many constraint numbers k the set uses for itself, whether or not their rows are present."""
     at: Array | None = None
     """The configuration: without a length, its size says how large the round-off of a gap is."""
     bend: Array | None = None
@@ -102,11 +105,14 @@ class Contacts:
 
     def only(self, rows: Integers) -> Contacts:
         """The contacts of some rows."""
-        return Contacts(
-            self.gap[rows], self.G.rows(rows), self.pairs[rows], self.length, self.reach,
-            lambda row: self.describe(int(rows[row])), self.numbers, self.at,
-            None if self.bend is None else self.bend[rows], self.bodies,
-        )  # fmt: skip
+        return replace(
+            self,
+            gap=self.gap[rows],
+            G=self.G.rows(rows),
+            pairs=self.pairs[rows],
+            describe=lambda row: self.describe(int(rows[row])),
+            bend=None if self.bend is None else self.bend[rows],
+        )
 
     def cone(self, closed: float | None = None) -> Cone:
         """C_{t,q}: the rows with gap <= closed; by default those whose gap is zero up to round-off.
@@ -220,6 +226,24 @@ class ConstraintSet:
         """The sets alone of which it is not known whether their gaps are convex."""
         return self if self.convex_gaps is None else Free()
 
+    def moves(self, times: tuple[float, float], q: Array) -> bool:
+        """Does the set depend on time? If it does not say so: do its gaps at q differ between the two times?"""
+        if self.moving is not None:
+            return self.moving
+        now, then = (self.gaps(t, q) for t in times)
+        return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
+
+    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
+        """A wall that the centre of a body went through on the straight way between two configurations, if any.
+
+        `linearised` says that the step kept the constraints linearised at the first configuration: then nothing can
+        have crossed a wall at rest with convex gaps.
+        """
+        return None
+
+    def forget(self) -> None:
+        """Forget what earlier configurations have shown, so that runs from the same start have the same bits."""
+
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
         check_start(self.linearise(t, q, reach=0.0))
@@ -230,6 +254,7 @@ def check_start(contacts: Contacts) -> None:
     if not np.isfinite(contacts.gap).all():
         row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
         raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
+    _check_pairs(contacts)
     overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
     if len(overlap) == 0:
         return
@@ -240,6 +265,18 @@ def check_start(contacts: Contacts) -> None:
         f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
         f"admissible configuration, within.nearest(q0).point"
     )
+
+
+def _check_pairs(contacts: Contacts) -> None:
+    """Refuse two rows with the same pair: multipliers that follow their pairs would be mixed up."""
+    order = np.lexsort(contacts.pairs.T)
+    same = (np.diff(contacts.pairs[order], axis=0) == 0).all(axis=1)
+    if same.any():
+        one, other = sorted(int(row) for row in order[np.flatnonzero(same)[0] :][:2])
+        raise InvalidValue(
+            f"rows {one} ({contacts.describe(one)}) and {other} ({contacts.describe(other)}) have the same pair "
+            f"{contacts.pairs[one].tolist()}; give each constraint of a set a number of its own"
+        )
 
 
 class Free(ConstraintSet):
@@ -254,7 +291,8 @@ class Free(ConstraintSet):
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         nothing = np.zeros(0)
-        return Contacts(nothing, Dense(np.zeros((0, q.size))), np.zeros((0, 2), dtype=np.int64), bend=nothing)
+        pairs = np.zeros((0, 2), dtype=np.int64)
+        return Contacts(nothing, Dense(np.zeros((0, q.size))), pairs, numbers=0, bend=nothing)
 
 
 class Intersection(ConstraintSet):
@@ -264,6 +302,7 @@ class Intersection(ConstraintSet):
 
     def __init__(self, sets: tuple[ConstraintSet, ...]):
         self.sets = sets
+        self._numbers: tuple[int, ...] | None = None
         convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
@@ -291,19 +330,30 @@ class Intersection(ConstraintSet):
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
 
+    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
+        found = (Q.crossing(times, ends, linearised) for Q in self.sets)
+        return next((crossing for crossing in found if crossing is not None), None)
+
+    def forget(self) -> None:
+        for Q in self.sets:
+            Q.forget()
+
+    def moves(self, times: tuple[float, float], q: Array) -> bool:
+        return any(Q.moves(times, q) for Q in self.sets)
+
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         parts = [Q.near(t, q, reach) for Q in self.sets]
         sizes = [len(part.gap) for part in parts]
         ends = np.cumsum(sizes)
         first, second = both = np.empty((2, sum(sizes)), dtype=np.int64)
         numbers = 0
-        for part, end, size in zip(parts, ends, sizes, strict=True):
+        for part, end, size, own in zip(parts, ends, sizes, self._owned(parts, t), strict=True):
             i, j = first[end - size : end], second[end - size : end]
             i[:], j[:] = part.pairs.T
             if numbers:
                 j[i < 0] += numbers
                 j[(i >= 0) & (j < 0)] -= numbers
-            numbers += part.numbers
+            numbers += own
         # of two bodies the numbers say all: not to keep the arrays of such parts
         words = [part.describe if (part.pairs < 0).any() else None for part in parts]
 
@@ -316,14 +366,43 @@ class Intersection(ConstraintSet):
             np.concatenate([part.gap for part in parts]),
             stacked(*[part.G for part in parts], pairs=both),
             both.T,
-            min((part.length for part in parts if part.length is not None), default=None),
-            _least([part.reach for part in parts]),
-            describe,
-            numbers,
-            q,
-            None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
-            max(part.bodies for part in parts),
+            numbers=numbers,
+            length=min((part.length for part in parts if part.length is not None), default=None),
+            reach=_least([part.reach for part in parts]),
+            describe=describe,
+            at=q,
+            bend=None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
+            bodies=max(part.bodies for part in parts),
         )
+
+    def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
+        """How many constraint numbers each part owns, checked: two constraints must never share one."""
+        owned = tuple(part.numbers for part in parts)
+        for Q, part in zip(self.sets, parts, strict=True):
+            largest = _largest_number(part.pairs)
+            if largest >= part.numbers:
+                raise InvalidValue(
+                    f"{Q!r} uses constraint number {largest} in its pairs but declares numbers={part.numbers}, so it "
+                    f"cannot be told apart from the other sets of the intersection; build its Contacts with "
+                    f"numbers={largest + 1}, the number of constraints that the set can ever have"
+                )
+        if self._numbers is None:
+            self._numbers = owned
+        for Q, now, before in zip(self.sets, owned, self._numbers, strict=True):
+            if now != before:
+                raise InvalidValue(
+                    f"{Q!r} declares numbers={now} at t = {t:g} and declared numbers={before} before; declare the "
+                    f"number of constraints that the set can ever have, present or not"
+                )
+        return owned
+
+
+def _largest_number(pairs: Integers) -> int:
+    """The largest constraint number k in pairs; -1 if all rows are between two bodies."""
+    lowest = int(pairs[:, 1].min(initial=0))
+    if len(pairs) == 0 or int(pairs[:, 0].min()) >= 0:
+        return -1 - lowest
+    return max(-1 - lowest, int(pairs[pairs[:, 0] < 0, 1].max()))
 
 
 def _least(reaches: list[Reach]) -> Reach:

@@ -18,6 +18,7 @@ from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts, Reach
+from jostle.sets.crossings import Crossing, crossed
 from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
@@ -31,6 +32,8 @@ class Walls(ConstraintSet):
     """k walls for each of n bodies. A new kind of wall defines `dimension`, `names` and `_surfaces`."""
 
     convex_gaps = by_body = True
+    passable: bool = False
+    """Can a body be on the other side of the wall without an overlap?"""
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
@@ -83,7 +86,29 @@ class Walls(ConstraintSet):
             body, wall = pairs[row]
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(gap, G, pairs, length, reach, describe, k, q, bend, n)
+        return Contacts(
+            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n
+        )
+
+    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
+        if not self.passable or (linearised and self.convex_gaps and self._at_rest):
+            return None
+        x, y = (self._bodies(q) for q in ends)
+        way = np.sqrt(np.einsum("nd,nd->n", y - x, y - x))
+        walls = self._now(times[0])
+        sway = 0.0 if self._at_rest else walls.sway(self._now(times[1]))
+        _, pairs = _near(walls, x, len(self.names), None, way + sway)
+        if len(pairs) == 0:
+            return None
+        body, wall = pairs[:, 0], -1 - pairs[:, 1]
+        through = np.flatnonzero(crossed(self._now, times, x[body], y[body], wall, self._at_rest))
+        if len(through) == 0:
+            return None
+        row = int(through[np.argmax(way[body[through]])])
+        radii, _ = self._sizes(times[0], len(x))
+        radius = 0.0 if radii is None else float(radii[body[row]])
+        moved = float(way[body[row]]) + sway
+        return Crossing(int(body[row]), self.names[wall[row]], moved, radius or (self.own_length or moved) / 2.0)
 
     def _bodies(self, q: Array) -> Array:
         """(n, d) the centres."""
@@ -271,6 +296,7 @@ class Outside(Walls):
 
     sign = 1.0
     kind = "obstacle"
+    passable = True
 
     def __init__(self, centre: InTime, radius: InTime, *, radii: InTime = 0.0):
         super().__init__(radii, centre, radius)
@@ -308,14 +334,14 @@ class Inside(Outside):
 
     sign = -1.0
     kind = "container"
-    convex_gaps = False
+    convex_gaps = passable = False
 
 
 class Segments(Walls):
     """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, at rest or moving; ends (k, 2, 2).
 
-    A thin wall has two sides and no inside: one that moves past the centre of a disc in one step has passed it. Those
-    that move fast are better `Polygons`.
+    A thin wall has two sides and no inside: a run in which it moves past the centre of a disc in one step ends with an
+    error. Walls that move fast are better `Polygons`.
 
     >>> Segments([[[0, 0], [4, 0]]], radii=0.5).gap(0.0, [2.0, 1.5])
     1.0
@@ -323,6 +349,8 @@ class Segments(Walls):
     >>> turnstile.moving, round(turnstile.gap(np.pi / 2, [0.5, 0.5]), 12)
     (True, 0.4)
     """
+
+    passable = True
 
     def __init__(self, ends: InTime, *, radii: InTime):
         super().__init__(radii, ends)

@@ -118,10 +118,14 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
     ratios(violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, length, out)
 
 
+SHARED_BITS = 6
+"""Pairs of the same first body share a bucket if their second bodies agree in all but this many last bits."""
+
+
 @jit()
 def _bucket(a, b, buckets):
-    """Where a pair is looked for: at its first body, or, a constraint on all of them, at its number."""
-    return (a if a >= 0 else b) % buckets
+    """The bucket of a pair: near its first body, so that neighbours stay near in memory, and spread by its second."""
+    return (a + (b >> SHARED_BITS) if a >= 0 else b) % buckets
 
 
 @jit()
