@@ -323,8 +323,10 @@ def beside(path: Path) -> Path:
 
 def create(path: Path, content: bytes = b"") -> None:
     """Make a file that must not exist; a symbolic link of this name is not followed."""
-    with open(path, "xb") as file:
-        file.write(content)
+    with open(path, "xb"):
+        pass
+    if content:
+        path.write_bytes(content)
 
 
 def regular(path: Path) -> bool:
