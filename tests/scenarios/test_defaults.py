@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.models.labyrinth import HOLES
 from jostle.scenarios import parse
 from jostle.scenarios.radii import Size, Spread, drawn
 from jostle.schemes.base import State
@@ -172,3 +173,19 @@ def test_nothing_is_at_rest_while_grains_wait_to_come_in():
     assert not resting(state([0, 0], [[0, 1], [2, 1]]))
     assert not resting(state([1, 0], [[0, 1], [2, 1]]))
     assert resting(state([1, 2], [[0, 1], [2, 1]]))
+
+
+def test_a_lattice_is_triangular_and_its_places_are_two_hundredths_of_a_diameter_apart():
+    """Each grain is off its place by at most half of what is free."""
+    start = "problem.start={ kind = 'lattice', lower = [0.0, 0.0], upper = [5.1, inf] }"
+    q = built(GRAIN.format(d=2, point=[0.0, 0.0]), "problem.n=9", start).problem.q0
+    row = q[np.argsort(q[:, 1])][:5]
+    row = row[np.argsort(row[:, 0])]
+    assert np.abs(row - [[0.51 + 1.02 * k, 0.51] for k in range(5)]).max() <= 0.01
+    assert np.sort(q[:, 1])[5:] == pytest.approx(np.full(4, 0.51 + 1.02 * np.sqrt(0.75)), abs=0.01)
+
+
+def test_the_holes_of_the_labyrinth_have_the_radius_of_a_half():
+    within = built('[problem]\nkind = "labyrinth"\n' + RUN).problem.within
+    beside = HOLES[0] + np.array([0.6, 0.0])
+    assert within.gaps(0.0, beside).min() == pytest.approx(0.1)
