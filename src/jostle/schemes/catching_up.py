@@ -15,7 +15,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import euclidean
-from jostle.errors import EmptySet, NotConverged, NotFinite
+from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
 from jostle.schemes.abilities import SCHEMES
 from jostle.schemes.base import Scheme, State
@@ -50,7 +50,7 @@ class CatchingUp(Scheme):
         predicted = q + h * problem.velocity(t, q)
         try:
             P, contacts = nearest(problem.within, predicted, euclidean(q.shape), t + h, self.solver)
-        except (NotConverged, NotFinite) as error:
+        except NotConverged as error:
             raise _proof_of_emptiness(problem.within, t + h, q) or error from None
         return State(t + h, P.point, (P.point - q) / h, P, contacts, P.multipliers / h)
 
@@ -58,9 +58,11 @@ class CatchingUp(Scheme):
 def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet | None:
     """The error that the constraints which are linear in q contradict each other, if they do: then Q(t) is empty."""
     parts = within.sets if isinstance(within, Intersection) else (within,)
-    linear = Intersection(tuple(Q for Q in parts if Q.flat or _looks_linear(Q, t, q)))
-    K, M = linear.linearise(t, q).positions(q), euclidean(q.shape)
-    weights = contradiction(K, M) if len(K.c) else None
+    linear = tuple(Q for Q in parts if Q.flat or _looks_linear(Q, t, q))
+    if not linear:
+        return None
+    K = Intersection(linear).linearise(t, q).positions(q)
+    weights = contradiction(K, euclidean(q.shape))
     return None if weights is None else empty_set(K, weights)
 
 
