@@ -15,6 +15,7 @@ from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, NOT_CONVEX, REASONS, SECOND, needs_of, refusal, remedy
 from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair, check_start
+from jostle.sets.crossings import Step
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -256,7 +257,8 @@ def _wrong_gradient(within: ConstraintSet, t: float, q: Array, step: Array, pair
 def check_crossings(scheme: Scheme, within: ConstraintSet, before: State, after: State) -> None:
     """Refuse a step in which the centre of a body went through a wall: the next ones would not see that."""
     held = scheme.linearises and after.projection is not None and after.projection.converged
-    found = within.crossing((before.t, after.t), (before.q, after.q), held)
+    overlap = np.inf if after.contacts is None else -float(after.contacts.gap.min(initial=0.0))
+    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, overlap))
     if found is None:
         return
     h = after.t - before.t

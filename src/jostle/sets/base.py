@@ -25,7 +25,8 @@ from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import compiled
-from jostle.sets.crossings import Crossing
+from jostle.sets.crossings import Crossing, Step
+from jostle.sets.numbering import check_owned, check_unchanged, same_pair
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
 
@@ -233,12 +234,8 @@ class ConstraintSet:
         now, then = (self.gaps(t, q) for t in times)
         return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
 
-    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
-        """A wall that the centre of a body went through on the straight way between two configurations, if any.
-
-        `linearised` says that the step kept the constraints linearised at the first configuration: then nothing can
-        have crossed a wall at rest with convex gaps.
-        """
+    def crossing(self, step: Step) -> Crossing | None:
+        """A wall that the centre of a body went through in the step, if any."""
         return None
 
     def forget(self) -> None:
@@ -254,7 +251,12 @@ def check_start(contacts: Contacts) -> None:
     if not np.isfinite(contacts.gap).all():
         row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
         raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
-    _check_pairs(contacts)
+    same = same_pair(contacts.pairs)
+    if same is not None:
+        raise InvalidValue(
+            f"rows {same[0]} ({contacts.describe(same[0])}) and {same[1]} ({contacts.describe(same[1])}) have the same "
+            f"pair {contacts.pairs[same[0]].tolist()}; give each constraint of a set a number of its own"
+        )
     overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
     if len(overlap) == 0:
         return
@@ -265,18 +267,6 @@ def check_start(contacts: Contacts) -> None:
         f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
         f"admissible configuration, within.nearest(q0).point"
     )
-
-
-def _check_pairs(contacts: Contacts) -> None:
-    """Refuse two rows with the same pair: multipliers that follow their pairs would be mixed up."""
-    order = np.lexsort(contacts.pairs.T)
-    same = (np.diff(contacts.pairs[order], axis=0) == 0).all(axis=1)
-    if same.any():
-        one, other = sorted(int(row) for row in order[np.flatnonzero(same)[0] :][:2])
-        raise InvalidValue(
-            f"rows {one} ({contacts.describe(one)}) and {other} ({contacts.describe(other)}) have the same pair "
-            f"{contacts.pairs[one].tolist()}; give each constraint of a set a number of its own"
-        )
 
 
 class Free(ConstraintSet):
@@ -330,8 +320,8 @@ class Intersection(ConstraintSet):
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
 
-    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
-        found = (Q.crossing(times, ends, linearised) for Q in self.sets)
+    def crossing(self, step: Step) -> Crossing | None:
+        found = (Q.crossing(step) for Q in self.sets)
         return next((crossing for crossing in found if crossing is not None), None)
 
     def forget(self) -> None:
@@ -378,31 +368,11 @@ class Intersection(ConstraintSet):
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
         """How many constraint numbers each part owns, checked: two constraints must never share one."""
         owned = tuple(part.numbers for part in parts)
-        for Q, part in zip(self.sets, parts, strict=True):
-            largest = _largest_number(part.pairs)
-            if largest >= part.numbers:
-                raise InvalidValue(
-                    f"{Q!r} uses constraint number {largest} in its pairs but declares numbers={part.numbers}, so it "
-                    f"cannot be told apart from the other sets of the intersection; build its Contacts with "
-                    f"numbers={largest + 1}, the number of constraints that the set can ever have"
-                )
-        if self._numbers is None:
-            self._numbers = owned
-        for Q, now, before in zip(self.sets, owned, self._numbers, strict=True):
-            if now != before:
-                raise InvalidValue(
-                    f"{Q!r} declares numbers={now} at t = {t:g} and declared numbers={before} before; declare the "
-                    f"number of constraints that the set can ever have, present or not"
-                )
+        self._numbers = self._numbers or owned
+        for Q, part, before in zip(self.sets, parts, self._numbers, strict=True):
+            check_owned(repr(Q), part.pairs, part.numbers)
+            check_unchanged(repr(Q), part.numbers, before, t)
         return owned
-
-
-def _largest_number(pairs: Integers) -> int:
-    """The largest constraint number k in pairs; -1 if all rows are between two bodies."""
-    lowest = int(pairs[:, 1].min(initial=0))
-    if len(pairs) == 0 or int(pairs[:, 0].min()) >= 0:
-        return -1 - lowest
-    return max(-1 - lowest, int(pairs[pairs[:, 0] < 0, 1].max()))
 
 
 def _least(reaches: list[Reach]) -> Reach:

@@ -1,7 +1,8 @@
 """Did the centre of a body go through a wall in one step? Afterwards the gap does not tell: a thin wall has two sides.
 
 Between the times of a step the centre goes straight from x to y, and the walls from where they are to where they will
-be. Only a centre that is nearer to a wall than both of them move can have crossed it; the others are not looked at. A
+be. Only a centre that is nearer to a wall than both of them move can have crossed it; the others are not looked at, and
+where no body overlaps by half its radius, those that move by less than half their radius are not even measured. A
 thin wall (`Segments`, `Vessel`) is crossed if the path goes through it an odd number of times. A solid one (`Polygons`,
 `Outside`) is crossed if the path meets its inside and ends beyond its middle, where the gradient of the distance points
 away from that of the beginning: a body that is pushed out again would come out on the other side.
@@ -21,6 +22,18 @@ PIECES = 32
 """Straight pieces that the path is cut into where the wall moves or is curved."""
 
 
+class Step(NamedTuple):
+    """What is known of a step."""
+
+    times: tuple[float, float]
+    ends: tuple[Array, Array]
+    """q at both times."""
+    linearised: bool = False
+    """Did it keep the constraints linearised at the first q? Then nothing crosses walls at rest with convex gaps."""
+    overlap: float = np.inf
+    """The deepest overlap at the first q."""
+
+
 class Crossing(NamedTuple):
     """The centre of a body went through a wall."""
 
@@ -33,14 +46,14 @@ class Crossing(NamedTuple):
 
 
 def crossed(
-    walls: Callable[[float], Surfaces], times: tuple[float, float], x: Array, y: Array, wall: Integers, at_rest: bool
+    walls: Callable[[float], Surfaces], step: Step, x: Array, y: Array, wall: Integers, at_rest: bool
 ) -> Booleans:
     """(m,) which of the paths from x to y, (m, d), go through their wall (m,)."""
-    first, last = (walls(t) for t in times)
+    first, last = (walls(t) for t in step.times)
     pieces = 1 if at_rest and first.straight else PIECES
     hits, before, place = np.zeros(len(wall), dtype=np.int64), first, x
     for part in np.arange(1, pieces + 1) / pieces:
-        after = last if at_rest or part == 1.0 else walls(times[0] + part * (times[1] - times[0]))
+        after = last if at_rest or part == 1.0 else walls((1.0 - part) * step.times[0] + part * step.times[1])
         there = y if part == 1.0 else x + part * (y - x)
         hits += before.hit(after, place, there, wall)
         before, place = after, there

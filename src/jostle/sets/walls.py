@@ -18,11 +18,14 @@ from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts, Reach
-from jostle.sets.crossings import Crossing, crossed
+from jostle.sets.crossings import Crossing, Step, crossed
 from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
 """Gaps of bodies and walls are looked through so many at a time: they stay in the cache, and need no memory."""
+
+RECENT = 2
+"""Moving walls are kept for this many times: a step looks at its two ends more than once."""
 
 Sizes = tuple[Array | None, float | None]
 """The radii of the bodies, None for points; and the smallest length in sight."""
@@ -41,7 +44,7 @@ class Walls(ConstraintSet):
     def __init__(self, radii: InTime, *in_time: object):
         self.radii = frozen(radii)
         self._at_rest = not any(callable(value) for value in in_time)
-        self._rest: Surfaces | None = None
+        self._recent: dict[float, Surfaces] = {}
         self.moving = callable(radii) or not self._at_rest
         self._maps: dict[int, LinearMap] = {}
         self._known: dict[int, Sizes] = {}
@@ -90,25 +93,31 @@ class Walls(ConstraintSet):
             gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n
         )
 
-    def crossing(self, times: tuple[float, float], ends: tuple[Array, Array], linearised: bool) -> Crossing | None:
-        if not self.passable or (linearised and self.convex_gaps and self._at_rest):
+    def crossing(self, step: Step) -> Crossing | None:
+        if not self.passable or (step.linearised and self.convex_gaps and self._at_rest):
             return None
-        x, y = (self._bodies(q) for q in ends)
-        way = np.sqrt(np.einsum("nd,nd->n", y - x, y - x))
-        walls = self._now(times[0])
-        sway = 0.0 if self._at_rest else walls.sway(self._now(times[1]))
-        _, pairs = _near(walls, x, len(self.names), None, way + sway)
-        if len(pairs) == 0:
+        x, y = (self._bodies(q) for q in step.ends)
+        walls = self._now(step.times[0])
+        sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1]))
+        radii, _ = self._sizes(step.times[0], len(x))
+        half = 0.0 if radii is None else float(radii.min(initial=np.inf)) / 2.0
+        way = y - x
+        furthest = np.sqrt(self.dimension) * float(np.abs(way).max(initial=0.0)) + sway
+        if furthest == 0.0 or (furthest < half and step.overlap <= half):
             return None
-        body, wall = pairs[:, 0], -1 - pairs[:, 1]
-        through = np.flatnonzero(crossed(self._now, times, x[body], y[body], wall, self._at_rest))
+        radii = np.zeros(len(x)) if radii is None else radii
+        moved = np.sqrt(np.einsum("nd,nd->n", way, way)) + sway
+        some = np.flatnonzero(moved >= radii / 2.0 if step.overlap <= half else moved > 0.0)
+        _, pairs = _near(walls, x[some], len(self.names), None, moved[some])
+        body, wall = some[pairs[:, 0]], -1 - pairs[:, 1]
+        if len(body) == 0:
+            return None
+        through = np.flatnonzero(crossed(self._now, step, x[body], y[body], wall, self._at_rest))
         if len(through) == 0:
             return None
-        row = int(through[np.argmax(way[body[through]])])
-        radii, _ = self._sizes(times[0], len(x))
-        radius = 0.0 if radii is None else float(radii[body[row]])
-        moved = float(way[body[row]]) + sway
-        return Crossing(int(body[row]), self.names[wall[row]], moved, radius or (self.own_length or moved) / 2.0)
+        row = through[np.argmax(moved[body[through]])]
+        first, most = int(body[row]), float(moved[body[row]])
+        return Crossing(first, self.names[wall[row]], most, float(radii[first]) or (self.own_length or most) / 2.0)
 
     def _bodies(self, q: Array) -> Array:
         """(n, d) the centres."""
@@ -118,11 +127,13 @@ class Walls(ConstraintSet):
         return q.reshape(-1, d)
 
     def _now(self, t: float) -> Surfaces:
-        if not self._at_rest:
-            return self._surfaces(t)
-        if self._rest is None:
-            self._rest = self._surfaces(t)
-        return self._rest
+        if self._at_rest:
+            t = 0.0
+        if t not in self._recent:
+            while len(self._recent) >= RECENT:
+                del self._recent[next(iter(self._recent))]
+            self._recent[t] = self._surfaces(t)
+        return self._recent[t]
 
     def _sizes(self, t: float, n: int) -> Sizes:
         if callable(self.radii):
