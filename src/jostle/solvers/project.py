@@ -65,9 +65,11 @@ def require(projection: Projection, solver: Solver) -> Projection:
     """The projection, if it converged."""
     if projection.converged:
         return projection
-    r = projection.residual
+    r, who = projection.residual, solver.name
+    if projection.solver != who:
+        who = f"{who} (best answer by {projection.solver})"
     raise NotConverged(
-        f"{projection.solver} stopped after {projection.iterations} iterations with violation "
+        f"{who} stopped after {projection.iterations} iterations with violation "
         f"{r.primal:.2e}, stationarity {r.dual:.2e}, complementarity {r.complementarity:.2e} "
         f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. Allow more iterations, "
         f"loosen tol, or choose another solver" + (f" ({projection.remark})" if projection.remark else ""),

@@ -48,10 +48,15 @@ def _can_cache() -> bool:
 
 
 @cache
-def digest_of_sources() -> str:
-    """A digest of the names and contents of all Python files of `jostle.kernels`."""
+def digest_of_kernels() -> str:
+    """The digest of `jostle.kernels`."""
+    return digest_of(files("jostle.kernels"))
+
+
+def digest_of(folder: Any) -> str:
+    """A digest of the names and contents of all Python files in a folder and the folders within."""
     digest = sha256()
-    for name, content in sorted(_sources(files("jostle.kernels"))):
+    for name, content in sorted(_sources(folder)):
         digest.update(f"{name} {len(content)} ".encode() + content)
     return digest.hexdigest()[:16]
 
@@ -74,7 +79,7 @@ class _KernelCache(FunctionCache):
         self._cache_file = _KernelFiles(
             cache_path=self._cache_path,
             filename_base=f"{module}.{function.__qualname__}.{python}",
-            source_stamp=digest_of_sources(),
+            source_stamp=digest_of_kernels(),
         )
 
 
