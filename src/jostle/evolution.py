@@ -114,7 +114,7 @@ def solve(
         for number, (t_next, step) in enumerate(itertools.islice(steps, done, None), start=done + 1):
             before = state
             try:
-                state = scheme.step(problem, before, step)._replace(t=t_next)
+                state = _timed(scheme.step(problem, before._replace(duration=np.nan), step), t_next, step)
                 state.q.setflags(write=False)
                 state.u.setflags(write=False)
                 _check(state, scheme, strict)
@@ -141,6 +141,11 @@ def solve(
                 keeping.save(recorder, state, number, due.next, status)
                 raise _interrupted(recorder, state, number, keeping)
     return recorder.solution(status)
+
+
+def _timed(state: State, t: float, h: float) -> State:
+    """The state after a step of length h, at exactly t; its impulses acted over h unless the scheme says otherwise."""
+    return state._replace(t=t, duration=h if np.isnan(state.duration) else state.duration)
 
 
 def _close(recorder: Recording, error: BaseException, before: State, number: int, t: float) -> None:

@@ -62,17 +62,30 @@ def moves(sol: Solution) -> Iterator[Move]:
         if k:
             gone = np.isfinite(before).all(axis=1) & ~np.isfinite(q).all(axis=1)
             if k == 1 and gone.any() and not velocity[gone].any():
-                velocity = _wished(sol.problem, start, before, gone)
+                velocity = _wished(sol, start, before, gone)
             ahead = before + GOING_ON * (t - start) * velocity
             yield Move((start, float(t)), before, np.where(gone[:, None], ahead, q), gone)
         start, before, velocity = float(t), q, u
 
 
-def _wished(problem: Any, t: float, q: Array, gone: Booleans) -> Array:
+def _wished(sol: Solution, t: float, q: Array, gone: Booleans) -> Array:
     """(n, 2) how those who left in the first step wished to walk: a first-order run starts with u = 0."""
-    if not isinstance(problem, Sweeping):
+    if sol.problem is None and sol.order != 2:
+        return np.full_like(q, np.nan)  # not known
+    if not isinstance(sol.problem, Sweeping):
         return np.zeros_like(q)
-    return problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
+    return sol.problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
+
+
+def _known(some: Iterator[Move]) -> Iterator[Move]:
+    """The same, where it is known how those walked on who left; it is not for the first step of a file."""
+    for move in some:
+        if np.isnan(move.after[move.gone]).any():
+            raise InvalidValue(
+                f"people left before t = {move.t[1]:g}, the first saved time, and the file does not say where they "
+                f"walked to: give the problem, jo.io.read(path, problem)"
+            )
+        yield move
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +119,7 @@ def crossings(sol: Solution, line: ArrayLike) -> Crossings:
     right = np.array([along[1], -along[0]])
     side: Array | None = None
     found = []
-    for move in moves(sol):
+    for move in _known(moves(sol)):
         height = [(x - first) @ right for x in (move.before, move.after)]
         was, now = (np.nan_to_num(np.sign(h)) for h in height)
         side = was if side is None else side
@@ -193,7 +206,7 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     polygon = None if area is None else walkable(area)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     left = np.where(inside, np.inf, np.nan)
-    for move in moves(sol):
+    for move in moves(sol) if polygon is None else _known(moves(sol)):
         now = present(move.after, polygon) & ~move.gone
         person = np.flatnonzero(inside & ~now)
         if polygon is None:

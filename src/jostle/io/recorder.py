@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from jostle.errors import InvalidValue
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
-from jostle.recording import contacts_of, record_of, shown
+from jostle.recording import contacts_of, order_of, record_of, shown, walls_of
 from jostle.schemes.base import State
 from jostle.solution import STATISTICS, Solution
 
@@ -68,8 +68,10 @@ class FileRecorder:
         about = {f"version of {name}": version for name, version in versions().items()}
         about["machine"] = platform.platform()
         about |= {"scheme": repr(scheme), "problem": repr(problem), **output.about}
-        shape = start.q.shape
-        self.writer = Writer(output.path, shape=shape, contacts=output.contacts, dtype=output.dtype, about=about)
+        self.writer = Writer(
+            output.path, shape=start.q.shape, contacts=output.contacts, dtype=output.dtype,
+            order=order_of(problem), walls=walls_of(problem, start.t, shown(start)), about=about,
+        )  # fmt: skip
         self.save(start)
 
     @property
@@ -79,7 +81,7 @@ class FileRecorder:
 
     def save(self, state: State) -> None:
         radii = self.problem.within.radii_at(state.t)
-        self.writer.frame(state.t, shown(state), state.u, radii, *contacts_of(state))
+        self.writer.frame(state.t, shown(state), state.u, radii, *contacts_of(state), duration=state.duration)
         self.saved_at = state.t
 
     def add(self, before: State, after: State, h: float) -> None:

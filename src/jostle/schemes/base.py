@@ -56,6 +56,8 @@ class State(NamedTuple):
     """How far the step went through a curved wall, over the length of the contacts; see `ConstraintSet.curved`."""
     presence: Presence | None = None
     """Who is there; None: everyone."""
+    duration: float = np.nan
+    """The time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`."""
 
     def linearise(self, within: ConstraintSet, t: float, reach: Reach) -> Contacts:
         """The contacts at q of those who are there, at time t."""

@@ -165,4 +165,6 @@ def _acceleration(problem: Motion, M: Metric, t: float, q: Array, u: Array) -> A
 def _state(state: State, h: float, found: Nearest, after: Array, per_impulse: float, memory: Memory) -> State:
     P, contacts = found
     p = per_impulse * P.multipliers
-    return State(state.t + h, after, (after - state.q) / h, P, contacts, p, memory)
+    # The velocities belong to the middles of the steps, the first of them to the start: (4)-(5) with z = 1/2.
+    duration = (h + (0.0 if state.memory is None else state.memory.h)) / 2.0
+    return State(state.t + h, after, (after - state.q) / h, P, contacts, p, memory, duration=duration)
