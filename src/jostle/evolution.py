@@ -15,7 +15,7 @@ from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleEr
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
-from jostle.recording import Recorder, Recording
+from jostle.recording import Recorder, Recording, smallest_gap
 from jostle.schemes.base import Scheme, State
 from jostle.sets.base import check_start
 from jostle.solution import Solution
@@ -175,7 +175,7 @@ class _Keeping:
     """The checkpoints of a run, if it has any."""
 
     def __init__(self, checkpoint: Any, problem: Any, scheme: Scheme, t0: float, h: Any):
-        self.checkpoint, self.scheme, self.run = checkpoint, scheme, ""
+        self.checkpoint, self.problem, self.scheme, self.run = checkpoint, problem, scheme, ""
         if checkpoint is None:
             return
         from jostle.io.checkpoint import Checkpoint, name_of_run
@@ -187,7 +187,7 @@ class _Keeping:
         """The state to go on from, the steps done, the status, and what of the output belongs to it."""
         if self.checkpoint is None:
             raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
-        kept = self.checkpoint.load(self.run, self.scheme)
+        kept = self.checkpoint.load(self.run, self.problem, self.scheme)
         due.next = kept.saved
         status = "finished" if kept.status == "stopped" else kept.status
         return kept.state, kept.step, status, (kept.frames, kept.records)
@@ -200,7 +200,8 @@ class _Keeping:
             return
         from jostle.io.checkpoint import Position
 
-        self.checkpoint.save(self.run, Position(state, number, saved, status, *recorder.written()))
+        gap = smallest_gap(self.problem, state)
+        self.checkpoint.save(self.run, Position(state, number, saved, status, *recorder.written(), gap))
 
 
 def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keeping) -> Interrupted:

@@ -108,6 +108,11 @@ def contacts_of(state: State) -> tuple[Integers, Array, Array]:
     return state.contacts.pairs, state.multipliers, state.contacts.normals
 
 
+def smallest_gap(problem: Any, state: State) -> float:
+    """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
+    return float(state.linearise(problem.within, state.t, 0.0).gap.min(initial=np.inf))
+
+
 def record_of(state: State, h: float) -> tuple[Any, ...]:
     """A record of `STATISTICS` of the step of length h that led to the state."""
     P = state.projection

@@ -10,27 +10,19 @@ import hashlib
 import json
 import os
 import time
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array
 from jostle.errors import BrokenFile, InvalidValue, NoSuchFile, WriteFailed
+from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
 from jostle.schemes.base import Scheme, State
-from jostle.sets.presence import Presence
 
-FORMAT = 1
-
-
-class Remembered(NamedTuple):
-    """What is left of the contacts of the last step: enough to start the next projection from their impulses."""
-
-    pairs: Integers
-    normals: Array
+FORMAT = 2
 
 
 class Position(NamedTuple):
@@ -45,6 +37,8 @@ class Position(NamedTuple):
     frames: int
     """Frames and records of steps in the output."""
     records: int
+    gap: float
+    """The smallest gap at the state; inf where no contact is near."""
 
 
 @dataclass(eq=False)
@@ -78,12 +72,13 @@ class Checkpoint:
         return time.monotonic() - self._last >= self.seconds
 
     def save(self, run: str, position: Position) -> None:
-        """Replace the checkpoint by this one; `run` says of which run."""
+        """Replace the checkpoint by this one; `run` says of which run it is."""
         state = position.state
         values: dict[str, Any] = {
             "format": FORMAT, "run": run, "step": position.step, "saved": position.saved, "status": position.status,
             "frames": position.frames, "records": position.records, "t": state.t, "q": state.q, "u": state.u,
-            "multipliers": state.multipliers, "overshoot": state.overshoot,
+            "multipliers": state.multipliers, "overshoot": state.overshoot, "duration": state.duration,
+            "gap": position.gap,
         }  # fmt: skip
         if state.contacts is not None:
             values |= {"pairs": state.contacts.pairs, "normals": state.contacts.normals}
@@ -98,33 +93,28 @@ class Checkpoint:
         write_whole(Path(self.path), values)
         self._last = time.monotonic()
 
-    def load(self, run: str, scheme: Scheme) -> Position:
-        """The position that was saved; it must be of the same run."""
+    def load(self, run: str, problem: Any, scheme: Scheme) -> Position:
+        """The position that was saved; it must be of the same run, and a state of the problem."""
         path = Path(self.path)
-        kept = read_whole(path)
-        if str(kept["run"]) != run:
-            raise InvalidValue(f"{path} belongs to another run: {_difference(str(kept['run']), run)}")
+        kept = Contents(path, read_whole(path))
+        if kept.text("run") != run:
+            raise InvalidValue(f"{path} belongs to another run: {_difference(kept.text('run'), run)}")
         if self.random is not None:
             if "random" not in kept:
                 raise InvalidValue(f"{path} was written without a random generator: leave out random=")
-            self.random.bit_generator.state = json.loads(str(kept["random"]))
-        presence = None
-        if "codes" in kept:
-            entered = tuple((int(source), int(count)) for source, count in kept["entered"])
-            presence = Presence(kept["codes"], kept["aside"], float(kept["start"]), entered)
-        fields = {name.removeprefix("memory."): value for name, value in kept.items() if name.startswith("memory.")}
-        memory = None
-        if fields:
-            if scheme.remembers is None:
-                raise InvalidValue(f"{type(scheme).__name__} does not say in `remembers` what its memory is")
-            memory = scheme.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
-        contacts: Any = Remembered(kept["pairs"], kept["normals"]) if "pairs" in kept else None
-        state = State(
-            float(kept["t"]), kept["q"], kept["u"], None, contacts, kept["multipliers"], memory,
-            float(kept["overshoot"]), presence,
-        )  # fmt: skip
-        step, saved, frames, records = (int(kept[name]) for name in ("step", "saved", "frames", "records"))
-        return Position(state, step, saved, str(kept["status"]), frames, records)
+            _put_back(self.random, kept.text("random"), path)
+        state = kept.state(problem, scheme)
+        check_inside(path, problem, state, kept.number("gap", finite=False))
+        counts = [kept.count(name) for name in ("step", "saved", "frames", "records")]
+        step, saved, frames, records = counts
+        return Position(state, step, saved, kept.text("status"), frames, records, kept.number("gap", finite=False))
+
+
+def _put_back(random: np.random.Generator, state: str, path: Path) -> None:
+    try:
+        random.bit_generator.state = json.loads(state)
+    except (ValueError, TypeError, KeyError) as error:
+        raise BrokenFile(f"{path} is damaged: it holds no state of this random generator: {error}") from None
 
 
 def _kept(memory: Any) -> dict[str, Any]:
@@ -156,7 +146,11 @@ def _digest(array: Array) -> str:
 
 def _difference(kept: str, now: str) -> str:
     """Which parts differ, in words."""
-    before, after = json.loads(kept), json.loads(now)
+    after = json.loads(now)
+    try:
+        before = dict(json.loads(kept))
+    except (ValueError, TypeError):
+        before = {}
     different = [name for name in after if before.get(name) != after[name]]
     return "; ".join(f"{name} was {before.get(name)}, now it is {after[name]}" for name in different)
 
@@ -191,11 +185,8 @@ def read_whole(path: Path) -> dict[str, Any]:
     """The arrays of a checkpoint."""
     if not path.exists():
         raise NoSuchFile(f"there is no checkpoint {path}; start the run without resume")
-    try:
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            kept = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
-    if int(kept.get("format", 0)) != FORMAT:
-        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT})")
+    kept = arrays(path)
+    version = kept.get("format", np.zeros(()))
+    if version.shape != () or version.dtype.kind not in "iu" or int(version) != FORMAT:
+        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT}): start the run again without resume")
     return kept

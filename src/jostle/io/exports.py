@@ -105,9 +105,11 @@ def _file_of(sol: Solution) -> Stored | None:
 
 def _durations(sol: Solution) -> Array:
     """(k,) the time over which the multipliers of each saved time acted; NaN if it is not known."""
-    if sol.durations is not None or sol.order == 0 or sol.scheme is None:
-        return np.full(len(sol.t), np.nan) if sol.durations is None else sol.durations
-    return np.array([sol.duration(k) for k in range(len(sol.t))])
+    known = np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
+    if sol.order != 0 and sol.scheme is not None and sol.contacts_saved:
+        for k in np.flatnonzero(np.isnan(known)):
+            known[k] = sol.duration(int(k))
+    return known
 
 
 def _walls(sol: Solution) -> int | None:

@@ -37,7 +37,7 @@ from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checksums import Checks, of_records
 from jostle.io.pictures import points_of
-from jostle.io.trust import data_set, inside, rows
+from jostle.io.trust import check_size, data_set, inside, rows
 from jostle.solution import STATISTICS
 
 Column = tuple[DTypeLike, tuple[int, ...]]
@@ -47,6 +47,8 @@ FORMAT = 2
 CHECK = "checksum"
 RECORD = np.dtype([(n, "S16" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")])
 """A record of `STATISTICS` as it is stored, with its checksum."""
+SPARE = 2**26
+"""Bytes that a data set may declare beyond the size of the file, as one whose writer was killed may."""
 MOST_AXES = 32
 """Largest number of axes of q that a file may declare."""
 STATUS = np.dtype("S64")
@@ -257,7 +259,9 @@ def looked_over(file: Any) -> Header:
     """The header, when all that HDF5 needs to find data was read once: for a writer it would wait for damage to end."""
     said = header(file)
     for name in names(said):
-        data(file, name, said).id.get_num_chunks()
+        found = data(file, name, said)
+        check_size(file, found, len(found), spare=SPARE)  # looking for chunks takes as long as there may be some
+        found.id.get_num_chunks()
     return said
 
 

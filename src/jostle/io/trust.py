@@ -27,18 +27,19 @@ def inside(file: Any, name: str) -> Any:
     ...
     jostle.errors.BrokenFile: example is refused: elsewhere is a link to another place, which jostle never writes
     """
-    found = file
-    for part in name.split("/"):
-        if not isinstance(found, h5py.Group) or found.get(part, getlink=True) is None:
+    parts = name.encode().split(b"/")
+    for depth in range(1, len(parts) + 1):
+        try:
+            kind = file.id.links.get_info(b"/".join(parts[:depth])).type
+        except KeyError:
             raise BrokenFile(
                 f"{file.filename} is an HDF5 file, but not a trajectory written by jostle: it has no {name}"
-            )
-        if not isinstance(found.get(part, getlink=True), h5py.HardLink):
+            ) from None
+        if kind != h5py.h5l.TYPE_HARD:
             raise BrokenFile(
                 f"{file.filename} is refused: {name} is a link to another place, which jostle never writes"
             )
-        found = found[part]
-    return found
+    return file[name]
 
 
 def data_set(file: Any, name: str, dtype: Any = None, row: tuple[int, ...] = ()) -> Any:
@@ -67,9 +68,14 @@ def rows(file: Any, data: Any, start: int, count: int) -> Any:
         raise BrokenFile(
             f"{file.filename} is damaged: {data.name[1:]} ends after {len(data)} of {start + count} entries"
         )
+    check_size(file, data, count)
+    return data[start : start + count]
+
+
+def check_size(file: Any, data: Any, count: int, spare: int = 0) -> None:
+    """Refuse rows that would take more bytes than the file has, and so many to spare."""
     size = count * data.dtype.itemsize * int(np.prod(data.shape[1:]))
-    if size > file.id.get_filesize():
+    if size > file.id.get_filesize() + spare:
         raise BrokenFile(
             f"{file.filename} is refused: {data.name[1:]} declares {size} bytes, more than the whole file has"
         )
-    return data[start : start + count]
