@@ -188,6 +188,6 @@ def check_inside(path: Path, problem: Any, state: State, saved: float) -> None:
     size = float(np.abs(state.q).max(initial=0.0)) + problem.within.widest()
     if np.isnan(saved) or gap < min(saved, 0.0) - DEEPER * size:
         raise BrokenFile(
-            f"{path} is damaged, or of another problem: q overlaps by {max(-gap, 0.0):.3g} at t = {state.t:g}, the "
-            f"state that was saved by {max(-saved, 0.0):.3g}"
+            f"{path} is damaged, or of another problem: q overlaps by {max(0.0, -gap):.3g} at t = {state.t:g}, the "
+            f"state that was saved by {max(0.0, -saved):.3g}"
         )
