@@ -271,3 +271,14 @@ def test_who_left_in_the_first_step_of_a_file_is_not_taken_to_have_stood_still(t
     with pytest.raises(InvalidValue, match="people left before t = 1"):
         analysis.crossings(jo.io.read(path), line)
     assert analysis.leaving_times(jo.io.read(path)).tolist() == [1.0]
+
+
+def test_the_file_of_a_swelling_run_has_the_radii_of_each_time(tmp_path):
+    swelling = jo.Motion(q0=[[0.0, 0.0], [9.0, 0.0]], within=jo.Balls(lambda t: np.array([1.0, 2.0]) + t))
+    output = jo.io.Output(tmp_path / "run.vtkhdf", dtype=float)
+    sol = jo.solve(swelling, jo.Maury(), t=1.0, h=0.25, every=2, output=output)
+    again = jo.io.write(jo.solve(swelling, jo.Maury(), t=1.0, h=0.25, every=2), tmp_path / "again.vtkhdf", dtype=float)
+    for back in (sol, jo.io.read(output.path), jo.io.read(again)):
+        assert np.array(list(back.radii)).tolist() == [[1.0, 2.0], [1.5, 2.5], [2.0, 3.0]]
+    table = jo.io.export(output.path, tmp_path / "run.csv").read_text().splitlines()
+    assert [float(line.rsplit(",", 1)[1]) for line in table[1:]] == [1.0, 2.0, 1.5, 2.5, 2.0, 3.0]

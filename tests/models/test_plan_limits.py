@@ -43,7 +43,7 @@ def test_lengths_are_metres_in_every_unit(tmp_path, code):
     assert width(Plan.from_dxf(path)) == pytest.approx(10.0, rel=1e-9)
     known = ezdxf.units.METER_FACTOR[code]
     if known is not None:
-        assert METRES[code] == pytest.approx(1.0 / known, rel=1e-4)  # its factors are rounded
+        assert METRES[code] == pytest.approx(1.0 / known, rel=2e-3)  # its factors are rounded
 
 
 def test_a_drawing_in_millimetres_is_no_room_of_ten_kilometres(tmp_path):

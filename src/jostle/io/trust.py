@@ -29,13 +29,12 @@ def inside(file: Any, name: str) -> Any:
     """
     parts = name.encode().split(b"/")
     for depth in range(1, len(parts) + 1):
-        try:
-            kind = file.id.links.get_info(b"/".join(parts[:depth])).type
-        except KeyError:
+        part = b"/".join(parts[:depth])
+        if not file.id.links.exists(part):
             raise BrokenFile(
                 f"{file.filename} is an HDF5 file, but not a trajectory written by jostle: it has no {name}"
-            ) from None
-        if kind != h5py.h5l.TYPE_HARD:
+            )
+        if file.id.links.get_info(part).type != h5py.h5l.TYPE_HARD:
             raise BrokenFile(
                 f"{file.filename} is refused: {name} is a link to another place, which jostle never writes"
             )
