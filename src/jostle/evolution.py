@@ -14,7 +14,7 @@ from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleEr
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
-from jostle.recording import Recorder, Recording
+from jostle.recording import Recorder, Recording, smallest_gap
 from jostle.schemes.base import Scheme, State, check_crossings
 from jostle.sets.base import check_start
 from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
@@ -119,7 +119,7 @@ def solve(
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
             before, there = state, here
             try:
-                state = scheme.step(problem, before, step)._replace(t=t_next)
+                state = _timed(scheme.step(problem, before._replace(duration=np.nan), step), t_next, step)
                 state.q.setflags(write=False)
                 state.u.setflags(write=False)
                 _check(state, scheme, strict)
@@ -166,6 +166,11 @@ def _status(quality: str, ended: str) -> str:
     return ended
 
 
+def _timed(state: State, t: float, h: float) -> State:
+    """The state after a step of length h, at exactly t; its impulses acted over h unless the scheme says otherwise."""
+    return state._replace(t=t, duration=h if np.isnan(state.duration) else state.duration)
+
+
 def _close(recorder: Recording, error: BaseException, before: State, number: int, t: float) -> None:
     """Give the error its step, and the solution up to it; in a file, keep what was computed."""
     if isinstance(error, JostleError):
@@ -203,7 +208,7 @@ class _Keeping:
     def __init__(
         self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any]
     ) -> None:
-        self.checkpoint, self.scheme, self.grid = checkpoint, scheme, grid
+        self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
         self.until: Any = free["until"]
         self.run: Any = None
         self.changed: dict[str, list[str]] = {}
@@ -220,7 +225,7 @@ class _Keeping:
         """The position to go on from."""
         if self.checkpoint is None:
             raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
-        position, self.changed = self.checkpoint.load(self.run, self.scheme, self.until)
+        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.until)
         now, end = position.state.t, self.grid.end
         if position.step > self.grid.count or end < now - SAME * abs(float(self.grid.sizes.max())):
             raise InvalidValue(
@@ -257,7 +262,7 @@ class _Keeping:
     def save(self, recorder: Recording, position: Position | None) -> None:
         if position is not None:
             recorder.commit()
-            self.checkpoint.save(self.run, position)
+            self.checkpoint.save(self.run, position._replace(gap=smallest_gap(self.problem, position.state)))
 
 
 def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keeping) -> Interrupted:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.problems import Motion
+from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import State
 from jostle.sets.base import ConstraintSet, Contacts, by_pair
+from jostle.sets.presence import Presence
 from jostle.solution import STATISTICS, Impacts, Solution
 
 SLOW = 1e-9
@@ -88,11 +89,28 @@ def shown(state: State) -> Array:
     return state.q if state.presence is None else np.where(state.presence.here[:, None], state.q, np.nan)
 
 
+def order_of(problem: Any) -> int | None:
+    """2 for a `Motion`, 1 for a `Sweeping`."""
+    return 2 if isinstance(problem, Motion) else 1 if isinstance(problem, Sweeping) else None
+
+
+def walls_of(problem: Any, t: float, q: Array) -> int:
+    """How many walls there are, touched or not; q is NaN for those who are not there."""
+    if not np.isfinite(q).all():
+        q = Presence.of(q, np.isfinite(q).all(axis=1)).placed(q)
+    return int(problem.within.linearise(t, q, 0.0).numbers)
+
+
 def contacts_of(state: State) -> tuple[Integers, Array, Array]:
     """The pairs, multipliers and normals of the step that led to the state."""
     if state.contacts is None:
         return NO_PAIRS, state.multipliers, np.zeros((0, 0))
     return state.contacts.pairs, state.multipliers, state.contacts.normals
+
+
+def smallest_gap(problem: Any, state: State) -> float:
+    """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
+    return float(state.linearise(problem.within, state.t, 0.0).gap.min(initial=np.inf))
 
 
 def record_of(state: State, h: float) -> tuple[Any, ...]:
@@ -144,6 +162,7 @@ class Frame(NamedTuple):
     pairs: Integers
     normals: Array
     z: Array | None
+    duration: float
 
 
 class Recorder:
@@ -169,7 +188,7 @@ class Recorder:
     def save(self, state: State) -> None:
         pairs, multipliers, normals = contacts_of(state)
         z = getattr(state.memory, "z", None)
-        self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z))
+        self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z, state.duration))
 
     def commit(self) -> None:
         """Nothing is in a file."""
@@ -195,6 +214,7 @@ class Recorder:
             status,
             _frozen(np.stack([frames[0].q, *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
+            durations=_frozen(np.array([frame.duration for frame in frames])),
         )
 
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.problems import Motion
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.paoli import Paoli
 from jostle.sets.presence import Presence
 
 STATISTICS = np.dtype(
@@ -145,6 +146,18 @@ class Solution:
     recorded: Impacts | None = None
     radii: Any = None
     """Of each saved time, for a solution that was read from a file; the problem has them otherwise."""
+    durations: Array | None = None
+    """(k,) the time over which the multipliers of each saved time acted, NaN if it is not known; see `duration`."""
+    order: int = 0
+    """2 for a `Motion`, whose multipliers are impulses; 1 for a `Sweeping`, whose are not; 0 if it is not known."""
+    walls: int | None = None
+    """The number of walls, touched or not, for a solution that was read from a file."""
+    contacts_saved: bool = True
+    """False for a file that was written without contacts."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.problem, Motion | Sweeping):
+            object.__setattr__(self, "order", 2 if isinstance(self.problem, Motion) else 1)
 
     def __repr__(self) -> str:
         return (
@@ -200,6 +213,42 @@ class Solution:
         if f is None:
             return Energy(kinetic, None)
         return Energy(kinetic, -(np.nan_to_num(self.q).reshape(len(self.t), -1) @ f.ravel()))
+
+    def duration(self, k: int) -> float:
+        """The time over which the multipliers p of frame k acted: the forces are p / duration.
+
+        In a second-order problem it is the length of the step that led to the frame (with `Paoli` the mean of its last
+        two steps, whose middles its velocities belong to). In a first-order problem p is no impulse, and it is 1.
+
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[0.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+        >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.25)
+        >>> sol.duration(-1), float(sol.multipliers[-1][0] / sol.duration(-1))
+        (0.25, 10.0)
+        """
+        if not self.contacts_saved:
+            raise InvalidValue(
+                "this file holds no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
+            )
+        if self.order == 1 or not np.any(self.multipliers[k]):
+            return 1.0
+        if self.durations is not None and np.isfinite(self.durations[k]):
+            return float(self.durations[k])
+        if self.order == 0 or self.scheme is None:
+            raise InvalidValue(
+                "this file does not say over which time its impulses acted, so its forces are not known: it was "
+                "written by jostle 0.1. Give the problem and the scheme of the run: jo.io.read(path, problem, scheme)"
+            )
+        step = np.flatnonzero(self.stats["t"] == self.t[k])
+        if len(step) == 0:
+            raise InvalidValue(
+                f"the length of the step that led to t = {self.t[k]:g} is not known, so neither are forces"
+            )
+        h = self.stats["h"]
+        if not isinstance(self.scheme, Paoli):
+            return float(h[step[0]])
+        # Paoli's velocities belong to the middles of the steps, the first of them to the start: (4)-(5), z = 1/2.
+        return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
 
     def gaps(self) -> Array:
         """The smallest gap at each saved time: negative is an overlap."""

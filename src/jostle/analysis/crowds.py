@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, present, walkable
-from jostle.io.moves import moves, plan_of, planar
+from jostle.io.moves import known, moves, plan_of, planar
 from jostle.solution import Solution
 
 ROUND_OFF = 1e-12
@@ -57,7 +57,7 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: Any = None) -> Crossings:
     right = np.array([along[1], -along[0]])
     side: Array | None = None
     found = []
-    for move in moves(sol, plan):
+    for move in known(moves(sol, plan)):
         height = [(x - first) @ right for x in (move.before, move.after)]
         was, now = (np.nan_to_num(np.sign(h)) for h in height)
         side = was if side is None else np.where(move.landed, was, side)
@@ -146,7 +146,8 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     polygon = None if left_behind is None else walkable(left_behind)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     left = np.where(inside, np.inf, np.nan)
-    for move in moves(sol, left_behind):
+    some = moves(sol, left_behind)
+    for move in some if polygon is None else known(some):
         now = present(move.after, polygon) & ~move.gone
         person = np.flatnonzero(inside & ~now)
         if polygon is None:

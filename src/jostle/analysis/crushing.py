@@ -24,7 +24,7 @@ class CrowdPressure:
     load: Array
     """(n,) the sum of p over the contacts of each person, 0 for those who have none or are not there."""
     pressure: Array
-    """(n,) load / (2 pi r); NaN where r is zero: for points, and in a file for those who are not there."""
+    """(n,) load / (2 pi r); NaN for points, 0 for those who are not there."""
     walls: Array
     """(walls,) the sum of p on each wall, by its number in `sol.pairs`; their forces as vectors: `wall_force`."""
 
@@ -42,9 +42,10 @@ def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
     pairs, p, load = _loads(sol, k)
     on_wall = pairs[:, 1] < 0
     number = -1 - pairs[on_wall, 1]
-    count = int(number.max(initial=-1)) + 1 if sol.problem is None else len(wall_force(sol, k))
+    count = len(wall_force(sol, k))
     around = 2.0 * np.pi * radii_in(sol, k)
-    pressure = np.divide(load, around, out=np.full(len(load), np.nan), where=around > 0.0)
+    unloaded = np.where(np.isfinite(sol.q[k]).all(axis=1), np.nan, 0.0)
+    pressure = np.divide(load, around, out=unloaded, where=around > 0.0)
     return CrowdPressure(load, pressure, _summed(number, p[on_wall], count))
 
 

@@ -117,6 +117,8 @@ class _Network(NamedTuple):
 def _network(sol: Solution, k: int, closed: float) -> _Network:
     if sol.problem is None:
         raise InvalidValue("contacts without a force are not in the file: read(path, problem) knows them")
+    if sol.scheme is None:
+        raise InvalidValue("the scheme says which contacts are closed: give it, jo.io.read(path, problem, scheme)")
     found = forces(sol, k)
     if (found.magnitude < 0.0).any():
         raise InvalidValue("gluey contacts pull: what their forces can be is not known")

@@ -10,19 +10,18 @@ import json
 import os
 import re
 import time
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
-from jostle.io.container import regular, whole
+from jostle.io.checkpoint_contents import Contents, arrays, check_inside
+from jostle.io.container import whole
 from jostle.io.identity import describe, differences, digest, listed
 from jostle.schemes.base import Scheme, State
-from jostle.sets.presence import Presence
 
 FORMAT = 2
 FREE = ("t", "every", "until", "strict")
@@ -35,13 +34,6 @@ REMEDY = (
     "resume with what the run began with (only t, every, until and strict may change), or start a new run with another "
     "checkpoint"
 )
-
-
-class Remembered(NamedTuple):
-    """What is left of the contacts of the last step: enough to start the next projection from their impulses."""
-
-    pairs: Integers
-    normals: Array
 
 
 class Position(NamedTuple):
@@ -60,6 +52,8 @@ class Position(NamedTuple):
     """The state of the random generator, as JSON."""
     noted: Any = None
     """What the condition `until` remembers."""
+    gap: float = np.nan
+    """The smallest gap at the state; inf where no contact is near."""
 
 
 class Run:
@@ -87,9 +81,9 @@ class Run:
             return self.fixed | {"h": {"": f"{len(self.sizes)} steps"}}
         return self.fixed | {"h": {"": f"{done} steps {digest(self.sizes[:done].tobytes())}"}}
 
-    def difference(self, text: str, done: int) -> str:
+    def difference(self, kept: dict[str, Any], done: int) -> str:
         """In what the run of a checkpoint differs from this one, in words; empty if it does not."""
-        kept, now = json.loads(text), self._fixed(done)
+        now = self._fixed(done)
         words = []
         for name in ("h", "start", "scheme", "problem", "change"):
             changed = differences(kept["fixed"].get(name, {}), now[name])
@@ -104,9 +98,9 @@ class Run:
                 words.append(f"{name} was {before} and is another one now: {listed(changed, _was)}")
         return "; ".join(words)
 
-    def changes(self, text: str) -> dict[str, list[str]]:
+    def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
         """{name: [old, new]} of what may change and did."""
-        before = json.loads(text)["free"]
+        before = kept["free"]
         return {name: [before[name], self.free[name]] for name in FREE if before[name] != self.free[name]}
 
 
@@ -158,12 +152,12 @@ class Checkpoint:
         if not os.path.lexists(path):
             return
         try:
-            kept = read_whole(path)
+            kept = Contents(path, read_whole(path))
+            different = run.difference(kept.json("run"), kept.count("step"))
         except JostleError as error:
             raise FileIsThere(
                 f"{path} is there already and is not replaced ({error}): remove it, or choose another name"
             ) from None
-        different = run.difference(str(kept["run"]), int(kept["step"]))
         if different and not self.overwrite:
             raise FileIsThere(
                 f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or ask for "
@@ -181,7 +175,8 @@ class Checkpoint:
         values: dict[str, Any] = {
             "format": FORMAT, "run": run.text(position.step), "step": position.step, "status": position.status,
             "frames": position.frames, "records": position.records, "t": state.t, "q": state.q, "u": state.u,
-            "multipliers": state.multipliers, "overshoot": state.overshoot,
+            "multipliers": state.multipliers, "overshoot": state.overshoot, "duration": state.duration,
+            "gap": position.gap,
         }  # fmt: skip
         if state.contacts is not None:
             values |= {"pairs": state.contacts.pairs, "normals": state.contacts.normals}
@@ -202,31 +197,34 @@ class Checkpoint:
         """The state of the random generator, as JSON."""
         return "" if self.random is None else json.dumps(self.random.bit_generator.state, default=_listed)
 
-    def load(self, run: Run, scheme: Scheme, until: Any = None) -> tuple[Position, dict[str, list[str]]]:
-        """The position that was saved, which must be of the same run, and what changed: {name: [old, new]}."""
+    def load(self, run: Run, problem: Any, scheme: Scheme, until: Any = None) -> tuple[Position, dict[str, list[str]]]:
+        """The position that was saved, and what changed: {name: [old, new]}.
+
+        The position must be of the same run, and its state one of the problem.
+        """
         path = Path(self.path)
-        kept = read_whole(path)
-        different = run.difference(str(kept["run"]), int(kept["step"]))
+        kept = Contents(path, read_whole(path))
+        step, frames, records = (kept.count(name) for name in ("step", "frames", "records"))
+        different = run.difference(kept.json("run"), step)
         if different:
             raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
+        random = kept.text("random") if "random" in kept else ""
         if self.random is not None:
-            if "random" not in kept:
+            if not random:
                 raise InvalidValue(f"{path} was written without a random generator: leave out random=")
-            self.random.bit_generator.state = json.loads(str(kept["random"]))
-        presence = None
-        if "codes" in kept:
-            entered = tuple((int(source), int(count)) for source, count in kept["entered"])
-            presence = Presence(kept["codes"], kept["aside"], float(kept["start"]), entered)
-        memory = _restored(kept, "memory", scheme, type(scheme).__name__)
-        noted = None if not hasattr(until, "remembers") else _restored(kept, "until", until, "until")
-        contacts: Any = Remembered(kept["pairs"], kept["normals"]) if "pairs" in kept else None
-        state = State(
-            float(kept["t"]), kept["q"], kept["u"], None, contacts, kept["multipliers"], memory,
-            float(kept["overshoot"]), presence,
-        )  # fmt: skip
-        step, frames, records = (int(kept[name]) for name in ("step", "frames", "records"))
-        position = Position(state, step, str(kept["status"]), frames, records, str(kept.get("random", "")), noted)
-        return position, run.changes(str(kept["run"]))
+            _put_back(self.random, random, path)
+        state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
+        check_inside(path, problem, state, gap)
+        noted = kept.remembered("until", until, "until") if hasattr(until, "remembers") else None
+        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap)
+        return position, run.changes(kept.json("run"))
+
+
+def _put_back(random: np.random.Generator, state: str, path: Path) -> None:
+    try:
+        random.bit_generator.state = json.loads(state)
+    except (ValueError, TypeError, KeyError) as error:
+        raise BrokenFile(f"{path} is damaged: it holds no state of this random generator: {error}") from None
 
 
 def _listed(value: Any) -> Any:
@@ -243,16 +241,6 @@ def _kept(memory: Any, where: str) -> dict[str, Any]:
             f"numbers and arrays, named in the scheme's `remembers`"
         )
     return {f"{where}.{name}": value for name, value in fields.items()}
-
-
-def _restored(kept: dict[str, Any], where: str, owner: Any, name: str) -> Any:
-    """What a scheme, or a condition, remembered; None if that was nothing."""
-    fields = {key.removeprefix(f"{where}."): value for key, value in kept.items() if key.startswith(f"{where}.")}
-    if not fields:
-        return None
-    if owner.remembers is None:
-        raise InvalidValue(f"{name} does not say in `remembers` what its memory is")
-    return owner.remembers(**{key: value if value.ndim else value.item() for key, value in fields.items()})
 
 
 def write_whole(path: Path, values: dict[str, Any]) -> None:
@@ -285,13 +273,8 @@ def read_whole(path: Path) -> dict[str, Any]:
     """The arrays of a checkpoint."""
     if not os.path.lexists(path):
         raise NoSuchFile(f"there is no checkpoint {path}; start the run without resume")
-    if not regular(path):
-        raise BrokenFile(f"{path} is not a checkpoint: it is not a regular file")
-    try:
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            kept = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
-    if int(kept.get("format", 0)) != FORMAT:
-        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT})")
+    kept = arrays(path)
+    version = kept.get("format", np.zeros(()))
+    if version.shape != () or version.dtype.kind not in "iu" or int(version) != FORMAT:
+        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT}): start the run again without resume")
     return kept

@@ -164,6 +164,8 @@ def superblock(path: Path) -> bytes:
 
 
 def _beginning(path: Path) -> tuple[bytes, int]:
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise BrokenFile(f"{path} is a pipe or a device, not a trajectory")
     try:
         with open(path, "rb") as file:
             return file.read(SIZE), os.fstat(file.fileno()).st_size

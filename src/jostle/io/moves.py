@@ -90,8 +90,12 @@ def radii_in(sol: Solution, k: int) -> Array:
     """
     if sol.problem is not None:
         radii = sol.problem.within.radii_at(float(sol.t[k]))
+    elif sol.radii is None:
+        radii = np.zeros(())
     else:
-        radii = np.zeros(()) if sol.radii is None else sol.radii[k]
+        k = range(len(sol.t))[k]
+        now, before = sol.radii[k], sol.radii[max(k - 1, 0)]
+        radii = np.where(now > 0.0, now, before)  # who left in the last step is not in the frame any more
     return np.broadcast_to(radii, sol.q.shape[1])
 
 
@@ -117,7 +121,7 @@ def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
         if k:
             gone = np.isfinite(before).all(axis=1) & ~np.isfinite(q).all(axis=1)
             if k == 1 and gone.any() and not velocity[gone].any():
-                velocity = _wished(sol.problem, time, before, gone)
+                velocity = _wished(sol, time, before, gone)
             ahead = before + GOING_ON * (t - time) * velocity
             after = np.where(gone[:, None], ahead, q)
             jumped = stairs.jumped(float(t) - time, before, after) & ~gone
@@ -139,11 +143,24 @@ def jumps(sol: Solution) -> Booleans:
     return np.array(rows, dtype=bool).reshape(-1, sol.q.shape[1])
 
 
-def _wished(problem: Any, t: float, q: Array, gone: Booleans) -> Array:
+def known(some: Iterator[Move]) -> Iterator[Move]:
+    """The same moves; an error if the file does not say how people walked on who left before the first saved time."""
+    for move in some:
+        if np.isnan(move.after[move.gone]).any():
+            raise InvalidValue(
+                f"people left before t = {move.end.max():g}, the first saved time, and the file does not say where "
+                f"they walked to: give the problem, jo.io.read(path, problem)"
+            )
+        yield move
+
+
+def _wished(sol: Solution, t: float, q: Array, gone: Booleans) -> Array:
     """(n, 2) how those who left in the first step wished to walk: a first-order run starts with u = 0."""
-    if not isinstance(problem, Sweeping):
+    if sol.problem is None and sol.order != 2:
+        return np.full_like(q, np.nan)  # not known
+    if not isinstance(sol.problem, Sweeping):
         return np.zeros_like(q)
-    return problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
+    return sol.problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
 
 
 class _Stairs(NamedTuple):

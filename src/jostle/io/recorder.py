@@ -22,7 +22,7 @@ from jostle.io.container import Lock, beside, reading, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
-from jostle.recording import contacts_of, record_of, shown
+from jostle.recording import contacts_of, order_of, record_of, shown, walls_of
 from jostle.schemes.base import State
 from jostle.solution import STATISTICS, Solution
 
@@ -91,6 +91,7 @@ class FileRecorder:
     def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
         """Make the file, with its first frame. A trajectory that it replaces stays until then."""
         form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
+        form |= {"order": order_of(self.problem), "walls": walls_of(self.problem, start.t, shown(start))}
         if not (output.overwrite and os.path.lexists(self.path)):
             self.writer = Writer(self.path, shape=start.q.shape, **form)
             self.save(start)
@@ -126,7 +127,7 @@ class FileRecorder:
 
     def save(self, state: State) -> None:
         radii = self.problem.within.radii_at(state.t)
-        self.writer.frame(state.t, shown(state), state.u, radii, *contacts_of(state))
+        self.writer.frame(state.t, shown(state), state.u, radii, *contacts_of(state), duration=state.duration)
         self.saved_at = state.t
         self.counted = self.counted[0] + 1, self.counted[1]
 

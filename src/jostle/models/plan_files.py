@@ -10,6 +10,8 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.models.outlines import package
+from jostle.models.plan_limits import MAX_CORNERS, MAX_CURVE, check, regular_file
+from jostle.models.plan_units import check_entities, check_extent, size_of_unit
 
 if TYPE_CHECKING:
     from jostle.models.plans import Plan
@@ -19,28 +21,50 @@ ROUND = 0.01
 within polylines are Bezier curves for ezdxf first: 0.03 % of their radius more.)"""
 JOINED = 1e-4
 """Ends of lines that are nearer than this to a corner or a line are on it: a tenth of a millimetre."""
+CROWDED = 100
+"""Corners of a drawing have at most this many corners nearer than JOINED, on average."""
+BROKEN = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, RuntimeError)
+"""What ezdxf and shapely raise for drawings that are not what they should be."""
 STRAIGHT = {"LINE", "LWPOLYLINE", "POLYLINE", "ARC", "CIRCLE", "ELLIPSE", "SPLINE"}
 
 
 def read_dxf(
-    path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float = 1.0
+    path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
 ) -> dict[str, Any]:
     """What `Plan` takes, from the lines, polylines, arcs, circles and splines of two layers, also those in blocks.
 
     Lines and exits together must close the area: it is what an exit leads out of. Lines that end inside it are thin
     walls. An exit is one straight line on the layer `exits`, or on a layer `exits`-name, which then gives its name.
-    `scale` is the size of a unit of the drawing: 0.001 for millimetres. Circles inside the area are columns, and exact;
-    other curves are cut into pieces within ROUND, and gaps up to JOINED are closed.
+    Lengths become metres by the unit in the header ($INSUNITS); a drawing that says none, or that would be smaller than
+    a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for millimetres. Circles
+    inside the area are columns, and exact; other curves are cut into pieces within ROUND, and gaps up to JOINED are
+    closed. Limits of drawings are in `plan_limits`.
     """
-    ezdxf, shapely = package("ezdxf"), package("shapely")
+    name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
+    if scale is not None and not 0.0 < scale < np.inf:
+        raise InvalidValue(f"scale must be positive and finite, not {scale}")
     try:
-        drawing = ezdxf.readfile(fspath(path))
-    except (OSError, ezdxf.DXFError) as error:
-        raise InvalidValue(f"{fspath(path)} cannot be read as a DXF drawing: {error}") from None
+        drawing = ezdxf.readfile(name)
+        check_entities(drawing, name)
+        unit = size_of_unit(drawing, name) if scale is None else float(scale)
+        found = _plan(drawing, name, walls, exits, unit)
+    except InvalidValue:
+        raise
+    except (ezdxf.DXFError, *BROKEN) as error:
+        raise InvalidValue(f"{name} cannot be read as a DXF drawing: {error}") from None
+    if scale is None:
+        corners = package("shapely").get_coordinates(found["area"])
+        check_extent(float(np.ptp(corners, axis=0).max()), unit, name)
+    return found
+
+
+def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict[str, Any]:
+    """What `Plan` takes, from the entities of a drawing."""
+    shapely = package("shapely")
     lines: list[Array] = []
     circles: list[tuple[Array, Array]] = []
     named: dict[str, Array] = {}
-    layers = set()
+    layers, corners = set(), 0
     for entity in package("ezdxf.disassemble").recursive_decompose(drawing.modelspace()):
         layer = str(entity.dxf.layer)
         layers.add(layer)
@@ -49,20 +73,23 @@ def read_dxf(
         if layer.upper() == walls.upper() and entity.dxftype() == "CIRCLE":
             centre = entity.ocs().to_wcs(entity.dxf.center)
             circle = scale * np.array([centre.x, centre.y, entity.dxf.radius])
-            circles.append((circle, scale * _points(entity, ROUND / scale)))
+            circles.append((circle, _points(entity, scale, path)))
+            corners += len(circles[-1][1])
         elif layer.upper() == walls.upper():
-            lines.append(scale * _points(entity, ROUND / scale))
+            lines.append(_points(entity, scale, path))
+            corners += len(lines[-1])
         elif layer.upper() == exits.upper() or layer.upper().startswith(exits.upper() + "-"):
             name = layer[len(exits) + 1 :] or f"exit {len(named)}"
-            ends = scale * _points(entity, ROUND / scale)
+            ends = _points(entity, scale, path)
             if len(ends) != 2 or name in named:
                 raise InvalidValue(
                     f"exit {name!r} on layer {layer!r} must be one straight line, not {len(ends)} points"
                 )
             named[name] = ends
+        check(corners, MAX_CORNERS, path, "corners", "MAX_CORNERS")
     for kind, some in ((walls, [*lines, *circles]), (exits, named)):
         if not some:
-            raise InvalidValue(f"layer {kind!r} of {fspath(path)} has no lines; its layers are {sorted(layers)}")
+            raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
     columns = np.zeros(len(circles), dtype=bool)
     try:
         found = _enclosed(named, lines)
@@ -105,11 +132,17 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     return {"area": list(rooms.values()), "exits": named, "walls": thin}
 
 
-def _points(entity: Any, tolerance: float) -> Array:
-    """(k, 2) the corners of an entity, or of the polyline that replaces it."""
-    circular = entity.dxftype() in ("ARC", "CIRCLE")
-    curve = entity if circular else package("ezdxf.path").make_path(entity)
-    corners = np.array([(point.x, point.y) for point in curve.flattening(tolerance)])
+def _points(entity: Any, scale: float, path: str) -> Array:
+    """(k, 2) the corners of an entity, or of the polyline that replaces it, in metres."""
+    kind, tolerance = entity.dxftype(), ROUND / scale
+    if kind in ("ARC", "CIRCLE"):
+        curve, extent = entity, scale * float(entity.dxf.radius)
+    else:
+        curve = package("ezdxf.path").make_path(entity)
+        around = np.array([(point.x, point.y) for point in curve.control_vertices()]).reshape(-1, 2)
+        extent = scale * float(np.ptp(around, axis=0).max()) if curve.has_curves else 0.0
+    check(extent, MAX_CURVE, f"a curve ({kind}) of {path}, in the unit of the drawing,", "m of extent", "MAX_CURVE")
+    corners = scale * np.array([(point.x, point.y) for point in curve.flattening(tolerance)])
     different = np.ones(len(corners), dtype=bool)
     different[1:] = (corners[1:] != corners[:-1]).any(axis=1)
     return corners[different]
@@ -120,7 +153,10 @@ def _joined(shapely: Any, lines: list[Array]) -> list[Any]:
     from scipy.spatial import KDTree
 
     corners = np.unique(np.concatenate(lines), axis=0)
-    close = KDTree(corners).query_pairs(JOINED, output_type="ndarray")
+    tree = KDTree(corners)
+    check(tree.count_neighbors(tree, JOINED), CROWDED * len(corners), "the drawing", "pairs of corners nearer than "
+          f"{JOINED:g} m, most of which are one corner: is scale= right? It", "CROWDED")  # fmt: skip
+    close = tree.query_pairs(JOINED, output_type="ndarray")
     first = np.arange(len(corners))
     np.minimum.at(first, close[:, 1], close[:, 0])
     kept = shapely.multipoints(corners[np.unique(first)])
@@ -134,14 +170,17 @@ def _outlines(shapely: Any, rooms: dict[int, Any]) -> Any:
 
 def _gap(shapely: Any, noded: Any) -> str:
     """Where the drawing is open: the two loose ends that are nearest to each other."""
+    from scipy.spatial import KDTree
+
     ends = np.array([point for line in shapely.get_parts(noded) for point in np.array(line.coords)[[0, -1]]])
     different, count = np.unique(ends, axis=0, return_counts=True)
     loose = different[count == 1]
     if len(loose) < 2:
         return "it must be part of the outline"
-    apart = np.linalg.norm(loose[:, None] - loose, axis=2) + np.diag(np.full(len(loose), np.inf))
-    i, j = np.unravel_index(int(np.argmin(apart)), apart.shape)
-    return f"the walls end loose at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, j]:.3g} apart; join them"
+    apart, nearest = KDTree(loose).query(loose, k=2)
+    i = int(np.argmin(apart[:, 1]))
+    j = int(nearest[i, 1])
+    return f"the walls end loose at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
 
 
 def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:

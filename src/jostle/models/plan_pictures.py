@@ -6,15 +6,17 @@ pixels, unless a `tolerance` allows to straighten them.
 
 from __future__ import annotations
 
+import struct
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans
+from jostle.arrays import Array, Booleans, finite
 from jostle.errors import InvalidValue
 from jostle.models.outlines import package
+from jostle.models.plan_limits import MAX_PIXELS, MAX_RUNS, check, regular_file
 from jostle.models.plan_text import inner_walls
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ COLOUR = 64
 """A pixel has a colour if none of its channels differs by more than this, of 255."""
 MARGIN = 2
 """Pixels around a plan that is painted."""
+FORMATS = ("PNG", "BMP", "GIF", "JPEG")
+"""Formats of pictures that are read; others could call other programs."""
 WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
 
 
@@ -43,14 +47,15 @@ def read_png(
     """
     if not scale > 0.0 or not tolerance >= 0.0:
         raise InvalidValue(f"scale must be positive and tolerance not negative, not {scale} and {tolerance}")
-    shapely = package("shapely")
-    image = np.asarray(package("PIL.Image").open(fspath(path)).convert("RGB"), dtype=int)[::-1]
+    shapely, name = package("shapely"), regular_file(path, "a picture")
+    image = _pixels_of(name)
     wall, leaving = (_coloured(image, colour) for colour in (walls, exits))
     if not leaving.any():
-        raise InvalidValue(f"{fspath(path)} has no pixel of the colour {exits!r} of exits")
+        raise InvalidValue(f"{name} has no pixel of the colour {exits!r} of exits")
     floor = _floor(~wall & ~leaving, leaving)
-    outline = shapely.union_all(_runs(shapely, floor)).boundary
-    lines = shapely.line_merge(shapely.intersection(shapely.union_all(_runs(shapely, leaving)).boundary, outline))
+    outline = shapely.union_all(_runs(shapely, floor, name)).boundary
+    behind = shapely.union_all(_runs(shapely, leaving, name)).boundary
+    lines = shapely.line_merge(shapely.intersection(behind, outline))
     ways_out = [line for line in shapely.get_parts(lines) if line.geom_type == "LineString"]
     rest = shapely.line_merge(shapely.difference(outline, shapely.union_all(ways_out)))
     straight = [shapely.simplify(line, tolerance / scale) for line in [*ways_out, *shapely.get_parts(rest)]]
@@ -95,8 +100,29 @@ def _pixels(ends: Array, aside: Array, low: Array, scale: float) -> tuple[Any, A
     return index[:, 1], index[:, 0]
 
 
+def _pixels_of(path: str) -> Any:
+    """(rows, columns, 3) the pixels of a picture from below to above; its size is known before they are unpacked."""
+    images = package("PIL.Image")
+    try:
+        with images.open(path, formats=FORMATS) as picture:
+            check(picture.width * picture.height, MAX_PIXELS, path, "pixels", "MAX_PIXELS")
+            return np.asarray(picture.convert("RGB"))[::-1]
+    except InvalidValue:
+        raise
+    except (OSError, ValueError, SyntaxError, TypeError, LookupError, EOFError, struct.error) as error:
+        raise InvalidValue(f"{path} cannot be read as a picture ({', '.join(FORMATS)}): {error}") from None
+    except images.DecompressionBombError:
+        raise InvalidValue(f"{path} has more pixels than the limit MAX_PIXELS = {MAX_PIXELS}") from None
+
+
 def _coloured(image: Any, colour: ArrayLike) -> Booleans:
-    return np.asarray((np.abs(image - np.array(colour)[:3]) <= COLOUR).all(axis=-1))
+    wanted = finite(colour, "a colour")
+    if wanted.shape not in ((3,), (4,)) or not ((wanted >= 0) & (wanted <= 255)).all():
+        raise InvalidValue(f"a colour is three numbers from 0 to 255, red, green and blue, not {colour!r}")
+    like = np.ones(image.shape[:2], dtype=bool)
+    for channel, value in enumerate(wanted[:3]):
+        like &= (image[..., channel] >= value - COLOUR) & (image[..., channel] <= value + COLOUR)
+    return like
 
 
 def _floor(free: Booleans, leaving: Booleans) -> Booleans:
@@ -112,10 +138,11 @@ def _floor(free: Booleans, leaving: Booleans) -> Booleans:
     return np.asarray(np.isin(areas, list(kept)))
 
 
-def _runs(shapely: Any, pixels: Booleans) -> list[Any]:
+def _runs(shapely: Any, pixels: Booleans, path: str) -> list[Any]:
     """Boxes, in units of pixels, one for each run of pixels in a row."""
     padded = np.pad(pixels, ((0, 0), (1, 1))).astype(np.int8)
     row, column = np.nonzero(np.diff(padded, axis=1))
+    check(len(row) // 2, MAX_RUNS, path, "runs of pixels of one kind in its rows", "MAX_RUNS")
     return list(shapely.box(column[::2], row[::2], column[1::2], row[::2] + 1))
 
 

@@ -152,9 +152,9 @@ class Plan:
 
     @classmethod
     def from_dxf(
-        cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float = 1.0
+        cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
     ) -> Plan:
-        """A plan from a CAD drawing: see `plan_files.read_dxf`."""
+        """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `plan_files.read_dxf`."""
         from jostle.models.plan_files import read_dxf
 
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))

@@ -97,6 +97,8 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     4
     """
     path, name = _located(source)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)

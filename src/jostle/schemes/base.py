@@ -65,6 +65,8 @@ class State(NamedTuple):
     `Paoli` with e > 0, have one wherever bodies overlap, because they do not project q itself."""
     presence: Presence | None = None
     """Who is there; None: everyone."""
+    duration: float = np.nan
+    """The time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`."""
 
     def linearise(self, within: ConstraintSet, t: float, reach: Reach) -> Contacts:
         """The contacts at q of those who are there, at time t."""

@@ -122,7 +122,8 @@ class Paoli(Scheme):
                 warned = warn_of_sequence(problem, state, h, found[1], found[0].multipliers, F, M)
         fresh = closing(state, found[1], found[0].multipliers)
         memory = Memory(q, h, found[0].point, shift, h_before, u, fresh, warned)
-        return _state(problem, state, h, found, after, (1.0 + e) / h, memory)
+        # The velocities belong to the middles of the steps, the first of them to the start: (4)-(5) with z = 1/2.
+        return _state(problem, state, h, found, after, (1.0 + e) / h, memory, (h + h_before) / 2.0)
 
     def _first(self, problem: Motion, state: State, h: float) -> State:
         """(4): the first step, from u_0 and v_0."""
@@ -134,7 +135,7 @@ class Paoli(Scheme):
         rest, p = np.zeros_like(q), found[0].multipliers
         warned = warn_of_first_step(problem, state, h, found[1], p, F)
         memory = Memory(q, h, found[0].point, rest, h, rest, closing(state, found[1], p), warned)
-        return _state(problem, state, h, found, found[0].point, 1.0 / h, memory)
+        return _state(problem, state, h, found, found[0].point, 1.0 / h, memory, h / 2.0)
 
     def _fixed_point(
         self,
@@ -183,9 +184,16 @@ def _was_changed(state: State) -> bool:
 
 
 def _state(
-    problem: Motion, state: State, h: float, found: Nearest, after: Array, per_impulse: float, memory: Memory
+    problem: Motion,
+    state: State,
+    h: float,
+    found: Nearest,
+    after: Array,
+    per_impulse: float,
+    memory: Memory,
+    duration: float,
 ) -> State:
     P, contacts = found
     t, p = state.t + h, per_impulse * P.multipliers
     deepest = overlap(problem.within, state, contacts, t, after) if problem.law.e > 0.0 else 0.0
-    return State(t, after, (after - state.q) / h, P, contacts, p, memory, overshoot=deepest)
+    return State(t, after, (after - state.q) / h, P, contacts, p, memory, deepest, duration=duration)
