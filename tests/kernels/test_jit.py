@@ -122,7 +122,7 @@ def test_two_processes_that_save_at_the_same_time_do_not_mix_up_what_they_saved(
 
 
 def test_other_threads_run_while_a_kernel_does():
-    """The main thread gives Python's lock to nobody but by the kernel: no thread may ask for it in less than a quarter of an hour."""
+    """Nobody else gets Python's lock from the main thread but during a kernel: others may ask for it after 1000 s."""
     q = np.random.default_rng(0).uniform(0.0, 30.0, (3000, 2))
     radii, reach, open_ = np.full(3000, 0.01), np.full(3000, 0.01), np.full(2, np.inf)
     count, over, interval = [0], threading.Event(), sys.getswitchinterval()

@@ -193,7 +193,11 @@ def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
         arrays_fit = all(np.shape(x) == shape for x in (memory.before, memory.z, memory.shift, memory.v_older))
         return arrays_fit and np.ndim(memory.h) == np.ndim(memory.h_older) == 0 and min(memory.h, memory.h_older) > 0.0
     if isinstance(memory, Glue):
-        return np.ndim(memory.gamma) == 1 and np.shape(memory.pairs) == (len(memory.gamma), 2)
+        pairs = np.asarray(memory.pairs)
+        if np.ndim(memory.gamma) != 1 or pairs.shape != (len(memory.gamma), 2) or pairs.dtype.kind != "i":
+            return False
+        bodies = shape[0] if len(shape) == 2 else 1
+        return bool(((pairs >= [-1, -np.inf]) & (pairs[:, :1] < bodies)).all())
     return True
 
 

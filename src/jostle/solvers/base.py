@@ -106,7 +106,7 @@ class Solver:
         plan = self._plan(K)
         solver: Solver | None = next(plan)
         while solver is not None and used < self.max_iterations:
-            if solver.accepts_start and not warm and not tried:
+            if solver.accepts_start and not warm and not tried and -slack.min() <= self.tol * (K.length or 0.0):
                 start = self._start(target, w, K, M, slack)
                 if start.converged:
                     return start

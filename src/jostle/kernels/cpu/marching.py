@@ -12,8 +12,8 @@ are the keys of the heap.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from jostle.kernels.cpu.jit import jit
 from jostle.kernels.reference import FLAT, LEVEL
 
 CLOSED, UNKNOWN, ACCEPTED = -3, -2, -1
@@ -22,7 +22,7 @@ FRAME = 2
 """Layers of closed nodes around the grid: no neighbour is out of range."""
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def marched(free, start, step):
     """The distances on the free nodes: see `reference.marched`."""
     rows, columns = free.shape
@@ -73,7 +73,7 @@ def marched(free, start, step):
     return d.reshape(rows + 2 * FRAME, stride)[FRAME : FRAME + rows, FRAME : FRAME + columns].copy()
 
 
-@njit(cache=True)
+@jit()
 def _updated(d, node, stride, step):
     """The value of a node from the accepted values around it: see `reference.upwind`."""
     south, slope_south = _towards(d, node, -stride, step)
@@ -89,7 +89,7 @@ def _updated(d, node, stride, step):
     )
 
 
-@njit(cache=True, inline="always")
+@jit(inline="always")
 def _towards(d, node, side, step):
     """The base and the slope of the difference towards a neighbour."""
     near, far = d[node + side], d[node + 2 * side]
@@ -98,7 +98,7 @@ def _towards(d, node, side, step):
     return near, 1.0
 
 
-@njit(cache=True, inline="always")
+@jit(inline="always")
 def _solved(a, slope_a, b, slope_b, step):
     """The T with max(slope_a (T - a), 0)^2 + max(slope_b (T - b), 0)^2 = step^2; infinite if a and b are."""
     if a > b:
@@ -111,7 +111,7 @@ def _solved(a, slope_a, b, slope_b, step):
     return a + (square_b * apart + np.sqrt(both * step * step - square_a * square_b * apart * apart)) / both
 
 
-@njit(cache=True)
+@jit()
 def _up(at, heap, keys, state):
     """Move an entry of the heap towards its top until none above it is larger."""
     node, key = heap[at], keys[at]
@@ -124,7 +124,7 @@ def _up(at, heap, keys, state):
     heap[at], keys[at], state[node] = node, key, at
 
 
-@njit(cache=True)
+@jit()
 def _down(at, size, heap, keys, state):
     """Move an entry of the heap away from its top until none below it is smaller."""
     node, key = heap[at], keys[at]
@@ -139,7 +139,7 @@ def _down(at, size, heap, keys, state):
     heap[at], keys[at], state[node] = node, key, at
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def descent(d, step):
     """The unit vectors along which distances fall: see `reference.descent`."""
     rows, columns = d.shape
@@ -162,7 +162,7 @@ def descent(d, step):
     return out
 
 
-@njit(cache=True, inline="always")
+@jit(inline="always")
 def _slopes(here, before, after, step):
     """The mean of the slopes on both sides, and the slope towards the lower neighbour."""
     below, above = (here - before) / step, (after - here) / step
