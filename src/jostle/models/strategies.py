@@ -147,6 +147,10 @@ class AvoidJams:
     walk: Walk
     flow: float = FLOW
 
+    def __post_init__(self) -> None:
+        if not 0.0 < self.flow < np.inf:
+            raise InvalidValue(f"flow must be positive and finite, people a metre and second, not {self.flow}")
+
     def __call__(self, t: float, q: Array) -> Array:
         return self.walk.towards(q, self.chosen(q))
 

@@ -13,9 +13,9 @@ def check_owned(name: str, pairs: Integers, numbers: int) -> None:
     largest = _largest_number(pairs)
     if largest >= numbers:
         raise InvalidValue(
-            f"{name} uses constraint number {largest} in its pairs but declares numbers={numbers}, so it cannot be told "
-            f"apart from the other sets of the intersection; build its Contacts with numbers={largest + 1}, the number "
-            f"of constraints that the set can ever have"
+            f"{name} uses constraint number {largest} in its pairs but declares numbers={numbers}, so it cannot be "
+            f"told apart from the other sets of the intersection; build its Contacts with numbers={largest + 1}, the "
+            f"number of constraints that the set can ever have"
         )
 
 

@@ -27,6 +27,8 @@ class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
     def __init__(self, g: Gap, gradient: Gap | None, convex: bool | None, moving: bool | None, length: float | None):
+        if length is not None and not 0.0 < length < np.inf:
+            raise InvalidValue(f"length must be positive and finite, a radius, say, or None, not {length}")
         self.g, self.gradient, self.length = g, gradient, length
         self.convex_gaps, self.moving = convex, moving
         self.name = getattr(g, "__name__", "constraints")

@@ -110,9 +110,9 @@ class Walls(ConstraintSet):
         some = np.flatnonzero(moved >= radii / 2.0 if step.overlap <= half else moved > 0.0)
         _, pairs = _near(walls, x[some], len(self.names), None, moved[some])
         body, wall = some[pairs[:, 0]], -1 - pairs[:, 1]
-        if len(body) == 0:
-            return None
-        through = np.flatnonzero(crossed(self._now, step, x[body], y[body], wall, self._at_rest))
+        through = body
+        if len(body):
+            through = np.flatnonzero(crossed(self._now, step, x[body], y[body], wall, self._at_rest))
         if len(through) == 0:
             return None
         row = through[np.argmax(moved[body[through]])]
@@ -246,6 +246,7 @@ class HalfSpace(Walls):
         self.names = (f"plane {self._words()}",)
         self.flat = not callable(normal)
         self._unit = self._normal(0.0) if self.flat else None
+        self._now(0.0)
 
     def _words(self) -> str:
         where = "moving" if self.moving else f"at offset {self.offset:g}"
@@ -263,6 +264,10 @@ class HalfSpace(Walls):
         offset = at(self.offset, t)
         if offset.size != 1:
             raise InvalidValue(f"the offset of a half-space is one number; at t = {t:g} it has shape {offset.shape}")
+        if not np.isfinite(offset).all():
+            raise NotFinite(
+                f"the offset of a half-space is {offset.item()} at t = {t:g}; leave the half-space out instead"
+            )
         return Plane(unit, offset.ravel() / size)
 
 
@@ -282,7 +287,7 @@ class Box(Walls):
         for name, ends in (("lower", low), ("upper", high)):
             if np.isnan(ends).any():
                 raise InvalidValue(f"{name} of the box is {ends.tolist()}; use infinity for an open side")
-        if (low > high).any():
+        if (low > high).any() or (low == np.inf).any() or (high == -np.inf).any():
             raise InvalidValue(f"box is empty: lower {low.tolist()} exceeds upper {high.tolist()}")
         self.dimension = low.size
         walled = np.concatenate([low > -np.inf, high < np.inf])
@@ -295,6 +300,10 @@ class Box(Walls):
     def _surfaces(self, t: float) -> Surfaces:
         d, sides = self.dimension, self._sides
         ends = np.concatenate([np.broadcast_to(at(ends, t), (d,)) for ends in (self.lower, self.upper)])
+        if np.isnan(ends).any():
+            end, axis = divmod(int(np.argmax(np.isnan(ends))), d)
+            name = ("lower", "upper")[end]
+            raise NotFinite(f"{name}[{axis}] of the box is nan at t = {t:g}; use infinity for an open side")
         return Sides(sides % d, np.where(sides < d, 1.0, -1.0), ends[sides])
 
 
@@ -312,18 +321,18 @@ class Outside(Walls):
     def __init__(self, centre: InTime, radius: InTime, *, radii: InTime = 0.0):
         super().__init__(radii, centre, radius)
         self.centre, self.radius = frozen(centre), frozen(radius)
-        centres = np.atleast_2d(at(centre, 0.0))
+        centres = np.atleast_2d(finite(at(centre, 0.0), f"centre of {self.kind}s"))
         self.dimension = centres.shape[1]
-        size = np.broadcast_to(at(radius, 0.0), (len(centres),))
+        size = np.broadcast_to(finite(at(radius, 0.0), f"radius of {self.kind}s"), (len(centres),))
         if not (size >= 0).all():
             raise InvalidValue(f"radius must not be negative: {size.tolist()}")
         self.own_length = float(size.min()) or None
         self.names = tuple(f"{self.kind} {k}" for k in range(len(centres)))
 
     def _surfaces(self, t: float) -> Surfaces:
-        centre = np.atleast_2d(at(self.centre, t))
+        centre = np.atleast_2d(finite(at(self.centre, t), f"centre of {self.kind}s at t = {t:g}"))
         same_number(self.names, len(centre), self.kind, t)
-        radius = np.broadcast_to(at(self.radius, t), (len(centre),))
+        radius = np.broadcast_to(finite(at(self.radius, t), f"radius of {self.kind}s at t = {t:g}"), (len(centre),))
         if not radius.min(initial=0.0) >= 0.0:
             k = int(np.argmin(radius))
             raise InvalidValue(f"radius of {self.names[k]} is {radius[k]:g} at t = {t:g}; it must not be negative")
