@@ -18,7 +18,7 @@ from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts, Reach
-from jostle.sets.crossings import Crossing, Step, crossed
+from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
@@ -100,14 +100,9 @@ class Walls(ConstraintSet):
         walls = self._now(step.times[0])
         sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1]))
         radii, _ = self._sizes(step.times[0], len(x))
-        half = 0.0 if radii is None else float(radii.min(initial=np.inf)) / 2.0
-        way = y - x
-        furthest = np.sqrt(self.dimension) * float(np.abs(way).max(initial=0.0)) + sway
-        if furthest == 0.0 or (furthest < half and step.overlap <= half):
+        some, moved = movers(step, y - x, radii, sway)
+        if len(some) == 0:
             return None
-        radii = np.zeros(len(x)) if radii is None else radii
-        moved = np.sqrt(np.einsum("nd,nd->n", way, way)) + sway
-        some = np.flatnonzero(moved >= radii / 2.0 if step.overlap <= half else moved > 0.0)
         _, pairs = _near(walls, x[some], len(self.names), None, moved[some])
         body, wall = some[pairs[:, 0]], -1 - pairs[:, 1]
         through = body
@@ -116,8 +111,8 @@ class Walls(ConstraintSet):
         if len(through) == 0:
             return None
         row = through[np.argmax(moved[body[through]])]
-        first, most = int(body[row]), float(moved[body[row]])
-        return Crossing(first, self.names[wall[row]], most, float(radii[first]) or (self.own_length or most) / 2.0)
+        most, radius = float(moved[body[row]]), 0.0 if radii is None else float(radii[body[row]])
+        return Crossing(int(body[row]), self.names[wall[row]], most, radius or (self.own_length or most) / 2.0)
 
     def _bodies(self, q: Array) -> Array:
         """(n, d) the centres."""
