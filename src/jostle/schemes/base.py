@@ -15,6 +15,7 @@ from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite, SchemeR
 from jostle.problems import Motion, Sweeping
 from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair, check_start
 from jostle.sets.crossings import Step
+from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -27,6 +28,7 @@ WIDEN = 4.0
 MEAN, SPREAD = 0.5, 1.0
 """and what is added to the own way of each body for its first reach: so many times the mean, and the standard
 deviation, of the ways of all that move. One that is pushed goes about as far as those who push it."""
+CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
 AHEAD = 1.5
 """The next reach, as a multiple of the way that was gone."""
 
@@ -242,9 +244,25 @@ def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, reme
     if (contacts.gap < -allowed).any():
         row = int(np.argmin(contacts.gap + allowed))
         raise LeftTheSet(
-            f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. The "
-            f"linearised constraint keeps q in Q only where the gap is convex in q; {remedy}"
+            f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
+            + (_wrong_gradient(within, t, q, contacts, row) or f"{CONVEX}; {remedy}")
         )
+
+
+def _wrong_gradient(within: ConstraintSet, t: float, q: Array, contacts: Contacts, row: int) -> str | None:
+    """What is wrong with the gradient of a row, by differences of its gap; None if it is right."""
+    given = contacts.G.toarray()[[row]]
+    if len(within.gaps(t, q)) != len(contacts.gap):
+        return None
+    gap = Differences(lambda time, place: within.gaps(time, place)[[row]])
+    found = gap.search(t, q, contacts.gap[[row]])
+    wrong = wrong_entry(given, found)
+    if wrong is None:
+        return None
+    return (
+        f"Its gradient is wrong: d/dq[{wrong[1]}] is {given[wrong]:.6g} at t = {t:g}, and differences of the gap give "
+        f"{found.G[wrong]:.6g}; correct the gradient of the set"
+    )
 
 
 def check_crossings(scheme: Scheme, within: ConstraintSet, before: State, after: State) -> None:
