@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
+from jostle.convex.maps import Dense
 from jostle.sets.differences import Differences
 
 CASES = {
@@ -155,3 +156,28 @@ def test_the_number_of_constraints_is_fixed():
     differences = Differences(lambda t, q: np.ones(1 + (q[0] > 1.0)))
     with pytest.raises(jo.InvalidValue, match="their number is fixed"):
         differences(0.0, np.array([1.0]), np.ones(1))
+
+
+class Bowl(jo.ConstraintSet):
+    """The inside of a unit disc, or its outside, with the gradient times a factor beyond x = 0.5."""
+
+    def __init__(self, sign, factor):
+        self.sign, self.factor = sign, factor
+
+    def linearise(self, t, q, reach=np.inf):
+        size = np.linalg.norm(q)
+        G = self.sign * q[None] / size * [1.0, self.factor if q[0] > 0.5 else 1.0]
+        gap = np.array([self.sign * (size - 1.0)])
+        return jo.Contacts(gap=gap, G=Dense(G), pairs=np.array([[0, -1]]), numbers=1, at=q)
+
+
+def test_a_set_that_is_left_says_whether_its_gradient_or_its_shape_is_to_blame():
+    falling = {"velocity": [0.0, -1.0]}
+    wrong = jo.Sweeping(q0=[0.6, 2.0], within=Bowl(1.0, -1.0), **falling)
+    with pytest.raises(jo.LeftTheSet, match=r"gradient is wrong: d/dq\[1\] .* correct the gradient of the set"):
+        jo.solve(wrong, jo.Venel(), t=3.0, h=0.1)
+    bowl = jo.Sweeping(q0=[-0.6, 0.0], within=Bowl(-1.0, 1.0), velocity=[0.5, -1.0])
+    with pytest.raises(jo.LeftTheSet, match="convex in q; use CatchingUp"):
+        jo.solve(bowl, jo.Venel(), t=3.0, h=0.1)
+    right = jo.Sweeping(q0=[0.6, 2.0], within=Bowl(1.0, 1.0), **falling)
+    assert jo.solve(right, jo.Venel(), t=3.0, h=0.1).status == "finished"

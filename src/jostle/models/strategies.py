@@ -163,7 +163,7 @@ class AvoidJams(Behaviour):
         if not self.wish.eligible:
             raise InvalidValue("AvoidJams chooses among exits, and the wish has none: give it plan.walk(...)")
         if not 0.0 < self.flow < np.inf:
-            raise InvalidValue(f"flow must be positive and finite, not {self.flow}")
+            raise InvalidValue(f"flow must be positive and finite, people a metre and second, not {self.flow}")
 
     def chosen(self, q: Array) -> Integers:
         first = self.wish.chosen(q)

@@ -16,6 +16,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, NOT_CONVEX, REASONS, SECOND, needs_of, refusal, remedy
 from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair, check_start
 from jostle.sets.crossings import Step
+from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -28,12 +29,9 @@ WIDEN = 4.0
 MEAN, SPREAD = 0.5, 1.0
 """and what is added to the own way of each body for its first reach: so many times the mean, and the standard
 deviation, of the ways of all that move. One that is pushed goes about as far as those who push it."""
+CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
 AHEAD = 1.5
 """The next reach, as a multiple of the way that was gone."""
-PROBE = 1e-4
-"""The part of a step along which a gap is differenced to check its gradient."""
-DISAGREEMENT = 1e-2
-"""A gradient that differs from the difference of its gap along a step by more than this part of it is wrong."""
 
 
 class State(NamedTuple):
@@ -233,27 +231,28 @@ def check_inside(scheme: Scheme, problem: Any, state: State, t: float, q: Array)
     if not (contacts.gap < -allowed).any():
         return
     row = int(np.argmin(contacts.gap + allowed))
-    left = f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}"
-    if _wrong_gradient(within, t, state.q, q - state.q, contacts.pairs[row]):
-        raise LeftTheSet(f"{left}. Its gradient at the last q is wrong: differences of the gap along the step differ")
+    wrong = _wrong_gradient(within, t, state.q, contacts.pairs[row])
     raise LeftTheSet(
-        f"{left}. The linearised constraint keeps q in Q only where the gap is convex in q; "
-        f"{remedy(problem, NOT_CONVEX)}"
+        f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
+        + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
     )
 
 
-def _wrong_gradient(within: ConstraintSet, t: float, q: Array, step: Array, pair: Integers) -> bool:
-    """Does the gradient of a gap at q contradict a central difference of the gap along the step?"""
-
-    def row(there: Contacts) -> int:
-        return int(np.flatnonzero((there.pairs == pair).all(axis=1))[0])
-
-    here, small = within.linearise(t, q), PROBE * step
-    ahead, behind = within.linearise(t, q + small), within.linearise(t, q - small)
-    difference = (ahead.gap[row(ahead)] - behind.gap[row(behind)]) / (2.0 * PROBE)
-    gradient = here.G.rows(np.array([row(here)]))
-    size = float(gradient.magnitude(np.abs(step.ravel()))[0])
-    return bool(abs(float((gradient @ step.ravel())[0]) - difference) > DISAGREEMENT * max(size, abs(difference)))
+def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -> str | None:
+    """What is wrong with the gradient at q of the row of a pair, by differences of its gap; None if it is right."""
+    here = within.linearise(t, q)
+    rows = np.flatnonzero((here.pairs == pair).all(axis=1))
+    if len(rows) != 1 or len(within.gaps(t, q)) != len(here.gap):
+        return None
+    given = here.G.rows(rows).toarray()
+    found = Differences(lambda time, place: within.gaps(time, place)[rows]).search(t, q, here.gap[rows])
+    wrong = wrong_entry(given, found)
+    if wrong is None:
+        return None
+    return (
+        f"Its gradient is wrong: d/dq[{wrong[1]}] is {given[wrong]:.6g} at t = {t:g}, and differences of the gap give "
+        f"{found.G[wrong]:.6g}; correct the gradient of the set"
+    )
 
 
 def check_crossings(scheme: Scheme, within: ConstraintSet, before: State, after: State) -> None:

@@ -121,6 +121,11 @@ class Line(ConstraintSet):
         self.radii = frozen(radii)
         self.moving = callable(radii)
         self.lower, self.upper = lower, upper
+        if not (lower < np.inf and upper > -np.inf and lower <= upper):
+            raise InvalidValue(
+                f"the walls of a line are at lower = {lower} and upper = {upper}; lower must not exceed upper, and "
+                f"-infinity and infinity stand for no wall"
+            )
         n = at(radii, 0.0).size
         left = np.arange(-1, n)
         right = left + 1

@@ -45,6 +45,17 @@ class Crossing(NamedTuple):
     """How far they may: the radius of the body, or for a point half the radius of a solid wall."""
 
 
+def movers(step: Step, way: Array, radii: Array | None, sway: float) -> tuple[Integers, Array]:
+    """The bodies that may have crossed a wall, and how far each (n,) and the walls moved together; way is (n, d)."""
+    none, half = np.zeros(0, dtype=np.int64), 0.0 if radii is None else float(radii.min(initial=np.inf)) / 2.0
+    furthest = float(np.sqrt(way.shape[1]) * np.abs(way).max(initial=0.0)) + sway
+    shallow = step.overlap <= half
+    if furthest == 0.0 or (furthest < half and shallow):
+        return none, np.zeros(0)
+    moved = np.sqrt(np.einsum("nd,nd->n", way, way)) + sway
+    return np.flatnonzero(moved >= radii / 2.0 if shallow and radii is not None else moved > 0.0), moved
+
+
 def crossed(
     walls: Callable[[float], Surfaces], step: Step, x: Array, y: Array, wall: Integers, at_rest: bool
 ) -> Booleans:

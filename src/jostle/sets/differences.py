@@ -56,6 +56,12 @@ PRECISE = 1e-9
 """Round-off, relative to the first differences, that no longer step need reduce."""
 
 
+AGREEMENT = 1e-5
+"""A given gradient may differ from the differenced one by this part of its size."""
+CERTAIN = 1e-6
+"""Differences with a larger estimated error say nothing about a given gradient."""
+
+
 class Gradient(NamedTuple):
     """dg/dq (m, N), and how far each row may be trusted."""
 
@@ -172,6 +178,17 @@ class Differences:
                 f"fixed: return a large value for those that do not matter"
             )
         return values
+
+
+def wrong_entry(given: Array, found: Gradient, rows: Booleans | slice = slice(None)) -> tuple[int, int] | None:
+    """The first entry (row, k) of a given gradient that differs from differences that are certain, if any."""
+    size = np.abs(found.G).max(axis=1, keepdims=True, initial=0.0) + np.abs(given)
+    wrong = np.zeros(given.shape, dtype=bool)
+    wrong[rows] = ((found.error <= CERTAIN)[:, None] & ~(np.abs(given - found.G) <= AGREEMENT * size))[rows]
+    if not wrong.any():
+        return None
+    row, k = np.argwhere(wrong)[0]
+    return int(row), int(k)
 
 
 def _same(m: int, step: float, q: Array) -> Steps:

@@ -12,13 +12,9 @@ from jostle.arrays import Array, Booleans, numbers
 from jostle.convex.maps import Dense
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts
-from jostle.sets.differences import Differences
+from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
-AGREEMENT = 1e-5
-"""A given gradient may differ from the differenced one by this part of its size."""
-CERTAIN = 1e-6
-"""Differences with a larger estimated error say nothing about a given gradient."""
 CHECKS = 10
 """Linearisations in which a given gradient is compared with differences, if these say nothing in the first one."""
 
@@ -27,6 +23,8 @@ class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
     def __init__(self, g: Gap, gradient: Gap | None, convex: bool | None, moving: bool | None, length: float | None):
+        if length is not None and not 0.0 < length < np.inf:
+            raise InvalidValue(f"length must be positive and finite, a radius, say, or None, not {length}")
         self.g, self.gradient, self.length = g, gradient, length
         self.convex_gaps, self.moving = convex, moving
         self.name = getattr(g, "__name__", "constraints")
@@ -79,24 +77,21 @@ class UserSet(ConstraintSet):
         G = G.reshape(len(gap), q.size)
         if self._checks:
             self._checks -= 1
-            self._compare(G, *self.differences.search(t, q, gap))
+            self._compare(G, self.differences.search(t, q, gap))
         return G
 
-    def _compare(self, given: Array, differenced: Array, error: Array) -> None:
+    def _compare(self, given: Array, found: Gradient) -> None:
         """Refuse a gradient that differs from the differences, where these are certain; else try again next time."""
         before = np.ones(len(given), dtype=bool) if self._unchecked is None else self._unchecked
         if len(before) != len(given):
             before = np.ones(len(given), dtype=bool)
-        certain = before & (error <= CERTAIN)
-        size = np.abs(differenced).max(axis=1, keepdims=True, initial=0.0) + np.abs(given)
-        wrong = certain[:, None] & ~(np.abs(given - differenced) <= AGREEMENT * size)
-        if wrong.any():
-            row, k = (int(index) for index in np.argwhere(wrong)[0])
+        wrong = wrong_entry(given, found, before)
+        if wrong is not None:
             raise InvalidValue(
-                f"the gradient of constraint {row} of {self.name} is wrong: d/dq[{k}] is given as "
-                f"{given[row, k]:.6g}, differences give {differenced[row, k]:.6g}"
+                f"the gradient of constraint {wrong[0]} of {self.name} is wrong: d/dq[{wrong[1]}] is given as "
+                f"{given[wrong]:.6g}, differences give {found.G[wrong]:.6g}"
             )
-        self._unchecked = before & ~certain
+        self._unchecked = before & (found.error > CERTAIN)
         if not self._unchecked.any():
             self._checks = 0
 

@@ -65,7 +65,7 @@ class Vessel(Walls):
         super().__init__(radii, profile, axis, base)
         self.profile, self.axis, self.base = frozen(profile), frozen(axis), frozen(base)
         self.dimension, self.staves = 3, staves
-        if staves < 0:
+        if isinstance(staves, float) or staves < 0:
             raise InvalidValue(f"a vessel cannot have {staves} staves; six do well, none will do if it is wide")
         first = _profile(profile, 0.0)
         self._discs = _discs(first)

@@ -18,7 +18,7 @@ from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Contacts, Reach
-from jostle.sets.crossings import Crossing, Step, crossed
+from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
@@ -100,24 +100,19 @@ class Walls(ConstraintSet):
         walls = self._now(step.times[0])
         sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1]))
         radii, _ = self._sizes(step.times[0], len(x))
-        half = 0.0 if radii is None else float(radii.min(initial=np.inf)) / 2.0
-        way = y - x
-        furthest = np.sqrt(self.dimension) * float(np.abs(way).max(initial=0.0)) + sway
-        if furthest == 0.0 or (furthest < half and step.overlap <= half):
+        some, moved = movers(step, y - x, radii, sway)
+        if len(some) == 0:
             return None
-        radii = np.zeros(len(x)) if radii is None else radii
-        moved = np.sqrt(np.einsum("nd,nd->n", way, way)) + sway
-        some = np.flatnonzero(moved >= radii / 2.0 if step.overlap <= half else moved > 0.0)
         _, pairs = _near(walls, x[some], len(self.names), None, moved[some])
         body, wall = some[pairs[:, 0]], -1 - pairs[:, 1]
-        if len(body) == 0:
-            return None
-        through = np.flatnonzero(crossed(self._now, step, x[body], y[body], wall, self._at_rest))
+        through = body
+        if len(body):
+            through = np.flatnonzero(crossed(self._now, step, x[body], y[body], wall, self._at_rest))
         if len(through) == 0:
             return None
         row = through[np.argmax(moved[body[through]])]
-        first, most = int(body[row]), float(moved[body[row]])
-        return Crossing(first, self.names[wall[row]], most, float(radii[first]) or (self.own_length or most) / 2.0)
+        most, radius = float(moved[body[row]]), 0.0 if radii is None else float(radii[body[row]])
+        return Crossing(int(body[row]), self.names[wall[row]], most, radius or (self.own_length or most) / 2.0)
 
     def _bodies(self, q: Array) -> Array:
         """(n, d) the centres."""
@@ -246,6 +241,7 @@ class HalfSpace(Walls):
         self.names = (f"plane {self._words()}",)
         self.flat = not callable(normal)
         self._unit = self._normal(0.0) if self.flat else None
+        self._now(0.0)
 
     def _words(self) -> str:
         where = "moving" if self.moving else f"at offset {self.offset:g}"
@@ -263,6 +259,10 @@ class HalfSpace(Walls):
         offset = at(self.offset, t)
         if offset.size != 1:
             raise InvalidValue(f"the offset of a half-space is one number; at t = {t:g} it has shape {offset.shape}")
+        if not np.isfinite(offset).all():
+            raise NotFinite(
+                f"the offset of a half-space is {offset.item()} at t = {t:g}; leave the half-space out instead"
+            )
         return Plane(unit, offset.ravel() / size)
 
 
@@ -282,7 +282,7 @@ class Box(Walls):
         for name, ends in (("lower", low), ("upper", high)):
             if np.isnan(ends).any():
                 raise InvalidValue(f"{name} of the box is {ends.tolist()}; use infinity for an open side")
-        if (low > high).any():
+        if (low > high).any() or (low == np.inf).any() or (high == -np.inf).any():
             raise InvalidValue(f"box is empty: lower {low.tolist()} exceeds upper {high.tolist()}")
         self.dimension = low.size
         walled = np.concatenate([low > -np.inf, high < np.inf])
@@ -295,6 +295,10 @@ class Box(Walls):
     def _surfaces(self, t: float) -> Surfaces:
         d, sides = self.dimension, self._sides
         ends = np.concatenate([np.broadcast_to(at(ends, t), (d,)) for ends in (self.lower, self.upper)])
+        if np.isnan(ends).any():
+            end, axis = divmod(int(np.argmax(np.isnan(ends))), d)
+            name = ("lower", "upper")[end]
+            raise NotFinite(f"{name}[{axis}] of the box is nan at t = {t:g}; use infinity for an open side")
         return Sides(sides % d, np.where(sides < d, 1.0, -1.0), ends[sides])
 
 
@@ -312,18 +316,18 @@ class Outside(Walls):
     def __init__(self, centre: InTime, radius: InTime, *, radii: InTime = 0.0):
         super().__init__(radii, centre, radius)
         self.centre, self.radius = frozen(centre), frozen(radius)
-        centres = np.atleast_2d(at(centre, 0.0))
+        centres = np.atleast_2d(finite(at(centre, 0.0), f"centre of {self.kind}s"))
         self.dimension = centres.shape[1]
-        size = np.broadcast_to(at(radius, 0.0), (len(centres),))
+        size = np.broadcast_to(finite(at(radius, 0.0), f"radius of {self.kind}s"), (len(centres),))
         if not (size >= 0).all():
             raise InvalidValue(f"radius must not be negative: {size.tolist()}")
         self.own_length = float(size.min()) or None
         self.names = tuple(f"{self.kind} {k}" for k in range(len(centres)))
 
     def _surfaces(self, t: float) -> Surfaces:
-        centre = np.atleast_2d(at(self.centre, t))
+        centre = np.atleast_2d(finite(at(self.centre, t), f"centre of {self.kind}s at t = {t:g}"))
         same_number(self.names, len(centre), self.kind, t)
-        radius = np.broadcast_to(at(self.radius, t), (len(centre),))
+        radius = np.broadcast_to(finite(at(self.radius, t), f"radius of {self.kind}s at t = {t:g}"), (len(centre),))
         if not radius.min(initial=0.0) >= 0.0:
             k = int(np.argmin(radius))
             raise InvalidValue(f"radius of {self.names[k]} is {radius[k]:g} at t = {t:g}; it must not be negative")
