@@ -280,5 +280,5 @@ def test_a_wrong_gradient_is_blamed_and_not_convexity():
         return [q[0] ** 2 - 1.0]
 
     slide = jo.Sweeping(q0=[1.0, 1.0], velocity=[-1.0, -1.0], within=bowl)
-    with pytest.raises(jo.LeftTheSet, match="gradient at the last q is wrong"):
+    with pytest.raises(jo.LeftTheSet, match="gradient is wrong"):
         jo.solve(slide, jo.Venel(), t=1.0, h=0.05)

@@ -236,8 +236,8 @@ class Solution:
             return float(self.durations[k])
         if self.order == 0 or self.scheme is None:
             raise InvalidValue(
-                "this file does not say over which time its impulses acted, so its forces are not known: it was "
-                "written by jostle 0.1. Give the problem and the scheme of the run: jo.io.read(path, problem, scheme)"
+                "this file does not say over which time its impulses acted, so its forces are not known: it is of the "
+                "older format 1. Give the problem and the scheme of the run: jo.io.read(path, problem, scheme)"
             )
         step = np.flatnonzero(self.stats["t"] == self.t[k])
         if len(step) == 0:

@@ -161,7 +161,7 @@ def _walls(sol: Solution, k: int) -> int:
         return walls_of(sol.problem, float(sol.t[k]), np.asarray(sol.q[k]))
     if sol.walls is None:
         raise InvalidValue(
-            "this file does not say how many walls there are: it was written by jostle 0.1. Give the problem and the "
+            "this file does not say how many walls there are: it is of the older format 1. Give the problem and the "
             "scheme of the run: jo.io.read(path, problem, scheme)"
         )
     return sol.walls

@@ -22,8 +22,8 @@ multipliers of each frame acted (a force is p / duration), and /jostle/checksums
 attributes of /jostle/run are the shape of q, the order of the problem (2 for `Motion`, 1 for `Sweeping`, 0 if it is not
 known), the number of walls (-1 if it is not known), the status, and how many records of steps count. A frame counts
 when Steps/NSteps says so. /jostle/changes are lines of JSON, one for each time that the run was resumed with something
-changed; the attribute `changes` of /jostle/run says how many of its bytes count. Files of format 1, written by jostle
-0.1, have no order, walls, durations, checksums and changes.
+changed; the attribute `changes` of /jostle/run says how many of its bytes count. Files of format 1
+have no order, walls, durations, checksums and changes.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
 STEPS = "jostle/steps"
 CHANGES = "jostle/changes"
 """Bytes of UTF-8: a line of JSON for each resume that changed something."""
-STEPS_OF_0_1 = ("t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot")
-"""What each record of a step has held since jostle 0.1, among other things."""
+STEPS_OF_FORMAT_1 = ("t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot")
+"""What each record of a step has held since format 1, among other things."""
 EVERYBODY = "VTKHDF/Vertices/Connectivity"
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
 PARTS = "VTKHDF/Steps/NumberOfParts"
@@ -280,7 +280,7 @@ def data(file: Any, name: str, said: Header) -> Any:
     """One of the data sets that grow, looked at before it is trusted."""
     if name == STEPS:
         found = data_set(file, name)
-        if set(STEPS_OF_0_1) - set(found.dtype.names or ()) or found.dtype.hasobject:
+        if set(STEPS_OF_FORMAT_1) - set(found.dtype.names or ()) or found.dtype.hasobject:
             raise BrokenFile(f"{file.filename} is damaged: {name} does not hold records of steps")
         return found
     tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float)

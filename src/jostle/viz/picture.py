@@ -250,7 +250,7 @@ def _checked(scene: Scene, colour: str | ArrayLike) -> str | Array:
             )
         if colour == "pressure" and scene.force_name == "impulse":
             raise InvalidValue(
-                "the colour 'pressure' needs forces, and this file, written by jostle 0.1, does not say over which "
+                "the colour 'pressure' needs forces, and this file, of the older format 1, does not say over which "
                 "time its impulses acted: give jo.io.read(path, problem, scheme)"
             )
         return colour
