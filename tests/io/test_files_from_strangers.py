@@ -216,6 +216,13 @@ def test_bodies_that_do_not_exist_are_refused(tmp_path):
         read(tmp_path / "pair.vtkhdf").pairs[0]
 
 
+def test_a_pipe_is_no_trajectory(tmp_path):
+    os.mkfifo(tmp_path / "pipe.vtkhdf")
+    for verb in (read, about, repair):
+        with pytest.raises(BrokenFile, match="is a pipe or a device"):
+            verb(tmp_path / "pipe.vtkhdf")
+
+
 # Checkpoints
 
 

@@ -164,13 +164,15 @@ def superblock(path: Path) -> bytes:
 
 
 def _beginning(path: Path) -> tuple[bytes, int]:
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise BrokenFile(f"{path} is a pipe or a device, not a trajectory")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise BrokenFile(f"{path} is a pipe or a device, not a trajectory")
         with open(path, "rb") as file:
             return file.read(SIZE), os.fstat(file.fileno()).st_size
     except FileNotFoundError:
         raise NoSuchFile(f"there is no file {path}") from None
+    except BrokenFile:
+        raise
     except OSError as error:
         raise BrokenFile(f"{path} cannot be read: {error.strerror}") from None
 

@@ -97,13 +97,15 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     4
     """
     path, name = _located(source)
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise ScenarioError([f"{name}: cannot be read: {error.strerror or error}"]) from error
+    except ScenarioError:
+        raise
     except ValueError as error:
         raise ScenarioError([f"{name!r} is not the name of a file"]) from error
     if len(content) > LARGEST_FILE:
