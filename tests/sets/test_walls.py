@@ -154,7 +154,10 @@ def test_no_bodies_have_no_rows(reach):
 @pytest.mark.parametrize(
     ("Q", "who"),
     [
-        (jo.HalfSpace([0.0, 1.0], lambda t: -5.0 if t < 0.35 else np.nan), "offset of a half-space is nan at t = 0.4"),
+        (
+            jo.HalfSpace([0.0, 1.0], lambda t: -5.0 if t < 0.35 else np.nan),
+            r"offset of the plane .* is nan at t = 0\.4",
+        ),
         (
             jo.Box(lambda t: [-5.0, -5.0 if t < 0.35 else np.nan], [9.0, 9.0]),
             r"lower\[1\] of the box is nan at t = 0\.4",

@@ -2,7 +2,8 @@
 
 The projection is on the set itself, so it also serves where gaps are not convex (inside a ball, an annulus).
 Venel 2009, section 1. Order 1; agrees with `Venel` to O(h^2) a step where both apply. Where Q is not convex and
-h |U| exceeds its prox-regularity constant, the nearest point may lie behind an obstacle: balls can change places.
+h |U| exceeds its prox-regularity constant, the nearest point may lie behind an obstacle: a wall that is jumped over
+is an error (`LeftTheSet`), but balls can change places.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free
 V^{n-1}, so that it stays within one step of the path.
 
 Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
-not be convex, but an obstacle thinner than h |v| can be jumped over. Order 1 with impacts, 2 without.
+not be convex; a wall that is jumped over, because it is thinner than h |v|, is an error (`LeftTheSet`). Order 1 with
+impacts, 2 without.
 """
 
 from __future__ import annotations

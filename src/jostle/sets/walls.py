@@ -260,9 +260,7 @@ class HalfSpace(Walls):
         if offset.size != 1:
             raise InvalidValue(f"the offset of a half-space is one number; at t = {t:g} it has shape {offset.shape}")
         if not np.isfinite(offset).all():
-            raise NotFinite(
-                f"the offset of a half-space is {offset.item()} at t = {t:g}; leave the half-space out instead"
-            )
+            raise NotFinite(f"the offset of the {self.names[0]} is {offset.item()} at t = {t:g}; it must be finite")
         return Plane(unit, offset.ravel() / size)
 
 
