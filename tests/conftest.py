@@ -1,6 +1,40 @@
-"""The suite does the same however it was started."""
+"""The suite does the same however it was started: on a slow machine, without a terminal, in the background."""
 
+import os
 import signal
+
+import pytest
+from hypothesis import HealthCheck, settings
 
 # a shell that starts a job in the background makes it ignore Ctrl-C, of which some tests are
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# the first example of a test may compile kernels for a minute; and all examples are the same in each run
+settings.register_profile("jostle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("jostle")
+
+# what the command line prints must not depend on the terminal, nor on what its owner likes
+for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONWARNINGS", "BROWSER"):
+    os.environ.pop(variable, None)
+os.environ.update(COLUMNS="160", LINES="50", TERM="xterm-256color", PYTHONIOENCODING="utf-8")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def jostle(capsys):
+    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
+
+    def run(*arguments):
+        from jostle.cli import main
+
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return ended.value.code or 0, captured.out, captured.err
+
+    return run

@@ -12,29 +12,9 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.cli import main
 from numbers_of_files import contents
 
 SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def jostle(capsys):
-    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle):
@@ -195,48 +175,66 @@ def test_exports_for_other_programs(here, jostle, suffix):
     assert (here / f"a.{suffix}").stat().st_size > 100
 
 
-def started(*arguments):
-    """A command in a process of its own, after its next checkpoint was written."""
-    before = os.stat("a.checkpoint").st_mtime_ns if os.path.exists("a.checkpoint") else 0
-    process = subprocess.Popen([sys.executable, "-m", "jostle", *arguments], stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not (
-        os.path.exists("a.checkpoint") and os.stat("a.checkpoint").st_mtime_ns > before
-    ):
-        time.sleep(0.005)
-    return process
-
-
-LONG = ["--set", "run.t=0.6", "-q"]
+LONG = ["--set", "problem.n=60", "--set", "run.t=0.4", "-q"]
 OFTEN = ["--checkpoint", "0.05", "-q"]
+SIGNALLED = """
+import os, signal, sys
+from jostle import cli, terminal
+
+step, name, show = int(sys.argv[1]), sys.argv[2], terminal.ProgressBar.__call__
+
+def show_and_hit(bar, progress):
+    show(bar, progress)
+    if progress.step == step:
+        os.kill(os.getpid(), getattr(signal, name))
+
+terminal.ProgressBar.__call__ = show_and_hit
+cli.main(sys.argv[3:])
+"""
+"""The command line, in a process that gets a signal in a given step."""
+
+
+def signalled(step, name, *arguments):
+    command = [sys.executable, "-c", SIGNALLED, str(step), name, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle):
-    process = started("run", "silo", "-o", "a.vtkhdf", *LONG, *OFTEN)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate()
-    assert process.returncode == 130
-    assert "interrupted after step" in err
-    assert "jostle resume a.vtkhdf" in err
-    assert "Traceback" not in err
+    done = signalled(100, "SIGINT", "run", "silo", "-o", "a.vtkhdf", *LONG, *OFTEN)
+    assert done.returncode == 130
+    assert "interrupted after step 100" in done.stderr
+    assert "jostle resume a.vtkhdf" in done.stderr
+    assert "Traceback" not in done.stderr
     assert json.loads(jostle("info", "a.vtkhdf", "--json")[1])["status"] == "interrupted"
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
     assert jostle("run", "silo", *LONG, "-o", "b.vtkhdf")[0] == 0
     assert contents("a.vtkhdf") == contents("b.vtkhdf")
-    code, out, _ = jostle("resume", "a.vtkhdf", "--json", "--set", "run.t=0.61")  # for longer
-    assert (code, json.loads(out)["t"]) == (0, 0.61)
+    code, out, _ = jostle("resume", "a.vtkhdf", "--json", "--set", "run.t=0.41")  # for longer
+    assert (code, json.loads(out)["t"]) == (0, 0.41)
 
 
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle):
-    """kill -9 at random moments; each time what was acknowledged is there, and the rest is done again."""
-    random, frames, kill = np.random.default_rng(0), 0, 0
-    while kill < 5 or (frames < 2 and kill < 50):  # on a busy machine it takes more of them to come anywhere
-        process = started(*(["resume", "a.vtkhdf"] if kill else ["run", "silo", "-o", "a.vtkhdf", *LONG]), *OFTEN)
-        time.sleep(0.1 * random.random())
-        process.kill()
-        _, err = process.communicate()
-        assert (process.returncode, err) == (-signal.SIGKILL, "")
-        frames, kill = len(jo.io.read(here / "a.vtkhdf").t), kill + 1
-    assert frames > 1
+    """kill -9 in some steps; each time what was acknowledged is there, and the rest is done again."""
+    start, go_on = ["run", "silo", "-o", "a.vtkhdf", *LONG, "--checkpoint", "0"], ["resume", "a.vtkhdf", *OFTEN]
+    for arguments, step in ((start, 40), (go_on, 41), (go_on, 170), (go_on, 399)):
+        done = signalled(step, "SIGKILL", *arguments)
+        assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
+        assert len(jo.io.read(here / "a.vtkhdf").t) > 1
+    assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
+    assert jostle("run", "silo", "-o", "b.vtkhdf", *LONG)[0] == 0
+    assert contents("a.vtkhdf") == contents("b.vtkhdf")
+
+
+def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(here, jostle):
+    """kill -9 at moments that have nothing to do with steps, or, on a busy machine, when all is done."""
+    random, arguments = np.random.default_rng(0), ["run", "silo", "-o", "a.vtkhdf", *LONG]
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-m", "jostle", *arguments, *OFTEN]) as process:
+            while process.poll() is None and not os.path.exists("a.checkpoint"):
+                time.sleep(0.005)
+            time.sleep(0.3 * random.random())
+            process.kill()
+        arguments = ["resume", "a.vtkhdf"]
     assert jostle("resume", "a.vtkhdf", "-q")[0] == 0
     assert jostle("run", "silo", "-o", "b.vtkhdf", *LONG)[0] == 0
     assert contents("a.vtkhdf") == contents("b.vtkhdf")
@@ -244,8 +242,9 @@ def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, j
 
 def test_a_bar_is_shown_in_a_terminal_only(here):
     leader, follower = os.openpty()
-    command = [sys.executable, "-m", "jostle", "run", "silo", "--set", "run.t=0.2", "-o"]
-    with subprocess.Popen([*command, "a.vtkhdf"], stderr=follower, stdout=subprocess.DEVNULL) as process:
+    command = [sys.executable, "-m", "jostle", "run", "silo", *LONG[:-1], "-o"]
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    with subprocess.Popen([*command, "a.vtkhdf"], stderr=follower, **quiet) as process:
         os.close(follower)
         seen = b""
         with contextlib.suppress(OSError):  # the end of a pseudo terminal

@@ -66,3 +66,26 @@ def finite(value: ArrayLike, name: str) -> Array:
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         raise NotFinite(f"{name} is {array[where]} at index {where}; every entry must be finite")
     return array
+
+
+def alike(value: ArrayLike, name: str, other: Array, of: str) -> Array:
+    """value as an array of finite floats, repeated to the shape of another array, which is called `of`."""
+    array = finite(value, name)
+    try:
+        return np.array(np.broadcast_to(array, other.shape))
+    except ValueError as error:
+        raise InvalidValue(f"{name} has shape {array.shape}, {of} has shape {other.shape}") from error
+
+
+def shaped(value: ArrayLike, name: str, *shape: int) -> Array:
+    """value as an array of finite floats of a shape, in which -1 stands for any length.
+
+    >>> shaped([0, 0, 4, 0], "corners", -1, 2).tolist()
+    [[0.0, 0.0], [4.0, 0.0]]
+    """
+    array = finite(value, name)
+    try:
+        return array.reshape(shape)
+    except ValueError:
+        words = " x ".join("k" if length < 0 else str(length) for length in shape)
+        raise InvalidValue(f"{name} must be {words} numbers, not an array of the shape {array.shape}") from None

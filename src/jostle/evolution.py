@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, numbers
 from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged, NotFinite
 from jostle.exchange import changes
@@ -51,6 +52,7 @@ class Progress(NamedTuple):
     """What the status of the run would be now."""
 
 
+@check_arguments
 def solve(
     problem: Motion | Sweeping,
     scheme: Scheme,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.schemes.base import State
@@ -24,6 +25,7 @@ from jostle.sets.presence import GONE, PRESENT, Presence
 ROUND_OFF = 1e-12
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False)
 class Outlet:
     """Bodies for which ``leaves(q)``, a function (n, d) -> (n,) of True and False, is true are taken out.
@@ -50,6 +52,7 @@ class Outlet:
         return state._replace(q=presence.placed(state.q), u=presence.still(state.u), presence=presence)
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Source:
     """Waiting bodies come in, in the order of their numbers, `rate` per unit of time, at random places of a box.
@@ -82,7 +85,7 @@ class Source:
         rate: float,
         within: ConstraintSet,
         velocity: ArrayLike = 0.0,
-        seed: int = 0,
+        seed: Natural = 0,
     ):
         lower, upper = finite(box[0], "box"), finite(box[1], "box")
         if lower.shape != upper.shape or (lower > upper).any():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.maps import LinearMap
 from jostle.convex.metric import Metric
@@ -23,6 +24,7 @@ from jostle.solvers.base import Solver
 from jostle.solvers.project import project
 
 
+@check_arguments
 @dataclass(frozen=True)
 class Restitution:
     """The coefficient e: 0 gives up all normal velocity, 1 keeps the energy.
@@ -62,6 +64,7 @@ class Impact:
     """Is u+ in C? Always, if approaching; else the law may fail when e > 0."""
 
 
+@check_arguments
 def impact(
     u: ArrayLike,
     cone: Cone,
@@ -94,7 +97,7 @@ def impact(
             f"with e = {e:g} the law gives an inadmissible velocity: gap rate {rate_after[row]:.3g} "
             f"in {cone.describe(row)}, because not all contacts approach; leave out those that separate",
             NotApproaching,
-            stacklevel=2,
+            stacklevel=3,
         )
     return Impact(after, (1.0 + e) * P.multipliers, P, approaching, admissible)
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, finite, numbers
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
@@ -25,6 +26,7 @@ from jostle.sets.presence import Presence
 Field = Callable[..., Array]
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Motion:
     """Second order: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
@@ -58,7 +60,7 @@ class Motion:
         within: ConstraintSet | None = None,
         v0: ArrayLike = 0.0,
         force: ArrayLike | Callable[..., ArrayLike] = 0.0,
-        mass: ArrayLike | Callable[[Array], ArrayLike] = 1.0,
+        mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
         law: Restitution | None = None,
         present: ArrayLike | None = None,
     ):
@@ -87,6 +89,7 @@ class Motion:
         return self.metric(q).solve(self.force(t, q, u).ravel()).reshape(q.shape)
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Sweeping:
     """First order: q' = U(t, q) + reaction, q in Q(t). `velocity` is an array or a function U(t, q).
@@ -139,11 +142,7 @@ def _within(within: ConstraintSet | None) -> ConstraintSet:
 
 
 def _like(q0: Array, value: ArrayLike, name: str) -> Array:
-    array = finite(value, name)
-    try:
-        like = np.array(np.broadcast_to(array, q0.shape))
-    except ValueError as error:
-        raise InvalidValue(f"{name} has shape {array.shape}, q0 has shape {q0.shape}") from error
+    like = alike(value, name, q0, "q0")
     like.setflags(write=False)
     return like
 

@@ -40,7 +40,7 @@ def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path, n, limit):
     path = tmp_path / "run.vtkhdf"
     command = [sys.executable, "-W", "error", "-c", PROGRAM, str(path), str(n), str(limit)]
     here = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=here)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=here)
     assert (done.returncode, done.stderr) == (0, "")
     frames, message = done.stdout.split(maxsplit=1)
     assert int(frames) > 3

@@ -21,7 +21,7 @@ from jostle.io.container import clear_flags, reading, superblock
 from jostle.io.reading import about, read, repair
 from jostle.io.trajectory import BrokenFile, FileInUse, Writer
 
-PATIENCE = 60.0
+PATIENCE = 300.0
 """Seconds until something that should happen counts as never happening."""
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="children are forked")
@@ -116,7 +116,7 @@ def test_a_file_that_is_being_written_can_be_read_but_not_repaired_or_continued(
     child = start(program, path, 50)
     seen, end = [], time.monotonic() + PATIENCE
     try:
-        while len(seen) < 40 and time.monotonic() < end:
+        while (len(seen) < 40 or seen[-1] == seen[0]) and time.monotonic() < end:
             try:
                 sol = read(path)
             except OSError:  # not there yet, or without a frame
@@ -129,7 +129,7 @@ def test_a_file_that_is_being_written_can_be_read_but_not_repaired_or_continued(
                     attempt(path)
     finally:
         killed(program, child)
-    assert len(seen) == 40
+    assert len(seen) >= 40
     assert seen[-1] > seen[0]
     assert repair(path)
 

@@ -6,7 +6,7 @@ import time
 import numpy as np
 from PIL import Image
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds that the browser has for anything."""
 HIDE = """visibility => {
     for (const part of document.querySelectorAll("header, aside")) part.style.visibility = visibility;

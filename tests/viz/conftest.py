@@ -1,5 +1,6 @@
 """Solutions to look at, and a real browser to look with."""
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
-from browsing import wait_until
+from browsing import PATIENCE, wait_until
 from playwright.sync_api import sync_playwright
 
 import jostle as jo
@@ -64,7 +65,10 @@ def browser():
     with sync_playwright() as playwright:
         found = next(filter(None, map(shutil.which, NAMES)), playwright.chromium.executable_path)
         if not Path(found).exists():
-            pytest.skip(f"no Chromium: none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)")
+            missing = f"no Chromium: none of {', '.join(NAMES)} is installed (Debian: apt-get install chromium)"
+            if os.environ.get("CI") or os.environ.get("JOSTLE_REQUIRE_BROWSER"):
+                pytest.fail(missing)
+            pytest.skip(missing)
         chromium = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield chromium
         chromium.close()
@@ -77,6 +81,7 @@ def tab_of(browser):
 
     def new_tab(address, *, below="", before="", size=(600, 520), **options):
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
+        context.set_default_timeout(1000.0 * PATIENCE)
         contexts.append(context)
         tab = context.new_page()
         mine = (lambda url: url.startswith(below)) if below else (lambda url: url == address)

@@ -27,7 +27,7 @@ def server(pile):
 
 def ask(server, path, method="GET", **headers):
     """Status, headers and body of an answer; Host may be given, or None for no such header."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     host = headers.pop("Host", f"127.0.0.1:{server.port}")
     connection.putrequest(method, path, skip_host=True)
     for name, value in {"Host": host, **headers}.items():
@@ -71,7 +71,7 @@ def test_the_page_the_header_and_the_frames_are_there(server, pile):
 )  # fmt: skip
 def test_everything_else_is_not_there(server, path):
     line = path.format(word=word(server), half=word(server)[:10] + "/")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(f"GET {line} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         answer = raw.makefile("rb").read()
     assert answer.split()[1] in (b"404", b"400")
@@ -91,7 +91,7 @@ def test_a_name_that_was_made_to_point_here_gets_no_answer(server, host, what):
 
 
 def test_two_names_of_the_host_are_one_too_many(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         host = f"127.0.0.1:{server.port}"
         raw.sendall(f"GET {word(server)} HTTP/1.1\r\nHost: {host}\r\nHost: example.org\r\n\r\n".encode())
         assert b" 403 " in raw.makefile("rb").readline()
@@ -145,7 +145,7 @@ def test_every_answer_tells_the_browser_to_be_careful(server, what):
 
 
 def test_nonsense_is_answered_without_repeating_it(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as raw:
         raw.sendall(b"<script>alert(1)</script> x y z\r\n\r\n")
         answer = raw.makefile("rb").read()
     assert b"400" in answer
@@ -161,7 +161,7 @@ def test_nothing_is_there_after_the_end(pile):
 
 def test_a_connection_that_is_kept_ends_too(pile):
     server = viz.serve(pile)
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", word(server))
     assert b"</html>" in connection.getresponse().read()
     server.close()
@@ -175,7 +175,7 @@ def test_waiting_ends_with_the_server(pile):
     waiting.start()
     assert waiting.is_alive()
     server.close()
-    waiting.join(5)
+    waiting.join(60)
     assert not waiting.is_alive()
 
 

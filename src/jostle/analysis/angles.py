@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
@@ -26,6 +27,7 @@ def cosines(cone: Cone, mass: ArrayLike | Metric = 1.0) -> Array:
     return np.asarray(white @ white.T)
 
 
+@check_arguments
 def acute(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     """Do the active constraints satisfy (H5) of Paoli 2005: interior angles of at most 90 degrees?
 
@@ -37,6 +39,7 @@ def acute(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     return bool((c[~np.eye(len(c), dtype=bool)] <= ROUND_OFF).all())
 
 
+@check_arguments
 def orthogonal(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     """Do the active constraints satisfy (H6) of Paoli 2010: orthogonal in the metric M^-1?
 

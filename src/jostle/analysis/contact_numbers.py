@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.analysis.grains import forces
+from jostle.arguments import Natural, NotNegative, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
@@ -43,7 +44,10 @@ class Coordination:
     """(n,) which ones."""
 
 
-def coordination(sol: Solution, k: int = -1, *, threshold: float = 0.0, fewest: int | None = None) -> Coordination:
+@check_arguments
+def coordination(
+    sol: Solution, k: int = -1, *, threshold: NotNegative = 0.0, fewest: Natural | None = None
+) -> Coordination:
     """The mean number of contacts of a body with |f| > threshold <|f|> in frame k, with and without rattlers.
 
     Rattlers are the bodies with fewer than `fewest` contacts, and those with fewer when these are taken out, and so on.
@@ -65,14 +69,15 @@ def coordination(sol: Solution, k: int = -1, *, threshold: float = 0.0, fewest: 
     return _coordination(found.pairs[chosen], found.present, d + 1 if fewest is None else fewest)
 
 
+@check_arguments
 def coordination_by_gap(
     q: ArrayLike,
     radii: ArrayLike,
     *,
     within: ConstraintSet | None = None,
     period: ArrayLike | None = None,
-    tol: float = 1e-6,
-    fewest: int | None = None,
+    tol: NotNegative = 1e-6,
+    fewest: Natural | None = None,
 ) -> Coordination:
     """The same for a packing that is not a run: a contact is a gap of at most tol times the smaller radius.
 
@@ -121,6 +126,7 @@ def _contacts(pairs: Integers, n: int) -> Integers:
     return np.bincount(pairs[pairs >= 0], minlength=n)
 
 
+@check_arguments
 def packing_fraction(
     q: ArrayLike, radii: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, period: ArrayLike | None = None
 ) -> float:

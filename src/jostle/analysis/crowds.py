@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, present, walkable
@@ -40,6 +41,7 @@ class Crossings:
         return len(self.t)
 
 
+@check_arguments
 def crossings(sol: Solution, line: ArrayLike, *, plan: Any = None) -> Crossings:
     """When, who and in which direction people cross a segment ((x, y), (x, y)).
 
@@ -105,6 +107,7 @@ class Flow:
         return self.mean / self.width
 
 
+@check_arguments
 def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Any = None) -> Flow:
     """N(t) and the flow through a line: of all, or of those who cross it in direction +1 or -1 (see `crossings`).
 
@@ -129,6 +132,7 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Any = None
     return Flow(np.asarray(sol.t), count, passed, mean, slope, _segment(line)[2])
 
 
+@check_arguments
 def leaving_times(sol: Solution, area: Any = None) -> Array:
     """(n,) when each person left: inf for those who did not, NaN for those who were never there.
 
@@ -174,6 +178,7 @@ def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
     return np.asarray(np.where(met.any(axis=1), np.where(met, part, -np.inf).max(axis=1, initial=-np.inf), 1.0))
 
 
+@check_arguments
 def evacuation_time(sol: Solution, area: Any = None) -> float:
     """When the last one left (see `leaving_times`); inf if somebody who was in the area did not leave it.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.analysis.grains import forces, wall_force
+from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.io.moves import planar, radii_in
 from jostle.solution import Solution
@@ -29,6 +30,7 @@ class CrowdPressure:
     """(walls,) the sum of p on each wall, by its number in `sol.pairs`; their forces as vectors: `wall_force`."""
 
 
+@check_arguments
 def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
     """The load and the pressure of each person, and the load of each wall, in the step that led to frame k.
 
@@ -62,7 +64,8 @@ def _summed(number: Integers, values: Array, count: int) -> Array:
     return np.bincount(number, values, count).astype(float)
 
 
-def time_in_contact(sol: Solution, *, threshold: float = 0.0) -> Array:
+@check_arguments
+def time_in_contact(sol: Solution, *, threshold: NotNegative = 0.0) -> Array:
     """(n,) for how long each person had a load above the threshold: frame k stands for the time since the last one.
 
     >>> import jostle as jo
@@ -96,7 +99,8 @@ class Pressed:
         return np.unique(self.person)
 
 
-def pressed(sol: Solution, threshold: float) -> Pressed:
+@check_arguments
+def pressed(sol: Solution, threshold: NotNegative) -> Pressed:
     """Each person in each frame whose load is above the threshold, in order of time.
 
     >>> import jostle as jo

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.recording import walls_of
 from jostle.sets.walls import body_radii
@@ -66,6 +67,7 @@ class Forces:
         return np.asarray(self.magnitude > ABOVE * self.mean)
 
 
+@check_arguments
 def forces(sol: Solution, k: int = -1) -> Forces:
     """f = p / h of each contact with p != 0, in the step that led to frame k; none at the start.
 
@@ -95,6 +97,7 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     return Forces(p[active] / sol.duration(k), pairs, normals, present)
 
 
+@check_arguments
 def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Array:
     """(d, d) the mean stress of the contacts, sigma = 1/V sum f n (x) l; compression is positive.
 
@@ -121,6 +124,7 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
 
 
+@check_arguments
 def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> float:
     """The mean pressure of the contacts, trace(sigma) / d; see `stress`.
 
@@ -133,6 +137,7 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> 
     return float(np.trace(sigma) / len(sigma))
 
 
+@check_arguments
 def wall_force(sol: Solution, k: int = -1) -> Array:
     """(walls, d) the total force on each wall, F_w = sum f n over its contacts.
 
@@ -167,6 +172,7 @@ def _walls(sol: Solution, k: int) -> int:
     return sol.walls
 
 
+@check_arguments
 def wall_pressure(sol: Solution, k: int = -1, *, area: ArrayLike) -> Array:
     """(walls,) the mean pressure on each wall, |F_w| / area, for one area or one for each; lengths in the plane.
 
@@ -198,6 +204,7 @@ class ForceDistribution:
     """and the part of the sum of all forces that these carry."""
 
 
+@check_arguments
 def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20) -> ForceDistribution:
     """The density of f / <f> over the contacts of frame k, and what those above the mean carry.
 
@@ -215,7 +222,9 @@ def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20
         raise InvalidValue(f"no contact carries a force at t = {sol.t[k]:g}: there is nothing to distribute")
     relative = found.magnitude / found.mean
     ends = (min(0.0, float(relative.min())), float(relative.max()))
-    counts, edges = np.histogram(relative, bins=bins if isinstance(bins, int) else finite(bins, "bins"), range=ends)
+    if isinstance(bins, int) and bins < 1:
+        raise InvalidValue(f"bins must be at least 1, not {bins}")
+    counts, edges = np.histogram(relative, bins=bins if isinstance(bins, int) else shaped(bins, "bins", -1), range=ends)
     strong = found.strong
     load = float(np.abs(relative[strong]).sum() / np.abs(relative).sum())
     return ForceDistribution(edges, counts / (len(relative) * np.diff(edges)), float(strong.mean()), load)
@@ -239,6 +248,7 @@ class ForceChains:
     """(d, d) <n (x) n> of the strong ones."""
 
 
+@check_arguments
 def force_chains(sol: Solution, k: int = -1) -> ForceChains:
     """The contacts above the mean force, their clusters, and the fabric <n (x) n> of all and of them.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 
@@ -25,6 +26,7 @@ class Order:
     error: Array
 
 
+@check_arguments
 def order(h: ArrayLike, error: ArrayLike) -> Order:
     """Fit error = c h^k by least squares of the logarithms. One halving is noisy where impacts are: give five or more.
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.analysis.grains import forces
+from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
@@ -56,7 +57,8 @@ class Range:
         return np.asarray(self.upper - self.lower <= DEPENDENT * scale)
 
 
-def multiplier_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
+@check_arguments
+def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED) -> Range:
     """The least and the most that p of each closed contact of frame k can be, with the same G^T p.
 
     Contacts without a force count, too, if they are closed at the end of the step: their gap is below `closed` times
@@ -73,7 +75,8 @@ def multiplier_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> R
     return Range(network.pairs, network.p, *_extremes(network.p, network.G, np.eye(len(network.p))))
 
 
-def load_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
+@check_arguments
+def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED) -> Range:
     """The least and the most that the load of each person of frame k can be; see `multiplier_range`.
 
     >>> import jostle as jo
@@ -88,6 +91,7 @@ def load_range(sol: Solution, k: int = -1, *, closed: float = CLOSED) -> Range:
     return Range(persons, sums @ network.p, *_extremes(network.p, network.G, sums))
 
 
+@check_arguments
 def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
     """The least and the most that each multiplier of a projection on a cone can be, with the same G^T p.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle.arguments import Count, Positive, check_arguments
 from jostle.convex.maps import Dense
 from jostle.convex.metric import euclidean
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -17,7 +18,8 @@ from jostle.errors import EmptySet, InvalidValue
 from jostle.solvers.exact import Exact
 
 
-def gamma(N: int) -> float:
+@check_arguments
+def gamma(N: Count) -> float:
     """The constant of Prop. 4.2 for N discs; 1 for N = 1 and 2, where the formula does not apply.
 
     >>> round(gamma(3), 6), gamma(2)
@@ -29,7 +31,8 @@ def gamma(N: int) -> float:
     return float(3.0 * np.sqrt(2.0) * N * (3.0 / np.sin(2.0 * np.pi / N)) ** N)
 
 
-def eta(N: int, radius: float) -> float:
+@check_arguments
+def eta(N: Count, radius: Positive) -> float:
     """The prox-regularity constant of Prop. 4.5 for N discs of one radius.
 
     For N = 2 it is the exact constant 2 r / sqrt(2) of one pair; a single disc has no constraint: infinity.
@@ -47,6 +50,7 @@ def eta(N: int, radius: float) -> float:
     return float(radius / (6.0 * N) * (np.sin(2.0 * np.pi / N) / 3.0) ** N)
 
 
+@check_arguments
 def inverse_triangle(cone: Cone) -> float:
     """The best gamma of one configuration, max |G| / min |sum a G| over a >= 0 with sum a = 1, for rows of one length.
 

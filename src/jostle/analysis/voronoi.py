@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from jostle.arguments import Count, Positive, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, needed, present, walkable
@@ -64,7 +65,8 @@ class Density:
         return float(inside.sum() / M.area), float(self.speed[inside].mean()) if inside.any() else np.nan
 
 
-def density(sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: int = QUARTER) -> Density:
+@check_arguments
+def density(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None, quarter: Count = QUARTER) -> Density:
     """Cells, densities and speeds of the people of frame k in a walkable area: a polygon, its corners, or a plan.
 
     >>> import jostle as jo
@@ -121,8 +123,9 @@ class Densities(NamedTuple):
     """(k,) and Voronoi."""
 
 
+@check_arguments
 def densities(
-    sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None, quarter: int = QUARTER
+    sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive | None = None, quarter: Count = QUARTER
 ) -> Densities:
     """Density and speed in a measurement area, by default the whole walkable area, at each saved time.
 
@@ -170,14 +173,15 @@ class Map:
     """(r, c) likewise."""
 
 
+@check_arguments
 def density_map(
     sol: Solution,
     k: int | slice | Sequence[int] | None,
     area: Any,
     *,
     size: float,
-    cutoff: float | None = None,
-    quarter: int = QUARTER,
+    cutoff: Positive | None = None,
+    quarter: Count = QUARTER,
 ) -> Map:
     """Densities in squares of a size; of frame k, or the mean over several frames: a slice, numbers, or None, all.
 
@@ -193,14 +197,15 @@ def density_map(
     return _map(sol, k, walkable(area), size, cutoff, quarter, speeds=False)
 
 
+@check_arguments
 def speed_map(
     sol: Solution,
     k: int | slice | Sequence[int] | None,
     area: Any,
     *,
     size: float,
-    cutoff: float | None = None,
-    quarter: int = QUARTER,
+    cutoff: Positive | None = None,
+    quarter: Count = QUARTER,
 ) -> Map:
     """Speeds in squares of a size, as `density_map`; over several frames, the mean over those in which there is one.
 

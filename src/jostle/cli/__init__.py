@@ -15,6 +15,7 @@ try:
     import typer
 
     from jostle.cli import files, machine, movie, runs
+    from jostle.cli.show import say
     from jostle.errors import JostleError
     from jostle.scenarios.reading import ScenarioError
 except KeyboardInterrupt:  # Ctrl-C while all this is imported
@@ -35,12 +36,21 @@ for command in (
     app.command(name=command.__name__.rstrip("_"))(command)
 
 
+def reason(error: OSError) -> str:
+    """What the system refused, in a line."""
+    return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """The command line; errors of the library become a line on stderr and an exit code."""
+    """The command line; errors of the library and of the system become a line on stderr and an exit code."""
     try:
         app(args=arguments)
-    except JostleError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (JostleError, OSError) as error:
+        say(f"error: {error if isinstance(error, JostleError) else reason(error)}", error=True)
         sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
+    except UnicodeEncodeError as error:
+        wrong = error.object[error.start : error.end]
+        say(f"error: {wrong!r} in a name cannot be written in {error.encoding}: give another name", error=True)
+        sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
-from jostle.cli.show import show, summary
+from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue
 
 if TYPE_CHECKING:
@@ -31,13 +28,10 @@ def list_(as_json: Json = False) -> None:
 
     titles = {name: load(name).title for name in names()}
     if as_json:
-        print(json.dumps(titles))
+        say(json.dumps(titles))
         return
-    table = Table(box=None, padding=(0, 2), show_header=False)
-    for name, title in titles.items():
-        table.add_row(name, title)
-    Console(highlight=False).print(table)
-    print("\njostle run NAME runs one, jostle new NAME copies it to change it.")
+    show_rows(titles.items())
+    say("\njostle run NAME runs one, jostle new NAME copies it to change it.")
 
 
 def new(
@@ -53,14 +47,14 @@ def new(
             copy.write(text)
     except FileExistsError:
         raise FileIsThere(f"{target} is there already: give another name, jostle new {name} FILE") from None
-    print(f"{target} is yours to change; run it: jostle run {target}")
+    say(f"{target} is yours to change; run it: jostle run {target}")
 
 
 def schema() -> None:
     """The JSON schema of scenario files, for editors that complete and check them."""
     from jostle.scenarios import schema as of_scenarios
 
-    print(json.dumps(of_scenarios(), indent=2))
+    say(json.dumps(of_scenarios(), indent=2))
 
 
 def info(
@@ -71,7 +65,7 @@ def info(
     """What a trajectory or a scenario holds."""
     found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
-        print(found, end="")
+        say(found, end="")
     else:
         show(found, as_json)
 
@@ -115,7 +109,7 @@ def export(
         raise FileIsThere(f"{there[0]} is there already: --overwrite replaces it, or give another name")
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
         raise InvalidValue(f"{target} is the trajectory itself: give another name")
-    print(exported(trajectory, target))
+    say(exported(trajectory, target))
 
 
 def view(
@@ -135,21 +129,21 @@ def view(
     sol = solution(trajectory)
     if save is not None:
         with progress_bar() as bar:
-            made = page(sol, save, title=trajectory.stem, progress=bar)
-        print(made)
+            made = page(sol, save, title=plain(trajectory.stem), progress=bar)
+        say(made)
         return
-    with serve(sol, title=trajectory.stem) as server, suppress(KeyboardInterrupt):
-        print(server.address, flush=True)
+    with serve(sol, title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
+        say(server.address)
         opened = browser and webbrowser.open(server.address)
         hint = "" if opened else "Open this address in a browser of this machine. "
-        print(f"{hint}Ctrl-C ends it.", flush=True)
+        say(f"{hint}Ctrl-C ends it.")
         server.wait()
 
 
 def plot(
     trajectory: Trajectory,
     save: Annotated[Path | None, typer.Option(help="The picture; by default NAME.png.")] = None,
-    moments: Annotated[int, typer.Option(help="How many moments, side by side.")] = 3,
+    moments: Annotated[int, typer.Option(min=1, help="How many moments, side by side.")] = 3,
 ) -> None:
     """A picture of some moments of a trajectory."""
     from jostle.io.container import whole
@@ -161,11 +155,20 @@ def plot(
     matplotlib.use("Agg")
     from jostle.viz import strip
 
-    wanted = target(save or trajectory.with_suffix(".png"), "a picture", PICTURES, trajectory)
+    wanted = target(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
     sol = solution(trajectory)
     with whole(wanted) as new:
         strip(sol, moments).savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
-    print(wanted)
+    say(wanted)
+
+
+def beside(trajectory: Path, suffix: str) -> Path:
+    """The name of what is made of a trajectory, in the same folder.
+
+    >>> beside(Path("runs/silo.vtkhdf"), ".png").as_posix()
+    'runs/silo.png'
+    """
+    return trajectory.parent / f"{trajectory.stem}{suffix}"
 
 
 def solution(trajectory: Path) -> Solution:
@@ -179,6 +182,6 @@ def solution(trajectory: Path) -> Solution:
     try:
         run = parse(kept[SCENARIO], str(trajectory)).build()
     except ScenarioError as error:  # a package, or a plan, is not there
-        print(f"note: walls are not shown, for the scenario cannot be built: {error}", file=sys.stderr)
+        say(f"note: walls are not shown, for the scenario cannot be built: {error}", error=True)
         return read(trajectory)
     return read(trajectory, run.problem, run.scheme)

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.files import Trajectory, solution
+from jostle.cli.files import Trajectory, beside, solution
+from jostle.cli.show import say
 
 
 class Colour(StrEnum):
@@ -34,9 +35,9 @@ def movie(
     with progress_bar() as bar:
         made = animate(
             solution(trajectory),
-            target or trajectory.with_suffix(".mp4"),
+            target or beside(trajectory, ".mp4"),
             speed=speed,
             colour=colour.value,
             progress=bar,
         )
-    print(made)
+    say(made)

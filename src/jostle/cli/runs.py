@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
-from jostle.cli.show import show, summary
+from jostle.cli.show import say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
 from jostle.solution import BLOCKED, NOT_CONVERGED
@@ -100,7 +99,7 @@ def resume(
 
 def bench(
     scenario: Source,
-    steps: Annotated[int, typer.Option(help="How many steps.")] = 200,
+    steps: Annotated[int, typer.Option(min=1, help="How many steps.")] = 200,
     settings: Settings = None,
     seed: Seed = None,
     threads: Threads = None,
@@ -174,8 +173,8 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
     _use(how.threads)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
     built = scenario.build()
-    if scenario.title:
-        console.print(scenario.title, highlight=False)
+    if scenario.title and not console.quiet:
+        say(scenario.title, error=True)
     output = Output(
         target,
         contacts=scenario.output.contacts,
@@ -191,7 +190,7 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
                 **built._asdict(), device=how.device, output=output, checkpoint=keep, resume=resume, progress=bar
             )
     except Interrupted as error:
-        print(f"{error}: jostle resume {target}", file=sys.stderr)
+        say(f"{error}: jostle resume {target}", error=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     seconds = time.perf_counter() - begin
     if not how.quiet:
@@ -199,6 +198,6 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         found |= {"seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
         show(found, how.as_json)
         if not how.as_json:
-            console.print(f"look at it: jostle view {target}; a picture: jostle plot {target}", highlight=False)
+            say(f"look at it: jostle view {target}; a picture: jostle plot {target}", error=True)
     if sol.status in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[sol.status])

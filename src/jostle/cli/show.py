@@ -1,9 +1,11 @@
-"""Tables on the screen."""
+"""What the commands print: lines and tables, in which nothing that comes from a file can act on the terminal."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from rich.table import Table
 
 from jostle.solution import KILLED, MESSAGES, RUNNING, Solution
 
+UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
+"""Control characters, escape sequences among them, and marks that reverse the direction of writing."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
@@ -37,22 +41,45 @@ def _status(sol: Solution, path: Path) -> str:
     return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 
 
+def plain(text: object, encoding: str | None = None) -> str:
+    """A text with every character written out that a terminal would obey, or that the encoding does not have.
+
+    >>> print(plain("a \\x1b[31mred\\x1b[0m title, caf\\xe9", "ascii"))
+    a \\x1b[31mred\\x1b[0m title, caf\\xe9
+    """
+    escaped = UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+    encoding = encoding or "utf-8"
+    return escaped.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def say(text: object = "", *, error: bool = False, end: str = "\n") -> None:
+    """Print a line, on stderr if it is an error or a remark."""
+    stream = sys.stderr if error else sys.stdout
+    print(plain(text, stream.encoding), end=end, file=stream, flush=True)
+
+
+def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str = "") -> None:
+    """Print a table of two columns."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    name = plain(title, console.encoding) or None
+    table = Table(title=name, show_header=False, box=None, padding=(0, 2), title_justify="left")
+    table.add_column(style=style)
+    table.add_column()
+    for cells in rows:
+        table.add_row(*(plain(cell, console.encoding) for cell in cells))
+    console.print(table)
+
+
 def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
     """Names and values: one a line, or all as a line of JSON."""
     if as_json:
-        print(json.dumps(values))
+        say(json.dumps(values))
         return
-    table = Table(title=title or None, show_header=False, box=None, padding=(0, 2), title_justify="left")
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in values.items():
-        if name == "status" and "message" in values:
-            table.add_row(name, f"{values['message']} ({value})")
-            continue
-        if name == "message":
-            continue
-        table.add_row(name.replace("_", " "), size(value) if name == "bytes" else words(value))
-    Console(highlight=False).print(table)
+    shown = dict(values)
+    if "message" in values:
+        shown["status"] = f"{shown.pop('message')} ({values['status']})"
+    rows = ((name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in shown.items())
+    show_rows(rows, title, style="bold")
 
 
 def words(value: Any) -> str:

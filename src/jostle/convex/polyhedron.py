@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Polyhedron:
     """K = {u : c + G u >= 0}.
@@ -50,6 +52,8 @@ class Polyhedron:
         rows, offset = as_map(G), np.asarray(c, dtype=float)
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
+        if length is not None and not length > 0.0:
+            raise InvalidValue(f"length must be positive, not {length}")
         object.__setattr__(self, "G", rows)
         object.__setattr__(self, "c", offset)
         object.__setattr__(self, "length", length)
@@ -61,6 +65,7 @@ class Polyhedron:
         return self.c + (self.G @ np.asarray(u, dtype=float).ravel())
 
 
+@check_arguments
 class Cone(Polyhedron):
     """C = {u : G u >= 0}: the admissible velocities of closed contacts.
 

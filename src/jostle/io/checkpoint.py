@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
@@ -114,6 +115,7 @@ def _free(name: str, value: Any, random: Any) -> str:
     return f"{getattr(value, '__name__', type(value).__name__)} {digest(describe(value, random))}"
 
 
+@check_arguments
 @dataclass(eq=False)
 class Checkpoint:
     """Where to keep the state of a run, and how often: after so many seconds, and at the end.

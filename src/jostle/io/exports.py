@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.container import beside, publish, refuse_existing, whole
@@ -33,10 +34,9 @@ from jostle.io.trajectory import Writer
 from jostle.recording import walls_of
 from jostle.solution import Solution
 
-Given = Solution | str | os.PathLike[str]
 
-
-def export(source: Given, target: str | os.PathLike[str]) -> Path:
+@check_arguments
+def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
     """Write a solution, or a trajectory file, in the format that the suffix of the target says; the file written.
 
     >>> import jostle as jo, tempfile
@@ -59,6 +59,7 @@ def export(source: Given, target: str | os.PathLike[str]) -> Path:
     return FORMATS[path.suffix](sol, path)
 
 
+@check_arguments
 def write(
     sol: Solution,
     path: str | os.PathLike[str],

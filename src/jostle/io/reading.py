@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
 from jostle.io import changes, layout
@@ -22,14 +23,18 @@ from jostle.io.checksums import of_rows
 from jostle.io.container import FLAGS, HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
 from jostle.io.pictures import points_of
 from jostle.io.trust import inside, rows
-from jostle.problems import Motion
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.base import Scheme
 from jostle.solution import Solution
 
 AT_ONCE = 4 * 2**20
 """Bytes that are read at a time when one goes through all frames."""
 
 
-def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) -> Solution:
+@check_arguments
+def read(
+    path: str | os.PathLike[str], problem: Motion | Sweeping | None = None, scheme: Scheme | None = None
+) -> Solution:
     """The trajectory in a file, of a run that ended, is under way or was killed.
 
     `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). With the problem,
@@ -64,6 +69,7 @@ def read(path: str | os.PathLike[str], problem: Any = None, scheme: Any = None) 
     )  # fmt: skip
 
 
+@check_arguments
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
     """What the writer of a trajectory noted about it, as it was changed last.
 
@@ -95,6 +101,7 @@ def _in_words(change: Mapping[str, Any]) -> str:
     return f"{change.get('when')}: {where}: {'; '.join(words)}"
 
 
+@check_arguments
 def repair(path: str | os.PathLike[str]) -> bool:
     """Make a trajectory whose writer was killed one that VTK and ParaView open; False if it was not left open.
 

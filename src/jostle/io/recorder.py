@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.io import layout
 from jostle.io.checkpoint import Position
@@ -30,6 +31,7 @@ RECORDS, SECONDS = 256, 0.2
 """Records of steps are handed on when there are so many, or after so long."""
 
 
+@check_arguments
 @dataclass(frozen=True)
 class Output:
     """A trajectory file that a run writes, see `jostle.io`; `about` are words to keep in it (a scenario, say).

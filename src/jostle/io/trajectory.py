@@ -21,6 +21,7 @@ import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io import changes, layout
 from jostle.io.checksums import of_rows
@@ -56,6 +57,7 @@ ROOM = 2**18
 NO_PAIRS, NO_MULTIPLIERS, NO_NORMALS = np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros((0, 0))
 
 
+@check_arguments
 class Writer:
     """A trajectory file that grows while a run goes on; others may read it meanwhile, and kill -9 does not harm it.
 

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.macro.checks import holds, point, polygon, positive, truths
@@ -29,6 +30,7 @@ ROUND_OFF = 1e-9
 """So much of a cell may be missing at the end of a row, and a centre may lie so far outside a zone."""
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Grid:
     """Square cells of side h that fill the box from lower to upper; closed sides are walls.

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.laws import Restitution, impact
 from jostle.macro.grid import Velocity
@@ -53,6 +54,7 @@ class Homogenised:
         return float(np.sqrt(total))
 
 
+@check_arguments
 def phi(U: Field, discs: Lattice | Packing, *, restitution: float = 0.0, solver: Solver | None = None) -> Homogenised:
     """The operator (38), by Moreau's law of the discs; each disc has the mass of its cell.
 
@@ -88,6 +90,7 @@ class ErrorTable:
         return np.asarray(np.diff(np.log(self.error)) / np.diff(np.log(self.spacing)))
 
 
+@check_arguments
 def homogenise(
     law: Law | Field, lattice: Callable[[int], Lattice], U: Field, n: Sequence[int], *, solver: Solver | None = None
 ) -> ErrorTable:

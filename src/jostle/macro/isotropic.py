@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.active_set import ActiveSet, FivePoint
@@ -26,6 +27,7 @@ from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Isotropic:
     """The isotropic law on the saturated cells of a grid; walls: a mask of cells that are walls, or an outline.
@@ -48,7 +50,7 @@ class Isotropic:
     barrier: Outline | None
     tol: float
 
-    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: float = 1e-8):
+    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
         barrier = walls if callable(walls) else None
         settle(self, grid, saturated, walls, solid=solid_cells, barrier=barrier, tol=tol)
 

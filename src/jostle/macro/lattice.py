@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone
@@ -124,12 +125,13 @@ class Lattice:
         return total
 
 
+@check_arguments
 def square_lattice(
     spacing: float,
     *,
     box: tuple[ArrayLike, ArrayLike],
-    zone: Zone | None = None,
-    walls: Zone | None = None,
+    zone: OfPlaces | None = None,
+    walls: OfPlaces | None = None,
     angle: float = 0.0,
 ) -> Lattice:
     """The square lattice in a zone (by default the whole box). A box with sides along it is filled by whole cells.
@@ -140,12 +142,13 @@ def square_lattice(
     return _filled(spacing, SQUARE, box, zone, walls, angle, centred=angle == 0.0)
 
 
+@check_arguments
 def triangular_lattice(
     spacing: float,
     *,
     box: tuple[ArrayLike, ArrayLike],
-    zone: Zone | None = None,
-    walls: Zone | None = None,
+    zone: OfPlaces | None = None,
+    walls: OfPlaces | None = None,
     angle: float = 0.0,
 ) -> Lattice:
     """The triangular lattice in a zone, with a point in the middle of the box and e_0 at an angle from the x axis.
@@ -161,8 +164,8 @@ def _filled(
     spacing: float,
     e: Array,
     box: tuple[ArrayLike, ArrayLike],
-    zone: Zone | None,
-    walls: Zone | None,
+    zone: OfPlaces | None,
+    walls: OfPlaces | None,
     angle: float,
     *,
     centred: bool,

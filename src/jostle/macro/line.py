@@ -74,7 +74,7 @@ class Interval:
         zone = np.ones(len(x) - 1, dtype=bool) if saturated is None else truths(saturated, "saturated")
         if zone.shape != (len(x) - 1,):
             raise InvalidValue(f"saturated must be one boolean a cell, ({len(x) - 1},), not shape {zone.shape}")
-        if np.shape(closed) != (2,):
+        if np.shape(closed) != (2,) or not all(isinstance(end, bool | np.bool_) for end in closed):
             raise InvalidValue(f"closed must be (left, right), not {closed!r}")
         object.__setattr__(self, "edges", x)
         object.__setattr__(self, "saturated", zone)

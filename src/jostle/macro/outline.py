@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.macro.checks import OfPlaces, point, polygon, positive, within
 
@@ -25,6 +26,7 @@ LEAST = 1e-6
 """A centre this part of h inside the zone is on its boundary."""
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False)
 class Disc:
     """A disc: the distance from its boundary, negative inside.
@@ -49,6 +51,7 @@ class Disc:
         return np.asarray(np.hypot(x - x0, y - y0) - self.radius)
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False)
 class Polygon:
     """A polygon, given by its corners: the distance from its boundary, negative inside.

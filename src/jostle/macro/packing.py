@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone
@@ -19,6 +20,7 @@ TOUCHING = 1e-6
 """Discs whose gap is below this part of a radius touch."""
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Packing:
     """Discs of one radius at points (n, 2) of a box, with their contacts and Voronoi cells.

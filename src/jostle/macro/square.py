@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.grid import Grid, Velocity
@@ -23,6 +24,7 @@ from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Square:
     """The law of a square lattice along the axes of the grid; walls: a mask of cells, or an outline.
@@ -42,7 +44,7 @@ class Square:
     wall: Booleans
     tol: float
 
-    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: float = 1e-8):
+    def __init__(self, grid: Grid, saturated: Zone, *, walls: Zone | None = None, tol: Positive = 1e-8):
         settle(self, grid, saturated, walls, tol=tol)
 
     @cached_property

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, finite
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, alike, shaped
 from jostle.errors import InvalidValue
 
 TOUCHING = 1e-12
@@ -39,6 +40,7 @@ class Merger:
     mass: float
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class StickyBlocks:
     """Blocks with left edges x, lengths and velocities v, from left to right.
@@ -55,10 +57,8 @@ class StickyBlocks:
     v: Array
 
     def __init__(self, x: ArrayLike, lengths: ArrayLike, v: ArrayLike):
-        left = finite(x, "x")
-        size, speed = (
-            np.broadcast_to(finite(value, name), left.shape) for value, name in ((lengths, "lengths"), (v, "v"))
-        )
+        left = shaped(x, "x", -1)
+        size, speed = (alike(value, name, left, "x") for value, name in ((lengths, "lengths"), (v, "v")))
         if left.ndim != 1 or not (size > 0.0).all():
             raise InvalidValue("sticky blocks need a row of left edges and positive lengths")
         overlap = left[:-1] + size[:-1] - left[1:]

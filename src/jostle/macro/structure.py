@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
@@ -238,6 +239,7 @@ class Structure:
         return best[1], best[2]
 
 
+@check_arguments
 def structure(cone: Cone, *, mass: ArrayLike | Metric = 1.0, size: tuple[int, ...] | None = None) -> Structure:
     """B B*, rank, kernel and maximum principle of the contacts of a cone.
 

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
@@ -27,6 +28,7 @@ NEAREST = 6
 """So many points of a lattice may be the nearest to a place: those around a hexagon without its middle."""
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Triangular:
     """The law of a triangular lattice with e_0 at an angle from the x axis; its spacing is h unless given.
@@ -61,7 +63,7 @@ class Triangular:
         walls: Zone | None = None,
         angle: float = 0.0,
         spacing: float | None = None,
-        tol: float = 1e-6,
+        tol: Positive = 1e-6,
     ):
         settle(
             self,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.models.places import free_places
@@ -53,13 +54,14 @@ class Crowd(Sweeping):
         object.__setattr__(self, "plan", plan)
 
 
+@check_arguments
 def crowd(
     n: int,
     *,
     radius: ArrayLike,
     room: Plan,
     speed: ArrayLike = 1.0,
-    seed: int | np.random.Generator = 0,
+    seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
     inhibition: float | bool = False,
     start: Any = None,
@@ -84,6 +86,8 @@ def crowd(
         raise InvalidValue(f"a crowd is at least one person, not {n}")
     radii = np.array(body_radii(finite(radius, "radius"), n, 0.0))
     pace = finite(speed, "speed")
+    if (pace < 0.0).any():
+        raise InvalidValue(f"speed must not be negative, not {speed!r}")
     if pace.shape not in ((), (n,)):
         raise InvalidValue(f"speed has shape {pace.shape}, there are {n} people")
     check_speed(pace, radii)

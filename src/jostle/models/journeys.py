@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers
+from jostle.arguments import Natural, NotNegative, check_arguments
+from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.outlines import own_distance
 from jostle.models.wish import NEAREST, Behaviour, Wish
@@ -20,6 +21,7 @@ from jostle.models.wishes import numbers
 Route = Sequence[str | None]
 
 
+@check_arguments
 class Journey(Behaviour):
     """Everyone passes the goals of their route one after the other; None is the nearest exit.
 
@@ -38,8 +40,8 @@ class Journey(Behaviour):
         wish: Wish,
         route: Route | Sequence[Route],
         *,
-        people: int,
-        reach: float,
+        people: Natural,
+        reach: NotNegative,
         stage: ArrayLike | None = None,
     ):
         super().__init__(wish)
@@ -51,7 +53,9 @@ class Journey(Behaviour):
         self.reach = reach
         self.route = np.array([numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
         """(n, stages) the numbers of the goals; short routes repeat their last."""
-        self.stage: Integers = np.zeros(people, dtype=np.int64) if stage is None else np.array(stage, dtype=np.int64)
+        self.stage: Integers = (
+            np.zeros(people, dtype=np.int64) if stage is None else finite(stage, "stage").astype(np.int64)
+        )
         """(n,) how many places each person has passed."""
         if self.stage.shape != (people,) or (self.stage < 0).any() or (self.stage >= max(longest, 1)).any():
             raise InvalidValue(f"stage must be one number below {longest} for each of {people} people")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.problems import Sweeping
 from jostle.sets.walls import Box, Outside
@@ -14,6 +15,7 @@ TILTS = ((0.0, (1.0, 0.3)), (5.0, (0.2, 1.0)), (7.5, (1.0, -0.15)))
 """From each time on, the velocity that the tilt gives a free ball."""
 
 
+@check_arguments
 def labyrinth(q0: tuple[float, float] = (0.5, 0.6)) -> Sweeping:
     """A ball that slides around holes and along walls as the board is tilted three ways.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.models.starts import Ends
@@ -16,7 +17,8 @@ ROUND_OFF = 1e-9
 """So much of a spacing may be missing: a box of width 3 a holds three balls of diameter a."""
 
 
-def square_lattice(n: int, spacing: ArrayLike, *, box: Ends) -> Array:
+@check_arguments
+def square_lattice(n: Natural, spacing: ArrayLike, *, box: Ends) -> Array:
     """n points of the square lattice, in 3-D the cubic one, filled from below: (n, d). The spacing may differ by axis.
 
     >>> square_lattice(5, 1.0, box=([0, 0], [2.5, np.inf])).tolist()
@@ -29,7 +31,8 @@ def square_lattice(n: int, spacing: ArrayLike, *, box: Ends) -> Array:
     return _stacked(n, (layer,), float(a[-1]), a, lower, float(width[-1]))
 
 
-def triangular_lattice(n: int, spacing: float, *, box: Ends) -> Array:
+@check_arguments
+def triangular_lattice(n: Natural, spacing: float, *, box: Ends) -> Array:
     """n points of the triangular lattice, in 3-D of the hexagonal close packing, filled from below: (n, d).
 
     The densest ones: balls of diameter `spacing` fill pi / sqrt(12) of the plane and pi / sqrt(18) of space.

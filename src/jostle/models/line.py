@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Count, Finite, Natural, NotNegative, Positive, check_arguments
 from jostle.arrays import finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Line
 
 
+@check_arguments
 def cradle(
-    n: int = 5,
+    n: Count = 5,
     *,
-    gap: float = 0.0,
-    radius: float = 0.5,
-    striking: int = 1,
+    gap: NotNegative = 0.0,
+    radius: Positive = 0.5,
+    striking: Natural = 1,
     e: float = 1.0,
     mass: ArrayLike = 1.0,
 ) -> Motion:
@@ -50,12 +52,13 @@ def cradle(
     return Motion(q0=centres, v0=strikes.astype(float), within=Line(np.full(n, radius)), mass=mass, law=Restitution(e))
 
 
+@check_arguments
 def chain(
-    n: int = 6,
+    n: Count = 6,
     *,
-    radius: float = 0.5,
-    height: float = 0.0,
-    gravity: float = 9.81,
+    radius: Positive = 0.5,
+    height: NotNegative = 0.0,
+    gravity: Finite = 9.81,
     e: float = 0.0,
     mass: ArrayLike = 1.0,
 ) -> Motion:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace
 
 
+@check_arguments
 def impact_oscillator(
-    *, omega: float = 2.6, stop: float = 0.0, e: float = 0.8, x0: float = -0.5, v0: float = 0.0
+    *, omega: Finite = 2.6, stop: Finite = 0.0, e: float = 0.8, x0: Finite = -0.5, v0: Finite = 0.0
 ) -> Motion:
     """x'' + x = cos(omega t), x <= stop, with restitution e: the Shaw-Holmes oscillator.
 
@@ -27,7 +29,8 @@ def impact_oscillator(
     )  # fmt: skip
 
 
-def double_pendulum(*, angles: tuple[float, float] = (0.6, 0.2), e: float = 0.5, gravity: float = 9.81) -> Motion:
+@check_arguments
+def double_pendulum(*, angles: tuple[Finite, Finite] = (0.6, 0.2), e: float = 0.5, gravity: Finite = 9.81) -> Motion:
     """Two unit point masses on unit rods, the first angle stopped at zero: theta_1 >= 0, with M(theta).
 
     >>> import jostle as jo
@@ -53,7 +56,8 @@ def double_pendulum(*, angles: tuple[float, float] = (0.6, 0.2), e: float = 0.5,
     return Motion(q0=list(angles), force=force, mass=mass, within=HalfSpace([1.0, 0.0]), law=Restitution(e))
 
 
-def vibrating_table(Gamma: float = 2.0, *, e: float = 0.0, height: float = 0.0) -> Motion:
+@check_arguments
+def vibrating_table(Gamma: Finite = 2.0, *, e: float = 0.0, height: Finite = 0.0) -> Motion:
     """A ball on a table at A sin(2 pi t), gravity 1, Gamma = A (2 pi)^2: it takes off if Gamma > 1.
 
     For e = 0 the table moves (use `Maury`). For e > 0 the coordinate is the height above the table (use `Paoli`), whose

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.convex.maps import Sparse
 from jostle.convex.polyhedron import Polyhedron
@@ -62,12 +63,13 @@ class Packing(NamedTuple):
     """(m,) their forces, one on average. They balance on each ball."""
 
 
+@check_arguments
 def random_close_packing(
     radii: ArrayLike,
     *,
     box: Ends | None = None,
     period: ArrayLike | None = None,
-    seed: int | np.random.Generator = 0,
+    seed: Natural | np.random.Generator = 0,
     tol: float = 1e-6,
 ) -> Packing:
     """Balls with these relative radii, jammed at random in a box or a periodic space, in 2-D or 3-D.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, shaped
 from jostle.errors import InvalidValue
 from jostle.models.outlines import package
 from jostle.models.starts import STRICT, Cell, Placed, filled
@@ -59,7 +59,8 @@ class _InPlan(Placed):
         self.region = None
         if region is not None:
             shapely = package("shapely")
-            self.region = region if isinstance(region, shapely.Geometry) else shapely.Polygon(region)
+            given = isinstance(region, shapely.Geometry)
+            self.region = region if given else shapely.Polygon(shaped(region, "start", -1, 2))
             if not self.region.is_valid or not self.region.intersection(plan.area).area > 0.0:
                 raise InvalidValue(
                     f"the region in which people start must be a polygon that does not cross itself, and some of it "

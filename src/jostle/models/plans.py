@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Booleans, shaped
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
 from jostle.models.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
@@ -31,6 +32,7 @@ BEYOND = 4.0
 """People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
 
 
+@check_arguments
 class Plan:
     """A walkable area with exits: a shapely polygon, its corners, or a list of rooms joined by doors.
 
@@ -82,7 +84,7 @@ class Plan:
         leaving = found.outward[len(self.exits) :]
         shafts = [link.shaft(a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)]
         self._check_links(rooms, shafts, ends.covered)
-        thin = np.array(walls, dtype=float).reshape(-1, 2, 2)
+        thin = shaped(walls, "walls", -1, 2, 2)
         kept = found.walls if len(rooms) == 1 else _without_doubles(found.walls)
         self.walls = np.concatenate([kept, thin, *(shaft.walls for shaft in shafts)])
         self.walls.setflags(write=False)
@@ -243,7 +245,7 @@ class Plan:
         from jostle.models.distances import SPACING, Ways
 
         step = SPACING * radius if spacing is None else spacing
-        shut = np.array(closed, dtype=float).reshape(-1, 2, 2)
+        shut = shaped(closed, "closed", -1, 2, 2)
         places = {name: self._stop(name, place) for name, place in (stops or {}).items()}
         stopping = b"".join(name.encode() + place.tobytes() for name, place in places.items())
         key = (float(radius), float(step), shut.tobytes() + stopping)
@@ -309,6 +311,8 @@ def _rooms(area: Any) -> list[Any]:
     shapely = package("shapely")
     if isinstance(area, shapely.Geometry):
         rooms = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
+    elif np.ndim(area) == 0:
+        raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2), not {area!r}")
     elif len(area) and (isinstance(area[0], shapely.Geometry) or np.ndim(area[0]) == 2):
         rooms = [room for part in area for room in _rooms(part)]
     else:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle.arguments import Count, NotNegative, Positive, check_arguments
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Balls
 
 
-def rack(rows: int = 4, *, radius: float = 0.5, gap: float = 0.0, e: float = 0.0) -> Motion:
+@check_arguments
+def rack(rows: Count = 4, *, radius: Positive = 0.5, gap: NotNegative = 0.0, e: float = 0.0) -> Motion:
     """A cue ball (body 0) moving at velocity (1, 0) towards the apex of a rack of touching discs.
 
     `gap` is the distance between the cue ball and the apex. From four rows on the contacts are more than the velocities

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Booleans, Integers, shaped
 from jostle.errors import InvalidValue
 from jostle.models.distances import Goal
 from jostle.models.outlines import cut, nearest_on, package, ring_edges, shrunk
@@ -24,6 +25,7 @@ FIT = 1e-6
 """As in `distances`: a door must be a little wider than a person."""
 
 
+@check_arguments
 class Room(Plan):
     """A simple polygon with doors in its edges; corners counter-clockwise. The doors are exits "door 0", "door 1", ...
 
@@ -33,8 +35,8 @@ class Room(Plan):
     """
 
     def __init__(self, corners: ArrayLike, *, doors: ArrayLike):
-        self.corners = finite(corners, "corners").reshape(-1, 2)
-        self.doors = finite(doors, "doors").reshape(-1, 2, 2)
+        self.corners = shaped(corners, "corners", -1, 2)
+        self.doors = shaped(doors, "doors", -1, 2, 2)
         if len(self.doors) == 0:
             raise InvalidValue("a room needs a door: nobody could leave it")
         edges = ring_edges(self.corners)

@@ -15,6 +15,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -44,12 +45,13 @@ SUFFICIENT = 1e-4
 """The part of the expected descent that makes a step good enough; else it is halved."""
 
 
+@check_arguments
 def separate(
     q: ArrayLike,
     within: ConstraintSet | ArrayLike,
     *,
     mass: ArrayLike | Metric = 1.0,
-    seed: int | np.random.Generator = 0,
+    seed: Natural | np.random.Generator = 0,
     tol: float = 1e-4,
 ) -> Array:
     """The nearest configuration without overlap, P_Q(q) in the M-norm (a local one: Q is not convex), (n, d).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Finite, Natural, check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
@@ -15,7 +16,8 @@ LOOSE = 1.02
 """Distance of the starting lattice, as a multiple of the largest diameter."""
 
 
-def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: float = 9.81, seed: int = 0) -> Motion:
+@check_arguments
+def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: Finite = 9.81, seed: Natural = 0) -> Motion:
     """Balls of unit density dropped from a loose lattice into a box (lower, upper), 2-D or 3-D.
 
     The last axis is the vertical; an infinite upper end is open. The balls stand in the order of their radii, a little

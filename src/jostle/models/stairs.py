@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.models.outlines import a_segment
@@ -36,6 +37,7 @@ class Shaft(NamedTuple):
     """and the unit vector into the other floor at its end."""
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Link:
     """Stairs of a length from a segment of one floor to a segment of another; one way.

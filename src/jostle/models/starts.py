@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Constant, Natural, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
@@ -79,12 +80,13 @@ def cell(box: Ends | None, period: ArrayLike | None) -> Cell:
     return Cell(lower, upper, length.copy())
 
 
+@check_arguments
 def random_sequential(
     radii: ArrayLike,
     *,
     box: Ends | None = None,
-    period: ArrayLike | None = None,
-    seed: int | np.random.Generator = 0,
+    period: Constant | None = None,
+    seed: Natural | np.random.Generator = 0,
 ) -> Array:
     """Balls put at random, one after the other, where there is room: random sequential addition, (n, d).
 

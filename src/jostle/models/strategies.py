@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.wish import NEAREST, Behaviour, Wish
@@ -66,6 +67,7 @@ def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) 
     )
 
 
+@check_arguments
 def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
     """v = min(v0, s / T), s the free distance to the next person ahead: people keep a time T behind each other.
 
@@ -102,6 +104,7 @@ class Inhibition(Behaviour):
         return slowest[:, None] * direction
 
 
+@check_arguments
 def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
     """People slow down behind slower ones: from their own speed at the distance `sight` to that of the others at 0.
 
@@ -138,6 +141,7 @@ class Following(Behaviour):
         return slowest[:, None] * direction
 
 
+@check_arguments
 @dataclass(frozen=True, eq=False)
 class AvoidJams(Behaviour):
     """A wish in which people choose their exit by the time it takes: that of the way, or that of the queue if longer.
@@ -156,7 +160,7 @@ class AvoidJams(Behaviour):
     [0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1]
     """
 
-    flow: float = FLOW
+    flow: Positive = FLOW
 
     def __post_init__(self) -> None:
         super().__post_init__()

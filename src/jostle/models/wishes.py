@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.models.distances import Goal, Ways
@@ -93,13 +94,14 @@ class Walk(Wish):
         return [(ways, self.group == k) for k, ways in enumerate(self.ways)]
 
 
+@check_arguments
 def walk(
     plan: Plan,
     *,
     radius: ArrayLike,
     speed: ArrayLike = 1.0,
     goal: str | Sequence[str | None] | None = None,
-    spacing: float | None = None,
+    spacing: Positive | None = None,
     closed: ArrayLike = (),
     stops: Mapping[str, ArrayLike] | None = None,
 ) -> Walk:

@@ -114,6 +114,7 @@ NotPositive = Annotated[
     float, Field(le=0.0), AfterValidator(_or_infinite), allowed("a number that is 0 or less, or -inf")
 ]
 Part = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), allowed("a number from 0 to 1")]
+ProperPart = Annotated[float, Field(ge=0.0, lt=1.0, allow_inf_nan=False), allowed("a number from 0 to less than 1")]
 Share = Annotated[float, Field(gt=0.0, le=1.0, allow_inf_nan=False), allowed("a number above 0, at most 1")]
 Tolerance = Annotated[
     float, Field(ge=1e-15, lt=1.0, allow_inf_nan=False), allowed("a number from 1e-15 to less than 1")

@@ -58,7 +58,7 @@ def _complaints(details: dict[str, Any], model: type[BaseModel], data: Any) -> I
         yield Complaint(path, f'must be a table, such as {{ kind = "{first}", ... }}')
     elif kind != "too_short" or not isinstance(found, list) or len(found) < context["min_length"]:
         # pydantic does not count entries that are wrong themselves
-        yield Complaint(path, _words(kind, context, found), True)
+        yield Complaint(path, _words(kind, context, found, details["msg"]), True)
 
 
 def _sentence(complaint: Complaint, data: Any) -> str:
@@ -69,7 +69,7 @@ def _sentence(complaint: Complaint, data: Any) -> str:
     return f"{key} = {_short(found)}: {complaint.message}"
 
 
-def _words(kind: str, context: dict[str, Any], found: Any) -> str:
+def _words(kind: str, context: dict[str, Any], found: Any, reason: str) -> str:
     if kind == "allowed":
         return str(context["phrase"])
     if kind == "literal_error":
@@ -82,7 +82,7 @@ def _words(kind: str, context: dict[str, Any], found: Any) -> str:
         return f"must have {limit} {'entry' if 1 in (least, most) else 'entries'}, not {context['actual_length']}"
     if kind == "tuple_type":
         return "must be a list, written as [a, b, ...]"
-    return TABLE
+    return TABLE if kind in ("model_type", "dict_type") else f"is not allowed: {reason}"
 
 
 def _walk(place: tuple[str | int, ...], model: type[BaseModel]) -> tuple[Path, type[BaseModel]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from jostle.scenarios.fields import Iterations, NotPositive, Number, Samples, Switch, Table, Tolerance
+from jostle.scenarios.fields import Iterations, NotPositive, Number, ProperPart, Samples, Switch, Table, Tolerance
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.gluey import Gluey
@@ -137,7 +137,7 @@ class BudgetTable(SolverTable):
 
     makes: ClassVar[type] = Budget
     kind: Literal["budget"] = Field(description="A fixed number of iterations; the overlap it leaves is reported.")
-    overlap: Annotated[float, Field(ge=0.0, lt=1.0)] | None = Field(
+    overlap: ProperPart | None = Field(
         default=None, description="A step ends when no overlap exceeds this part of the smallest radius."
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+from jostle.arguments import Natural, check_arguments
 from jostle.errors import JostleError
 from jostle.scenarios.lines import lines
 from jostle.scenarios.settings import changed
@@ -76,6 +77,7 @@ def names() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
+@check_arguments
 def shipped(name: str) -> str:
     """The text of a shipped scenario, comments and all, to be copied and changed.
 
@@ -87,7 +89,8 @@ def shipped(name: str) -> str:
     return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
+@check_arguments
+def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: Natural | None = None) -> Scenario:
     """A scenario from a .toml file, or a shipped one by its name.
 
     `settings` change it, each ``"key.sub=value"`` with a TOML value or a bare word; entries of lists go by number,
@@ -136,7 +139,8 @@ def _unknown(name: str) -> ScenarioError:
     )
 
 
-def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
+@check_arguments
+def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: Natural | None = None) -> Scenario:
     """A scenario from a TOML text; `name` is what errors call it.
 
     >>> parse('problem = { kind = "cradle" }\\nrun = { t = 1.0, h = 0.01 }').problem.n

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from jostle.arguments import check_fields
 from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -104,8 +105,7 @@ class Scheme:
     solver: Solver = field(default_factory=Automatic)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.solver, Solver):
-            raise InvalidValue(f"solver must be an object such as jo.Exact(), not {self.solver!r}")
+        check_fields(self)
 
     def start(self, problem: Any, t: float) -> State:
         """The state at the first time."""

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from jostle.arguments import Finite
 from jostle.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import NoContraction, SchemeRefuses
@@ -81,7 +82,7 @@ class Paoli(Scheme):
     remembers: ClassVar[type[Any] | None] = Memory
 
     solver: Solver = field(default_factory=Automatic)
-    z: float | Callable[[float], Array] = 0.5
+    z: Finite | Callable[[float], Array] = 0.5
     implicit: bool = False
 
     def check(self, problem: Motion) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, InTime, at, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
@@ -21,6 +22,7 @@ FIRST_LOOK = 0.1
 """`gap` of many balls looks this far first, as a part of the mean radius, and then further."""
 
 
+@check_arguments
 class Balls(ConstraintSet):
     """n balls in d dimensions that may touch and never overlap; q has shape (n, d).
 
@@ -108,6 +110,7 @@ def _each(reach: Reach, n: int) -> Array:
     return reach if isinstance(reach, np.ndarray) else np.full(n, reach / 2.0)
 
 
+@check_arguments
 class Line(ConstraintSet):
     """Balls on a line that keep their order, q_{i+1} - q_i >= r_i + r_{i+1}, between two walls or none.
 

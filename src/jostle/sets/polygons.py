@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, InTime, finite
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Spheres, Surfaces
@@ -32,6 +33,7 @@ ROUND_OFF = 1e-12
 ONE_TURN = 2.0 * np.pi
 
 
+@check_arguments
 class Polygons(Walls):
     """{q : dist(q, polygon_k) >= 0} for discs: convex obstacles with straight sides, at rest, moving or turning.
 

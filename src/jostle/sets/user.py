@@ -8,6 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, numbers
 from jostle.convex.maps import Dense
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -104,10 +105,11 @@ def constraints(
     gradient: Gap | None = None,
     convex: bool | None = None,
     moving: bool | None = None,
-    length: float | None = None,
+    length: Positive | None = None,
 ) -> Callable[[Gap], UserSet]: ...
 
 
+@check_arguments
 def constraints(
     g: Gap | None = None,
     /,
@@ -115,7 +117,7 @@ def constraints(
     gradient: Gap | None = None,
     convex: bool | None = None,
     moving: bool | None = None,
-    length: float | None = None,
+    length: Positive | None = None,
 ) -> UserSet | Callable[[Gap], UserSet]:
     """Turn g(t, q), every entry of which stays >= 0, into an admissible set.
 

@@ -25,6 +25,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, InTime, at, finite, frozen
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Surfaces
@@ -35,6 +36,7 @@ ON_AXIS = 8 * float(np.finfo(float).eps)
 """Nearer to the axis than this part of the distance from the base, the direction e_rho is round-off."""
 
 
+@check_arguments
 class Vessel(Walls):
     """The wall that a polyline (radius, height), ... makes when it turns around an axis, for balls on either side.
 

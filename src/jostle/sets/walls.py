@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
@@ -224,6 +225,7 @@ def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Arra
     return spread
 
 
+@check_arguments
 class HalfSpace(Walls):
     """{q : normal . q >= offset}: a floor, a wall, a moving or turning plane.
 
@@ -264,6 +266,7 @@ class HalfSpace(Walls):
         return Plane(unit, offset.ravel() / size)
 
 
+@check_arguments
 class Box(Walls):
     """{q : lower <= q <= upper}; infinite entries are no wall.
 
@@ -300,6 +303,7 @@ class Box(Walls):
         return Sides(sides % d, np.where(sides < d, 1.0, -1.0), ends[sides])
 
 
+@check_arguments
 class Outside(Walls):
     """{q : |q - centre_k| >= radius_k}: round obstacles; centre (d,) or (k, d).
 
@@ -338,6 +342,7 @@ class Outside(Walls):
         )
 
 
+@check_arguments
 class Inside(Outside):
     """{q : |q - centre_k| <= radius_k}: a bowl, a string. Not for linearised schemes: the gap is concave.
 
@@ -350,6 +355,7 @@ class Inside(Outside):
     convex_gaps = passable = False
 
 
+@check_arguments
 class Segments(Walls):
     """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, at rest or moving; ends (k, 2, 2).
 

@@ -16,6 +16,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_fields
 from jostle.arrays import Array
 from jostle.convex.emptiness import Undecided, contradiction, empty_set
 from jostle.convex.maps import Dense
@@ -62,6 +63,7 @@ class Solver:
     max_iterations: int = 1000
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not 0 < self.tol < 1:
             raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
         if self.max_iterations < 1:

@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polar, Polyhedron
 from jostle.convex.projection import Projection
-from jostle.errors import NotConverged
+from jostle.errors import InvalidValue, NotConverged
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 
+@check_arguments
 def project(
     w: ArrayLike,
     onto: Polyhedron | Polar | Any,
@@ -43,9 +45,12 @@ def project(
         return _on_polar(np.asarray(w, dtype=float), onto.cone, mass, solver, guess)
     if isinstance(onto, Polyhedron):
         return require(solver.project(w, onto, mass, guess), solver)
+    if not hasattr(onto, "nearest"):
+        raise InvalidValue(f"onto must be a polyhedron, a cone, its polar or an admissible set, not {onto!r}")
     return onto.nearest(w, mass=mass, solver=solver)  # type: ignore[no-any-return]
 
 
+@check_arguments
 def decompose(
     u: ArrayLike, cone: Cone, *, mass: ArrayLike | Metric = 1.0, solver: Solver | None = None
 ) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.moves import jumps
@@ -21,6 +22,7 @@ WRAPPED = 0.5
 """A body that moves by more than this part of a period between two frames has gone through the end of the cell."""
 
 
+@check_arguments
 def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Each coordinate of q over time.
 
@@ -40,7 +42,8 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[float, float] = (AZIMUTH, ELEVATION)) -> Axes:
+@check_arguments
+def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION)) -> Axes:
     """The ways of all bodies, with the walls: a dot where each starts. Space is seen from `view`, as in `draw`.
 
     A way ends where a body goes through the end of a periodic cell or takes stairs, and begins again behind it.
@@ -75,6 +78,7 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[float, float] = (AZ
     return ax
 
 
+@check_arguments
 def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     """The phase portrait (q_k, u_k) of a coordinate, numbered from 0; jumps of the velocity are thin lines.
 
@@ -100,6 +104,7 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@check_arguments
 def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Each impact as a bar at its time, as high as its impulse.
 
@@ -121,6 +126,7 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@check_arguments
 def energies(sol: Shown, *, ax: Axes | None = None) -> Axes:
     """Kinetic energy over time, and potential and total energy where the force is constant.
 

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Finite, check_arguments
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
 from jostle.viz.picture import Picture
@@ -24,6 +25,7 @@ AZIMUTH, ELEVATION = -62.0, 16.0
 """Where one looks at space from, in degrees."""
 
 
+@check_arguments
 def draw(
     sol: Shown,
     k: int = -1,
@@ -31,7 +33,7 @@ def draw(
     ax: Axes | None = None,
     colour: str | ArrayLike = "speed",
     contacts: bool = True,
-    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+    view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
 ) -> Axes:
     """Frame k of a solution: the bodies to scale, the forces between them, the walls.
 
@@ -56,13 +58,14 @@ def draw(
     return ax
 
 
+@check_arguments
 def strip(
     sol: Shown,
     moments: int | Sequence[float] = 3,
     *,
     colour: str | ArrayLike = "speed",
     contacts: bool = True,
-    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+    view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
 ) -> Figure:
     """Several moments side by side, on one scale: so many from start to end, or the frames at given times.
 

@@ -10,6 +10,7 @@ from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike
 
 from jostle.analysis.voronoi import Map
+from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid, Velocity
@@ -23,6 +24,7 @@ LONGEST = 1.6
 """The longest arrow, in distances between arrows."""
 
 
+@check_arguments
 def field(
     on: Grid | Map | Lattice,
     values: ArrayLike,
@@ -67,8 +69,9 @@ def field(
     return ax
 
 
+@check_arguments
 def arrows(
-    velocity: Velocity, *, zone: ArrayLike | None = None, fastest: float | None = None, ax: Axes | None = None
+    velocity: Velocity, *, zone: ArrayLike | None = None, fastest: Positive | None = None, ax: Axes | None = None
 ) -> Axes:
     """A velocity field, an arrow for each cell of a zone, or for every second or third if there are many.
 

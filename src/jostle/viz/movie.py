@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.solution import Solution
@@ -36,6 +37,7 @@ JUMP = 10.0
 """Who went so many times further between two saved times than his velocities allow did not walk: he jumped."""
 
 
+@check_arguments
 def animate(
     sol: Shown,
     path: str | os.PathLike[str],
@@ -43,7 +45,7 @@ def animate(
     speed: float = 1.0,
     colour: str | ArrayLike = "speed",
     contacts: bool = True,
-    view: tuple[float, float] = (AZIMUTH, ELEVATION),
+    view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
     progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
     """Write a film, .mp4 or .gif, with 25 pictures a second; `speed` is the time that passes in a second of it.
@@ -129,7 +131,7 @@ def between(scene: Scene, t: float) -> Frame:
     return replace(frame, t=float(t), x=x, bars=bars)
 
 
-def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
+def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[Finite, Finite]) -> Picture:
     """On the scale of all saved times beside these moments."""
     k = np.clip(np.searchsorted(sol.t, times, side="right") - 1, 0, len(sol.t) - 1)
     beside = np.unique(np.concatenate([k, np.minimum(k + 1, len(sol.t) - 1)]))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from jostle.analysis.crowds import leaving_times
 from jostle.analysis.order import Order
+from jostle.arguments import check_arguments
 from jostle.arrays import finite
 from jostle.errors import InvalidValue
 from jostle.viz.sources import Shown, solution
@@ -21,6 +22,7 @@ DOTS = 4000.0
 """A bifurcation diagram of so many dots has dots of one point."""
 
 
+@check_arguments
 def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes:
     """Errors over steps h with the fitted lines c h^k, from `jostle.analysis.order`; the names say k.
 
@@ -46,6 +48,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     return ax
 
 
+@check_arguments
 def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
     """How many people are still inside, over time: of one run, or of several with names.
 
@@ -76,6 +79,7 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     return ax
 
 
+@check_arguments
 def bifurcation(
     parameter: ArrayLike,
     values: Sequence[ArrayLike],

@@ -24,6 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
+from jostle.arguments import check_arguments
 from jostle.errors import JostleError
 from jostle.viz.document import SERVED, document, policy
 from jostle.viz.quantities import Given
@@ -90,6 +91,7 @@ class Server:
         self._thread.join()
 
 
+@check_arguments
 def serve(sol: Shown, *, title: str = "", quantities: Given | None = None) -> Server:
     """Show a solution in browsers of this machine: `server.address` is where, until `server.close()`.
 

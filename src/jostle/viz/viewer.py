@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jostle.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io.container import whole
 from jostle.viz.document import EMBEDDED, document
@@ -31,6 +32,7 @@ A_TIME = 24
 """Bytes that a frame takes besides its own: its time, and what is between it and the next."""
 
 
+@check_arguments
 def page(
     sol: Shown,
     path: str | os.PathLike[str],

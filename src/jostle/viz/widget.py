@@ -9,6 +9,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from jostle.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
 from jostle.viz.document import NOTEBOOK, part, script
 from jostle.viz.quantities import Given
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from anywidget import AnyWidget
 
 
+@check_arguments
 def widget(
     sol: Shown,
     *,
     title: str = "",
     quantities: Given | None = None,
-    height: int = 560,
+    height: Count = 560,
     most_bytes: int = 40_000_000,
 ) -> AnyWidget:
     """The viewer in a notebook, for a solution or a trajectory file: the last line of a cell.

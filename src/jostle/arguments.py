@@ -1,0 +1,242 @@
+"""What a signature says is checked when it is called: a wrong kind of value is an error that names the parameter.
+
+`check_arguments` decorates public functions and classes. It reads their annotations as they are written and does not
+evaluate them, so that it imports nothing. Shapes, and what else the mathematics asks, are up to the function itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.errors import InvalidValue
+
+T = TypeVar("T")
+Finite = float
+Positive = float
+NotNegative = float
+Count = int
+Natural = int
+Constant = ArrayLike
+"""Numbers of which a signature says more than their type: finite, positive, 0 or more, at least 1 or 0, without NaN."""
+LONGEST_VALUE = 80
+"""Characters of a wrong value that an error shows."""
+ALIASES = {
+    "InTime": "ArrayLike | Callable",
+    "Array": "ArrayLike",
+    "Integers": "ArrayLike",
+    "Ends": "tuple[ArrayLike, ArrayLike]",
+    "Vertices": "ArrayLike | Sequence",
+    "Wish": "Callable",
+    "Field": "Callable",
+    "Gap": "Callable",
+    "Shown": "Solution | str | os.PathLike",
+    "Route": "Sequence[str | None]",
+    "FilePath": "os.PathLike",
+    "OfPlaces": "Callable",
+}
+"""Names of unions that signatures use."""
+
+
+class Rule(NamedTuple):
+    """What a parameter may be."""
+
+    holds: Callable[[Any], bool]
+    words: str
+
+
+def numbers(value: object) -> bool:
+    """Is it something that NumPy takes for real numbers: a number, nested lists of equal lengths, an array?
+
+    >>> numbers([[1, 2.5], [True, 4]]), numbers("1"), numbers([1j]), numbers(None), numbers([1.0, None])
+    (True, False, False, False, False)
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind != "O":
+            return array.dtype.kind in "biuf"
+        array.astype(float)
+    except (TypeError, ValueError):
+        return False
+    return not any(entry is None for entry in array.flat)
+
+
+def number(value: object) -> bool:
+    """Is it one real number?
+
+    >>> number(2), number(np.float32(0.5)), number("2"), number([1.0])
+    (True, True, False, False)
+    """
+    return isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0 and numbers(value))
+
+
+def _precision(value: Any) -> bool:
+    try:
+        return value is not None and np.dtype(value) in (np.float32, np.float64)
+    except (TypeError, ValueError):
+        return False
+
+
+def _constant(value: object) -> bool:
+    return numbers(value) and not np.isnan(np.asarray(value, dtype=float)).any()
+
+
+RULES = {
+    "float": Rule(number, "a number"),
+    "int": Rule(lambda value: isinstance(value, Integral), "a whole number"),
+    "bool": Rule(lambda value: isinstance(value, bool | np.bool_), "True or False"),
+    "str": Rule(lambda value: isinstance(value, str), "a text"),
+    "os.PathLike": Rule(lambda value: isinstance(value, os.PathLike), "a path"),
+    "ArrayLike": Rule(numbers, "numbers"),
+    "Constant": Rule(_constant, "numbers"),
+    "Callable": Rule(callable, "a function"),
+    "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
+    "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
+    "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
+    "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),
+    "Positive": Rule(lambda value: number(value) and 0.0 < value < np.inf, "a positive number"),
+    "NotNegative": Rule(lambda value: number(value) and 0.0 <= value < np.inf, "a number that is 0 or more"),
+    "Count": Rule(lambda value: isinstance(value, Integral) and int(value) >= 1, "a whole number, at least 1"),
+    "Natural": Rule(lambda value: isinstance(value, Integral) and int(value) >= 0, "a whole number, at least 0"),
+    "Mapping": Rule(lambda value: isinstance(value, Mapping), "a dictionary"),
+    "None": Rule(lambda value: value is None, "None"),
+}
+CLASSES = {
+    "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.Cone", "Console": "a rich.Console",
+    "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid",
+    "Lattice": "a lattice of jo.macro", "Law": "a law of jo.macro", "Map": "a map of densities or speeds",
+    "Link": "a jo.models.Link", "Metric": "a metric", "Motion": "a jo.Motion",
+    "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
+    "Plan": "a jo.models.Room or Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
+    "Restitution": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
+    "Solution": "a solution", "Solver": "a solver such as jo.Exact()", "State": "a state", "Sweeping": "a jo.Sweeping",
+    "Velocity": "a velocity of a grid", "Walk": "a jo.models.walk(...)", "np.random.Generator": "a random generator",
+}  # fmt: skip
+"""Classes that signatures name, in words."""
+
+
+def check_arguments(called: T) -> T:
+    """A function or a class whose arguments are of the kinds that its signature says.
+
+    >>> @check_arguments
+    ... def area(radius: float, *, many: int = 1) -> float:
+    ...     return 3.0 * radius**2 * many
+    >>> area(2.0, many=2)
+    24.0
+    >>> area("2")
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: radius must be a number, not '2'
+    """
+    if isinstance(called, type):
+        called.__init__ = _wrapped(called.__init__, skip=1)  # type: ignore[misc]
+        return called
+    return _wrapped(called)  # type: ignore[arg-type, return-value]
+
+
+def check_fields(instance: Any) -> None:
+    """Check the fields of a dataclass, from its ``__post_init__``."""
+    for field in instance.__dataclass_fields__.values():
+        rule = _rule(field.type)
+        if rule is not None and field.init:
+            _check(field.name, getattr(instance, field.name), rule)
+
+
+def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
+    parameters = list(inspect.signature(function).parameters.values())[skip:]
+    rules = {each.name: rule for each in parameters if (rule := _rule(each.annotation)) is not None}
+    names = [each.name for each in parameters]
+
+    @functools.wraps(function)
+    def call(*positional: Any, **named: Any) -> Any:
+        for name, value in (*zip(names, positional[skip:], strict=False), *named.items()):
+            if name in rules:
+                _check(name, value, rules[name])
+        return function(*positional, **named)
+
+    return call
+
+
+def _check(name: str, value: object, rule: Rule) -> None:
+    if not rule.holds(value):
+        shown = repr(value)
+        shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
+        raise InvalidValue(f"{name} must be {rule.words}, not {shown}")
+
+
+def _rule(annotation: Any) -> Rule | None:
+    """The rule of an annotation; None if some part of it is not known."""
+    if not isinstance(annotation, str):
+        return None
+    found = [_one(part) for part in _split(annotation, "|")]
+    rules = [rule for rule in found if rule is not None]
+    if len(rules) < len(found):
+        return None
+    words = list(dict.fromkeys(rule.words for rule in rules))
+    return Rule(lambda value: any(rule.holds(value) for rule in rules), " or ".join(words))
+
+
+@functools.cache
+def _one(name: str) -> Rule | None:
+    """The rule of an annotation that is no union."""
+    base, _, inside = name.removesuffix("]").partition("[")
+    if base in ALIASES:
+        return _rule(ALIASES[base])
+    if base in RULES:
+        return RULES[base]
+    if base in CLASSES:
+        short = base.rpartition(".")[2]
+        return Rule(lambda value: any(kind.__name__ == short for kind in type(value).__mro__), CLASSES[base])
+    if base == "tuple":
+        return _tuple(_split(inside, ","))
+    if base in ("Sequence", "Iterable", "list"):
+        return _several(_rule(inside) if inside else None)
+    return None
+
+
+def _several(entry: Rule | None) -> Rule:
+    """Any number of values of one kind."""
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            return False
+        return entry is None or not isinstance(value, Sequence) or all(map(entry.holds, value))
+
+    return Rule(holds, "a list" + ("" if entry is None else f", each entry {entry.words}"))
+
+
+def _tuple(parts: Sequence[str]) -> Rule | None:
+    """As many values as there are parts."""
+    if "..." in parts:
+        return _several(_rule(parts[0]))
+    rules = [_rule(part) for part in parts]
+
+    def holds(value: Any) -> bool:
+        if not isinstance(value, list | tuple | np.ndarray) or len(value) != len(rules):
+            return False
+        return all(rule is None or rule.holds(entry) for rule, entry in zip(rules, value, strict=True))
+
+    words = list(dict.fromkeys("anything" if rule is None else rule.words for rule in rules))
+    return Rule(holds, f"{len(rules)} values, each {' or '.join(words)}")
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The parts of an annotation, not those inside brackets.
+
+    >>> _split("float | tuple[int | None, str]", "|")
+    ['float', 'tuple[int | None, str]']
+    """
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "[") - (letter == "]")
+        if letter == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,163 @@
+"""Every option of every command does something: none is taken and then forgotten."""
+
+import json
+import webbrowser
+
+import h5py
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import typer
+
+import jostle as jo
+from jostle.cli import app
+
+SHORT = ["cradle_apart", "--set", "run.t=0.02"]
+
+
+@pytest.fixture
+def pair(here):
+    """pair.vtkhdf: a fast disc hits another."""
+    two = jo.Motion(q0=[[0.0, 0.0], [1.5, 0.0]], v0=[[2.0, 0.0], [0.0, 0.0]], within=jo.Balls([0.5, 0.5]))
+    return jo.io.write(jo.solve(two, jo.Maury(), t=1.0, h=0.1), "pair.vtkhdf")
+
+
+def is_json(result):
+    try:
+        return isinstance(json.loads(result[1]), dict)
+    except ValueError:
+        return False
+
+
+def refused(words):
+    return lambda result: result[0] == 1 and words in result[2]
+
+
+def bodies(n):
+    return lambda result: result[0] == 0 and json.loads(result[1])["bodies"] == n
+
+
+def silent(result):
+    return result == (0, "", "")
+
+
+CASES = {
+    ("run", "output"): ([*SHORT, "-q"], ["-o", "b.vtkhdf"], lambda _: jo.io.about("b.vtkhdf")),
+    ("run", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
+    ("run", "seed"): ([*SHORT, "-q"], ["--seed", "7"], lambda _: jo.io.about("cradle_apart.vtkhdf")["seed"] == "7"),
+    ("run", "threads"): ([*SHORT, "-q"], ["--threads", "100000"], refused("threads must be")),
+    ("run", "device"): ([*SHORT, "-q"], ["--device", "cuda"], refused("device 'cuda'")),
+    ("run", "checkpoint"): ([*SHORT, "-q"], ["--checkpoint", "-1"], refused("-1")),
+    ("run", "overwrite"): ([*SHORT, "-q", "-o", "a.vtkhdf"], ["--overwrite"], silent),
+    ("run", "quiet"): (SHORT, ["-q"], silent),
+    ("run", "as_json"): (SHORT, ["--json"], is_json),
+    ("resume", "settings"): (["a.vtkhdf", "--json"], ["--set", "run.t=0.04"], lambda r: json.loads(r[1])["t"] == 0.04),
+    ("resume", "threads"): (["a.vtkhdf", "-q"], ["--threads", "100000"], refused("threads must be")),
+    ("resume", "device"): (["a.vtkhdf", "-q"], ["--device", "cuda"], refused("device 'cuda'")),
+    ("resume", "checkpoint"): (["a.vtkhdf", "-q"], ["--checkpoint", "-1"], refused("-1")),
+    ("resume", "quiet"): (["a.vtkhdf"], ["-q"], silent),
+    ("resume", "as_json"): (["a.vtkhdf"], ["--json"], is_json),
+    ("bench", "steps"): ([*SHORT, "--json"], ["--steps", "3"], lambda r: json.loads(r[1])["steps"] == 3),
+    ("bench", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
+    ("bench", "seed"): ([*SHORT, "--json"], ["--seed", "-1"], lambda r: r[0] == 2 and "seed = -1" in r[2]),
+    ("bench", "threads"): ([*SHORT, "--json"], ["--threads", "100000"], refused("threads must be")),
+    ("bench", "as_json"): (SHORT, ["--json"], is_json),
+    ("list", "as_json"): ([], ["--json"], is_json),
+    ("info", "text"): (["cradle_apart"], ["--scenario"], lambda r: r[1] == jo.scenarios.shipped("cradle_apart")),
+    ("info", "as_json"): (["cradle_apart"], ["--json"], is_json),
+    ("doctor", "as_json"): ([], ["--json"], is_json),
+}  # fmt: skip
+BELOW = {
+    ("view", "save"),
+    ("view", "browser"),
+    ("plot", "save"),
+    ("plot", "moments"),
+    ("movie", "speed"),
+    ("movie", "colour"),
+}
+
+
+@pytest.mark.parametrize(("command", "option"), CASES)
+def test_an_option_is_obeyed(here, jostle, command, option):
+    arguments, more, obeyed = CASES[command, option]
+
+    def result(*extra):
+        for file in here.iterdir():
+            file.unlink()
+        if "a.vtkhdf" in arguments:
+            jostle("run", *SHORT, "-q", "-o", "a.vtkhdf")
+        return jostle(command, *arguments, *extra)
+
+    def holds(found):
+        try:
+            return bool(obeyed(found))
+        except jo.JostleError:
+            return False
+
+    assert not holds(result())
+    assert holds(result(*more))
+
+
+def test_every_option_of_every_command_is_tested():
+    commands = typer.main.get_command(app).commands
+    found = {
+        (command, option.name)
+        for command, parts in commands.items()
+        for option in parts.params
+        if option.param_type_name == "option" and option.name != "help"
+    }
+    assert found == set(CASES) | BELOW
+
+
+def test_a_picture_has_the_moments_that_are_asked_for(pair, jostle, monkeypatch):
+    asked = []
+
+    def strip(sol, moments):
+        asked.append(moments)
+        return plt.figure()
+
+    monkeypatch.setattr("jostle.viz.drawing.strip", strip)
+    for moments in ([], ["--moments", "1"], ["--moments", "4"]):
+        assert jostle("plot", pair, *moments)[0] == 0
+    plt.close("all")
+    assert asked == [3, 1, 4]
+
+
+def test_a_film_has_the_speed_and_the_colours_that_are_asked_for(pair, jostle, monkeypatch):
+    asked = []
+
+    def animate(sol, target, *, speed, colour, progress):
+        asked.append((str(target), speed, colour))
+        return target
+
+    monkeypatch.setattr("jostle.viz.movie.animate", animate)
+    assert jostle("movie", pair) == (0, "pair.mp4\n", "")
+    assert jostle("movie", pair, "a.gif", "--speed", "4", "--colour", "pressure") == (0, "a.gif\n", "")
+    assert asked == [("pair.mp4", 1.0, "speed"), ("a.gif", 4.0, "pressure")]
+
+
+@pytest.mark.parametrize(("option", "opened"), [([], True), (["--no-browser"], False)])
+def test_the_browser_is_opened_unless_one_says_no(pair, jostle, monkeypatch, option, opened):
+    asked = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: asked.append(address) or True)
+    monkeypatch.setattr(jo.viz.Server, "wait", lambda server: None)
+    code, out, _ = jostle("view", pair, *option)
+    assert code == 0
+    assert asked == ([out.splitlines()[0]] if opened else [])
+
+
+def test_names_of_pages_and_pictures_are_those_that_are_asked_for(pair, jostle):
+    assert jostle("plot", pair)[1] == "pair.png\n"
+    assert jostle("plot", pair, "--save", "b.png")[1] == "b.png\n"
+    assert jostle("view", pair, "--save", "b.html")[1] == "b.html\n"
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("contacts", ["true", "false"])
+def test_what_the_table_output_says_is_in_the_file(here, jostle, precision, contacts):
+    said = ["--set", f"output.precision={precision}", "--set", f"output.contacts={contacts}"]
+    touching = ["cradle_touching", "--set", "run.t=2.0", "--set", "run.h=0.02"]
+    assert jostle("run", *touching, *said, "-q", "-o", "a.vtkhdf")[0] == 0
+    with h5py.File("a.vtkhdf") as file:
+        assert file["VTKHDF/Points"].dtype == np.dtype(precision)
+    assert any(map(len, jo.io.read("a.vtkhdf").pairs)) == (contacts == "true")

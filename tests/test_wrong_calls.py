@@ -1,0 +1,384 @@
+"""Wrong kinds of values in any public call are errors of the library that name the parameter.
+
+Each call starts from arguments that are right; then one parameter at a time gets something that cannot be meant.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from functools import cache
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import jostle as jo
+
+matplotlib.use("Agg")
+
+PARTS = {
+    "": jo,
+    **{f"{part}.": getattr(jo, part) for part in ("models", "macro", "analysis", "io", "viz", "scenarios")},
+}
+WRONG = {
+    "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
+}  # fmt: skip
+RESULTS = {
+    "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
+    "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
+    "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
+    "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Run", "scenarios.Scenario", "scenarios.names",
+    "scenarios.schema", "glue",
+}  # fmt: skip
+"""What the library itself makes and hands out, base classes, and what takes nothing."""
+
+
+@cache
+def things():
+    """The objects that calls are made with."""
+    found = {}
+    found["floor"] = jo.HalfSpace([0.0, 1.0])
+    found["pair"] = jo.Balls([0.5, 0.5])
+    found["cone"] = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
+    found["ball"] = jo.Motion(q0=[0.0, 1.0], within=found["floor"])
+    two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
+                    within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
+    found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
+    found["room"] = jo.models.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
+    found["walk"] = jo.models.walk(found["room"], radius=0.25)
+    found["grid"] = jo.macro.Grid([0.0, 0.0], [1.0, 1.0], h=0.25)
+    found["zone"] = found["grid"].block([0.0, 0.0], [0.5, 0.5])
+    found["lattice"] = jo.macro.square_lattice(0.25, box=([0, 0], [1, 1]))
+    found["order"] = jo.analysis.order([0.1, 0.05], [0.01, 0.005])
+    return found
+
+
+def calls(path):
+    """name -> (arguments that are right, parameters whose wrong values are legitimate)."""
+    at = things()
+    run, room, cone, grid, zone = at["run"], at["room"], at["cone"], at["grid"], at["zone"]
+    sweep = {"t": 0.2, "h": 0.1}
+    file = path / "run.vtkhdf"
+    if not file.exists():
+        jo.io.write(run, file)
+    area = [(0, 0), (6, 0), (6, 4), (0, 4)]
+    box2 = ([0.0, 0.0], [4.0, 4.0])
+    law = {"grid": grid, "saturated": zone, "walls": zone & False, "tol": 1e-6}
+    analysis = {
+        "acute": {"cone": cone, "mass": 1.0},
+        "orthogonal": {"cone": cone, "mass": 1.0},
+        "coordination": {"sol": run, "k": -1, "threshold": 0.0, "fewest": 1},
+        "coordination_by_gap": {
+            "q": run.q[-1],
+            "radii": [0.4, 0.4],
+            "within": None,
+            "period": [9.0, np.inf],
+            "tol": 1e-6,
+            "fewest": 1,
+        },
+        "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]]},
+        "crowd_pressure": {"sol": run, "k": -1},
+        "densities": {"sol": run, "area": area, "measure": area, "cutoff": 1.0, "quarter": 3},
+        "density": {"sol": run, "k": -1, "area": area, "cutoff": 1.0, "quarter": 3},
+        "density_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
+        "speed_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
+        "eta": {"N": 3, "radius": 1.0},
+        "gamma": {"N": 3},
+        "evacuation_time": {"sol": run, "area": area},
+        "leaving_times": {"sol": run, "area": area},
+        "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0},
+        "force_chains": {"sol": run, "k": -1},
+        "force_distribution": {"sol": run, "k": -1, "bins": 5},
+        "forces": {"sol": run, "k": -1},
+        "impulse_range": {"cone": cone, "impulse": [1.0, 1.0]},
+        "inverse_triangle": {"cone": cone},
+        "load_range": {"sol": run, "k": -1, "closed": 1e-6},
+        "multiplier_range": {"sol": run, "k": -1, "closed": 1e-6},
+        "order": {"h": [0.1, 0.05], "error": [0.01, 0.005]},
+        "packing_fraction": {
+            "q": run.q[-1],
+            "radii": [0.4, 0.4],
+            "lower": [0.0, 0.0],
+            "upper": [4.0, 4.0],
+            "period": None,
+        },
+        "pressed": {"sol": run, "threshold": 0.1},
+        "pressure": {"sol": run, "k": -1, "radii": [0.4, 0.4], "volume": 1.0},
+        "stress": {"sol": run, "k": -1, "radii": [0.4, 0.4], "volume": 1.0},
+        "time_in_contact": {"sol": run, "threshold": 0.0},
+        "wall_force": {"sol": run, "k": -1},
+        "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
+    }
+    solver = {"tol": 1e-8, "max_iterations": 100}
+    ours = {
+        "Automatic": solver,
+        "Exact": solver,
+        "InteriorPoint": solver,
+        "Nesterov": solver,
+        "Budget": {**solver, "overlap": 0.0},
+        "Balls": {"radii": [0.5, 0.5], "period": [4.0, np.inf]},
+        "Box": {"lower": [0.0, 0.0], "upper": [1.0, 1.0], "radii": 0.1},
+        "CatchingUp": {"solver": jo.Exact()},
+        "MoreauJean": {"solver": jo.Exact()},
+        "Venel": {"solver": jo.Exact()},
+        "Maury": {"solver": jo.Exact(), "samples": 2},
+        "Gluey": {"solver": jo.Exact(), "samples": 2, "weakest": -1.0},
+        "Paoli": {"solver": jo.Exact(), "z": 0.5, "implicit": False},
+        "Cone": {"G": [[1.0, 0.0]], "describe": str},
+        "Polyhedron": {"G": [[1.0]], "c": [0.0], "length": 1.0, "describe": str, "noise": 0.0},
+        "HalfSpace": {"normal": [0.0, 1.0], "offset": 0.0, "radii": 0.0},
+        "Inside": {"centre": [0.0, 0.0], "radius": 1.0, "radii": 0.1},
+        "Outside": {"centre": [0.0, 0.0], "radius": 1.0, "radii": 0.1},
+        "Line": {"radii": [0.5, 0.5], "lower": -9.0, "upper": 9.0},
+        "Motion": {
+            "q0": [0.0, 1.0],
+            "within": at["floor"],
+            "v0": 0.0,
+            "force": 0.0,
+            "mass": 1.0,
+            "law": jo.Restitution(),
+            "present": None,
+        },
+        "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "present": [True]},
+        "Outlet": {"leaves": lambda q: q[:, 0] > 0},
+        "Restitution": {"e": 0.5},
+        "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},
+        "Segments": {"ends": [[[0.0, 0.0], [1.0, 0.0]]], "radii": 0.1},
+        "Source": {"box": box2, "rate": 1.0, "within": at["pair"], "velocity": 0.0, "seed": 0},
+        "Vessel": {
+            "profile": [[1.0, 0.0], [1.0, 2.0]],
+            "radii": [0.1],
+            "axis": [0, 0, 1],
+            "base": [0, 0, 0],
+            "staves": 6,
+        },
+        "constraints": {
+            "g": lambda t, q: q,
+            "gradient": lambda t, q: np.eye(2),
+            "convex": True,
+            "moving": False,
+            "length": 1.0,
+        },
+        "decompose": {"u": [1.0, 0.0], "cone": cone, "mass": 1.0, "solver": jo.Exact()},
+        "impact": {"u": [1.0, 0.0], "cone": cone, "law": jo.Restitution(), "mass": 1.0, "solver": jo.Exact()},
+        "project": {"w": [1.0, 0.0], "onto": cone, "mass": 1.0, "solver": jo.Exact(), "guess": [0.0, 0.0]},
+        "solve": {
+            "problem": at["ball"],
+            "scheme": jo.Maury(),
+            **sweep,
+            "every": 1,
+            "until": None,
+            "change": None,
+            "device": "cpu",
+            "strict": True,
+            "output": None,
+            "checkpoint": None,
+            "resume": False,
+            "progress": None,
+        },
+    }
+    models = {
+        "AvoidJams": {"walk": at["walk"], "flow": 1.3},
+        "Journey": {"walk": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
+        "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
+        "Plan": {
+            "area": area,
+            "exits": {"a": [(6, 1), (6, 3)]},
+            "doors": (),
+            "walls": [[[1, 1], [1, 2]]],
+            "columns": [[3, 2, 0.3]],
+            "links": (),
+        },
+        "Room": {"corners": area, "doors": [((6, 1), (6, 3))]},
+        "chain": {"n": 3, "radius": 0.5, "height": 0.0, "gravity": 9.81, "e": 0.0, "mass": 1.0},
+        "cradle": {"n": 3, "gap": 0.0, "radius": 0.5, "striking": 1, "e": 1.0, "mass": 1.0},
+        "crowd": {
+            "n": 2,
+            "radius": 0.25,
+            "room": room,
+            "speed": 1.0,
+            "seed": 0,
+            "goal": None,
+            "inhibition": False,
+            "start": None,
+            "q0": None,
+            "wish": None,
+        },
+        "double_pendulum": {"angles": (0.6, 0.2), "e": 0.5, "gravity": 9.81},
+        "following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
+        "inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
+        "impact_oscillator": {"omega": 2.6, "stop": 0.0, "e": 0.8, "x0": -0.5, "v0": 0.0},
+        "labyrinth": {"q0": (0.5, 0.6)},
+        "rack": {"rows": 2, "radius": 0.5, "gap": 0.0, "e": 0.0},
+        "random_close_packing": {"radii": np.full(12, 0.1), "box": None, "period": [1.0, 1.0], "seed": 0, "tol": 1e-3},
+        "random_sequential": {"radii": [0.1, 0.1], "box": box2, "period": None, "seed": 0},
+        "separate": {"q": [[0.0, 0.0], [0.5, 0.0]], "within": at["pair"], "mass": 1.0, "seed": 0, "tol": 1e-4},
+        "spheres": {"radii": [0.5, 0.5], "box": box2, "gravity": 9.81, "seed": 0},
+        "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
+        "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
+        "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
+        "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
+    }
+    macro = {
+        "Disc": {"centre": [0.0, 0.0], "radius": 1.0},
+        "Polygon": {"points": [[0, 0], [1, 0], [0, 1]]},
+        "Grid": {"lower": [0.0, 0.0], "upper": [1.0, 1.0], "h": 0.25, "closed": False},
+        "Interval": {"edges": [0.0, 0.5, 1.0], "saturated": [True, True], "closed": (False, False)},
+        "Isotropic": law,
+        "Square": law,
+        "Triangular": {**law, "angle": 0.0, "spacing": 0.3},
+        "Packing": {"points": [[0.5, 0.5]], "radius": 0.1, "box": ([0, 0], [1, 1]), "touching": 1e-6},
+        "StickyBlocks": {"x": [0.0, 2.0], "lengths": [1.0, 1.0], "v": [1.0, 0.0]},
+        "homogenise": {
+            "law": lambda x, y: (-x, -y),
+            "lattice": lambda n: jo.macro.square_lattice(1 / n, box=([0, 0], [1, 1])),
+            "U": lambda x, y: (-x, -y),
+            "n": [2, 3],
+            "solver": None,
+        },
+        "phi": {"U": lambda x, y: (-x, -y), "discs": at["lattice"], "restitution": 0.0, "solver": None},
+        "square_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
+        "triangular_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
+        "structure": {"cone": cone, "mass": 1.0, "size": None},
+    }
+    io = {
+        "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None},
+        "Output": {"path": path / "o.vtkhdf", "contacts": False, "dtype": np.float32, "about": {}},
+        "Writer": {"path": path / "w.vtkhdf", "shape": (2, 2), "contacts": False, "dtype": np.float32, "about": {}},
+        "about": {"path": file},
+        "read": {"path": file, "problem": None, "scheme": None},
+        "repair": {"path": file},
+        "export": {"source": run, "target": path / "a.csv"},
+        "write": {"sol": run, "path": path / "b.vtkhdf", "dtype": np.float32, "about": None},
+    }
+    view = (-62.0, 16.0)
+    viz = {
+        "animate": {"sol": run, "path": path / "a.gif", "speed": 4.0, "colour": "speed", "contacts": True,
+                    "view": view, "progress": None},
+        "arrows": {"velocity": grid.velocity(1.0, 0.0), "zone": zone, "fastest": 1.0, "ax": None},
+        "bifurcation": {"parameter": [1.0, 2.0], "values": [[1.0], [2.0]], "names": ("a", "b"), "ax": None},
+        "draw": {"sol": run, "k": -1, "ax": None, "colour": "speed", "contacts": True, "view": view},
+        "energies": {"sol": run, "ax": None}, "history": {"sol": run, "ax": None}, "impacts": {"sol": run, "ax": None},
+        "paths": {"sol": run, "ax": None, "view": view}, "phase": {"sol": run, "coordinate": 0, "ax": None},
+        "evacuation": {"runs": run, "area": area, "ax": None},
+        "field": {"on": grid, "values": np.zeros(grid.shape), "zone": zone, "name": "", "ax": None},
+        "orders": {"fits": at["order"], "ax": None},
+        "page": {"sol": run, "path": path / "a.html", "title": "", "quantities": None, "most_bytes": 10**6,
+                 "progress": None},
+        "serve": {"sol": run, "title": "", "quantities": None},
+        "widget": {"sol": run, "title": "", "quantities": None, "height": 560, "most_bytes": 10**6},
+        "strip": {"sol": run, "moments": 2, "colour": "speed", "contacts": True, "view": view},
+    }  # fmt: skip
+    scenarios = {
+        "load": {"source": "cradle_apart", "settings": (), "seed": 0}, "shipped": {"name": "cradle_apart"},
+        "parse": {"text": jo.scenarios.shipped("cradle_apart"), "name": "a", "settings": (), "seed": 0},
+    }  # fmt: skip
+    groups = {
+        "": ours,
+        "models.": models,
+        "macro.": macro,
+        "analysis.": analysis,
+        "io.": io,
+        "viz.": viz,
+        "scenarios.": scenarios,
+    }
+    return {f"{part}{name}": arguments for part, group in groups.items() for name, arguments in group.items()}
+
+
+def find(name):
+    value = jo
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def call(name, arguments):
+    """Make the call, and close what it opens."""
+    function, named = find(name), dict(arguments)
+    kinds = inspect.signature(function).parameters.values()
+    positional = [named.pop(each.name) for each in kinds if each.kind == each.POSITIONAL_ONLY]
+    made = function(*positional, **named)
+    if hasattr(made, "close"):
+        made.close()
+    plt.close("all")
+
+
+SAID = {
+    "area": "corners|an area|polygon", "measure": "corners|an area", "cutoff": "cut-off", "N": "number of discs",
+    "radii": "radius", "within": "radi", "mass": "force|mass", "inhibition": "T (must|is)", "vertices": "polygon",
+    "points": "polygon", "h": "steps", "runs": "Solution", "path": "file", "target": "suffix", "text": "TOML",
+}  # fmt: skip
+"""Words by which errors call a parameter, where it is not its name."""
+USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
+"""What may depend on time is looked at when it is used."""
+LEGITIMATE = {
+    "None": None,  # wherever the signature says so
+    "text": {"output", "checkpoint", "name", "path", "title"},
+    "texts": {"names"},
+    "nan": {"values", "zone"},
+    "-1": {
+        "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
+        "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
+    },
+    "complex": set(), "object": set(),
+}  # fmt: skip
+"""Wrong for most parameters, right for these."""
+
+
+def public_calls():
+    for part, module in PARTS.items():
+        for name in module.__all__:
+            value = getattr(module, name)
+            error = isinstance(value, type) and issubclass(value, BaseException)
+            if not inspect.ismodule(value) and not error and f"{part}{name}" not in RESULTS:
+                yield f"{part}{name}"
+
+
+def legitimate(name, parameter, label):
+    annotation = str(inspect.signature(find(name)).parameters[parameter].annotation)
+    if label == "None":
+        return "None" in annotation or annotation == "Any"
+    return parameter in LEGITIMATE[label] or (label in ("-1", "nan") and parameter in USED_LATER)
+
+
+def names_it(message, parameter, label):
+    if parameter in message or re.search(SAID.get(parameter, "^$"), message):
+        return True
+    return label in ("text", "texts") and re.search(r"\ba\b", message) is not None  # it shows the wrong text itself
+
+
+@pytest.mark.parametrize("name", list(public_calls()))
+def test_a_wrong_kind_of_value_is_an_error_that_names_the_parameter(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = calls(tmp_path)[name]
+    given = set(inspect.signature(find(name)).parameters)
+    assert set(arguments) == {parameter for parameter in given if not parameter.startswith("_")}
+    call(name, arguments)  # what is right
+    found = []
+    for parameter in arguments:
+        for label, value in WRONG.items():
+            fresh = {key: _other_file(one, f"{parameter}-{label}") for key, one in arguments.items()}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call(name, {**fresh, parameter: value})
+            except jo.JostleError as error:
+                if not names_it(str(error), parameter, label):
+                    found.append(f"{parameter} = {label} is not named: {error}")
+            except BaseException as error:  # noqa: BLE001
+                found.append(f"{parameter} = {label} ends in {type(error).__name__}: {error}")
+            else:
+                if not legitimate(name, parameter, label):
+                    found.append(f"{parameter} = {label} is accepted")
+    assert found == []
+
+
+def _other_file(value, word):
+    """Files are not written twice."""
+    new = isinstance(value, Path) and value.name != "run.vtkhdf"
+    return value.with_name(f"{word}{value.name}") if new else value
