@@ -145,7 +145,7 @@ def test_a_linearised_step_past_walls_at_rest_is_not_looked_at():
 
 
 def test_a_body_that_is_pressed_through_a_wall_little_by_little_is_noticed():
-    """One iteration a step: forty discs in a narrow shaft sink through a thin floor, each step by less than a radius."""
+    """One iteration a step: forty discs in a shaft sink through a thin floor, each step by less than a radius."""
     n = 40
     q0 = np.stack([np.zeros(n), 0.1 + 0.2 * np.arange(n)], axis=1)
     shaft = jo.Box([-0.1, -np.inf], [0.1, np.inf], radii=0.1)
