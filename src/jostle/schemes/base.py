@@ -263,10 +263,12 @@ def check_crossings(scheme: Scheme, within: ConstraintSet, before: State, after:
     if found is None:
         return
     h = after.t - before.t
-    safe = h * found.clearance / found.moved
+    remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
+    if found.moved < found.clearance:
+        remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"
     raise LeftTheSet(
         f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
-        f"step of h = {h:.3g}, and {found.clearance:.3g} is safe; choose h below {safe:.2g}"
+        f"step of h = {h:.3g}, and {remedy}"
     )
 
 
