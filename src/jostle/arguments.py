@@ -41,6 +41,7 @@ ALIASES = {
     "Shown": "Solution | str | os.PathLike",
     "Route": "Sequence[str | None]",
     "FilePath": "os.PathLike",
+    "Span": "ArrayLike",
     "OfPlaces": "Callable",
 }
 """Names of unions that signatures use."""
@@ -60,7 +61,7 @@ def numbers(value: object) -> bool:
     (True, False, False, False, False)
     """
     try:
-        array = np.asarray(value)
+        array = value if isinstance(value, np.ndarray) else np.asarray(value)
         if array.dtype.kind != "O":
             return array.dtype.kind in "biuf"
         array.astype(float)
@@ -157,7 +158,10 @@ def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*positional: Any, **named: Any) -> Any:
-        for name, value in (*zip(names, positional[skip:], strict=False), *named.items()):
+        for name, value in zip(names, positional[skip:], strict=False):
+            if name in rules:
+                _check(name, value, rules[name])
+        for name, value in named.items():
             if name in rules:
                 _check(name, value, rules[name])
         return function(*positional, **named)
@@ -169,7 +173,8 @@ def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
         shown = repr(value)
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
-        raise InvalidValue(f"{name} must be {rule.words}, not {shown}")
+        hint = ": give an object, with its brackets" if isinstance(value, type) else ""
+        raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 
 def _rule(annotation: Any) -> Rule | None:
@@ -180,8 +185,11 @@ def _rule(annotation: Any) -> Rule | None:
     rules = [rule for rule in found if rule is not None]
     if len(rules) < len(found):
         return None
+    if len(rules) == 1:
+        return rules[0]
     words = list(dict.fromkeys(rule.words for rule in rules))
-    return Rule(lambda value: any(rule.holds(value) for rule in rules), " or ".join(words))
+    quickest_first = sorted((rule.holds for rule in rules), key=lambda holds: holds in (numbers, _constant))
+    return Rule(lambda value: any(holds(value) for holds in quickest_first), " or ".join(words))
 
 
 @functools.cache

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
     from jostle.io.recorder import Output
 
+Span = float | tuple[float, float]
+"""The end, or the start and the end."""
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """What happens to the state after each step."""
 
@@ -60,7 +62,7 @@ def solve(
     problem: Motion | Sweeping,
     scheme: Scheme,
     *,
-    t: float | tuple[float, float],
+    t: Span,
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool | str] | None = None,

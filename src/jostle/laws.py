@@ -24,7 +24,6 @@ from jostle.solvers.base import Solver
 from jostle.solvers.project import project
 
 
-@check_arguments
 @dataclass(frozen=True)
 class Restitution:
     """The coefficient e: 0 gives up all normal velocity, 1 keeps the energy.

@@ -24,6 +24,8 @@ from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
 
 Field = Callable[..., Array]
+Admissible = ConstraintSet
+"""Checked by `_within`, which says more."""
 
 
 @check_arguments
@@ -57,7 +59,7 @@ class Motion:
         self,
         *,
         q0: ArrayLike,
-        within: ConstraintSet | None = None,
+        within: Admissible | None = None,
         v0: ArrayLike = 0.0,
         force: ArrayLike | Callable[..., ArrayLike] = 0.0,
         mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
@@ -111,7 +113,7 @@ class Sweeping:
         self,
         *,
         q0: ArrayLike,
-        within: ConstraintSet | None = None,
+        within: Admissible | None = None,
         velocity: ArrayLike | Callable[..., ArrayLike] = 0.0,
         present: Truths | None = None,
     ):

@@ -19,6 +19,12 @@ from jostle.errors import InvalidValue
 
 
 @check_arguments
+def _check(
+    G: ArrayLike | LinearMap, c: ArrayLike, length: float | None, describe: Callable[[int], str], noise: ArrayLike
+) -> None:
+    """Refuse what is no matrix, no number, no function."""
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class Polyhedron:
     """K = {u : c + G u >= 0}.
@@ -49,6 +55,8 @@ class Polyhedron:
         describe: Callable[[int], str] = "row {}".format,
         noise: ArrayLike = 0.0,
     ):
+        if not hasattr(G, "adjoint"):  # the library itself gives maps, in each step
+            _check(G, c, length, describe, noise)
         rows, offset = as_map(G), np.asarray(c, dtype=float)
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
@@ -65,7 +73,6 @@ class Polyhedron:
         return self.c + (self.G @ np.asarray(u, dtype=float).ravel())
 
 
-@check_arguments
 class Cone(Polyhedron):
     """C = {u : G u >= 0}: the admissible velocities of closed contacts.
 
@@ -74,6 +81,8 @@ class Cone(Polyhedron):
     """
 
     def __init__(self, G: ArrayLike | LinearMap, *, describe: Callable[[int], str] = "row {}".format):
+        if not hasattr(G, "adjoint"):
+            _check(G, 0.0, None, describe, 0.0)
         rows = as_map(G)
         super().__init__(rows, np.zeros(rows.shape[0]), describe=describe)
 

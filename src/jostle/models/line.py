@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Count, Finite, Natural, NotNegative, Positive, check_arguments
+from jostle.arguments import Count, Finite, Natural, NotNegative, check_arguments
 from jostle.arrays import finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
@@ -17,7 +17,7 @@ def cradle(
     n: Count = 5,
     *,
     gap: NotNegative = 0.0,
-    radius: Positive = 0.5,
+    radius: NotNegative = 0.5,
     striking: Natural = 1,
     e: float = 1.0,
     mass: ArrayLike = 1.0,
@@ -56,7 +56,7 @@ def cradle(
 def chain(
     n: Count = 6,
     *,
-    radius: Positive = 0.5,
+    radius: NotNegative = 0.5,
     height: NotNegative = 0.0,
     gravity: Finite = 9.81,
     e: float = 0.0,
