@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import jostle
+from jostle.cli import app
 from names import public_names
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -40,6 +41,24 @@ def entries(page):
 def test_every_page_is_in_a_table_of_contents():
     reached = {path for page in PAGES for path in entries(page)}
     assert {page for page in PAGES if page.with_suffix("").resolve() not in reached} == {DOCS / "index.md"}
+
+
+README = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_program_of_the_readme_runs_as_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    programs = re.findall(r"^```python\n(.*?)^```", README, re.S | re.M)
+    assert programs
+    for program in programs:
+        exec(compile(program, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("3 impacts\n")
+
+
+def test_the_commands_of_the_readme_exist():
+    shown = set(re.findall(r"`jostle ([a-z]+)", README))
+    assert "run" in shown
+    assert shown <= {command.callback.__name__.rstrip("_") for command in app.registered_commands}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())

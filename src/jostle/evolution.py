@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
     from jostle.io.recorder import Output
 
+Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
+"""What happens to the state after each step."""
+
 
 class Progress(NamedTuple):
     """What `solve(..., progress=...)` is called with after each step.
@@ -61,7 +64,7 @@ def solve(
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool | str] | None = None,
-    change: Callable[[State], State] | Sequence[Callable[[State], State]] | None = None,
+    change: Changes | None = None,
     device: str = "cpu",
     strict: bool = True,
     output: str | os.PathLike[str] | Output | None = None,

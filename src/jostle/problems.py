@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Truths, check_arguments
 from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
@@ -62,7 +62,7 @@ class Motion:
         force: ArrayLike | Callable[..., ArrayLike] = 0.0,
         mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
         law: Restitution | None = None,
-        present: ArrayLike | None = None,
+        present: Truths | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)
@@ -113,7 +113,7 @@ class Sweeping:
         q0: ArrayLike,
         within: ConstraintSet | None = None,
         velocity: ArrayLike | Callable[..., ArrayLike] = 0.0,
-        present: ArrayLike | None = None,
+        present: Truths | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)

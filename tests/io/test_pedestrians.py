@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import platform
 import sqlite3
 import sys
 from contextlib import closing
@@ -73,8 +76,15 @@ def test_pedpy_takes_reads_and_loads_the_same_trajectory(sol, stored, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "run.vtkhdf") == ["run.sqlite", "run.txt"]
 
 
-def test_jupedsim_plays_the_recording(sol, tmp_path):
-    jupedsim = pytest.importorskip("jupedsim")
+@pytest.fixture
+def jupedsim():
+    """The package, which has wheels for some machines only; where it has one it is not missed in silence."""
+    if os.environ.get("CI") and platform.machine() in ("x86_64", "AMD64"):
+        return importlib.import_module("jupedsim")
+    return pytest.importorskip("jupedsim")
+
+
+def test_jupedsim_plays_the_recording(jupedsim, sol, tmp_path):
     recording = jupedsim.Recording(str(write_jupedsim(sol, tmp_path / "run.sqlite", ROOM)))
     with closing(recording.db):
         assert recording.num_frames == len(sol.t)
@@ -96,8 +106,7 @@ def test_jupedsim_plays_the_recording(sol, tmp_path):
             np.testing.assert_allclose(facing * speed[:, None], sol.u[k, person], atol=1e-12)
 
 
-def test_the_tables_are_those_of_jupedsim_itself(sol, tmp_path):
-    jupedsim = pytest.importorskip("jupedsim")
+def test_the_tables_are_those_of_jupedsim_itself(jupedsim, sol, tmp_path):
     simulation = jupedsim.Simulation(
         model=jupedsim.CollisionFreeSpeedModel(), geometry=shapely.box(0, 0, 6, 5), dt=0.05,
         trajectory_writer=jupedsim.SqliteTrajectoryWriter(output_file=tmp_path / "theirs.sqlite", every_nth_frame=1),

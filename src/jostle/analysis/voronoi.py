@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.arguments import Count, Positive, check_arguments
+from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, needed, present, walkable
@@ -66,7 +66,7 @@ class Density:
 
 
 @check_arguments
-def density(sol: Solution, k: int, area: Any, *, cutoff: Positive | None = None, quarter: Count = QUARTER) -> Density:
+def density(sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: Count = QUARTER) -> Density:
     """Cells, densities and speeds of the people of frame k in a walkable area: a polygon, its corners, or a plan.
 
     >>> import jostle as jo
@@ -125,7 +125,7 @@ class Densities(NamedTuple):
 
 @check_arguments
 def densities(
-    sol: Solution, area: Any, measure: Any = None, *, cutoff: Positive | None = None, quarter: Count = QUARTER
+    sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None, quarter: Count = QUARTER
 ) -> Densities:
     """Density and speed in a measurement area, by default the whole walkable area, at each saved time.
 
@@ -180,7 +180,7 @@ def density_map(
     area: Any,
     *,
     size: float,
-    cutoff: Positive | None = None,
+    cutoff: float | None = None,
     quarter: Count = QUARTER,
 ) -> Map:
     """Densities in squares of a size; of frame k, or the mean over several frames: a slice, numbers, or None, all.
@@ -204,7 +204,7 @@ def speed_map(
     area: Any,
     *,
     size: float,
-    cutoff: Positive | None = None,
+    cutoff: float | None = None,
     quarter: Count = QUARTER,
 ) -> Map:
     """Speeds in squares of a size, as `density_map`; over several frames, the mean over those in which there is one.

@@ -52,6 +52,8 @@ def read(
     source = Source(Path(path))
     if len(source.index.t) == 0:
         raise BrokenFile(f"{path} holds no frame yet (its status is {source.header.status!r})")
+    if not isinstance(problem, Motion | Sweeping | None):
+        raise InvalidValue(f"problem must be a jo.Motion or a jo.Sweeping, not {problem!r}")
     if problem is not None and problem.q0.shape != source.shape:
         raise InvalidValue(f"q in {path} has the shape {source.shape}, that of the problem {problem.q0.shape}")
     said = source.header
