@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole
-from jostle.sets.base import Contacts
+from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
 
 

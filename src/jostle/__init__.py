@@ -42,7 +42,8 @@ from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
-from jostle.sets.base import ConstraintSet, Contacts, Free
+from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
 from jostle.sets.user import constraints
 from jostle.sets.vessels import Vessel

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jostle.arrays import Array, Integers
-    from jostle.convex.projection import Projection
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class JostleError(Exception):
@@ -45,15 +45,15 @@ class EmptySet(JostleError, ValueError):
     G^T y = 0 and c . y < 0.
     """
 
-    def __init__(self, message: str, rows: Integers | None = None, weights: Array | None = None):
+    def __init__(self, message: str, rows: NDArray[np.int64] | None = None, weights: NDArray[np.float64] | None = None):
         super().__init__(message)
         self.rows, self.weights = rows, weights
 
 
 class NotConverged(JostleError, RuntimeError):
-    """A solver stopped before its test was met; ``error.projection`` is what it had."""
+    """A solver stopped before its test was met; ``error.projection`` is the `Projection` that it had."""
 
-    def __init__(self, message: str, projection: Projection | None = None):
+    def __init__(self, message: str, projection: Any = None):
         super().__init__(message)
         self.projection = projection
 

@@ -17,7 +17,7 @@ from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording, smallest_gap
 from jostle.schemes.base import Scheme, State, check_crossings
-from jostle.sets.base import check_start
+from jostle.sets.contacts import check_start
 from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
 from jostle.solvers.project import require
 from jostle.steps import SAME, Grid, Saving

@@ -9,7 +9,8 @@ import numpy as np
 from jostle.arrays import Array, Integers
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import State
-from jostle.sets.base import ConstraintSet, Contacts, by_pair
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.presence import Presence
 from jostle.solution import STATISTICS, Impacts, Solution
 

@@ -9,7 +9,7 @@ import pytest
 import jostle as jo
 from jostle.convex.maps import Dense
 from jostle.kernels.cpu import contacts
-from jostle.sets.base import by_pair
+from jostle.sets.contacts import by_pair
 
 
 class Plane(jo.ConstraintSet):

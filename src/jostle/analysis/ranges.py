@@ -24,8 +24,8 @@ from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.schemes.maury import Maury
 from jostle.schemes.venel import Venel
-from jostle.sets.base import CLOSED as PART
-from jostle.sets.base import by_pair
+from jostle.sets.contacts import CLOSED as PART
+from jostle.sets.contacts import by_pair
 from jostle.sets.presence import Presence
 from jostle.solution import Solution
 

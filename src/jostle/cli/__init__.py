@@ -17,7 +17,7 @@ try:
     from jostle.cli import files, machine, movie, runs
     from jostle.cli.show import say
     from jostle.errors import JostleError
-    from jostle.scenarios.reading import ScenarioError
+    from jostle.scenarios import ScenarioError
 except KeyboardInterrupt:  # Ctrl-C while all this is imported
     sys.exit(INTERRUPTED)
 

@@ -17,7 +17,7 @@ from jostle.scenarios.grains import Grains
 from jostle.scenarios.methods import DEFAULTS, AnyScheme, AnySolver, AutomaticTable, scheme_of
 from jostle.scenarios.others import Cradle, Crowd, Labyrinth
 from jostle.scenarios.problem import Built, Change, Misfit
-from jostle.scenarios.reading import ScenarioError, Source
+from jostle.scenarios.source import ScenarioError, Source
 from jostle.scenarios.writing import document
 from jostle.scenarios.writing import path as written_path
 from jostle.schemes.base import Scheme

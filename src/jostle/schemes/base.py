@@ -15,7 +15,8 @@ from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, NOT_CONVEX, REASONS, SECOND, needs_of, refusal, remedy
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair, check_start
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_start
 from jostle.sets.crossings import Step
 from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.presence import Presence

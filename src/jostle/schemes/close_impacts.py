@@ -21,7 +21,7 @@ from jostle.errors import CloseImpacts
 from jostle.problems import Motion
 from jostle.schemes.abilities import SCHEMES, needs_of
 from jostle.schemes.base import State, first_reach
-from jostle.sets.base import Contacts, by_pair
+from jostle.sets.contacts import Contacts, by_pair
 
 STEPS_OF_AN_IMPACT = 2
 """A second impact must be this many steps later than the first one."""

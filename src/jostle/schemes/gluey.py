@@ -45,7 +45,8 @@ from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import WIDEN, State, check_inside, overshoot, with_checked_reach
 from jostle.schemes.maury import Maury
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair
 
 ROUNDS = 12
 """So often the contacts whose glue is overdrawn are looked for; then every contact is treated as if its were."""

@@ -14,7 +14,8 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, InTime, at, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts, Free, Reach
+from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.neighbours import FEW, PairList, furthest, near_pairs
 from jostle.sets.walls import body_radii
 

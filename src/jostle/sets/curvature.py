@@ -22,7 +22,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection, residual
 from jostle.errors import EmptySet
-from jostle.sets.base import Contacts
+from jostle.sets.contacts import Contacts
 from jostle.solvers.base import Solver
 from jostle.solvers.exact import Exact
 

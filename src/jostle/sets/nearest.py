@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts, by_pair
+from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.curvature import Linearise, Nearest, better, from_here, judged, off_saddle, with_curvature
 from jostle.sets.neighbours import FEW
 from jostle.solvers.automatic import Automatic
@@ -53,7 +54,19 @@ MOST_STARTS = 100
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
-def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
+class Gaps(Protocol):
+    """What the search asks of the set Q(t) on which it projects; every `ConstraintSet` has it."""
+
+    flat: bool
+
+    def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts: ...
+
+    def gaps(self, t: float, q: Array) -> Array: ...
+
+    def radii_at(self, t: float) -> Array: ...
+
+
+def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
     """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
     solver = solver or DEFAULT
     M = metric(mass, w.shape)
@@ -83,7 +96,7 @@ def _nowhere(start: str, failure: EmptySet | None) -> NotConverged:
     )
 
 
-def _of_many(Q: ConstraintSet, t: float, w: Array, M: Metric, solver: Solver) -> Nearest | None:
+def _of_many(Q: Gaps, t: float, w: Array, M: Metric, solver: Solver) -> Nearest | None:
     """The same for many bodies, of which only pairs within reach are looked at; None if Q always looks at all.
 
     Where the linearised constraints contradict each other, the search starts again with the bodies that they concern
@@ -132,7 +145,7 @@ class _Contradiction(Exception):
         self.bodies, self.error = bodies, error
 
 
-def _off(Q: ConstraintSet, t: float, w: Array, moved: Booleans, part: float) -> Array:
+def _off(Q: Gaps, t: float, w: Array, moved: Booleans, part: float) -> Array:
     """The point w with some bodies moved by a part of the length, each in another direction, always the same ones."""
     if not part:
         return w
@@ -142,7 +155,7 @@ def _off(Q: ConstraintSet, t: float, w: Array, moved: Booleans, part: float) -> 
     return x
 
 
-def _sweep_many(Q: ConstraintSet, t: float, w: Array, x: Array, reach: float, M: Metric, solver: Solver) -> Nearest:
+def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, solver: Solver) -> Nearest:
     """Sweeps from x in which it is checked that no pair met that was left out.
 
     From sweep to sweep the rows change; multipliers follow their pairs.
@@ -177,7 +190,7 @@ def _sweep_many(Q: ConstraintSet, t: float, w: Array, x: Array, reach: float, M:
     return best
 
 
-def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
+def _starts(Q: Gaps, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
     """Points to start from, w first, at which all gradients exist."""
     direction = (1.0 / (1.0 + np.arange(w.size))).reshape(w.shape)
     scale = 0.0
@@ -194,7 +207,7 @@ def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Conta
         yield x, contacts
 
 
-def _scale(Q: ConstraintSet, t: float, w: Array) -> float:
+def _scale(Q: Gaps, t: float, w: Array) -> float:
     """A length to start off w by: the smallest radius, or that of the set, or the sizes of its gaps and of w."""
     radius = float(Q.radii_at(t).min(initial=np.inf))
     if 0.0 < radius < np.inf:
@@ -207,7 +220,7 @@ def _scale(Q: ConstraintSet, t: float, w: Array) -> float:
     return float(np.abs(w).max(initial=0.0)) or 1.0
 
 
-def _from(Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
+def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
     """The search from x, with the rows that are near at first, then with those that it ran into as well."""
     reach = WIDEN * -contacts.gap.min(initial=0.0)
     near = ~(contacts.gap > (reach if len(contacts.gap) > MANY else np.inf))

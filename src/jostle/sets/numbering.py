@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from jostle.arrays import Integers
 from jostle.errors import InvalidValue
+
+
+@lru_cache(maxsize=16)
+def body_wall_pairs(n: int, k: int) -> Integers:
+    """(n k, 2): (body, -1 - wall), body by body."""
+    pairs = pairs_of_rows(np.arange(n * k), k)
+    pairs.setflags(write=False)
+    return pairs
+
+
+def pairs_of_rows(row: Integers, k: int) -> Integers:
+    """(body, -1 - wall) of the rows body k + wall."""
+    pairs = np.empty((len(row), 2), dtype=np.int64)
+    pairs[:, 0] = row // max(k, 1)
+    pairs[:, 1] = pairs[:, 0] * k - row - 1
+    return pairs
 
 
 def check_owned(name: str, pairs: Integers, numbers: int) -> None:

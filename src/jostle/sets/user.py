@@ -12,7 +12,8 @@ from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, numbers
 from jostle.convex.maps import Dense
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts
 from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]

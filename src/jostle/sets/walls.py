@@ -9,7 +9,6 @@ All gaps are convex in q, as the linearised schemes ask, but for `Inside`: the g
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +17,10 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts, Reach
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.crossings import Crossing, Step, crossed, movers
+from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
 from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
@@ -184,29 +185,13 @@ def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) 
         rows.append(block.start * k + row)
         distances.append(distance)
     row = np.concatenate(rows)
-    return np.concatenate(distances), body_wall_pairs(len(x), k) if len(row) == len(x) * k else _pairs(row, k)
+    return np.concatenate(distances), body_wall_pairs(len(x), k) if len(row) == len(x) * k else pairs_of_rows(row, k)
 
 
 def _blocks(n: int, k: int) -> Iterator[slice]:
     """The n bodies in portions, each with at most about TABLE gaps."""
     size = max(TABLE // max(k, 1), 1)
     return (slice(first, first + size) for first in range(0, n, size))
-
-
-@lru_cache(maxsize=16)
-def body_wall_pairs(n: int, k: int) -> Integers:
-    """(n k, 2): (body, -1 - wall), body by body."""
-    pairs = _pairs(np.arange(n * k), k)
-    pairs.setflags(write=False)
-    return pairs
-
-
-def _pairs(row: Integers, k: int) -> Integers:
-    """(body, -1 - wall) of the rows body k + wall."""
-    pairs = np.empty((len(row), 2), dtype=np.int64)
-    pairs[:, 0] = row // max(k, 1)
-    pairs[:, 1] = pairs[:, 0] * k - row - 1
-    return pairs
 
 
 def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
