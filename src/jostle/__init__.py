@@ -115,6 +115,7 @@ __all__ = [
     "Vessel",
     "analysis",
     "constraints",
+    "crowds",
     "decompose",
     "glue",
     "impact",
@@ -128,7 +129,7 @@ __all__ = [
     "viz",
 ]
 
-_LAZY = ("analysis", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
 
 
 def __getattr__(name: str) -> Any:

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.ways import Goal, Ways
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
-from jostle.models.distances import Goal, Ways
-from jostle.models.wish import NEAREST, Wish
 
 if TYPE_CHECKING:
-    from jostle.models.plans import Plan
+    from jostle.crowds.plans import Plan
 
 ALIKE = 0.1
 """People whose radii differ by less than this part share the ways of the widest of them."""
@@ -109,11 +109,11 @@ def walk(
 
     Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
     pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent,
-    by name, as `goal` or by a `Journey`. `spacing` is that of the grid: `distances.SPACING` of the
+    by name, as `goal` or by a `Journey`. `spacing` is that of the grid: `ways.SPACING` of the
     radius, if it is not given.
 
     >>> import jostle as jo
-    >>> plan = jo.models.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
     >>> wish = walk(plan, radius=0.25, speed=1.4)
     >>> wish(0.0, np.array([[1.0, 4.0]])).round(6).tolist(), wish.length(np.array([[1.0, 4.0]])).round(1).tolist()
     ([[0.0, 1.4]], [1.0])

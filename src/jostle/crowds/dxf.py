@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jostle.arrays import Array
+from jostle.crowds.dxf_units import check_entities, check_extent, size_of_unit
+from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, regular_file
+from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
-from jostle.models.outlines import package
-from jostle.models.plan_limits import MAX_CORNERS, MAX_CURVE, check, regular_file
-from jostle.models.plan_units import check_entities, check_extent, size_of_unit
 
 if TYPE_CHECKING:
-    from jostle.models.plans import Plan
+    from jostle.crowds.plans import Plan
 
 ROUND = 0.01
 """Arcs become polylines that are nowhere further than this from them: a centimetre, after scaling to metres. (Those
@@ -38,7 +38,7 @@ def read_dxf(
     Lengths become metres by the unit in the header ($INSUNITS); a drawing that says none, or that would be smaller than
     a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for millimetres. Circles
     inside the area are columns, and exact; other curves are cut into pieces within ROUND, and gaps up to JOINED are
-    closed. Limits of drawings are in `plan_limits`.
+    closed. Limits of drawings are in `limits`.
     """
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
-from jostle.models.strategies import ahead
+from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
+from jostle.crowds.strategies import ahead
 
 pytest.importorskip("shapely")
 

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array, Booleans, Integers
+from jostle.crowds.outlines import around, nearest_on, package, shrunk
 from jostle.errors import InvalidValue
 from jostle.kernels import compiled
-from jostle.models.outlines import around, nearest_on, package, shrunk
 
 if TYPE_CHECKING:
-    from jostle.models.plans import Plan
+    from jostle.crowds.plans import Plan
 
 SPACING = 0.25
 """The spacing of the grid, as a part of the radius."""
@@ -94,7 +94,7 @@ class Grid(NamedTuple):
 class Ways:
     """Distances and directions to each goal of a plan, exits first, at the nodes of a grid.
 
-    >>> from jostle.models.plans import Plan
+    >>> from jostle.crowds.plans import Plan
     >>> plan = Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
     >>> ways = plan.ways(0.25)
     >>> ways.directions(np.array([[1.0, 4.0], [5.0, 1.0]]), np.array([0, 0])).round(2).tolist()

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
-from jostle.models.outlines import package
 
 if TYPE_CHECKING:
-    from jostle.models.plans import Plan
+    from jostle.crowds.plans import Plan
 
 
 def read(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def read(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> di
 def written(plan: Plan) -> str:
     """A GEOMETRYCOLLECTION that `read` reads: the area, the walls inside it, the exits in order; 17 digits.
 
-    >>> from jostle.models.plans import Plan
+    >>> from jostle.crowds.plans import Plan
     >>> written(Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}))
     'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
     """

@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
+from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
+from jostle.crowds.stairs import Link, Shaft, Stairs
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
-from jostle.models.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
-from jostle.models.stairs import Link, Shaft, Stairs
-from jostle.models.wish import Wish
 from jostle.problems import Sweeping
 from jostle.schemes.base import State
 
 if TYPE_CHECKING:
-    from jostle.models.distances import Ways
+    from jostle.crowds.ways import Ways
 
 BEYOND = 4.0
 """People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
@@ -142,13 +142,13 @@ class Plan:
         >>> Plan.from_wkt("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", exits={"east": ((4, 1), (4, 2))}).walls.shape
         (5, 2, 2)
         """
-        from jostle.models.plan_text import read
+        from jostle.crowds.wkt import read
 
         return cls(**read(text, exits))
 
     def to_wkt(self) -> str:
         """The plan as a GEOMETRYCOLLECTION that `from_wkt` reads; without names and stairs."""
-        from jostle.models.plan_text import written
+        from jostle.crowds.wkt import written
 
         return written(self)
 
@@ -156,14 +156,14 @@ class Plan:
     def from_dxf(
         cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
     ) -> Plan:
-        """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `plan_files.read_dxf`."""
-        from jostle.models.plan_files import read_dxf
+        """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `dxf.read_dxf`."""
+        from jostle.crowds.dxf import read_dxf
 
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
     def to_dxf(self, path: str | PathLike[str]) -> None:
         """Write the walls on the layer WALLS, and each exit on a layer EXITS-name."""
-        from jostle.models.plan_files import write_dxf
+        from jostle.crowds.dxf import write_dxf
 
         write_dxf(self, path)
 
@@ -177,14 +177,14 @@ class Plan:
         exits: ArrayLike = (255, 0, 0),
         tolerance: float = 0.0,
     ) -> Plan:
-        """A plan from a picture with pixels of size `scale`: see `plan_pictures.read_png`."""
-        from jostle.models.plan_pictures import read_png
+        """A plan from a picture with pixels of size `scale`: see `png.read_png`."""
+        from jostle.crowds.png import read_png
 
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
     def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
         """Paint the plan with pixels of size `scale`: black walls, red exits."""
-        from jostle.models.plan_pictures import write_png
+        from jostle.crowds.png import write_png
 
         write_png(self, path, scale=scale)
 
@@ -221,7 +221,7 @@ class Plan:
 
         >>> import jostle as jo
         >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
-        >>> people = jo.models.crowd(3, radius=0.25, room=plan, speed=1.4)
+        >>> people = jo.crowds.crowd(3, radius=0.25, room=plan, speed=1.4)
         >>> sol = jo.solve(people, jo.Venel(), t=9.0, h=0.05, change=plan.changes(people))
         >>> bool(np.isfinite(sol.q[-1]).any())
         False
@@ -241,8 +241,8 @@ class Plan:
         closed: ArrayLike = (),
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
-        """The shortest ways of a disc to all exits and stops, made once and kept: see `distances.Ways`."""
-        from jostle.models.distances import SPACING, Ways
+        """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
+        from jostle.crowds.ways import SPACING, Ways
 
         step = SPACING * radius if spacing is None else spacing
         shut = shaped(closed, "closed", -1, 2, 2)
@@ -269,8 +269,8 @@ class Plan:
         speed: ArrayLike = 1.0,
         goal: str | Sequence[str | None] | None = None,
     ) -> Wish:
-        """The wish to walk to the nearest exit, or to the one that `goal` names: see `wishes.walk`."""
-        from jostle.models.wishes import walk
+        """The wish to walk to the nearest exit, or to the one that `goal` names: see `walk.walk`."""
+        from jostle.crowds.walk import walk
 
         return walk(self, radius=radius, speed=speed, goal=goal)
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, finite
+from jostle.crowds.limits import MAX_PIXELS, MAX_RUNS, check, regular_file
+from jostle.crowds.outlines import package
+from jostle.crowds.wkt import inner_walls
 from jostle.errors import InvalidValue
-from jostle.models.outlines import package
-from jostle.models.plan_limits import MAX_PIXELS, MAX_RUNS, check, regular_file
-from jostle.models.plan_text import inner_walls
 
 if TYPE_CHECKING:
-    from jostle.models.plans import Plan
+    from jostle.crowds.plans import Plan
 
 COLOUR = 64
 """A pixel has a colour if none of its channels differs by more than this, of 255."""
