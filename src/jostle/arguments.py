@@ -98,6 +98,7 @@ RULES = {
     "Constant": Rule(_constant, "numbers"),
     "Callable": Rule(callable, "a function"),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
+    "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Room or Plan"),
     "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
     "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
     "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array
 from jostle.crowds.dxf_units import check_entities, check_extent, size_of_unit
+from jostle.crowds.geometry import Geometry
 from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, regular_file
 from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from jostle.crowds.plans import Plan
 
 ROUND = 0.01
 """Arcs become polylines that are nowhere further than this from them: a centimetre, after scaling to metres. (Those
@@ -183,7 +181,7 @@ def _gap(shapely: Any, noded: Any) -> str:
     return f"the walls end loose at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
 
 
-def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
+def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
     """Walls and columns as lines and circles on the layer WALLS, exits as lines on layers EXITS-name, in metres."""
     ezdxf = package("ezdxf")
     if plan.links:

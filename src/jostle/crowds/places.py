@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers, shaped
 from jostle.crowds.outlines import package
+from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
 from jostle.models.starts import STRICT, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
 from jostle.sets.walls import TABLE
-
-if TYPE_CHECKING:
-    from jostle.crowds.plans import Plan
 
 TRIES = 100_000
 """So many places in a row without room for anybody, and the plan is full."""

@@ -10,23 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
+from jostle.crowds.dxf import read_dxf, write_dxf
 from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
+from jostle.crowds.png import read_png, write_png
 from jostle.crowds.stairs import Link, Shaft, Stairs
+from jostle.crowds.walk import walk
+from jostle.crowds.ways import SPACING, Ways
 from jostle.crowds.wish import Wish
+from jostle.crowds.wkt import read_wkt, write_wkt
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
 from jostle.problems import Sweeping
 from jostle.schemes.base import State
-
-if TYPE_CHECKING:
-    from jostle.crowds.ways import Ways
 
 BEYOND = 4.0
 """People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
@@ -142,29 +144,21 @@ class Plan:
         >>> Plan.from_wkt("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", exits={"east": ((4, 1), (4, 2))}).walls.shape
         (5, 2, 2)
         """
-        from jostle.crowds.wkt import read
-
-        return cls(**read(text, exits))
+        return cls(**read_wkt(text, exits))
 
     def to_wkt(self) -> str:
         """The plan as a GEOMETRYCOLLECTION that `from_wkt` reads; without names and stairs."""
-        from jostle.crowds.wkt import written
-
-        return written(self)
+        return write_wkt(self)
 
     @classmethod
     def from_dxf(
         cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
     ) -> Plan:
         """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `dxf.read_dxf`."""
-        from jostle.crowds.dxf import read_dxf
-
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
     def to_dxf(self, path: str | PathLike[str]) -> None:
         """Write the walls on the layer WALLS, and each exit on a layer EXITS-name."""
-        from jostle.crowds.dxf import write_dxf
-
         write_dxf(self, path)
 
     @classmethod
@@ -178,14 +172,10 @@ class Plan:
         tolerance: float = 0.0,
     ) -> Plan:
         """A plan from a picture with pixels of size `scale`: see `png.read_png`."""
-        from jostle.crowds.png import read_png
-
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
     def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
         """Paint the plan with pixels of size `scale`: black walls, red exits."""
-        from jostle.crowds.png import write_png
-
         write_png(self, path, scale=scale)
 
     def inside(self, q: Array) -> Booleans:
@@ -242,8 +232,6 @@ class Plan:
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
         """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
-        from jostle.crowds.ways import SPACING, Ways
-
         step = SPACING * radius if spacing is None else spacing
         shut = shaped(closed, "closed", -1, 2, 2)
         places = {name: self._stop(name, place) for name, place in (stops or {}).items()}
@@ -270,8 +258,6 @@ class Plan:
         goal: str | Sequence[str | None] | None = None,
     ) -> Wish:
         """The wish to walk to the nearest exit, or to the one that `goal` names: see `walk.walk`."""
-        from jostle.crowds.walk import walk
-
         return walk(self, radius=radius, speed=speed, goal=goal)
 
     def check_inside(self, q: Array) -> None:

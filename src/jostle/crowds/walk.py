@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.ways import Goal, Ways
+from jostle.crowds.goals import Goal
+from jostle.crowds.ways import Ways
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from jostle.crowds.plans import Plan
 
 ALIKE = 0.1
 """People whose radii differ by less than this part share the ways of the widest of them."""
@@ -27,6 +25,20 @@ FASTEST = 10.0
 """The fastest speed of a person in metres per second: that of a sprinter."""
 FASTEST_IN_RADII = 40.0
 """The fastest speed of a person in radii per second, where lengths are not in metres."""
+
+
+class HasWays(Protocol):
+    """A plan that finds the shortest ways to its exits."""
+
+    def ways(
+        self,
+        radius: float,
+        *,
+        spacing: float | None = None,
+        closed: ArrayLike = (),
+        stops: Mapping[str, ArrayLike] | None = None,
+    ) -> Ways:
+        """The shortest ways of a disc to all exits and stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +108,7 @@ class Walk(Wish):
 
 @check_arguments
 def walk(
-    plan: Plan,
+    plan: HasWays,
     *,
     radius: ArrayLike,
     speed: ArrayLike = 1.0,

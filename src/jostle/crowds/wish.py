@@ -10,16 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers
+from jostle.crowds.goals import Goal
 from jostle.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from jostle.crowds.ways import Goal
 
 NEAREST = -1
 """The goal of those who take the nearest exit."""
