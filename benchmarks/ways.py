@@ -68,14 +68,14 @@ def fastest(call: Callable[[], object], times: int = 3) -> float:
     return min(found)
 
 
-def hall(side: int) -> jo.models.Plan:
+def hall(side: int) -> jo.crowds.Plan:
     """A square hall with a column every ten metres and two exits."""
     import shapely
 
     corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
     columns = [corners + (x, y) for x in range(5, side - 2, 10) for y in range(5, side - 2, 10)]  # noqa: RUF005
     exits = {"south": ((side, 5), (side, 7)), "north": ((side, side - 7), (side, side - 5))}
-    return jo.models.Plan(shapely.Polygon(side * corners, columns), exits=exits)
+    return jo.crowds.Plan(shapely.Polygon(side * corners, columns), exits=exits)
 
 
 def peak() -> float:
@@ -120,7 +120,7 @@ if __name__ == "__main__":
         "ways_ns_a_value": 1e9 * (time.process_time() - begin) / size,
         "ways_bytes_a_value": (peak() - before) / size,
     }
-    wish = jo.models.walk(plan, radius=RADIUS, speed=1.34)
+    wish = jo.crowds.walk(plan, radius=RADIUS, speed=1.34)
     q = np.random.default_rng(0).uniform(1.0, 39.0, (PEOPLE, 2))
     found["wishes_us_a_person"] = 1e6 * fastest(lambda: wish(0.0, q), 20) / PEOPLE
     print(f"ways {found['ways_ns_a_value']:.0f} ns and {found['ways_bytes_a_value']:.0f} bytes a node and exit")

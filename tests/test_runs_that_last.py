@@ -30,8 +30,8 @@ def bouncing():
 
 
 def crowd():
-    room = jo.models.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
-    return jo.models.crowd(30, radius=0.25, room=room, speed=1.4)
+    room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
+    return jo.crowds.crowd(30, radius=0.25, room=room, speed=1.4)
 
 
 def sticky():

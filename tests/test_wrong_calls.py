@@ -22,7 +22,7 @@ matplotlib.use("Agg")
 
 PARTS = {
     "": jo,
-    **{f"{part}.": getattr(jo, part) for part in ("models", "macro", "analysis", "io", "viz", "scenarios")},
+    **{f"{part}.": getattr(jo, part) for part in ("crowds", "models", "macro", "analysis", "io", "viz", "scenarios")},
 }
 WRONG = {
     "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
@@ -48,8 +48,8 @@ def things():
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
                     within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
-    found["room"] = jo.models.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
-    found["walk"] = jo.models.walk(found["room"], radius=0.25)
+    found["room"] = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
+    found["walk"] = jo.crowds.walk(found["room"], radius=0.25)
     found["grid"] = jo.macro.Grid([0.0, 0.0], [1.0, 1.0], h=0.25)
     found["zone"] = found["grid"].block([0.0, 0.0], [0.5, 0.5])
     found["lattice"] = jo.macro.square_lattice(0.25, box=([0, 0], [1, 1]))
@@ -181,7 +181,7 @@ def calls(path):
             "progress": None,
         },
     }
-    models = {
+    crowds = {
         "AvoidJams": {"walk": at["walk"], "flow": 1.3},
         "Journey": {"walk": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
         "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
@@ -194,8 +194,6 @@ def calls(path):
             "links": (),
         },
         "Room": {"corners": area, "doors": [((6, 1), (6, 3))]},
-        "chain": {"n": 3, "radius": 0.5, "height": 0.0, "gravity": 9.81, "e": 0.0, "mass": 1.0},
-        "cradle": {"n": 3, "gap": 0.0, "radius": 0.5, "striking": 1, "e": 1.0, "mass": 1.0},
         "crowd": {
             "n": 2,
             "radius": 0.25,
@@ -208,9 +206,14 @@ def calls(path):
             "q0": None,
             "wish": None,
         },
-        "double_pendulum": {"angles": (0.6, 0.2), "e": 0.5, "gravity": 9.81},
         "following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
         "inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
+        "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
+    }
+    models = {
+        "chain": {"n": 3, "radius": 0.5, "height": 0.0, "gravity": 9.81, "e": 0.0, "mass": 1.0},
+        "cradle": {"n": 3, "gap": 0.0, "radius": 0.5, "striking": 1, "e": 1.0, "mass": 1.0},
+        "double_pendulum": {"angles": (0.6, 0.2), "e": 0.5, "gravity": 9.81},
         "impact_oscillator": {"omega": 2.6, "stop": 0.0, "e": 0.8, "x0": -0.5, "v0": 0.0},
         "labyrinth": {"q0": (0.5, 0.6)},
         "rack": {"rows": 2, "radius": 0.5, "gap": 0.0, "e": 0.0},
@@ -221,7 +224,6 @@ def calls(path):
         "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
-        "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
     }
     macro = {
         "Disc": {"centre": [0.0, 0.0], "radius": 1.0},
@@ -279,6 +281,7 @@ def calls(path):
     }  # fmt: skip
     groups = {
         "": ours,
+        "crowds.": crowds,
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,

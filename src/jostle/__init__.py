@@ -116,6 +116,7 @@ __all__ = [
     "Vessel",
     "analysis",
     "constraints",
+    "crowds",
     "decompose",
     "glue",
     "impact",
@@ -129,7 +130,7 @@ __all__ = [
     "viz",
 ]
 
-_LAZY = ("analysis", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
 
 
 def __getattr__(name: str) -> Any:

@@ -24,7 +24,7 @@ from jostle.io.reading import read
 from jostle.solution import STATISTICS
 
 SOME = settings(max_examples=40, derandomize=True, deadline=None)
-ROOM = jo.models.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
+ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
 DOOR = ((6.0, 1.7), (6.0, 3.3))
 LINE = ((0.0, -1.0), (0.0, 1.0))
 ARMS = [(0, 0), (5, 0), (5, 4), (4, 4), (4, 1), (1, 1), (1, 4), (0, 4)]
@@ -58,7 +58,7 @@ def single_file(n, speed, spacing, *, every=1, outlet=None, t=20.0) -> jo.Soluti
 @pytest.fixture(scope="module")
 def evacuation():
     """Forty people leave a room: those who have left walk on."""
-    people = jo.models.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
     return jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty)
 
 
@@ -150,7 +150,7 @@ def test_everyone_leaves_the_room_through_its_door(evacuation):
 def test_an_outlet_at_the_door_changes_no_times_by_more_than_a_frame(evacuation):
     """What the outlet takes away are those behind the door, who push nobody back."""
     out = jo.Outlet(lambda q: q[:, 0] > 6.0)
-    people = jo.models.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty, change=out)
     found = flow(sol, DOOR)
     assert found.count[-1] == 40

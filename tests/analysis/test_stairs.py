@@ -10,9 +10,9 @@ import pytest
 import jostle as jo
 from jostle import viz
 from jostle.analysis import crossings, densities, density, density_map, evacuation_time, flow, leaving_times, speed_map
+from jostle.crowds import Link, Plan, Room, crowd
 from jostle.io.moves import jumps, moves
 from jostle.io.pedestrians import frames, to_pedpy, walkable, write_jupedsim
-from jostle.models import Link, Plan, Room, crowd
 
 shapely = pytest.importorskip("shapely")
 
@@ -220,7 +220,7 @@ def test_who_stays_in_the_plan_never_leaves():
 def test_a_plan_is_not_empty_while_people_wait_to_come_in(name):
     plan = PLANS[name]()
     made = crowd(2, radius=R, room=plan, q0=[[1.0, 2.0], [2.0, 2.0]], speed=SPEED)
-    people = jo.models.Crowd(
+    people = jo.crowds.Crowd(
         q0=made.q0, velocity=made.velocity, within=made.within, plan=plan, present=np.zeros(2, dtype=bool)
     )
     source = jo.Source(([1.0, 2.0], [1.0, 2.0]), rate=0.5, within=made.within)

@@ -278,7 +278,7 @@ def test_what_cannot_be_separated_is_refused():
 
 
 def test_people_who_overlap_are_separated_within_their_room():
-    room = jo.models.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
+    room = jo.crowds.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
     Q = jo.Balls(0.25) & jo.Segments(room.walls, radii=0.25)
     q = np.random.default_rng(1).uniform([0.3, 0.3], [9.7, 7.7], (150, 2))
     x = separate(q, Q)

@@ -72,7 +72,7 @@ def test_inhibition_is_on_with_the_calibrated_time_unless_the_file_says_otherwis
         sol = solved(hall(groups, more), t=0.05)
         return np.linalg.norm(sol.u[1], axis=1)
 
-    np.testing.assert_allclose(speeds(""), [0.3 / jo.models.TIME_GAP, 1.34])
+    np.testing.assert_allclose(speeds(""), [0.3 / jo.crowds.TIME_GAP, 1.34])
     np.testing.assert_allclose(speeds("inhibition = 1.5"), [0.2, 1.34])
     np.testing.assert_allclose(speeds("inhibition = false"), [1.34, 1.34])
 

@@ -86,7 +86,7 @@ def test_a_wall_that_becomes_infinite_during_a_run_is_noticed():
         lambda v: jo.models.cradle(gap=v),
         lambda v: jo.models.rack(gap=v),
         lambda v: jo.models.spheres([0.1, 0.1], box=([0, 0], [4, 4]), gravity=v),
-        lambda v: jo.models.AvoidJams(None, flow=v),
+        lambda v: jo.crowds.AvoidJams(None, flow=v),
     ],
 )
 def test_a_model_refuses_what_is_not_finite(make, bad):

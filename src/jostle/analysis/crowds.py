@@ -186,8 +186,8 @@ def evacuation_time(sol: Solution, area: Any = None) -> float:
     outside or inside.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.models.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
     >>> bool(sol.t[-2] < evacuation_time(sol, room) <= sol.t[-1])
     True
     """

@@ -130,8 +130,8 @@ def densities(
     """Density and speed in a measurement area, by default the whole walkable area, at each saved time.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.models.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
     >>> found = densities(sol, room)
     >>> found.classic[[0, -1]].tolist(), found.voronoi[[0, -1]].round(9).tolist()
     ([0.4, 0.0], [0.4, 0.0])

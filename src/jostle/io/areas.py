@@ -25,7 +25,7 @@ def walkable(area: Any) -> Any:
     >>> import jostle as jo
     >>> walkable([(0, 0), (4, 0), (4, 3), (0, 3)]).area
     12.0
-    >>> walkable(jo.models.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])).area
+    >>> walkable(jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])).area
     12.0
     """
     shapely = needed("shapely")

@@ -28,7 +28,7 @@ import numpy as np
 LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
 """Functions and classes of these packages are described by their names."""
 PASSING = {
-    ("jostle.models.journeys", "Journey"): {"stage"},
+    ("jostle.crowds.journeys", "Journey"): {"stage"},
     ("jostle.scenarios.endings", "EmptyOrBlocked"): {"memory"},
 }
 """Attributes of classes that change during a run."""

@@ -31,7 +31,7 @@ JUMP = 3.0
 
 @runtime_checkable
 class HasPlan(Protocol):
-    """A problem of people on a plan, such as `models.Crowd`."""
+    """A problem of people on a plan, such as `crowds.Crowd`."""
 
     plan: Any
 
@@ -72,8 +72,8 @@ def plan_of(sol: Solution) -> Any:
     """The plan of the crowd that was solved; None if it is not known, as for a file.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.models.crowd(1, radius=0.25, room=room), jo.Venel(), t=0.1, h=0.1)
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(1, radius=0.25, room=room), jo.Venel(), t=0.1, h=0.1)
     >>> plan_of(sol) is room
     True
     """

@@ -9,14 +9,14 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle.arrays import Array
+from jostle.crowds.crowd import crowd
+from jostle.crowds.outlines import package
+from jostle.crowds.places import free_places
+from jostle.crowds.plans import Plan
+from jostle.crowds.stairs import Link
+from jostle.crowds.strategies import AvoidJams
+from jostle.crowds.walk import walk
 from jostle.errors import JostleError
-from jostle.models.crowd import crowd
-from jostle.models.outlines import package
-from jostle.models.places import free_places
-from jostle.models.plans import Plan
-from jostle.models.stairs import Link
-from jostle.models.strategies import AvoidJams
-from jostle.models.wishes import walk
 from jostle.scenarios.fields import (
     Complaint,
     Number,

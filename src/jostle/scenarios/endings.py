@@ -100,8 +100,8 @@ class EmptyOrBlocked:
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> people = jo.models.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> people = jo.crowds.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
     >>> sol = jo.solve(people, jo.Venel(), t=60.0, h=0.5, until=EmptyOrBlocked(room.empty, 0.25))
     >>> sol.status, sol.message, float(sol.t[-1])
     ('blocked', 'blocked: nobody has moved for a while', 10.5)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, WrapValidator
 from pydantic_core import PydanticCustomError
 
-from jostle.models.wishes import FASTEST
+from jostle.crowds.walk import FASTEST
 
 LARGEST = 1e15
 """No number of a scenario is larger, and no positive one is smaller than its inverse: volumes stay finite."""

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from jostle.arrays import Array
-from jostle.models.crowd import Room, crowd
+from jostle.crowds.crowd import crowd
+from jostle.crowds.rooms import Room
 from jostle.models.labyrinth import HOLES, TILTS
 from jostle.models.line import cradle
 from jostle.problems import Motion, Sweeping

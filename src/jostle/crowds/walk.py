@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.goals import Goal
+from jostle.crowds.ways import Ways
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
-from jostle.models.distances import Goal, Ways
-from jostle.models.wish import NEAREST, Wish
-
-if TYPE_CHECKING:
-    from jostle.models.plans import Plan
 
 ALIKE = 0.1
 """People whose radii differ by less than this part share the ways of the widest of them."""
@@ -27,6 +25,20 @@ FASTEST = 10.0
 """The fastest speed of a person in metres per second: that of a sprinter."""
 FASTEST_IN_RADII = 40.0
 """The fastest speed of a person in radii per second, where lengths are not in metres."""
+
+
+class HasWays(Protocol):
+    """A plan that finds the shortest ways to its exits."""
+
+    def ways(
+        self,
+        radius: float,
+        *,
+        spacing: float | None = None,
+        closed: ArrayLike = (),
+        stops: Mapping[str, ArrayLike] | None = None,
+    ) -> Ways:
+        """The shortest ways of a disc to all exits and stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +108,7 @@ class Walk(Wish):
 
 @check_arguments
 def walk(
-    plan: Plan,
+    plan: HasWays,
     *,
     radius: ArrayLike,
     speed: ArrayLike = 1.0,
@@ -109,11 +121,11 @@ def walk(
 
     Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
     pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent,
-    by name, as `goal` or by a `Journey`. `spacing` is that of the grid: `distances.SPACING` of the
+    by name, as `goal` or by a `Journey`. `spacing` is that of the grid: `ways.SPACING` of the
     radius, if it is not given.
 
     >>> import jostle as jo
-    >>> plan = jo.models.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
     >>> wish = walk(plan, radius=0.25, speed=1.4)
     >>> wish(0.0, np.array([[1.0, 4.0]])).round(6).tolist(), wish.length(np.array([[1.0, 4.0]])).round(1).tolist()
     ([[0.0, 1.4]], [1.0])

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array, Booleans, Integers
+from jostle.crowds.geometry import Geometry
+from jostle.crowds.goals import Goal
+from jostle.crowds.outlines import around, nearest_on, package, shrunk
 from jostle.errors import InvalidValue
 from jostle.kernels import compiled
-from jostle.models.outlines import around, nearest_on, package, shrunk
-
-if TYPE_CHECKING:
-    from jostle.models.plans import Plan
 
 SPACING = 0.25
 """The spacing of the grid, as a part of the radius."""
@@ -51,16 +50,6 @@ LOST = 0.3
 """Where the mean of the directions around a person is shorter than this, two ways are about equally long."""
 
 
-class Goal(NamedTuple):
-    """An exit, or the end of stairs: where it can be passed, which way, and what is left of the way behind it."""
-
-    name: str
-    passable: Array
-    """(2, 2)"""
-    outward: Array
-    width: float
-
-
 class Grid(NamedTuple):
     """Nodes lower + step (i, j), i < shape[0], j < shape[1], each in the middle of its cell."""
 
@@ -69,7 +58,7 @@ class Grid(NamedTuple):
     shape: tuple[int, int]
 
     @staticmethod
-    def around(plan: Plan, step: float) -> Grid:
+    def around(plan: Geometry, step: float) -> Grid:
         """A grid that is symmetric about the middle of the plan."""
         low, high = np.array(plan.area.bounds).reshape(2, 2)
         number = np.ceil((high - low) / step).astype(int) + 1 + 2 * MARGIN
@@ -94,7 +83,7 @@ class Grid(NamedTuple):
 class Ways:
     """Distances and directions to each goal of a plan, exits first, at the nodes of a grid.
 
-    >>> from jostle.models.plans import Plan
+    >>> from jostle.crowds.plans import Plan
     >>> plan = Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
     >>> ways = plan.ways(0.25)
     >>> ways.directions(np.array([[1.0, 4.0], [5.0, 1.0]]), np.array([0, 0])).round(2).tolist()
@@ -115,7 +104,7 @@ class Ways:
     """(nodes,) the goal of the shortest way."""
 
     @staticmethod
-    def on(plan: Plan, radius: float, step: float, closed: Array, stops: Mapping[str, Array]) -> Ways:
+    def on(plan: Geometry, radius: float, step: float, closed: Array, stops: Mapping[str, Array]) -> Ways:
         """The ways of discs of a radius, on a grid with this spacing; nobody goes through what is closed."""
         grid = Grid.around(plan, step)
         goals = _goals(plan, radius)
@@ -205,7 +194,7 @@ class Ways:
         return index[:, 0].astype(np.int64) * self.grid.shape[1] + index[:, 1].astype(np.int64), there
 
 
-def _goals(plan: Plan, radius: float) -> tuple[Goal, ...]:
+def _goals(plan: Geometry, radius: float) -> tuple[Goal, ...]:
     ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
     for name, link in plan.links.items():
         outward = plan.shafts[name].outward
@@ -326,7 +315,7 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
     return np.asarray(np.array([goal.outward for goal in exits])[np.argmin(far, axis=0)])
 
 
-def _remaining(plan: Plan, radius: float, grid: Grid, distance: Array) -> Array:
+def _remaining(plan: Geometry, radius: float, grid: Grid, distance: Array) -> Array:
     """(goals,) the way from each goal to an exit: none from exits, and from stairs that behind them."""
     rest = np.zeros(len(distance))
     links = list(plan.links.items())

@@ -14,28 +14,25 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, finite
+from jostle.crowds.places import free_places
+from jostle.crowds.plans import Plan
+from jostle.crowds.strategies import TIME_GAP
+from jostle.crowds.strategies import inhibition as inhibited
+from jostle.crowds.walk import check_speed
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
-from jostle.models.places import free_places
-from jostle.models.plans import Plan
-from jostle.models.rooms import Room
-from jostle.models.strategies import TIME_GAP
-from jostle.models.strategies import inhibition as inhibited
-from jostle.models.wish import Wish
-from jostle.models.wishes import check_speed
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import Outside, Segments, body_radii
-
-__all__ = ["Crowd", "Room", "crowd"]
 
 
 class Crowd(Sweeping):
     """The sweeping process of people on a plan, which they wish to leave; made by `crowd`.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> jo.models.crowd(8, radius=0.25, room=room).plan is room
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> jo.crowds.crowd(8, radius=0.25, room=room).plan is room
     True
     """
 
@@ -77,8 +74,8 @@ def crowd(
     its exits: a plain function does not say where they go.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> people = jo.models.crowd(8, radius=0.25, room=room, speed=1.4)
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> people = jo.crowds.crowd(8, radius=0.25, room=room, speed=1.4)
     >>> jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=room.empty).status
     'stopped'
     """

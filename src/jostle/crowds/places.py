@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle.crowds.outlines import package
+from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
-from jostle.models.outlines import package
 from jostle.models.starts import STRICT, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
 from jostle.sets.walls import TABLE
-
-if TYPE_CHECKING:
-    from jostle.models.plans import Plan
 
 TRIES = 100_000
 """So many places in a row without room for anybody, and the plan is full."""
@@ -27,7 +25,7 @@ def free_places(
 
     `taken` are the places (m, 2) and radii (m,) of others.
 
-    >>> from jostle.models.rooms import Room
+    >>> from jostle.crowds.rooms import Room
     >>> room = Room([(0, 0), (9, 0), (9, 9), (0, 9)], doors=[((9, 4), (9, 5))])
     >>> q = free_places(np.full(100, 0.25), room, None, np.random.default_rng(0))
     >>> bool(room.inside(q).all() and q.min() > 0.25)

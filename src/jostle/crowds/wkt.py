@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.crowds.geometry import Geometry, inner_walls
+from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
-from jostle.models.outlines import package
-
-if TYPE_CHECKING:
-    from jostle.models.plans import Plan
 
 
-def read(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> dict[str, Any]:
+def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> dict[str, Any]:
     """What `Plan` takes. Polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
 
     >>> text = "GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))"
-    >>> sorted(read(text, ["east"])), read(text, ["east"])["exits"]["east"].tolist()
+    >>> sorted(read_wkt(text, ["east"])), read_wkt(text, ["east"])["exits"]["east"].tolist()
     (['area', 'exits', 'walls'], [[4.0, 1.0], [4.0, 2.0]])
     """
     shapely = package("shapely")
@@ -52,11 +50,11 @@ def read(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> di
     return {"area": rooms, "exits": named, "walls": np.concatenate([np.zeros((0, 2, 2)), *walls])}
 
 
-def written(plan: Plan) -> str:
-    """A GEOMETRYCOLLECTION that `read` reads: the area, the walls inside it, the exits in order; 17 digits.
+def write_wkt(plan: Geometry) -> str:
+    """A GEOMETRYCOLLECTION that `read_wkt` reads: the area, the walls inside it, the exits in order; 17 digits.
 
-    >>> from jostle.models.plans import Plan
-    >>> written(Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}))
+    >>> from jostle.crowds.plans import Plan
+    >>> write_wkt(Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}))
     'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
     """
     shapely = package("shapely")
@@ -67,13 +65,3 @@ def written(plan: Plan) -> str:
     thin = [shapely.multilinestrings(shapely.linestrings(inner))] if len(inner) else []
     exits = [shapely.linestrings(ends) for ends in plan.exits.values()]
     return str(shapely.to_wkt(shapely.geometrycollections([*rooms, *thin, *exits]), rounding_precision=-1))
-
-
-def inner_walls(plan: Plan) -> Any:
-    """(k, 2, 2) the walls that are not on the outline of the area."""
-    shapely = package("shapely")
-    if len(plan.walls) == 0:
-        return plan.walls
-    size = max(np.ptp(np.array(plan.area.bounds).reshape(2, 2), axis=0))
-    middles = shapely.points(plan.walls.mean(axis=1))
-    return plan.walls[shapely.distance(plan.area.boundary, middles) > 1e-9 * size]

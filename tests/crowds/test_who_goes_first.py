@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import AvoidJams, Journey, Link, Plan, Room, inhibition, walk
+from jostle.crowds import AvoidJams, Journey, Link, Plan, Room, inhibition, walk
 from jostle.schemes.base import State
 
 pytest.importorskip("shapely")
@@ -72,7 +72,7 @@ def test_of_two_at_the_end_of_the_stairs_the_one_further_along_comes_off_first()
     for last in (0, 1):
         q = np.array([[27.0 - R, 1.3], [27.0 - R, 1.3 + apart]])
         q[last, 0] -= late
-        people = jo.models.crowd(2, radius=R, room=plan, speed=1.0, q0=q)
+        people = jo.crowds.crowd(2, radius=R, room=plan, speed=1.0, q0=q)
         stairs = plan.changes(people)[0]
         after = stairs(State(0.0, q, 0.0 * q, None)).q
         np.testing.assert_array_equal(after[last], q[last])

@@ -9,9 +9,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from jostle.crowds import Plan, dxf, limits, png
+from jostle.crowds.dxf_units import METRES
 from jostle.errors import InvalidValue, JostleError
-from jostle.models import Plan, plan_files, plan_limits, plan_pictures
-from jostle.models.plan_units import METRES
 from jostle.scenarios import ScenarioError, load
 
 ezdxf = pytest.importorskip("ezdxf")
@@ -141,7 +141,7 @@ def test_blocks_are_still_read(tmp_path):
 
 
 def test_corners_that_crowd_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan_files, "CROWDED", 3)
+    monkeypatch.setattr(dxf, "CROWDED", 3)
 
     def change(_, space):
         for k in range(60):
@@ -149,7 +149,7 @@ def test_corners_that_crowd_are_refused(tmp_path, monkeypatch):
 
     with pytest.raises(InvalidValue, match="CROWDED"):
         Plan.from_dxf(room(tmp_path / "room.dxf", 6, change=change))
-    monkeypatch.setattr(plan_files, "MAX_CORNERS", 50)
+    monkeypatch.setattr(dxf, "MAX_CORNERS", 50)
     with pytest.raises(InvalidValue, match=r"corners, more than the limit MAX_CORNERS = 50"):
         Plan.from_dxf(room(tmp_path / "room.dxf", 6, change=change))
 
@@ -177,7 +177,7 @@ def test_pipes_folders_and_large_files_are_refused_at_once(tmp_path, monkeypatch
                 read(path)
     with pytest.raises(ScenarioError, match="is a pipe or a device"):
         load(pipe)
-    monkeypatch.setattr(plan_limits, "MAX_FILE_BYTES", 1000)
+    monkeypatch.setattr(limits, "MAX_FILE_BYTES", 1000)
     with pytest.raises(InvalidValue, match=r"bytes, more than the limit MAX_FILE_BYTES = 1000"):
         Plan.from_dxf(room(tmp_path / "room.dxf", 6))
 
@@ -201,7 +201,7 @@ def test_pictures_of_too_many_pixels_are_refused_before_they_are_unpacked(tmp_pa
 
 
 def test_a_photograph_is_refused_before_its_outline_is_traced(tmp_path, monkeypatch):
-    monkeypatch.setattr(plan_pictures, "MAX_RUNS", 100)
+    monkeypatch.setattr(png, "MAX_RUNS", 100)
     pixels = np.random.default_rng(0).integers(0, 2, (60, 60, 1)) * np.array([[[255, 255, 255]]])
     pixels[30:33] = 255
     pixels[30, 59] = (255, 0, 0)

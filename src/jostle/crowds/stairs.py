@@ -14,8 +14,8 @@ import numpy as np
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
+from jostle.crowds.outlines import a_segment
 from jostle.errors import InvalidValue
-from jostle.models.outlines import a_segment
 from jostle.schemes.base import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import Presence

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import Link, Plan, Room
+from jostle.crowds import Link, Plan, Room
 
 shapely = pytest.importorskip("shapely")
 
@@ -206,7 +206,7 @@ def test_outside_of_a_painted_room_is_not_floor(tmp_path):
 
 def test_a_room_that_is_not_convex_is_a_room():
     room = Room([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], doors=[((0.4, 5), (1.6, 5))])
-    people = jo.models.crowd(12, radius=0.25, room=room, speed=1.4)
+    people = jo.crowds.crowd(12, radius=0.25, room=room, speed=1.4)
     sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=room.empty)
     assert sol.status == "stopped"
     assert sol.gaps().min() >= -1e-7 * 0.25
@@ -224,7 +224,7 @@ def test_a_convex_room_and_the_plan_of_it_wish_the_same():
     room = Room([(0, 0), (7, 0), (9, 5), (0, 6)], doors=[((0, 2), (0, 3.2)), ((3, 0), (4, 0))])
     plan = Plan(room.corners, exits=room.exits)
     assert same_walls(room, plan)
-    q = jo.models.crowd(60, radius=0.25, room=room).q0
+    q = jo.crowds.crowd(60, radius=0.25, room=room).q0
     q = q[np.abs(np.diff(plan.walk(radius=0.25).lengths(q), axis=0)[0]) > 0.1]
     turned = np.arccos(np.einsum("nd,nd->n", room.direction(q, 0.25), plan.walk(radius=0.25)(0.0, q)).clip(-1.0, 1.0))
     assert np.median(turned) < 0.08
@@ -243,7 +243,7 @@ def two_floors(length=3.0):
 
 def test_people_take_the_stairs_and_need_the_time_of_their_length():
     plan = two_floors()
-    one = jo.models.crowd(1, radius=0.25, room=plan, speed=1.0, q0=[[22.0, 1.6]])
+    one = jo.crowds.crowd(1, radius=0.25, room=plan, speed=1.0, q0=[[22.0, 1.6]])
     wish = plan.walk(radius=0.25)
     way = 4.0 + (3.0 - 0.25) + (6.0 - 0.25)
     assert wish.length(one.q0)[0] == pytest.approx(way, abs=0.1)
@@ -258,7 +258,7 @@ def test_people_take_the_stairs_and_need_the_time_of_their_length():
 
 def test_a_crowd_on_the_stairs_never_overlaps_and_leaves():
     plan = two_floors(length=2.0)
-    people = jo.models.crowd(25, radius=0.25, room=plan, speed=1.4, seed=3)
+    people = jo.crowds.crowd(25, radius=0.25, room=plan, speed=1.4, seed=3)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, change=plan.changes(people), until=plan.empty)
     assert sol.status == "stopped"
     for q in sol.q:
@@ -279,7 +279,7 @@ def colonnade(**more):
 def test_people_touch_a_round_column_where_it_is():
     """Who is pushed straight against a column stops at the sum of the radii, to round-off."""
     plan = colonnade()
-    people = jo.models.crowd(
+    people = jo.crowds.crowd(
         1, radius=0.25, room=plan, q0=[[1.0, 3.0]], wish=lambda t, q: np.array([1.0, 0.0]) + 0.0 * q
     )
     sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05)
@@ -288,7 +288,7 @@ def test_people_touch_a_round_column_where_it_is():
 
 def test_everyone_walks_around_the_columns():
     plan = colonnade()
-    people = jo.models.crowd(40, radius=0.25, room=plan, speed=1.3, seed=3)
+    people = jo.crowds.crowd(40, radius=0.25, room=plan, speed=1.3, seed=3)
     apart = np.linalg.norm(people.q0[:, None] - plan.columns[:, :2], axis=2) - plan.columns[:, 2]
     assert apart.min() >= 0.25
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=plan.empty, change=plan.changes(people))
@@ -303,7 +303,7 @@ def test_everyone_walks_around_the_columns():
 
 def test_a_place_in_a_column_is_outside_of_the_plan():
     with pytest.raises(jo.InvalidValue, match="outside of the plan"):
-        jo.models.crowd(1, radius=0.25, room=colonnade(), q0=[[4.2, 3.1]])
+        jo.crowds.crowd(1, radius=0.25, room=colonnade(), q0=[[4.2, 3.1]])
 
 
 def test_circles_of_a_drawing_are_columns(tmp_path):

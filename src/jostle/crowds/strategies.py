@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
+from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
-from jostle.models.wish import NEAREST, Behaviour, Wish
 from jostle.sets.balls import Balls
 
 TIME_GAP = 0.6
@@ -75,7 +75,7 @@ def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
     goes on. People who meet head on stop; they have no rule to step aside.
 
     >>> import jostle as jo
-    >>> east = jo.models.FreeWish(lambda t, q: [1.4, 0.0], nearer=lambda q: -q[:, 0])
+    >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=lambda q: -q[:, 0])
     >>> wish = inhibition(east, [0.25, 0.25], T=1.0)
     >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
     [[0.7, 0.0], [1.4, 0.0]]
@@ -111,7 +111,7 @@ def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
     v = min over those ahead of  w + (v0 - w) s / sight,  w the speed at which the other wishes to go the same way.
 
     >>> import jostle as jo
-    >>> east = jo.models.FreeWish(lambda t, q: [[1.4, 0.0], [0.6, 0.0]], nearer=lambda q: -q[:, 0])
+    >>> east = jo.crowds.FreeWish(lambda t, q: [[1.4, 0.0], [0.6, 0.0]], nearer=lambda q: -q[:, 0])
     >>> wish = following(east, [0.25, 0.25], sight=2.0)
     >>> wish(0.0, np.array([[0.0, 0.0], [1.5, 0.0]])).round(12).tolist()
     [[1.0, 0.0], [0.6, 0.0]]
@@ -151,9 +151,9 @@ class AvoidJams(Behaviour):
     their own keep it.
 
     >>> import jostle as jo
-    >>> plan = jo.models.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
     >>> q = np.array([[x, y] for x in (0.5, 1.5, 2.5, 3.5) for y in (0.5, 1.5, 2.5)])
-    >>> wish = jo.models.walk(plan, radius=0.25, speed=1.4)
+    >>> wish = jo.crowds.walk(plan, radius=0.25, speed=1.4)
     >>> wish.chosen(q).tolist()
     [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     >>> AvoidJams(wish).chosen(q).tolist()

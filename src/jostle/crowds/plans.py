@@ -10,23 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
+from jostle.crowds.dxf import read_dxf, write_dxf
+from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
+from jostle.crowds.png import read_png, write_png
+from jostle.crowds.stairs import Link, Shaft, Stairs
+from jostle.crowds.walk import walk
+from jostle.crowds.ways import SPACING, Ways
+from jostle.crowds.wish import Wish
+from jostle.crowds.wkt import read_wkt, write_wkt
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
-from jostle.models.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
-from jostle.models.stairs import Link, Shaft, Stairs
-from jostle.models.wish import Wish
 from jostle.problems import Sweeping
 from jostle.schemes.base import State
-
-if TYPE_CHECKING:
-    from jostle.models.distances import Ways
 
 BEYOND = 4.0
 """People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
@@ -142,29 +144,21 @@ class Plan:
         >>> Plan.from_wkt("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", exits={"east": ((4, 1), (4, 2))}).walls.shape
         (5, 2, 2)
         """
-        from jostle.models.plan_text import read
-
-        return cls(**read(text, exits))
+        return cls(**read_wkt(text, exits))
 
     def to_wkt(self) -> str:
         """The plan as a GEOMETRYCOLLECTION that `from_wkt` reads; without names and stairs."""
-        from jostle.models.plan_text import written
-
-        return written(self)
+        return write_wkt(self)
 
     @classmethod
     def from_dxf(
         cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
     ) -> Plan:
-        """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `plan_files.read_dxf`."""
-        from jostle.models.plan_files import read_dxf
-
+        """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `dxf.read_dxf`."""
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
     def to_dxf(self, path: str | PathLike[str]) -> None:
         """Write the walls on the layer WALLS, and each exit on a layer EXITS-name."""
-        from jostle.models.plan_files import write_dxf
-
         write_dxf(self, path)
 
     @classmethod
@@ -177,15 +171,11 @@ class Plan:
         exits: ArrayLike = (255, 0, 0),
         tolerance: float = 0.0,
     ) -> Plan:
-        """A plan from a picture with pixels of size `scale`: see `plan_pictures.read_png`."""
-        from jostle.models.plan_pictures import read_png
-
+        """A plan from a picture with pixels of size `scale`: see `png.read_png`."""
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
     def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
         """Paint the plan with pixels of size `scale`: black walls, red exits."""
-        from jostle.models.plan_pictures import write_png
-
         write_png(self, path, scale=scale)
 
     def inside(self, q: Array) -> Booleans:
@@ -221,7 +211,7 @@ class Plan:
 
         >>> import jostle as jo
         >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
-        >>> people = jo.models.crowd(3, radius=0.25, room=plan, speed=1.4)
+        >>> people = jo.crowds.crowd(3, radius=0.25, room=plan, speed=1.4)
         >>> sol = jo.solve(people, jo.Venel(), t=9.0, h=0.05, change=plan.changes(people))
         >>> bool(np.isfinite(sol.q[-1]).any())
         False
@@ -241,9 +231,7 @@ class Plan:
         closed: ArrayLike = (),
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
-        """The shortest ways of a disc to all exits and stops, made once and kept: see `distances.Ways`."""
-        from jostle.models.distances import SPACING, Ways
-
+        """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
         step = SPACING * radius if spacing is None else spacing
         shut = shaped(closed, "closed", -1, 2, 2)
         places = {name: self._stop(name, place) for name, place in (stops or {}).items()}
@@ -269,9 +257,7 @@ class Plan:
         speed: ArrayLike = 1.0,
         goal: str | Sequence[str | None] | None = None,
     ) -> Wish:
-        """The wish to walk to the nearest exit, or to the one that `goal` names: see `wishes.walk`."""
-        from jostle.models.wishes import walk
-
+        """The wish to walk to the nearest exit, or to the one that `goal` names: see `walk.walk`."""
         return walk(self, radius=radius, speed=speed, goal=goal)
 
     def check_inside(self, q: Array) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from jostle.crowds.limits import LARGEST_BUILDING, MAX_ENTITIES, MAX_NESTING, SMALLEST_BUILDING, check
 from jostle.errors import InvalidValue
-from jostle.models.plan_limits import LARGEST_BUILDING, MAX_ENTITIES, MAX_NESTING, SMALLEST_BUILDING, check
 
 METRES = {
     1: 0.0254, 2: 0.3048, 3: 1609.344, 4: 1e-3, 5: 1e-2, 6: 1.0, 7: 1e3, 8: 2.54e-8, 9: 2.54e-5, 10: 0.9144, 11: 1e-10,

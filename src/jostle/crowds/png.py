@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import struct
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, finite
+from jostle.crowds.geometry import Geometry, inner_walls
+from jostle.crowds.limits import MAX_PIXELS, MAX_RUNS, check, regular_file
+from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
-from jostle.models.outlines import package
-from jostle.models.plan_limits import MAX_PIXELS, MAX_RUNS, check, regular_file
-from jostle.models.plan_text import inner_walls
-
-if TYPE_CHECKING:
-    from jostle.models.plans import Plan
 
 COLOUR = 64
 """A pixel has a colour if none of its channels differs by more than this, of 255."""
@@ -73,7 +70,7 @@ def read_png(
     return {"area": rooms, "exits": {f"exit {k}": line for k, line in enumerate(found)}}
 
 
-def write_png(plan: Plan, path: str | PathLike[str], *, scale: float) -> None:
+def write_png(plan: Geometry, path: str | PathLike[str], *, scale: float) -> None:
     """Paint a pixel white if its middle is in the plan, red behind an exit, else black; with a rim of MARGIN pixels."""
     shapely = package("shapely")
     low, high = np.array(plan.area.bounds).reshape(2, 2)

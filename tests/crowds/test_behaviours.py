@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
-from jostle.models.strategies import ahead
+from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
+from jostle.crowds.strategies import ahead
 
 pytest.importorskip("shapely")
 
@@ -165,7 +165,7 @@ def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
     ("make", "says"),
     [
         (lambda: AvoidJams(WISHES["free"]()), "the wish has none"),
-        (lambda: AvoidJams(WISHES["walk"](), flow=0.0), "flow must be positive"),
+        (lambda: AvoidJams(WISHES["walk"](), flow=0.0), "flow must be a positive number"),
         (lambda: Journey(WISHES["walk"](), ["west"], people=1, reach=0.0), "reach must be positive"),
         (lambda: Journey(WISHES["free"](), ["west"], people=1, reach=0.5), "no exit 'west'"),
         (lambda: ROOM.walk(radius=R, speed=-1.0), "speed not negative"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import Plan, Room, crowd, walk
+from jostle.crowds import Plan, Room, crowd, walk
 
 shapely = pytest.importorskip("shapely")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.models import AvoidJams, FreeWish, Journey, Plan, following, inhibition, walk
+from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, following, inhibition, walk
 
 shapely = pytest.importorskip("shapely")
 
@@ -284,7 +284,7 @@ def test_inhibition_looks_at_the_strip_ahead_only():
 @pytest.mark.parametrize("T", [0.1, 1.0, 5.0])
 def test_strategies_never_make_people_faster_nor_turn_them(T):
     plan = PLANS["blocks"]
-    people = jo.models.crowd(300, radius=R, room=plan, speed=np.linspace(0.5, 1.5, 300))
+    people = jo.crowds.crowd(300, radius=R, room=plan, speed=np.linspace(0.5, 1.5, 300))
     plain = people.velocity(0.0, people.q0)
     way = plan.walk(radius=R, speed=np.linspace(0.5, 1.5, 300))
     for wish in (inhibition(way, np.full(300, R), T=T), following(way, np.full(300, R), sight=T)):
@@ -310,7 +310,7 @@ def test_people_leave_a_jam_for_another_exit_and_are_out_sooner():
     wish = AvoidJams(walk(plan, radius=0.2, speed=1.4))
     last = []
     for given in ({"speed": 1.4}, {"wish": wish}):
-        people = jo.models.crowd(50, **common, **given)
+        people = jo.crowds.crowd(50, **common, **given)
         sol = jo.solve(people, jo.Venel(), t=120.0, h=0.05, until=plan.empty, change=plan.changes(people))
         assert sol.status == "stopped"
         last.append(sol.t[-1])
@@ -328,7 +328,7 @@ def test_people_pass_the_places_of_their_journey_in_order():
     journey = Journey(
         walk(plan, radius=R, speed=1.4, stops=stops), [["desk", "gate", "east"], ["gate", None]], people=2, reach=0.5
     )
-    people = jo.models.crowd(2, radius=R, room=plan, q0=q0, wish=journey)
+    people = jo.crowds.crowd(2, radius=R, room=plan, q0=q0, wish=journey)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=plan.empty)
     assert sol.status == "stopped"
     at_desk = np.argmin(np.linalg.norm(sol.q[:, 0] - [10, 11], axis=1))

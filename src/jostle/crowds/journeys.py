@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, NotNegative, check_arguments
 from jostle.arrays import Array, Integers, finite
+from jostle.crowds.outlines import own_distance
+from jostle.crowds.walk import numbers
+from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
-from jostle.models.outlines import own_distance
-from jostle.models.wish import NEAREST, Behaviour, Wish
-from jostle.models.wishes import numbers
 
 Route = Sequence[str | None]
 
@@ -28,8 +28,8 @@ class Journey(Behaviour):
     The goals are the `stops` and the exits of the wish. A stop is passed when one is within `reach` of it.
 
     >>> import jostle as jo
-    >>> plan = jo.models.Plan([(0, 0), (8, 0), (8, 4), (0, 4)], exits={"east": ((8, 1.5), (8, 2.5))})
-    >>> walk = jo.models.walk(plan, radius=0.25, stops={"desk": (1, 3)})
+    >>> plan = jo.crowds.Plan([(0, 0), (8, 0), (8, 4), (0, 4)], exits={"east": ((8, 1.5), (8, 2.5))})
+    >>> walk = jo.crowds.walk(plan, radius=0.25, stops={"desk": (1, 3)})
     >>> journey = Journey(walk, ["desk", "east"], people=1, reach=0.5)
     >>> journey(0.0, np.array([[1.0, 1.0]])).round(6).tolist(), journey(0.0, np.array([[1.0, 2.6]])).round(1).tolist()
     ([[0.0, 1.0]], [[1.0, -0.0]])

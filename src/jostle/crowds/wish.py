@@ -10,16 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers
+from jostle.crowds.goals import Goal
 from jostle.errors import InvalidValue
-
-if TYPE_CHECKING:
-    from jostle.models.distances import Goal
 
 NEAREST = -1
 """The goal of those who take the nearest exit."""
@@ -29,7 +26,7 @@ class Wish(ABC):
     """The velocities that people wish for, with the goals behind them.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    >>> room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
     >>> wish = room.walk(radius=0.25, speed=1.4)
     >>> isinstance(wish, Wish), [goal.name for goal in wish.goals]
     (True, ['door 0'])
@@ -199,7 +196,7 @@ def _check(given: object, behaviour: str) -> None:
     if not isinstance(given, Wish):
         raise InvalidValue(
             f"{behaviour} needs to know who is nearer to which exit, and a function of (t, q) does not tell: give the "
-            f"wish itself, such as plan.walk(...), or jo.models.FreeWish(function, nearer=...), not {given!r}"
+            f"wish itself, such as plan.walk(...), or jo.crowds.FreeWish(function, nearer=...), not {given!r}"
         )
 
 

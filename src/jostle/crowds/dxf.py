@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array
+from jostle.crowds.dxf_units import check_entities, check_extent, size_of_unit
+from jostle.crowds.geometry import Geometry
+from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, regular_file
+from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
-from jostle.models.outlines import package
-from jostle.models.plan_limits import MAX_CORNERS, MAX_CURVE, check, regular_file
-from jostle.models.plan_units import check_entities, check_extent, size_of_unit
-
-if TYPE_CHECKING:
-    from jostle.models.plans import Plan
 
 ROUND = 0.01
 """Arcs become polylines that are nowhere further than this from them: a centimetre, after scaling to metres. (Those
@@ -38,7 +36,7 @@ def read_dxf(
     Lengths become metres by the unit in the header ($INSUNITS); a drawing that says none, or that would be smaller than
     a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for millimetres. Circles
     inside the area are columns, and exact; other curves are cut into pieces within ROUND, and gaps up to JOINED are
-    closed. Limits of drawings are in `plan_limits`.
+    closed. Limits of drawings are in `limits`.
     """
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:
@@ -183,7 +181,7 @@ def _gap(shapely: Any, noded: Any) -> str:
     return f"the walls end loose at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
 
 
-def write_dxf(plan: Plan, path: str | PathLike[str]) -> None:
+def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
     """Walls and columns as lines and circles on the layer WALLS, exits as lines on layers EXITS-name, in metres."""
     ezdxf = package("ezdxf")
     if plan.links:

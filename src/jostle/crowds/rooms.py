@@ -15,14 +15,13 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle.crowds.goals import Goal
+from jostle.crowds.outlines import cut, nearest_on, package, ring_edges, shrunk
+from jostle.crowds.plans import Plan, _rooms
+from jostle.crowds.walk import numbers, sizes_and_speeds
+from jostle.crowds.ways import FIT
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
-from jostle.models.distances import Goal
-from jostle.models.outlines import cut, nearest_on, package, ring_edges, shrunk
-from jostle.models.plans import Plan, _rooms
-from jostle.models.wish import Wish
-
-FIT = 1e-6
-"""As in `distances`: a door must be a little wider than a person."""
 
 
 @check_arguments
@@ -119,8 +118,6 @@ class Room(Plan):
         """The wish to walk to the nearest door, or to the one that `goal` names: straight, if the room is convex."""
         if not self.convex:
             return super().walk(radius=radius, speed=speed, goal=goal)
-        from jostle.models.wishes import numbers, sizes_and_speeds
-
         size, pace = sizes_and_speeds(radius, speed)
         return Straight(self, size, pace, numbers(goal, list(self.exits)))
 
