@@ -9,14 +9,6 @@ import pytest
 import jostle
 
 SOURCE = Path(jostle.__file__).parent
-KNOWN = {
-    ("jostle.models.distances", "jostle.models.plans"),
-    ("jostle.models.plan_files", "jostle.models.plans"),
-    ("jostle.models.plan_pictures", "jostle.models.plans"),
-    ("jostle.models.plan_text", "jostle.models.plans"),
-    ("jostle.models.wishes", "jostle.models.plans"),
-}
-"""Imports that close a circle today. Each must go; none may be added."""
 
 
 def files(source: Path) -> dict[str, Path]:
@@ -54,29 +46,18 @@ def imports(source: Path) -> dict[str, set[str]]:
     return graph
 
 
-def circle(graph: dict[str, set[str]], without: set[tuple[str, str]] = frozenset()) -> list[str]:
-    """Some files that import each other in a circle, if there are any, once some imports are left out."""
-    left = {name: {other for other in others if (name, other) not in without} for name, others in graph.items()}
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Some files that import each other in a circle, if there are any."""
     try:
-        TopologicalSorter(left).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
         return error.args[1]
     return []
 
 
-@pytest.fixture(scope="module")
-def graph():
-    return imports(SOURCE)
-
-
-def test_imports_between_files_have_no_circle(graph):
-    found = circle(graph, KNOWN)
+def test_imports_between_files_have_no_circle():
+    found = circle(imports(SOURCE))
     assert not found, f"{' imports '.join(reversed(found))}; move what they share into a file below both"
-
-
-def test_known_exceptions_close_a_circle(graph):
-    needless = [known for known in sorted(KNOWN) if not circle(graph, KNOWN - {known})]
-    assert not needless, f"no circle without these exceptions: {needless}; remove them from KNOWN"
 
 
 @pytest.mark.parametrize(
