@@ -32,7 +32,7 @@ RESULTS = {
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
     "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Run", "scenarios.Scenario", "scenarios.names",
-    "scenarios.schema", "glue",
+    "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 
@@ -80,7 +80,7 @@ def calls(path):
             "tol": 1e-6,
             "fewest": 1,
         },
-        "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]]},
+        "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "plan": None},
         "crowd_pressure": {"sol": run, "k": -1},
         "densities": {"sol": run, "area": area, "measure": area, "cutoff": 1.0, "quarter": 3},
         "density": {"sol": run, "k": -1, "area": area, "cutoff": 1.0, "quarter": 3},
@@ -90,7 +90,7 @@ def calls(path):
         "gamma": {"N": 3},
         "evacuation_time": {"sol": run, "area": area},
         "leaving_times": {"sol": run, "area": area},
-        "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0},
+        "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0, "plan": None},
         "force_chains": {"sol": run, "k": -1},
         "force_distribution": {"sol": run, "k": -1, "bins": 5},
         "forces": {"sol": run, "k": -1},
@@ -182,8 +182,9 @@ def calls(path):
         },
     }
     crowds = {
-        "AvoidJams": {"walk": at["walk"], "flow": 1.3},
-        "Journey": {"walk": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
+        "FreeWish": {"function": at["walk"], "nearer": None},
+        "AvoidJams": {"wish": at["walk"], "flow": 1.3},
+        "Journey": {"wish": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
         "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
         "Plan": {
             "area": area,
@@ -248,9 +249,17 @@ def calls(path):
         "structure": {"cone": cone, "mass": 1.0, "size": None},
     }
     io = {
-        "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None},
-        "Output": {"path": path / "o.vtkhdf", "contacts": False, "dtype": np.float32, "about": {}},
-        "Writer": {"path": path / "w.vtkhdf", "shape": (2, 2), "contacts": False, "dtype": np.float32, "about": {}},
+        "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None, "overwrite": False},
+        "Output": {"path": path / "o.vtkhdf", "contacts": False, "dtype": np.float32, "about": {}, "overwrite": False},
+        "Writer": {
+            "path": path / "w.vtkhdf",
+            "shape": (2, 2),
+            "contacts": False,
+            "dtype": np.float32,
+            "order": 1,
+            "walls": 0,
+            "about": {},
+        },
         "about": {"path": file},
         "read": {"path": file, "problem": None, "scheme": None},
         "repair": {"path": file},

@@ -102,6 +102,7 @@ RULES = {
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
     "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Room or Plan"),
+    "HasStairs": Rule(lambda value: hasattr(value, "shafts"), "a jo.crowds.Room or Plan"),
     "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
     "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
     "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),

@@ -20,7 +20,7 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, present, walkable
-from jostle.io.moves import known, moves, plan_of, planar
+from jostle.io.moves import HasStairs, known, moves, plan_of, planar
 from jostle.solution import Solution
 
 ROUND_OFF = 1e-12
@@ -42,7 +42,7 @@ class Crossings:
 
 
 @check_arguments
-def crossings(sol: Solution, line: ArrayLike, *, plan: Any = None) -> Crossings:
+def crossings(sol: Solution, line: ArrayLike, *, plan: HasStairs | None = None) -> Crossings:
     """When, who and in which direction people cross a segment ((x, y), (x, y)).
 
     One has crossed when one is beyond: who stops on the line, or turns back there, has not. A door of a `Room` whose
@@ -108,7 +108,7 @@ class Flow:
 
 
 @check_arguments
-def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: Any = None) -> Flow:
+def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: HasStairs | None = None) -> Flow:
     """N(t) and the flow through a line: of all, or of those who cross it in direction +1 or -1 (see `crossings`).
 
     >>> import jostle as jo

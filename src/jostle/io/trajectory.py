@@ -21,7 +21,7 @@ import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Natural, check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.io import changes, layout
 from jostle.io.checksums import of_rows
@@ -83,7 +83,7 @@ class Writer:
         contacts: bool = False,
         dtype: DTypeLike = np.float32,
         order: int | None = None,
-        walls: int | None = None,
+        walls: Natural | None = None,
         about: Mapping[str, str],
     ) -> None:
         """`order` is 2 for a `Motion` and 1 for a `Sweeping`, `walls` the number of walls; None if it is not known."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from jostle.arguments import Natural, check_arguments
+from jostle.arguments import check_arguments
 from jostle.scenarios.lines import lines
 from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
@@ -48,7 +48,7 @@ def shipped(name: str) -> str:
 
 
 @check_arguments
-def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: Natural | None = None) -> Scenario:
+def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """A scenario from a .toml file, or a shipped one by its name.
 
     `settings` change it, each ``"key.sub=value"`` with a TOML value or a bare word; entries of lists go by number,
@@ -98,7 +98,7 @@ def _unknown(name: str) -> ScenarioError:
 
 
 @check_arguments
-def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: Natural | None = None) -> Scenario:
+def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
     """A scenario from a TOML text; `name` is what errors call it.
 
     >>> parse('problem = { kind = "cradle" }\\nrun = { t = 1.0, h = 0.01 }').problem.n
