@@ -69,10 +69,10 @@ class Run:
         }  # fmt: skip
 
 
-def room(n: int) -> jo.models.Plan:
+def room(n: int) -> jo.crowds.Plan:
     side = np.sqrt(n / DENSITY)
     door = ((side, (side - WIDTH) / 2.0), (side, (side + WIDTH) / 2.0))
-    return jo.models.Plan([(0, 0), (side, 0), (side, side), (0, side)], exits={"door": door})
+    return jo.crowds.Plan([(0, 0), (side, 0), (side, side), (0, side)], exits={"door": door})
 
 
 def gaps(q: np.ndarray, walls: np.ndarray) -> tuple[float, float]:
@@ -91,17 +91,17 @@ def worst(frames: list[np.ndarray], walls: np.ndarray) -> tuple[float, float]:
     return float(found[:, 0].min()), float(found[:, 1].min())
 
 
-def gathered(n: int, plan: jo.models.Plan) -> np.ndarray:
+def gathered(n: int, plan: jo.crowds.Plan) -> np.ndarray:
     """(n', 2) where people are after they have gathered before the door."""
-    people = jo.models.crowd(n, radius=RADIUS + APART, room=plan, speed=SPEED, seed=n)
+    people = jo.crowds.crowd(n, radius=RADIUS + APART, room=plan, speed=SPEED, seed=n)
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     q = jo.solve(people, scheme, t=GATHER, h=H, every=GATHER, change=plan.changes(people)).q[-1]
     q = q[np.isfinite(q).all(axis=1)]
     return q[q[:, 0] < plan.area.bounds[2] - RADIUS]
 
 
-def ours(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
-    people = jo.models.crowd(len(q0), radius=RADIUS, room=plan, speed=SPEED, q0=q0)
+def ours(q0: np.ndarray, plan: jo.crowds.Plan, steps: int) -> Run:
+    people = jo.crowds.crowd(len(q0), radius=RADIUS, room=plan, speed=SPEED, q0=q0)
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     cpu, wall = time.process_time(), time.perf_counter()
     jo.solve(people, scheme, t=steps * H, h=H, every=steps, change=plan.changes(people))
@@ -112,7 +112,7 @@ def ours(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
     return Run("jostle", len(q0), cpu, wall, steps * H, there, *worst(frames, plan.walls), len(q0) - len(frames[-1]))
 
 
-def cromosim(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
+def cromosim(q0: np.ndarray, plan: jo.crowds.Plan, steps: int) -> Run:
     from cromosim.domain import Destination, Domain
     from cromosim.micro import compute_contacts, projection
     from matplotlib.lines import Line2D
@@ -146,7 +146,7 @@ def cromosim(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
     )  # fmt: skip
 
 
-def jupedsim(q0: np.ndarray, plan: jo.models.Plan, steps: int) -> Run:
+def jupedsim(q0: np.ndarray, plan: jo.crowds.Plan, steps: int) -> Run:
     import jupedsim as jps
     import shapely
 
@@ -185,8 +185,8 @@ def hall(n: int) -> dict[str, float]:
     exits |= {f"west {a:.0f}": ((0, b), (0, a)) for a, b in along} | {
         f"east {a:.0f}": ((side, a), (side, b)) for a, b in along
     }
-    plan = jo.models.Plan([(0, 0), (side, 0), (side, side), (0, side)], exits=exits)
-    people = jo.models.crowd(n, radius=RADIUS, room=plan, speed=SPEED, seed=n)
+    plan = jo.crowds.Plan([(0, 0), (side, 0), (side, side), (0, side)], exits=exits)
+    people = jo.crowds.crowd(n, radius=RADIUS, room=plan, speed=SPEED, seed=n)
     scheme = jo.Venel(solver=jo.Automatic(tol=TOL))
     wall = time.perf_counter()
     sol = jo.solve(people, scheme, t=600.0, h=H, every=1.0, until=plan.empty, change=plan.changes(people))

@@ -3,7 +3,7 @@
 A hundred people (radius 0.2 m, speed 1.34 m/s) stand before a door and leave, with ten seeds for each width: with the
 plain model of Venel 2009, and with the inhibition v = min(v0, s / T) at its default T. The flow is
 J = (N - 1) / (t_N - t_1), as in the experiments. --calibrate asks which T has the smallest mean error: that is how
-`jostle.models.TIME_GAP` was found. --save FILE keeps the figures, of which the documentation draws its picture.
+`jostle.crowds.TIME_GAP` was found. --save FILE keeps the figures, of which the documentation draws its picture.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ CANDIDATES = [round(0.30 + 0.05 * k, 2) for k in range(11)]
 
 def leave(width: float, T: float | None, seed: int) -> tuple[float, int]:
     """The flow, and how many had left when the last one left or an arch stood for good."""
-    room = jo.models.Plan([(0, 0), (8, 0), (8, 8), (0, 8)], exits={"door": ((8, 4 - width / 2), (8, 4 + width / 2))})
-    people = jo.models.crowd(
+    room = jo.crowds.Plan([(0, 0), (8, 0), (8, 8), (0, 8)], exits={"door": ((8, 4 - width / 2), (8, 4 + width / 2))})
+    people = jo.crowds.crowd(
         PEOPLE,
         radius=RADIUS,
         room=room,
@@ -86,7 +86,7 @@ def calibrate(seeds: int) -> dict[str, float]:
 
 
 def table(widths: list[float], seeds: int, save: Path | None) -> dict[str, object]:
-    T = jo.models.TIME_GAP
+    T = jo.crowds.TIME_GAP
     found = flows([*product(widths, (None, T), range(seeds))])
     print(f"people a second through a door; inhibition with T = {T:g} s; {seeds} seeds; all left, of {seeds}")
     print(f"{'width':>6}{'plain':>16}{'all left':>10}{'inhibition':>16}{'all left':>10}   experiments")

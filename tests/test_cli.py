@@ -328,6 +328,28 @@ def test_a_picture_is_of_the_kind_that_its_name_says(here, walk, jostle, suffix)
     assert begin.startswith({".PNG": b"\x89PNG", ".pdf": b"%PDF", ".svg": b"<?xml"}[suffix])
 
 
+def test_a_plot_has_as_many_moments_as_it_is_asked_for(here, walk, jostle, monkeypatch):
+    from matplotlib.figure import Figure
+
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: figures.append(len(self.axes) - 1))  # a colour bar
+    for moments in (["--moments", 1], ["--moments", 5], []):
+        assert jostle("plot", "walk.vtkhdf", "--save", "x.png", *moments)[0] == 0
+    assert figures == [1, 5, 3]
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_a_trajectory_has_the_precision_of_its_scenario(here, jostle, precision):
+    few = ["--set", "run.t=0.02", "--set", f"output.precision={precision}"]
+    assert jostle("run", "cradle_apart", "-q", "-o", "a.vtkhdf", *few)[0] == 0
+    sol = jo.io.read(here / "a.vtkhdf")
+    run = jo.scenarios.load("cradle_apart", settings=["run.t=0.02"]).build()
+    exact = jo.solve(run.problem, run.scheme, t=run.t, h=run.h, every=run.every)
+    stored = np.asarray(exact.q, dtype=precision).astype(float)
+    assert sol.q.source.dtype == np.dtype(precision)
+    np.testing.assert_array_equal(np.asarray(sol.q), stored)
+
+
 @pytest.mark.parametrize("command", ["view", "plot", "movie"])
 def test_a_run_whose_scenario_cannot_be_built_is_shown_without_walls(here, jostle, monkeypatch, command):
     pytest.importorskip("shapely")

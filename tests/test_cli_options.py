@@ -2,6 +2,7 @@
 
 import json
 import webbrowser
+from pathlib import Path
 
 import h5py
 import matplotlib.pyplot as plt
@@ -57,6 +58,7 @@ CASES = {
     ("resume", "checkpoint"): (["a.vtkhdf", "-q"], ["--checkpoint", "-1"], refused("-1")),
     ("resume", "quiet"): (["a.vtkhdf"], ["-q"], silent),
     ("resume", "as_json"): (["a.vtkhdf"], ["--json"], is_json),
+    ("export", "overwrite"): (["a.vtkhdf", "a.csv"], ["--overwrite"], lambda r: r[0] == 0),
     ("bench", "steps"): ([*SHORT, "--json"], ["--steps", "3"], lambda r: json.loads(r[1])["steps"] == 3),
     ("bench", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
     ("bench", "seed"): ([*SHORT, "--json"], ["--seed", "-1"], lambda r: r[0] == 2 and "seed = -1" in r[2]),
@@ -86,6 +88,8 @@ def test_an_option_is_obeyed(here, jostle, command, option):
             file.unlink()
         if "a.vtkhdf" in arguments:
             jostle("run", *SHORT, "-q", "-o", "a.vtkhdf")
+        if "a.csv" in arguments:
+            Path("a.csv").write_text("old")
         return jostle(command, *arguments, *extra)
 
     def holds(found):

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jostle as jo
 
@@ -131,6 +133,43 @@ def test_saving_by_time_counts_from_the_first_time():
     np.testing.assert_allclose(sol.t, [5.0, 5.5, 6.0], rtol=1e-15)
 
 
+def test_saving_by_time_does_not_fall_behind_long_steps():
+    """A step over several multiples of `every` saves one frame; the next one comes at the next multiple after it."""
+    steps = [0.35, 0.02, 0.02, 0.02, 0.02, 0.47, 0.05, 0.05]
+    sol = jo.solve(falling(), jo.Maury(), t=1.0, h=steps, every=0.1)
+    np.testing.assert_allclose(sol.t, [0.0, 0.35, 0.41, 0.9, 1.0], rtol=1e-14)
+
+
+@given(
+    steps=st.lists(st.integers(1, 40), min_size=1, max_size=30),
+    every=st.integers(1, 60),
+    unit=st.sampled_from([1.0, 0.1, 1e-3, 0.7]),
+    start=st.sampled_from([0.0, -3.0, 1e3]),
+)
+@settings(max_examples=40, deadline=None)
+def test_each_multiple_of_every_is_saved_once_by_the_first_step_that_reaches_it(steps, every, unit, start):
+    ends = np.cumsum(steps)
+    reached = ends // every
+    first = np.flatnonzero(np.diff(reached, prepend=0) > 0)
+    saved = sorted({*first.tolist(), len(steps) - 1})
+    h = np.array(steps) * unit
+    sol = jo.solve(jo.Motion(q0=[0.0]), jo.Maury(), t=(start, start + float(h.sum())), h=h, every=every * unit)
+    assert len(sol.t) == len(saved) + 1
+    np.testing.assert_allclose(sol.t[1:] - start, ends[saved] * unit, rtol=1e-9, atol=1e-9 * unit)
+
+
+@given(t=st.floats(0.01, 3.0), h=st.floats(0.01, 1.0), start=st.sampled_from([0.0, -2.0, 7.0]))
+@settings(max_examples=60, deadline=None)
+def test_steps_of_one_length_cover_the_time_exactly(t, h, start):
+    """All steps but the last have the length h; the last one is not longer, and ends at t."""
+    sol = jo.solve(jo.Motion(q0=[0.0], v0=[1.0]), jo.Maury(), t=(start, start + t), h=h)
+    lengths = sol.stats["h"]
+    assert (lengths[:-1] == h).all()
+    assert 0.0 < lengths[-1] <= h
+    assert sol.t[-1] == start + t
+    assert sol.q[-1][0] == pytest.approx(t, rel=1e-8)
+
+
 @pytest.mark.parametrize("every", [0, -1, 0.0, -0.5, np.nan])
 def test_saving_must_advance(every):
     with pytest.raises(jo.InvalidValue, match="every must be positive"):
@@ -150,6 +189,24 @@ def test_until_stops_the_run_and_saves_where_it_stopped():
     np.testing.assert_allclose(sol.t, [0.0, 0.21, 0.33], rtol=1e-14)
     assert sol.q[-1][0] == pytest.approx(1.0 - 10.0 * 0.03**2 * 11 * 12 / 2, rel=1e-13)
     assert len(sol.stats) == len(seen) == 11
+
+
+def test_each_end_of_a_run_has_its_word_and_its_message():
+    """A condition may be an array of NumPy; only the word "blocked" has a meaning of its own."""
+    for said, status, message in [
+        (False, "finished", "reached the end time"),
+        (np.bool_(False), "finished", "reached the end time"),
+        (None, "finished", "reached the end time"),
+        (True, "stopped", "condition met"),
+        (np.bool_(True), "stopped", "condition met"),
+        ("other words", "stopped", "condition met"),
+        ("blocked", "blocked", "blocked: nobody has moved for a while"),
+    ]:
+        seen = []
+        sol = jo.solve(falling(), jo.Maury(), t=1.0, h=0.1, until=lambda state, said=said: said, progress=seen.append)
+        assert (sol.status, sol.message) == (status, message)
+        assert seen[-1].status == status
+        assert len(sol.stats) == (10 if status == "finished" else 1)
 
 
 def test_until_that_never_holds_changes_nothing():

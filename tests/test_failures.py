@@ -320,7 +320,7 @@ def test_a_problem_that_is_not_finite_is_refused_at_once(field, value):
         (lambda bad: jo.HalfSpace([0.0, 1.0], bad), "plane"),
         (lambda bad: jo.Box([-5.0, bad], [5.0, 5.0]), "lower|wall|box"),
         (lambda bad: jo.Box([-5.0, -5.0], [bad, 5.0]), "upper|wall|box"),
-        (lambda bad: jo.Outside([9.0, bad], 1.0), "obstacle 0"),
+        (lambda bad: jo.Outside([9.0, bad], 1.0), "centre of obstacles"),
         (lambda bad: jo.Outside([9.0, 9.0], bad), "radius"),
         (lambda bad: jo.constraints(lambda t, q: [1.0, q[1] + 1.0 + bad]), "constraint 1"),
     ],
@@ -334,9 +334,9 @@ def test_a_set_that_is_not_finite_is_refused_by_name(make, who):
 @pytest.mark.parametrize(
     ("within", "who"),
     [
-        (jo.HalfSpace([0.0, 1.0], lambda t: -5.0 if t < 0.35 else np.nan), "body 0 and plane"),
-        (jo.Box(lambda t: [-5.0, -5.0 if t < 0.35 else np.nan], [5.0, 5.0]), r"body 0 and wall q\[1\] >= lower"),
-        (jo.Outside(lambda t: [[9.0, 9.0 if t < 0.35 else np.nan]], 1.0), "body 0 and obstacle 0"),
+        (jo.HalfSpace([0.0, 1.0], lambda t: -5.0 if t < 0.35 else np.nan), "offset of the plane"),
+        (jo.Box(lambda t: [-5.0, -5.0 if t < 0.35 else np.nan], [5.0, 5.0]), r"lower\[1\] of the box"),
+        (jo.Outside(lambda t: [[9.0, 9.0 if t < 0.35 else np.nan]], 1.0), "centre of obstacles"),
         (jo.constraints(lambda t, q: [1.0, 5.0 if t < 0.35 else np.nan]), "constraint 1"),
     ],
     ids=["HalfSpace", "Box", "Outside", "user"],

@@ -163,6 +163,10 @@ def test_the_law_keeps_one_part_and_reverses_the_other(solver, moving, e):
     assert norm(hit.velocity - U - reaction, mass) <= ROUND_OFF * norm(U, mass)
 
 
+impacts_at_the_start = pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
+"""Discs that touch and approach at the start collide in the first step, of which Paoli's scheme warns if e > 0."""
+
+
 def _impact(U, cone, e, mass, solver) -> jo.Impact:
     """Moreau's law; that U may not be in -C is not what the caller is about."""
     with warnings.catch_warnings():
@@ -304,6 +308,7 @@ def flight(discs: Cluster, U, mass, e=0.0, force=0.0) -> jo.Motion:
     return jo.Motion(q0=discs.q, v0=U, force=force, mass=mass, within=jo.Balls(discs.radii), law=jo.Restitution(e))
 
 
+@impacts_at_the_start
 @over_second_order
 @FEW
 @given(moving_clusters())
@@ -509,6 +514,7 @@ def test_discs_wedged_in_their_room_stay(scheme, discs):
     np.testing.assert_allclose(sol.q[-1], discs.q, atol=1e-9)
 
 
+@impacts_at_the_start
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 @SOME
 @given(moving_clusters(of=lattices(most=2)), st.sampled_from([0.01, 0.2]))
@@ -840,6 +846,7 @@ SCHEMES = [*SECOND_ORDER, (jo.Venel(), 0.0), (jo.CatchingUp(), 0.0)]
 over_schemes = pytest.mark.parametrize(("scheme", "e"), SCHEMES, ids=[f"{name(scheme)}-{e}" for scheme, e in SCHEMES])
 
 
+@impacts_at_the_start
 @over_schemes
 @FEW
 @given(moving_clusters(of=lattices(most=2)), velocities(2), units())

@@ -14,7 +14,7 @@ from names import public_names
 SOURCE = Path(jostle.__file__).parent
 LONGEST = 400
 HEAVY = ("numba", "scipy", "matplotlib", "piqp", "h5py", "pydantic", "typer", "rich")
-HEAVY += ("jostle.models", "jostle.analysis")
+HEAVY += ("jostle.crowds", "jostle.models", "jostle.analysis")
 
 
 def find(name):
@@ -46,6 +46,7 @@ def test_the_public_names_exist_once():
 
 
 def test_the_parts_have_a_page():
+    assert jostle.crowds.__doc__
     assert jostle.models.__doc__
     assert jostle.analysis.__doc__
 

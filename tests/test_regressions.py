@@ -76,14 +76,14 @@ class InsideEllipse(jo.ConstraintSet):
         x = q / [2.0, 1.0]
         size = np.linalg.norm(x)
         gradient = -(x / [2.0, 1.0] / size)[None]
-        return jo.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), at=q)
+        return jo.Contacts(np.array([1.0 - size]), Dense(gradient), np.array([[0, -1]]), numbers=1, at=q)
 
 
 class Piston(jo.ConstraintSet):
     """A set of a user who says nothing about motion: q >= t."""
 
     def linearise(self, t, q, reach=np.inf):
-        return jo.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), at=q)
+        return jo.Contacts(q - t, Dense(np.eye(1)), np.array([[0, -1]]), numbers=1, at=q)
 
 
 def test_nothing_is_assumed_of_a_set_that_does_not_say_it():
@@ -153,8 +153,8 @@ def test_an_argument_with_a_default_is_not_the_velocity():
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli, t=1.0, h=0.1), "with its brackets"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=np.linspace(0, 1, 5), h=0.1), "not 5 times"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=[1.0], h=0.1), "not 1 times"),
-        (lambda: jo.models.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[]), "needs a door"),
-        (lambda: jo.models.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[((1, 0.5), (1, 1.5))]), "does not lie"),
+        (lambda: jo.crowds.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[]), "needs a door"),
+        (lambda: jo.crowds.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[((1, 0.5), (1, 1.5))]), "does not lie"),
     ],
 )
 def test_likely_mistakes_get_a_sentence(make, says):

@@ -4,14 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole
+from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
 
 
@@ -26,8 +30,8 @@ def bouncing():
 
 
 def crowd():
-    room = jo.models.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
-    return jo.models.crowd(30, radius=0.25, room=room, speed=1.4)
+    room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 2), (6, 3.2))])
+    return jo.crowds.crowd(30, radius=0.25, room=room, speed=1.4)
 
 
 def sticky():
@@ -105,7 +109,7 @@ def test_the_file_holds_what_a_run_in_memory_returns(name, tmp_path):
     np.testing.assert_array_equal(sol.u[:], kept.u)
     assert sol.stats.tobytes() == kept.stats.tobytes()
     for k in range(len(kept.t)):
-        active = kept.multipliers[k] > 0.0
+        active = kept.multipliers[k] != 0.0
         assert sol.multipliers[k].tolist() == kept.multipliers[k][active].tolist()
         assert sol.pairs[k].tolist() == kept.pairs[k][active].tolist()
 
@@ -119,6 +123,177 @@ def test_a_run_can_go_on_for_longer_than_was_planned(tmp_path):
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
     again = jo.solve(pile(), jo.Maury(), t=0.5, h=H, checkpoint=file, resume=True)  # nothing is left to do
     assert (again.status, len(again.stats)) == ("finished", 0)
+
+
+def swing():
+    """Time and place matter, so that a step at another time shows in the last bit."""
+    return jo.Motion(q0=[0.3], v0=[1.0], force=lambda t, q: np.cos(7.0 * t) - 3.0 * q, within=jo.HalfSpace([1.0], -2.0))
+
+
+def test_a_run_whose_last_step_was_shortened_goes_on_over_all_of_the_time(tmp_path):
+    free = jo.Motion(q0=[0.0], v0=[1.0])
+    jo.solve(free, jo.Maury(), t=0.5, h=0.03, checkpoint=tmp_path / "c")
+    rest = jo.solve(free, jo.Maury(), t=1.0, h=0.03, checkpoint=tmp_path / "c", resume=True)
+    assert rest.t[0] == pytest.approx(0.48)
+    assert rest.q[-1][0] == pytest.approx(1.0, rel=1e-14)
+    assert rest.stats["h"].sum() == pytest.approx(0.52, rel=1e-14)
+
+
+@given(t=st.floats(0.01, 0.5), more=st.floats(0.0, 0.5), h=st.floats(0.01, 0.2), parts=st.integers(1, 3))
+@settings(max_examples=12, deadline=None)
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
+def test_a_run_that_goes_on_for_longer_is_the_longer_run(scheme, t, more, h, parts):
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "c")
+        for part in range(parts + 1):
+            end = t + more * (part / parts)
+            rest = jo.solve(swing(), scheme, t=end, h=h, checkpoint=file, resume=part > 0)
+            assert rest.t[-1] == pytest.approx(end, rel=1e-15)
+    whole = jo.solve(swing(), scheme, t=end, h=h)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+    assert rest.u[-1].tobytes() == whole.u[-1].tobytes()
+    assert rest.stats["t"].tolist() == whole.stats["t"][len(whole.stats) - len(rest.stats) :].tolist()
+
+
+@pytest.mark.parametrize("every", [None, 7, 0.11])
+@pytest.mark.parametrize("h", [0.03, np.array([0.05, 0.2, 0.05, 0.1, 0.1])])
+def test_the_file_of_a_run_that_went_on_is_that_of_the_longer_run(tmp_path, every, h):
+    """The frame that was saved because it was the last, and the step that was cut, are replaced."""
+    for name, ends in (("whole", [1.0]), ("parts", [0.25, 0.4, 1.0])):
+        for k, end in enumerate(ends):
+            steps = h if np.ndim(h) == 0 else np.tile(h, 2)[: np.searchsorted(np.cumsum([*h, *h]), end - 1e-9) + 1]
+            output = jo.io.Output(tmp_path / f"{name}.vtkhdf", dtype=np.float64)
+            keep = {"output": output, "checkpoint": tmp_path / name, "resume": k > 0, "every": every}
+            sol = jo.solve(swing(), jo.Maury(), t=end, h=steps, **keep)
+            assert sol.t[-1] == end
+    parts, whole = contents(tmp_path / "parts.vtkhdf"), contents(tmp_path / "whole.vtkhdf")
+    assert parts.pop("jostle/changes") != whole.pop("jostle/changes") == b""
+    assert parts == whole
+
+
+def test_other_steps_than_those_that_were_done_are_refused(tmp_path):
+    steps = np.array([0.125, 0.25, 0.5])
+    jo.solve(swing(), jo.Maury(), t=0.875, h=steps, checkpoint=tmp_path / "c")
+    again = {"checkpoint": tmp_path / "c", "resume": True}
+    for other in (np.array([0.25, 0.125, 0.5, 0.1]), np.array([0.125, 0.25])):
+        with pytest.raises(InvalidValue, match=r"h was 3 steps|cannot go back"):
+            jo.solve(swing(), jo.Maury(), t=float(other.sum()), h=other, **again)
+    with pytest.raises(InvalidValue, match=r"h was 3 steps .*, now it is 0\.1"):
+        jo.solve(swing(), jo.Maury(), t=1.0, h=0.1, **again)
+
+
+def test_a_run_does_not_go_back_in_time(tmp_path):
+    jo.solve(swing(), jo.Maury(), t=0.5, h=0.03, checkpoint=tmp_path / "c")
+    for end in (0.47, 0.3, 0.0):
+        with pytest.raises(InvalidValue, match=r"has come to t = 0\.48, and cannot go back to t = "):
+            jo.solve(swing(), jo.Maury(), t=end, h=0.03, checkpoint=tmp_path / "c", resume=True)
+    sol = jo.solve(swing(), jo.Maury(), t=0.49, h=0.03, checkpoint=tmp_path / "c", resume=True)
+    assert sol.q[-1].tobytes() == jo.solve(swing(), jo.Maury(), t=0.49, h=0.03).q[-1].tobytes()
+
+
+def test_until_sees_the_same_contacts_after_a_resume(tmp_path):
+    """Also when the run had ended: the last step is computed again, and not judged by what the checkpoint has of it."""
+    seen = []
+
+    def heavy(state):
+        seen.append(type(state.contacts))
+        return float(state.contacts.gap.min()) < 0.05
+
+    ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    first = jo.solve(ball, jo.Maury(), t=3.0, h=H, until=heavy, checkpoint=tmp_path / "c")
+    again = jo.solve(ball, jo.Maury(), t=3.0, h=H, until=heavy, checkpoint=tmp_path / "c", resume=True)
+    assert (again.status, again.t[-1]) == (first.status, first.t[-1]) == ("stopped", first.t[-1])
+    assert set(seen) == {Contacts}
+
+
+def test_a_run_that_was_stopped_and_goes_on_to_its_end_is_finished(tmp_path):
+    paths = {"output": tmp_path / "a.vtkhdf", "checkpoint": tmp_path / "a.checkpoint"}
+    first = jo.solve(swing(), jo.Maury(), t=1.0, h=H, until=lambda state: state.t > 0.2, **paths)
+    assert first.status == "stopped"
+    second = jo.solve(swing(), jo.Maury(), t=1.0, h=H, until=lambda state: False, resume=True, **paths)
+    assert (second.status, second.t[-1]) == ("finished", 1.0)
+    assert jo.io.read(tmp_path / "a.vtkhdf").status == "finished"
+    third = jo.solve(swing(), jo.Maury(), t=1.0, h=H, resume=True, **paths)
+    assert (third.status, third.message) == ("finished", "reached the end time")
+
+
+def test_steps_that_were_not_solved_are_remembered_by_a_resumed_run(tmp_path):
+    column = jo.Motion(q0=[0.5, 1.5, 2.5], force=-9.81, within=jo.Line([0.5] * 3, lower=0.0))
+    hurried = jo.Maury(solver=jo.Nesterov(max_iterations=1))
+    keep = {"h": 0.1, "strict": False, "checkpoint": tmp_path / "c"}
+    assert jo.solve(column, hurried, t=0.3, **keep).status == "not converged"
+    assert jo.solve(column, hurried, t=0.3, resume=True, **keep).status == "not converged"
+
+
+def test_what_changes_when_a_run_is_resumed_is_recorded_in_its_file(tmp_path):
+    path = tmp_path / "a.vtkhdf"
+
+    def run(text, t, every, resume):
+        output = jo.io.Output(path, about={"scenario": text})
+        keep = {"output": output, "checkpoint": tmp_path / "c", "resume": resume}
+        return jo.solve(swing(), jo.Maury(), t=t, h=H, every=every, **keep)
+
+    run("old", 0.2, 0.1, False)
+    assert "changes" not in jo.io.about(path)
+    run("old", 0.2, 0.1, True)
+    assert "changes" not in jo.io.about(path)
+    run("new", 0.4, 0.05, True)
+    run("new", 0.5, 0.05, True)
+    about = jo.io.about(path)
+    assert about["scenario"] == "new"
+    first, second = about["changes"].splitlines()
+    assert "resumed after step 20, t = 0.2: t was 0.2, now 0.4; every was 0.1, now 0.05; scenario changed" in first
+    assert second.endswith("t was 0.4, now 0.5")
+    copy = jo.io.export(path, tmp_path / "copy.vtkhdf")
+    assert jo.io.about(copy) == about
+
+
+def test_saving_that_changes_at_a_resume_goes_on_with_the_new_times(tmp_path):
+    jo.solve(swing(), jo.Maury(), t=0.5, h=H, every=0.01, checkpoint=tmp_path / "c")
+    rest = jo.solve(swing(), jo.Maury(), t=1.0, h=H, every=0.2, checkpoint=tmp_path / "c", resume=True)
+    np.testing.assert_allclose(rest.t, [0.5, 0.6, 0.8, 1.0], rtol=1e-12)
+
+
+def test_an_output_of_another_kind_is_refused_at_a_resume(tmp_path):
+    path, keep = tmp_path / "a.vtkhdf", {"checkpoint": tmp_path / "c", "h": H}
+    jo.solve(swing(), jo.Maury(), t=0.1, output=path, **keep)
+    for output, words in (
+        (jo.io.Output(path, dtype=np.float64), "dtype = float32, now it is float64"),
+        (jo.io.Output(path, contacts=True), "contacts = False, now it is True"),
+    ):
+        with pytest.raises(InvalidValue, match=words):
+            jo.solve(swing(), jo.Maury(), t=0.2, output=output, resume=True, **keep)
+
+
+def test_a_generator_goes_on_where_the_step_before_the_end_left_it(tmp_path):
+    """The last step was cut to end at t: the longer run draws its numbers again."""
+
+    def run(checkpoint, **more):
+        random = np.random.default_rng(5)
+        kick = jo.Motion(q0=np.zeros(3), force=lambda t, q: random.normal(size=3))
+        keep = None if checkpoint is None else jo.io.Checkpoint(checkpoint, random=random)
+        return jo.solve(kick, jo.Maury(), h=0.03, checkpoint=keep, **more)
+
+    run(tmp_path / "c", t=0.5)
+    rest, whole = run(tmp_path / "c", t=1.0, resume=True), run(None, t=1.0)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+
+
+def test_a_checkpoint_of_another_run_is_not_replaced(tmp_path):
+    file, text = tmp_path / "c", tmp_path / "notes"
+    jo.solve(swing(), jo.Maury(), t=0.1, h=H, checkpoint=file)
+    jo.solve(swing(), jo.Maury(), t=0.2, h=H, checkpoint=file)  # the same run
+    before = file.read_bytes()
+    with pytest.raises(FileIsThere, match=r"checkpoint of another run \(h was 0\.01, now it is 0\.02\)"):
+        jo.solve(swing(), jo.Maury(), t=0.1, h=2 * H, checkpoint=file)
+    assert file.read_bytes() == before
+    text.write_text("my notes")
+    for overwrite in (False, True):
+        with pytest.raises(FileIsThere, match="is not replaced"):
+            jo.solve(swing(), jo.Maury(), t=0.1, h=H, checkpoint=jo.io.Checkpoint(text, overwrite=overwrite))
+    assert text.read_text() == "my notes"
+    jo.solve(swing(), jo.Maury(), t=0.1, h=2 * H, checkpoint=jo.io.Checkpoint(file, overwrite=True))
+    assert file.read_bytes() != before
 
 
 def test_impacts_of_a_resumed_run_are_those_that_come_after():
@@ -272,6 +447,7 @@ def test_ctrl_c_comes_after_the_step_and_a_second_one_at_once():
         jo.solve(jo.Motion(q0=[0.0], force=twice), jo.Maury(), t=1.0, h=H)
     assert not isinstance(caught.value, jo.Interrupted)
     assert len(caught.value.solution.stats) == 5
+    assert caught.value.solution.status == "interrupted"
 
 
 def test_ctrl_c_in_the_last_step_is_no_interruption():

@@ -296,8 +296,8 @@ def test_a_piston_overlaps_nothing_though_nobody_wishes_to_move(h):
 
 def test_the_first_look_for_contacts_is_mostly_enough():
     """Who is pushed goes further than he wishes; without a look at the step before, each fourth step looks again."""
-    plan = jo.models.Plan([(0, 0), (7, 0), (7, 7), (0, 7)], exits={"door": ((7, 3), (7, 4))})
-    people = jo.models.crowd(130, radius=0.2, room=plan, speed=1.2, seed=1)
+    plan = jo.crowds.Plan([(0, 0), (7, 0), (7, 7), (0, 7)], exits={"door": ((7, 3), (7, 4))})
+    people = jo.crowds.crowd(130, radius=0.2, room=plan, speed=1.2, seed=1)
     asked = []
     linearise = people.within.linearise
     people.within.linearise = lambda *args: asked.append(args) or linearise(*args)

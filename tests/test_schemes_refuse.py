@@ -1,5 +1,6 @@
 """Each scheme refuses, by name and with a remedy, what it cannot do; and the remedy can do it."""
 
+import itertools
 import re
 
 import numpy as np
@@ -132,8 +133,12 @@ def test_a_user_who_says_convex_is_believed_and_not_slowed_down():
         calls.append(t)
         return [q[0]]
 
-    jo.solve(jo.Motion(q0=[9.0], within=floor), jo.Maury(), t=10.0, h=1.0)
-    assert len(calls) <= 5 + 1 + 10  # the check of the gradient, the start, and one linearisation a step
+    problem = jo.Motion(q0=[9.0], within=floor)
+    jo.solve(problem, jo.Maury(), t=10.0, h=1.0)
+    assert len(calls) <= 50 + 1 + 10  # the check of the gradient, the start, and one linearisation a step
+    calls.clear()
+    jo.solve(problem, jo.Maury(), t=10.0, h=1.0)
+    assert len(calls) == 1 + 10
 
 
 def drag(within=None):
@@ -188,3 +193,92 @@ def test_a_force_of_another_shape_is_refused_at_its_first_step():
     twice = jo.Motion(q0=[1.0], force=lambda t, q: [1.0, 2.0])
     with pytest.raises(jo.InvalidValue, match=r"step 1 .*force returned shape \(2,\), q has shape \(1,\)"):
         jo.solve(twice, jo.Maury(), t=1.0, h=0.1)
+
+
+SCHEMES = {scheme.__name__: scheme() for scheme in (jo.Maury, jo.Paoli, jo.MoreauJean, jo.Venel, jo.CatchingUp)}
+COMBINATIONS = list(itertools.product((1, 2), (0.0, 0.5), (False, True, None), (False, True), (True, False), (0, 1)))
+
+
+def problem_of(order, e, moving, variable, convex, absent):
+    """One body in the plane above a line, which may move, with the outside or the inside of a circle."""
+    height = (lambda t: -1.0 - 0.1 * t) if moving else -1.0
+    within = jo.HalfSpace([0.0, 1.0], height)
+    if moving is None:  # it moves, and does not say so
+        within = jo.constraints(lambda t, q: [q.reshape(-1, 2)[0, 1] + 1.0 + 0.1 * t])
+    within = within & (jo.Outside([0.0, 9.0], 1.0) if convex else jo.Inside([0.0, 0.0], 9.0))
+    q0 = np.array([[0.5, 0.0], [2.0, 0.0]]) if moving is not None else np.array([0.5, 0.0])
+    present = [True, False] if absent else None
+    if order == 1:
+        return jo.Sweeping(q0=q0, within=within, velocity=0.1, present=present)
+    mass = (lambda q: np.eye(q.size)) if variable else 1.0
+    return jo.Motion(q0=q0, within=within, v0=0.1, mass=mass, law=jo.Restitution(e), present=present)
+
+
+@pytest.mark.parametrize("start", SCHEMES)
+def test_every_refusal_ends_at_a_scheme_that_accepts_or_says_that_none_does(start):
+    solved = none = 0
+    for combination in COMBINATIONS:
+        order, e, moving, variable, _, absent = combination
+        if (order == 1 and (e or variable)) or (moving is None and absent):  # there is no such problem
+            continue
+        problem, tried, ahead = problem_of(*combination), set(), [start]
+        while ahead:
+            name = ahead.pop()
+            tried.add(name)
+            try:
+                assert jo.solve(problem, SCHEMES[name], t=0.2, h=0.1).status == "finished"
+                solved += 1
+                assert len(tried) <= 3, (combination, tried)
+                break
+            except jo.SchemeRefuses as error:
+                text = str(error)
+                named = re.findall(r"\b(" + "|".join(SCHEMES) + r")\b", text.split(";", 1)[1])
+                assert bool(named) != ("no scheme of jostle" in text), text
+                assert not set(named) & tried, f"{combination}: {text}"  # no circle
+                if not named:
+                    accepted = [one for one in SCHEMES if accepts(problem, SCHEMES[one])]
+                    assert accepted == [], (combination, accepted)
+                    none += 1
+                    break
+                if moving is not None:  # the problem says all about itself: each scheme named accepts it
+                    assert all(accepts(problem, SCHEMES[one]) for one in named), text
+                ahead = named
+    assert solved > 20
+    assert none >= 10
+
+
+def accepts(problem, scheme):
+    try:
+        jo.solve(problem, scheme, t=0.2, h=0.1)
+    except jo.SchemeRefuses:
+        return False
+    return True
+
+
+EMPTY = {
+    "walls that close": (jo.Box(lambda t: [t, 0.0], lambda t: [1.0 - t, 9.0]), [0.5, 1.0]),
+    "walls that close on a ball": (
+        jo.Balls([0.3, 0.3]) & jo.Box([0.0, 0.0], lambda t: [3.0 - 3.0 * t, 3.0], radii=0.3),
+        [[0.5, 0.5], [0.5, 2.0]],
+    ),
+    "a user's walls that close": (jo.constraints(lambda t, q: [q[0] - t, 1.0 - t - q[0]]), [0.5]),
+}
+
+
+@pytest.mark.parametrize(("within", "q0"), EMPTY.values(), ids=EMPTY)
+@pytest.mark.parametrize("scheme", [jo.Venel(), jo.CatchingUp()], ids=["Venel", "CatchingUp"])
+def test_a_set_that_becomes_empty_is_called_empty_by_each_scheme(scheme, within, q0):
+    with pytest.raises(jo.EmptySet, match="these constraints contradict each other"):
+        jo.solve(jo.Sweeping(q0=q0, within=within), scheme, t=1.0, h=0.1)
+
+
+def test_a_wrong_gradient_is_blamed_and_not_convexity():
+    """The gradient is right where it is checked, at the start, and wrong elsewhere."""
+
+    @jo.constraints(gradient=lambda t, q: [[2.0 * q[0], 0.0 if q[1] > 0.5 else 3.0]])
+    def bowl(t, q):
+        return [q[0] ** 2 - 1.0]
+
+    slide = jo.Sweeping(q0=[1.0, 1.0], velocity=[-1.0, -1.0], within=bowl)
+    with pytest.raises(jo.LeftTheSet, match="gradient is wrong"):
+        jo.solve(slide, jo.Venel(), t=1.0, h=0.05)

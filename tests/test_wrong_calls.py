@@ -22,7 +22,7 @@ matplotlib.use("Agg")
 
 PARTS = {
     "": jo,
-    **{f"{part}.": getattr(jo, part) for part in ("models", "macro", "analysis", "io", "viz", "scenarios")},
+    **{f"{part}.": getattr(jo, part) for part in ("crowds", "models", "macro", "analysis", "io", "viz", "scenarios")},
 }
 WRONG = {
     "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
@@ -32,7 +32,7 @@ RESULTS = {
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
     "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Run", "scenarios.Scenario", "scenarios.names",
-    "scenarios.schema", "glue",
+    "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 
@@ -48,8 +48,8 @@ def things():
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
                     within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
-    found["room"] = jo.models.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
-    found["walk"] = jo.models.walk(found["room"], radius=0.25)
+    found["room"] = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
+    found["walk"] = jo.crowds.walk(found["room"], radius=0.25)
     found["grid"] = jo.macro.Grid([0.0, 0.0], [1.0, 1.0], h=0.25)
     found["zone"] = found["grid"].block([0.0, 0.0], [0.5, 0.5])
     found["lattice"] = jo.macro.square_lattice(0.25, box=([0, 0], [1, 1]))
@@ -80,7 +80,7 @@ def calls(path):
             "tol": 1e-6,
             "fewest": 1,
         },
-        "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]]},
+        "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "plan": None},
         "crowd_pressure": {"sol": run, "k": -1},
         "densities": {"sol": run, "area": area, "measure": area, "cutoff": 1.0, "quarter": 3},
         "density": {"sol": run, "k": -1, "area": area, "cutoff": 1.0, "quarter": 3},
@@ -90,7 +90,7 @@ def calls(path):
         "gamma": {"N": 3},
         "evacuation_time": {"sol": run, "area": area},
         "leaving_times": {"sol": run, "area": area},
-        "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0},
+        "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0, "plan": None},
         "force_chains": {"sol": run, "k": -1},
         "force_distribution": {"sol": run, "k": -1, "bins": 5},
         "forces": {"sol": run, "k": -1},
@@ -181,9 +181,10 @@ def calls(path):
             "progress": None,
         },
     }
-    models = {
-        "AvoidJams": {"walk": at["walk"], "flow": 1.3},
-        "Journey": {"walk": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
+    crowds = {
+        "FreeWish": {"function": at["walk"], "nearer": None},
+        "AvoidJams": {"wish": at["walk"], "flow": 1.3},
+        "Journey": {"wish": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
         "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
         "Plan": {
             "area": area,
@@ -194,8 +195,6 @@ def calls(path):
             "links": (),
         },
         "Room": {"corners": area, "doors": [((6, 1), (6, 3))]},
-        "chain": {"n": 3, "radius": 0.5, "height": 0.0, "gravity": 9.81, "e": 0.0, "mass": 1.0},
-        "cradle": {"n": 3, "gap": 0.0, "radius": 0.5, "striking": 1, "e": 1.0, "mass": 1.0},
         "crowd": {
             "n": 2,
             "radius": 0.25,
@@ -208,9 +207,14 @@ def calls(path):
             "q0": None,
             "wish": None,
         },
-        "double_pendulum": {"angles": (0.6, 0.2), "e": 0.5, "gravity": 9.81},
         "following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
         "inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
+        "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
+    }
+    models = {
+        "chain": {"n": 3, "radius": 0.5, "height": 0.0, "gravity": 9.81, "e": 0.0, "mass": 1.0},
+        "cradle": {"n": 3, "gap": 0.0, "radius": 0.5, "striking": 1, "e": 1.0, "mass": 1.0},
+        "double_pendulum": {"angles": (0.6, 0.2), "e": 0.5, "gravity": 9.81},
         "impact_oscillator": {"omega": 2.6, "stop": 0.0, "e": 0.8, "x0": -0.5, "v0": 0.0},
         "labyrinth": {"q0": (0.5, 0.6)},
         "rack": {"rows": 2, "radius": 0.5, "gap": 0.0, "e": 0.0},
@@ -221,7 +225,6 @@ def calls(path):
         "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
-        "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
     }
     macro = {
         "Disc": {"centre": [0.0, 0.0], "radius": 1.0},
@@ -246,9 +249,17 @@ def calls(path):
         "structure": {"cone": cone, "mass": 1.0, "size": None},
     }
     io = {
-        "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None},
-        "Output": {"path": path / "o.vtkhdf", "contacts": False, "dtype": np.float32, "about": {}},
-        "Writer": {"path": path / "w.vtkhdf", "shape": (2, 2), "contacts": False, "dtype": np.float32, "about": {}},
+        "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None, "overwrite": False},
+        "Output": {"path": path / "o.vtkhdf", "contacts": False, "dtype": np.float32, "about": {}, "overwrite": False},
+        "Writer": {
+            "path": path / "w.vtkhdf",
+            "shape": (2, 2),
+            "contacts": False,
+            "dtype": np.float32,
+            "order": 1,
+            "walls": 0,
+            "about": {},
+        },
         "about": {"path": file},
         "read": {"path": file, "problem": None, "scheme": None},
         "repair": {"path": file},
@@ -279,6 +290,7 @@ def calls(path):
     }  # fmt: skip
     groups = {
         "": ours,
+        "crowds.": crowds,
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,

@@ -14,12 +14,14 @@ from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
 from jostle.errors import (
+    CloseImpacts,
     DeviceUnavailable,
     EmptySet,
     InfeasibleStart,
     Interrupted,
     InvalidValue,
     JostleError,
+    JostleWarning,
     LeftTheSet,
     NoContraction,
     NotApproaching,
@@ -40,7 +42,8 @@ from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
-from jostle.sets.base import ConstraintSet, Contacts, Free
+from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
 from jostle.sets.user import constraints
 from jostle.sets.vessels import Vessel
@@ -62,6 +65,7 @@ __all__ = [
     "Box",
     "Budget",
     "CatchingUp",
+    "CloseImpacts",
     "Cone",
     "ConstraintSet",
     "Contacts",
@@ -78,6 +82,7 @@ __all__ = [
     "Interrupted",
     "InvalidValue",
     "JostleError",
+    "JostleWarning",
     "LeftTheSet",
     "Line",
     "Maury",
@@ -111,6 +116,7 @@ __all__ = [
     "Vessel",
     "analysis",
     "constraints",
+    "crowds",
     "decompose",
     "glue",
     "impact",
@@ -124,7 +130,7 @@ __all__ = [
     "viz",
 ]
 
-_LAZY = ("analysis", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
 
 
 def __getattr__(name: str) -> Any:

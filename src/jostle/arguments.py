@@ -105,6 +105,8 @@ RULES = {
     "Shown": Rule(lambda value: _shown(value), "a Solution, or the path of a trajectory file"),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
+    "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Room or Plan"),
+    "HasStairs": Rule(lambda value: hasattr(value, "shafts"), "a jo.crowds.Room or Plan"),
     "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
     "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
     "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),
@@ -119,12 +121,12 @@ CLASSES = {
     "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.Cone", "Console": "a rich.Console",
     "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid",
     "Lattice": "a lattice of jo.macro", "Map": "a map of densities or speeds",
-    "Link": "a jo.models.Link", "Metric": "a metric",
+    "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
-    "Plan": "a jo.models.Room or Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
+    "Plan": "a jo.crowds.Room or Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
     "Restitution": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.Exact()", "State": "a state",
-    "Velocity": "a velocity of a grid", "Walk": "a jo.models.walk(...)", "np.random.Generator": "a random generator",
+    "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
 }  # fmt: skip
 """Classes that signatures name, in words."""
 

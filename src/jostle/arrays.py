@@ -17,9 +17,37 @@ InTime = ArrayLike | Callable[[float], ArrayLike]
 """A value, or a function of time that returns one."""
 
 
+def numbers(value: Any, name: str) -> Array:
+    """A new array of floats with the entries of value, which may be infinite or NaN but must be real numbers.
+
+    It is a copy: a function that fills and returns the same array at each call keeps that array to itself.
+
+    >>> numbers([1, 2], "force").tolist()
+    [1.0, 2.0]
+    >>> numbers(None, "what force(t, q) returned")
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: what force(t, q) returned must be numbers, not None
+    """
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in "biuf" or (found.dtype.kind == "O" and not any(one is None for one in found.flat)):
+            return np.array(found, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidValue(f"{name} must be numbers, not {value!r}")
+
+
 def at(value: InTime, t: float) -> Array:
     """The value at time t of something that may depend on time."""
-    return np.asarray(value(t) if callable(value) else value, dtype=float)
+    if callable(value):
+        return numbers(value(t), f"what {_named(value)} returned at t = {t:g}")
+    return np.asarray(value, dtype=float)
+
+
+def _named(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", "<lambda>")
+    return "a function of time" if name == "<lambda>" else f"{name}(t)"
 
 
 def frozen(value: InTime) -> Any:
@@ -33,10 +61,7 @@ def frozen(value: InTime) -> Any:
 
 def finite(value: ArrayLike, name: str) -> Array:
     """value as an array of floats, all of them finite."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{name} must be numbers, not {value!r}") from error
+    array = numbers(value, name)
     if not np.isfinite(array).all():
         where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         raise NotFinite(f"{name} is {array[where]} at index {where}; every entry must be finite")

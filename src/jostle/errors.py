@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jostle.arrays import Array, Integers
-    from jostle.convex.projection import Projection
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class JostleError(Exception):
@@ -45,15 +45,15 @@ class EmptySet(JostleError, ValueError):
     G^T y = 0 and c . y < 0.
     """
 
-    def __init__(self, message: str, rows: Integers | None = None, weights: Array | None = None):
+    def __init__(self, message: str, rows: NDArray[np.int64] | None = None, weights: NDArray[np.float64] | None = None):
         super().__init__(message)
         self.rows, self.weights = rows, weights
 
 
 class NotConverged(JostleError, RuntimeError):
-    """A solver stopped before its test was met; ``error.projection`` is what it had."""
+    """A solver stopped before its test was met; ``error.projection`` is the `Projection` that it had."""
 
-    def __init__(self, message: str, projection: Projection | None = None):
+    def __init__(self, message: str, projection: Any = None):
         super().__init__(message)
         self.projection = projection
 
@@ -63,7 +63,7 @@ class NoContraction(JostleError, RuntimeError):
 
 
 class LeftTheSet(JostleError, RuntimeError):
-    """A linearised scheme left Q because a gap is not convex in q."""
+    """A step left Q: a linearised scheme met a gap that is not convex in q, or a centre went through a wall."""
 
 
 class NotFinite(JostleError, FloatingPointError):
@@ -122,5 +122,14 @@ class Interrupted(KeyboardInterrupt):
     solution: Any = None
 
 
-class NotApproaching(UserWarning):
+class JostleWarning(UserWarning):
+    """The parent of all warnings of the library."""
+
+
+class CloseImpacts(JostleWarning):
+    """Two impacts of one body came too close to each other for the time step of `Paoli`; the message has one that is
+    short enough."""
+
+
+class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""

@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
+from jostle.arrays import Array, numbers
 from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged, NotFinite
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
-from jostle.recording import Recorder, Recording
-from jostle.schemes.base import Scheme, State
-from jostle.sets.base import check_start
-from jostle.solution import Solution
+from jostle.recording import Recorder, Recording, smallest_gap
+from jostle.schemes.base import Scheme, State, check_crossings
+from jostle.sets.contacts import check_start
+from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
 from jostle.solvers.project import require
+from jostle.steps import SAME, Grid, Saving
 
 if TYPE_CHECKING:
-    from jostle.io.checkpoint import Checkpoint
+    from jostle.io.checkpoint import Checkpoint, Position
     from jostle.io.recorder import Output
 
-SAME = 1e-9
-"""T counts as a multiple of h, and a time as reached, up to this part of a step (or of T, for an array of steps)."""
 Span = float | tuple[float, float]
 """The end, or the start and the end."""
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """What happens to the state after each step."""
-ROUND_OFF = 8 * float(np.finfo(float).eps)
 
 
 class Progress(NamedTuple):
@@ -49,8 +46,9 @@ class Progress(NamedTuple):
     """
 
     step: int
-    """Steps done, of so many:"""
+    """Number of steps done."""
     steps: int
+    """Number of steps of the whole run."""
     t: float
     end: float
     state: State
@@ -67,7 +65,7 @@ def solve(
     t: Span,
     h: float | ArrayLike,
     every: int | float | None = None,
-    until: Callable[[State], bool] | None = None,
+    until: Callable[[State], bool | str] | None = None,
     change: Changes | None = None,
     device: str = "cpu",
     strict: bool = True,
@@ -80,15 +78,17 @@ def solve(
 
     If the time is not a multiple of h the last step is shorter, so that the run ends exactly at t. `h` may also be
     the array of all steps. `every` saves each so many steps (an int) or at the first step at or after each multiple of
-    a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true; a
-    state has .t, .q and .u. `change(state)`, or several of them, return the state to go on from after each step: bodies
-    come and go by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of
-    raised.
+    a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true, with the
+    status "stopped", or "blocked" if that is the word it returns; a state has .t, .q and .u. `change(state)`, or
+    several of them, return the state to go on from after each step: bodies come and go by `Source` and `Outlet`. With
+    strict=False a projection that did not converge is recorded instead of raised.
 
     With `output`, a path or a `jostle.io.Output`, what is saved goes into a trajectory file while the run goes on, and
     the solution reads it from there when asked. `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the state of
-    the run safe each minute and at its end; the same call with resume=True goes on from there, to the same bits as a
-    run that was never interrupted. `progress` is called with a `Progress` after each step.
+    the run safe each minute and at its end. The same call with resume=True goes on from there: the result is
+    bit-identical to an uninterrupted run. Only t, every, until and strict may change; a later t goes on from the last
+    step that the longer run has too, so that it is the longer run. `progress` is called with a `Progress` after each
+    step.
 
     An error in the middle carries the step and what was computed before it, in ``error.solution``; so does
     `Interrupted`, which Ctrl-C raises when the step is done.
@@ -108,45 +108,74 @@ def solve(
         raise DeviceUnavailable(f"device {device!r} is not supported; use 'cpu'")
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
-    t0, count, steps = _steps(t, h)
-    end = float(np.ravel(t)[-1])
-    made, due = changes(change), _Saving(every, t0)
-    keeping = _Keeping(checkpoint, problem, scheme, t0, h)
-    state, done, status, written = keeping.start(due) if resume else (scheme.start(problem, t0), 0, "finished", None)
-    recorder = _recorder(problem, scheme, output, state, written)
-    if done and until is not None and until(state):
-        return recorder.solution("stopped" if status == "finished" else status)
+    grid, made = Grid.of(t, h), changes(change)
+    due = Saving(every, grid.start)
+    keeping = _Keeping(checkpoint, problem, scheme, made, grid, {"every": every, "until": until, "strict": strict})
+    resumed = keeping.load() if resume else None
+    if resumed is None:
+        keeping.check_free()
+        state, done, quality = scheme.start(problem, grid.start), 0, FINISHED
+    else:
+        state, done, quality = resumed.state, resumed.step, resumed.status
+    keeping.remind(None if resumed is None else resumed.noted)
+    recorder = _recorder(problem, scheme, output, state, resumed, keeping)
+    if done == grid.count and recorder.saved_at < state.t:
+        recorder.save(state)
+    here, ended = keeping.position(recorder, state, done, quality), FINISHED
     with Interrupts() as interrupts:
-        for number, (t_next, step) in enumerate(itertools.islice(steps, done, None), start=done + 1):
-            before = state
+        for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
+            before, there = state, here
             try:
-                state = scheme.step(problem, before, step)._replace(t=t_next)
+                state = _timed(scheme.step(problem, before._replace(duration=np.nan), step), t_next, step)
                 state.q.setflags(write=False)
                 state.u.setflags(write=False)
                 _check(state, scheme, strict)
+                check_crossings(scheme, problem.within, before, state)
                 after = _changed(problem, state, made) if made else state
-                stop = until is not None and bool(until(after))
+                ended = _ended(until, after)
                 recorder.add(before, state, step)
-                state, last = after, stop or number == count
+                state, last = after, ended != FINISHED or number == grid.count
                 if state.projection is not None and not state.projection.converged:
-                    status = "not converged" if scheme.solver.promises else "budget"
-                if stop and status == "finished":
-                    status = "stopped"
-                if due(number, t_next, step) or last:
+                    quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
+                if due(number, before.t, t_next):
+                    recorder.save(state)
+                here = keeping.position(recorder, state, number, quality)
+                if last and recorder.saved_at < state.t:
                     recorder.save(state)
                 if keeping.due() or last:
-                    keeping.save(recorder, state, number, due.next, status)
+                    keeping.save(recorder, here if shared and ended == FINISHED else there)
                 if progress is not None:
-                    progress(Progress(number, count, t_next, end, state, status))
+                    progress(Progress(number, grid.count, t_next, grid.end, state, _status(quality, ended)))
             except (Exception, KeyboardInterrupt) as error:
                 _close(recorder, error, before, number, t_next)
                 raise
             if last:
                 break
             if interrupts.came:
-                keeping.save(recorder, state, number, due.next, status)
+                keeping.save(recorder, here)
                 raise _interrupted(recorder, state, number, keeping)
-    return recorder.solution(status)
+    return recorder.solution(_status(quality, ended))
+
+
+def _ended(until: Callable[[State], bool | str] | None, state: State) -> str:
+    """FINISHED while the condition is not met; else how it ends the run."""
+    said = until is not None and until(state)
+    if isinstance(said, str) and said == BLOCKED:
+        return BLOCKED
+    return STOPPED if said else FINISHED
+
+
+def _status(quality: str, ended: str) -> str:
+    """The status of a run: a step that was not solved counts more than how the run ended, a small budget less than
+    people who are blocked."""
+    if quality == NOT_CONVERGED or (quality == BUDGET and ended != BLOCKED):
+        return quality
+    return ended
+
+
+def _timed(state: State, t: float, h: float) -> State:
+    """The state after a step of length h, at exactly t; its impulses acted over h unless the scheme says otherwise."""
+    return state._replace(t=t, duration=h if np.isnan(state.duration) else state.duration)
 
 
 def _close(recorder: Recording, error: BaseException, before: State, number: int, t: float) -> None:
@@ -159,49 +188,88 @@ def _close(recorder: Recording, error: BaseException, before: State, number: int
         return
     if recorder.saved_at < before.t:
         recorder.save(before)
-    error.solution = recorder.solution("failed")  # type: ignore[attr-defined]
+    status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+    error.solution = recorder.solution(status)  # type: ignore[attr-defined]
 
 
-def _recorder(problem: Any, scheme: Scheme, output: Any, state: State, written: tuple[int, int] | None) -> Recording:
+def _recorder(
+    problem: Any, scheme: Scheme, output: Any, state: State, resumed: Position | None, keeping: _Keeping
+) -> Recording:
     """What is saved is kept in memory, or goes into a file."""
+    recorder: Recording
     if output is None:
-        return Recorder(problem, scheme, state)
-    from jostle.io.recorder import FileRecorder, Output
+        recorder = Recorder(problem, scheme, state)
+    else:
+        from jostle.io.recorder import FileRecorder, Output
 
-    to = output if isinstance(output, Output) else Output(output)
-    return FileRecorder(problem, scheme, to, state, written)
+        to = output if isinstance(output, Output) else Output(output)
+        recorder = FileRecorder(problem, scheme, to, state, resumed, keeping.changed)
+    if resumed is None:
+        keeping.clear()
+    return recorder
 
 
 class _Keeping:
     """The checkpoints of a run, if it has any."""
 
-    def __init__(self, checkpoint: Any, problem: Any, scheme: Scheme, t0: float, h: Any):
-        self.checkpoint, self.scheme, self.run = checkpoint, scheme, ""
+    def __init__(
+        self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any]
+    ) -> None:
+        self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
+        self.until: Any = free["until"]
+        self.run: Any = None
+        self.changed: dict[str, list[str]] = {}
+        """What changed when the run was resumed: {name: [old, new]}."""
         if checkpoint is None:
             return
-        from jostle.io.checkpoint import Checkpoint, name_of_run
+        from jostle.io.checkpoint import Checkpoint, Run
 
         self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        self.run = name_of_run(problem, scheme, t0, h)
+        told = {"t": grid.end, **free}
+        self.run = Run(problem, scheme, made, grid.start, grid.sizes, told, self.checkpoint.random)
 
-    def start(self, due: _Saving) -> tuple[State, int, str, tuple[int, int]]:
-        """The state to go on from, the steps done, the status, and what of the output belongs to it."""
+    def load(self) -> Position:
+        """The position to go on from."""
         if self.checkpoint is None:
             raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
-        kept = self.checkpoint.load(self.run, self.scheme)
-        due.next = kept.saved
-        status = "finished" if kept.status == "stopped" else kept.status
-        return kept.state, kept.step, status, (kept.frames, kept.records)
+        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.until)
+        now, end = position.state.t, self.grid.end
+        if position.step > self.grid.count or end < now - SAME * abs(float(self.grid.sizes.max())):
+            raise InvalidValue(
+                f"the run has come to t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
+                f"start a new run"
+            )
+        return position  # type: ignore[no-any-return]
+
+    def remind(self, noted: Any) -> None:
+        """Give a condition that remembers something what it remembered at this position; None at the start."""
+        if hasattr(self.until, "remembers"):
+            self.until.memory = noted
+
+    def check_free(self) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.check_free(self.run)
+
+    def clear(self) -> None:
+        if self.checkpoint is not None:
+            self.checkpoint.clear()
 
     def due(self) -> bool:
         return self.checkpoint is not None and self.checkpoint.due()
 
-    def save(self, recorder: Recording, state: State, number: int, saved: int, status: str) -> None:
+    def position(self, recorder: Recording, state: State, number: int, quality: str) -> Position | None:
+        """Where the run stands, were it to go on from here."""
         if self.checkpoint is None:
-            return
+            return None
         from jostle.io.checkpoint import Position
 
-        self.checkpoint.save(self.run, Position(state, number, saved, status, *recorder.written()))
+        noted = self.until.memory if hasattr(self.until, "remembers") else None
+        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted)
+
+    def save(self, recorder: Recording, position: Position | None) -> None:
+        if position is not None:
+            recorder.commit()
+            self.checkpoint.save(self.run, position._replace(gap=smallest_gap(self.problem, position.state)))
 
 
 def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keeping) -> Interrupted:
@@ -210,7 +278,7 @@ def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keepi
     where = f"after step {number}, t = {state.t:.6g}"
     path = None if keeping.checkpoint is None else keeping.checkpoint.path
     error = Interrupted(f"interrupted {where}" + ("" if path is None else f"; {path} has the state to resume from"))
-    error.solution = recorder.solution("interrupted")
+    error.solution = recorder.solution(INTERRUPTED)
     return error
 
 
@@ -221,8 +289,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
         state = change(state)
         if not isinstance(state, State):
             raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
-    if state.q.shape != before.q.shape:
-        raise InvalidValue(f"change must keep the shape of q, {before.q.shape}; it returned {state.q.shape}")
+    state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     if moved.any() or (before.presence is None and here is not None):  # the first who goes shows whether any may
@@ -235,6 +302,17 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
     return state
 
 
+def _own(changed: Array, before: Array, name: str) -> Array:
+    """What a change made of q or u: a read-only copy of its own if it is another array, of the same shape."""
+    if changed is before:
+        return before
+    array = numbers(changed, f"the {name} of the state that change returned")
+    if array.shape != before.shape:
+        raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
+    array.setflags(write=False)
+    return array
+
+
 def _check(state: State, scheme: Scheme, strict: bool) -> None:
     if not np.isfinite(state.q).all():
         body = tuple(int(k) for k in np.argwhere(~np.isfinite(state.q))[0])
@@ -245,49 +323,3 @@ def _check(state: State, scheme: Scheme, strict: bool) -> None:
             require(P, scheme.solver)
         except NotConverged as error:
             raise NotConverged(f"{error}; strict=False records it and goes on", P) from None
-
-
-class _Saving:
-    """Is a state to be saved?"""
-
-    def __init__(self, every: Any, t0: float):
-        if every is not None and not every > 0:
-            raise InvalidValue(f"every must be positive, not {every}")
-        self.every, self.t0, self.next = every, t0, 1
-
-    def __call__(self, number: int, t: float, h: float) -> bool:
-        if self.every is None:
-            return True
-        if isinstance(self.every, Integral):
-            return number % self.every == 0
-        if t < self.t0 + self.next * self.every - SAME * h:
-            return False
-        self.next = int(np.floor((t - self.t0) / self.every + SAME)) + 1
-        return True
-
-
-def _steps(t: float | tuple[float, float], h: float | ArrayLike) -> tuple[float, int, Iterator[tuple[float, float]]]:
-    """The first time, how many steps there are, and the pairs (t^{n+1}, h_n)."""
-    if np.ndim(t) and np.size(t) != 2:
-        raise InvalidValue(f"t must be the end, or the pair (start, end), not {np.size(t)} times; `every` saves fewer")
-    t0, t1 = (float(end) for end in np.ravel(t)) if np.ndim(t) else (0.0, float(t))  # type: ignore[arg-type]
-    if not np.isfinite(t1 - t0) or t1 < t0:
-        raise InvalidValue(f"t must be a time after the start {t0:g}, not {t1:g}")
-    sizes = np.asarray(h, dtype=float)
-    if sizes.ndim > 1 or sizes.size == 0 or not np.isfinite(sizes).all() or (sizes <= 0).any():
-        raise InvalidValue(f"h must be positive and finite, a number or one step after the other, not {h!r}")
-    if sizes.ndim == 0:
-        return t0, *_equal_steps(t0, t1, float(sizes))
-    ends = t0 + np.cumsum(sizes)
-    if abs(ends[-1] - t1) > SAME * (t1 - t0):
-        raise InvalidValue(f"the steps h lead to t = {ends[-1]:.12g}, not to {t1:.12g}")
-    ends[-1] = t1
-    return t0, len(ends), zip(ends.tolist(), sizes.tolist(), strict=True)
-
-
-def _equal_steps(t0: float, t1: float, h: float) -> tuple[int, Iterator[tuple[float, float]]]:
-    whole = int(np.floor((t1 - t0) / h * (1.0 + SAME) + SAME))
-    rest = t1 - (t0 + whole * h)
-    if rest > SAME * h + ROUND_OFF * max(abs(t0), abs(t1)):
-        return whole + 1, itertools.chain(((t0 + (n + 1) * h, h) for n in range(whole)), [(t1, rest)])
-    return whole, ((t1 if n + 1 == whole else t0 + (n + 1) * h, h) for n in range(whole))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,10 +92,17 @@ class Source:
             raise InvalidValue(f"a source needs a box (lower, upper), not {lower.tolist()}, {upper.tolist()}")
         if not 0.0 < rate < np.inf:
             raise InvalidValue(f"rate must be positive and finite, not {rate}")
-        number = zlib.crc32(lower.tobytes() + upper.tobytes() + np.float64(rate).tobytes() + str(seed).encode())
+        speed = finite(velocity, "velocity")
+        number = zlib.crc32(b"".join(part.tobytes() for part in (lower, upper, np.float64(rate), speed)) + b"%d" % seed)
         values = {"lower": lower, "upper": upper, "rate": float(rate), "within": within, "seed": seed, "number": number}
-        for name, value in {**values, "velocity": finite(velocity, "velocity")}.items():
+        for name, value in {**values, "velocity": speed}.items():
             object.__setattr__(self, name, value)
+
+    def told_apart(self, number: int) -> Source:
+        """The same source under another number."""
+        other = copy(self)
+        object.__setattr__(other, "number", number)
+        return other
 
     def __call__(self, state: State) -> State:
         presence = state.presence
@@ -126,9 +134,18 @@ class Source:
 
 
 def changes(change: Any) -> tuple[Callable[[State], State], ...]:
-    """None, a change, or several."""
+    """None, a change, or several; sources that are equal get different numbers."""
     found = () if change is None else tuple(change) if isinstance(change, list | tuple) else (change,)
+    made: list[Callable[[State], State]] = []
+    taken: set[int] = set()
     for one in found:
         if not callable(one):
             raise InvalidValue(f"change must be a function of the state, such as jo.Outlet(...), not {one!r}")
-    return found
+        if isinstance(one, Source):
+            number = one.number
+            while number in taken:
+                number += 1
+            taken.add(number)
+            one = one if number == one.number else one.told_apart(number)
+        made.append(one)
+    return tuple(made)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Truths, check_arguments
-from jostle.arrays import Array, alike, finite
+from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
@@ -81,7 +81,10 @@ class Motion:
 
     def metric(self, q: Array) -> Metric:
         """The kinetic metric M(q)."""
-        return self.mass if isinstance(self.mass, Metric) else metric(self.mass(q), q.shape)
+        if isinstance(self.mass, Metric):
+            return self.mass
+        M = self.mass(q)
+        return metric(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M(q)^-1 f(t, q, u)."""
@@ -141,7 +144,9 @@ def _within(within: ConstraintSet | None) -> ConstraintSet:
 
 
 def _like(q0: Array, value: ArrayLike, name: str) -> Array:
-    return alike(value, name, q0, "q0")
+    like = alike(value, name, q0, "q0")
+    like.setflags(write=False)
+    return like
 
 
 def _field(
@@ -155,17 +160,17 @@ def _field(
 
 
 def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
-    """The user's function, called with as many of (t, q, u) as it takes, its value checked."""
+    """The user's function, called with as many of (t, q, u) as it takes, its value checked and copied."""
     takes = _arguments(function, arguments)
     if takes < 2:
         letters = "(t, q)" if arguments == 2 else "(t, q) or (t, q, u)"
         raise InvalidValue(f"{name} must be a function of {letters}; it takes {takes} argument{'s' * (takes != 1)}")
 
     def value(*state: Any) -> Array:
-        array = np.asarray(function(*state[:takes]), dtype=float)
+        array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
             try:
-                array = np.broadcast_to(array, shape)
+                array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:
                 raise InvalidValue(f"{name} returned shape {array.shape}, q has shape {shape}") from error
         if not np.isfinite(array).all():

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.problems import Motion
+from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import State
-from jostle.sets.base import ConstraintSet, Contacts, by_pair
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, by_pair
+from jostle.sets.presence import Presence
 from jostle.solution import STATISTICS, Impacts, Solution
 
 SLOW = 1e-9
@@ -88,6 +90,18 @@ def shown(state: State) -> Array:
     return state.q if state.presence is None else np.where(state.presence.here[:, None], state.q, np.nan)
 
 
+def order_of(problem: Any) -> int | None:
+    """2 for a `Motion`, 1 for a `Sweeping`."""
+    return 2 if isinstance(problem, Motion) else 1 if isinstance(problem, Sweeping) else None
+
+
+def walls_of(problem: Any, t: float, q: Array) -> int:
+    """How many walls there are, touched or not; q is NaN for those who are not there."""
+    if not np.isfinite(q).all():
+        q = Presence.of(q, np.isfinite(q).all(axis=1)).placed(q)
+    return int(problem.within.linearise(t, q, 0.0).numbers)
+
+
 def contacts_of(state: State) -> tuple[Integers, Array, Array]:
     """The pairs, multipliers and normals of the step that led to the state."""
     if state.contacts is None:
@@ -95,15 +109,19 @@ def contacts_of(state: State) -> tuple[Integers, Array, Array]:
     return state.contacts.pairs, state.multipliers, state.contacts.normals
 
 
+def smallest_gap(problem: Any, state: State) -> float:
+    """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
+    return float(state.linearise(problem.within, state.t, 0.0).gap.min(initial=np.inf))
+
+
 def record_of(state: State, h: float) -> tuple[Any, ...]:
     """A record of `STATISTICS` of the step of length h that led to the state."""
     P = state.projection
     assert P is not None
     r, p = P.residual, state.multipliers
-    active = int(np.count_nonzero(p)) if P.iterations else 0
     return (
-        state.t, h, len(p), active, P.iterations, r.primal, r.dual, r.complementarity, state.overshoot, P.converged,
-        P.solver,
+        state.t, h, len(p), int(np.count_nonzero(p)), P.iterations, r.primal, r.dual, r.complementarity,
+        state.overshoot, P.converged, P.solver,
     )  # fmt: skip
 
 
@@ -124,8 +142,12 @@ class Recording(Protocol):
     def add(self, before: State, after: State, h: float) -> None:
         """Note a step of length h."""
 
-    def written(self) -> tuple[int, int]:
-        """Make all of it safe: how many frames and records of steps are in a file."""
+    @property
+    def counted(self) -> tuple[int, int]:
+        """How many frames, and records of steps, were given to a file."""
+
+    def commit(self) -> None:
+        """Make all that was given to a file safe."""
 
     def solution(self, status: str) -> Solution:
         """The end."""
@@ -141,6 +163,7 @@ class Frame(NamedTuple):
     pairs: Integers
     normals: Array
     z: Array | None
+    duration: float
 
 
 class Recorder:
@@ -148,6 +171,8 @@ class Recorder:
 
     broken = False
     """Can nothing be saved any more?"""
+    counted = (0, 0)
+    """How many frames, and records of steps, are in a file."""
 
     def __init__(self, problem: Any, scheme: Any, start: State):
         self.problem, self.scheme = problem, scheme
@@ -164,10 +189,10 @@ class Recorder:
     def save(self, state: State) -> None:
         pairs, multipliers, normals = contacts_of(state)
         z = getattr(state.memory, "z", None)
-        self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z))
+        self.frames.append(Frame(state.t, shown(state), state.u, multipliers, pairs, normals, z, state.duration))
 
-    def written(self) -> tuple[int, int]:
-        return 0, 0
+    def commit(self) -> None:
+        """Nothing is in a file."""
 
     def add(self, before: State, after: State, h: float) -> None:
         self.stats.append(record_of(after, h))
@@ -190,6 +215,7 @@ class Recorder:
             status,
             _frozen(np.stack([frames[0].q, *paoli])) if paoli else None,
             None if self.log is None else self.log.result(),
+            durations=_frozen(np.array([frame.duration for frame in frames])),
         )
 
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.problems import Motion
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.paoli import Paoli
 from jostle.sets.presence import Presence
 
 STATISTICS = np.dtype(
@@ -30,9 +31,30 @@ STATISTICS = np.dtype(
     ]
 )
 """One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
-three dimensionless residuals (`primal` is the worst overlap over the smallest radius, where gaps are convex), how far
-it went through a curved wall (over the same), whether it converged, and which solver did it."""
+three dimensionless residuals of the projection, the deepest overlap that `primal` does not bound, whether it converged,
+and which solver did it.
 
+`primal` is the worst violation of the constraints that were projected on, over the smallest radius. With `Maury` and
+`Venel` it bounds every overlap of convex gaps; with `CatchingUp`, and `Paoli` with e = 0, it is the worst overlap.
+`overshoot`, over the same length, is the true overlap of the positions reached where `primal` does not give it: behind
+curved walls, and everywhere with `MoreauJean`, and with `Paoli` if e > 0. ``sol.overlap`` is the larger of both. Where
+the set has no radius, `overshoot` is the depth itself."""
+
+
+FINISHED, STOPPED, BLOCKED, INTERRUPTED, FAILED = "finished", "stopped", "blocked", "interrupted", "failed"
+NOT_CONVERGED, BUDGET, RUNNING, KILLED = "not converged", "budget", "running", "killed"
+MESSAGES = {
+    FINISHED: "reached the end time",
+    STOPPED: "condition met",
+    BLOCKED: "blocked: nobody has moved for a while",
+    INTERRUPTED: "interrupted by Ctrl-C",
+    FAILED: "ended by an error",
+    NOT_CONVERGED: "some steps were not solved to the tolerance",
+    BUDGET: "the budget of iterations was not enough for the tolerance in some steps",
+    RUNNING: "still running",
+    KILLED: "killed: the process that wrote it ended without notice",
+}
+"""What each status means."""
 
 WIDENINGS = 20
 """With bodies that are not there, `gaps` looks for the nearest pair so many times, each time four times as far."""
@@ -116,19 +138,42 @@ class Solution:
     stats: NDArray[Any]
     """One record for each step, saved or not: see `STATISTICS`."""
     status: str
-    """'finished', 'stopped' by its condition, 'not converged' in some step, 'budget' if a `Budget` was not enough for
-    the tolerance in some step, or 'failed'."""
+    """One word for how the run ended; `message` says what it means. 'finished': it reached its end time. 'stopped':
+    its condition was met. 'blocked': nobody moved for a while. 'not converged': some step was not solved. 'budget': a
+    `Budget` was not enough for the tolerance in some step. 'interrupted', 'failed'; 'running': a file has no end."""
     z: Array | None = None
     """Paoli only: the projected positions Z^n, which are in K even where q is not."""
     recorded: Impacts | None = None
     radii: Any = None
     """Of each saved time, for a solution that was read from a file; the problem has them otherwise."""
+    durations: Array | None = None
+    """(k,) the time over which the multipliers of each saved time acted, NaN if it is not known; see `duration`."""
+    order: int = 0
+    """2 for a `Motion`, whose multipliers are impulses; 1 for a `Sweeping`, whose are not; 0 if it is not known."""
+    walls: int | None = None
+    """The number of walls, touched or not, for a solution that was read from a file."""
+    contacts_saved: bool = True
+    """False for a file that was written without contacts."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.problem, Motion | Sweeping):
+            object.__setattr__(self, "order", 2 if isinstance(self.problem, Motion) else 1)
 
     def __repr__(self) -> str:
         return (
             f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__}, t = {self.t[0]:g} to "
             f"{self.t[-1]:g}, {len(self.t)} saved, q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
         )
+
+    @property
+    def message(self) -> str:
+        """How the run ended, in words.
+
+        >>> import jostle as jo
+        >>> jo.solve(jo.Motion(q0=[0.0]), jo.Maury(), t=1.0, h=0.5).message
+        'reached the end time'
+        """
+        return MESSAGES.get(self.status, self.status)
 
     def __call__(self, t: float | Array) -> Array:
         """q at time t, affine between the saved times (the u_h of Paoli 2010, the q_h of the others)."""
@@ -169,6 +214,42 @@ class Solution:
             return Energy(kinetic, None)
         return Energy(kinetic, -(np.nan_to_num(self.q).reshape(len(self.t), -1) @ f.ravel()))
 
+    def duration(self, k: int) -> float:
+        """The time over which the multipliers p of frame k acted: the forces are p / duration.
+
+        In a second-order problem it is the length of the step that led to the frame (with `Paoli` the mean of its last
+        two steps, whose middles its velocities belong to). In a first-order problem p is no impulse, and it is 1.
+
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[0.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+        >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.25)
+        >>> sol.duration(-1), float(sol.multipliers[-1][0] / sol.duration(-1))
+        (0.25, 10.0)
+        """
+        if not self.contacts_saved:
+            raise InvalidValue(
+                "this file holds no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
+            )
+        if self.order == 1 or not np.any(self.multipliers[k]):
+            return 1.0
+        if self.durations is not None and np.isfinite(self.durations[k]):
+            return float(self.durations[k])
+        if self.order == 0 or self.scheme is None:
+            raise InvalidValue(
+                "this file does not say over which time its impulses acted, so its forces are not known: it is of the "
+                "older format 1. Give the problem and the scheme of the run: jo.io.read(path, problem, scheme)"
+            )
+        step = np.flatnonzero(self.stats["t"] == self.t[k])
+        if len(step) == 0:
+            raise InvalidValue(
+                f"the length of the step that led to t = {self.t[k]:g} is not known, so neither are forces"
+            )
+        h = self.stats["h"]
+        if not isinstance(self.scheme, Paoli):
+            return float(h[step[0]])
+        # Paoli's velocities belong to the middles of the steps, the first of them to the start: (4)-(5), z = 1/2.
+        return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
+
     def gaps(self) -> Array:
         """The smallest gap at each saved time: negative is an overlap."""
         self._know_problem()
@@ -194,6 +275,17 @@ class Solution:
                 return float(contacts.gap.min())
             reach *= 4.0
         return np.inf
+
+    @property
+    def overlap(self) -> float:
+        """The worst overlap of all steps, saved or not, over the smallest radius: a bound where gaps are convex.
+
+        >>> import jostle as jo
+        >>> balls = jo.Motion(q0=[0.0, 1.5], v0=[1.0, 0.0], within=jo.Line([0.5, 0.5]), law=jo.Restitution(1.0))
+        >>> round(jo.solve(balls, jo.Paoli(), t=1.0, h=0.04).overlap, 3)       # 0.02 of 0.5
+        0.04
+        """
+        return float(max(self.stats[name].max(initial=0.0) for name in ("primal", "overshoot")))
 
     @property
     def residual(self) -> float:

@@ -32,7 +32,7 @@ class Watch:
     """
 
     overlap: float = 0.0
-    """The worst violation of all steps, over the smallest radius."""
+    """The worst overlap of all steps, over the smallest radius; see `Solution.overlap`."""
     residual: float = 0.0
     overshoot: float = 0.0
     iterations: int = 0
@@ -44,7 +44,8 @@ class Watch:
     def __call__(self, progress: evolution.Progress) -> None:
         P = progress.state.projection
         assert P is not None
-        self.overlap, self.residual = max(self.overlap, P.residual.primal), max(self.residual, P.residual.worst)
+        self.overlap = max(self.overlap, P.residual.primal, progress.state.overshoot)
+        self.residual = max(self.residual, P.residual.worst)
         self.overshoot = max(self.overshoot, progress.state.overshoot)
         self.iterations += P.iterations
         self.steps, self.status, self.t = self.steps + 1, progress.status, progress.t

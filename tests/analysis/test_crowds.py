@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -22,7 +24,7 @@ from jostle.io.reading import read
 from jostle.solution import STATISTICS
 
 SOME = settings(max_examples=40, derandomize=True, deadline=None)
-ROOM = jo.models.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
+ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
 DOOR = ((6.0, 1.7), (6.0, 3.3))
 LINE = ((0.0, -1.0), (0.0, 1.0))
 ARMS = [(0, 0), (5, 0), (5, 4), (4, 4), (4, 1), (1, 1), (1, 4), (0, 4)]
@@ -56,7 +58,7 @@ def single_file(n, speed, spacing, *, every=1, outlet=None, t=20.0) -> jo.Soluti
 @pytest.fixture(scope="module")
 def evacuation():
     """Forty people leave a room: those who have left walk on."""
-    people = jo.models.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
     return jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty)
 
 
@@ -148,16 +150,18 @@ def test_everyone_leaves_the_room_through_its_door(evacuation):
 def test_an_outlet_at_the_door_changes_no_times_by_more_than_a_frame(evacuation):
     """What the outlet takes away are those behind the door, who push nobody back."""
     out = jo.Outlet(lambda q: q[:, 0] > 6.0)
-    people = jo.models.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
     sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=ROOM.empty, change=out)
     found = flow(sol, DOOR)
     assert found.count[-1] == 40
     np.testing.assert_allclose(found.passed[:8], flow(evacuation, DOOR).passed[:8], rtol=0, atol=0.05)
     np.testing.assert_allclose(leaving_times(sol, ROOM)[crossings(sol, DOOR).person], crossings(sol, DOOR).t, atol=1e-9)
-    taken_out = leaving_times(sol)
+    np.testing.assert_array_equal(leaving_times(sol), leaving_times(sol, ROOM))
+    without = replace(sol, problem=None)
+    taken_out = leaving_times(without)
     assert np.isin(taken_out, sol.t).all()
     assert (taken_out >= leaving_times(sol, ROOM)).all()
-    assert evacuation_time(sol) == sol.t[-1]
+    assert evacuation_time(without) == sol.t[-1]
 
 
 def test_who_comes_back_or_stays_has_not_left_and_who_never_came_is_nan():
@@ -409,6 +413,23 @@ def test_who_left_in_the_step_is_pressed_where_he_was_before():
     assert found.person.tolist() == [0, 1]
     np.testing.assert_allclose(found.load, [1.0, 1.0])
     np.testing.assert_allclose(found.place, [[0.2, 0.0], [1.0, 0.0]])
+
+
+def test_who_left_in_a_later_step_is_pressed_where_they_were_in_the_frame_before():
+    """Both walk 0.2 a step; who is in front leaves in the third step, from 1.4."""
+    two = jo.Sweeping(q0=[[0.0, 0.0], [1.0, 0.0]], velocity=[[3.0, 0.0], [1.0, 0.0]], within=jo.Balls([0.5, 0.5]))
+    sol = jo.solve(two, jo.Venel(), t=0.3, h=0.1, change=jo.Outlet(lambda q: q[:, 0] > 1.5))
+    found = pressed(sol, 0.5)
+    np.testing.assert_array_equal(found.frame, [1, 1, 2, 2, 3, 3])
+    np.testing.assert_allclose(found.place[:, 0], [0.2, 1.2, 0.4, 1.4, 0.6, 1.4])
+
+
+def test_the_time_in_contact_is_that_of_the_saved_intervals_however_uneven():
+    """Pressed against a wall from t = 0.5 on, saved every 0.3 s and at the end: 0.6 to 1.0 s count."""
+    walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.HalfSpace([-1, 0], -0.5))
+    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.1, every=3)
+    assert sol.t == pytest.approx([0.0, 0.3, 0.6, 0.9, 1.0])
+    assert time_in_contact(sol) == pytest.approx([0.7])
 
 
 # Ranges

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.convex.emptiness import NAMED, contradiction, empty_set
+from jostle.convex import emptiness
+from jostle.convex.emptiness import NAMED, Undecided, contradiction, empty_set
 from jostle.convex.metric import metric
 
 SOLVERS = [jo.Exact(), jo.Nesterov(max_iterations=2000), jo.InteriorPoint(), jo.Automatic()]
@@ -55,6 +56,27 @@ def test_the_lengths_of_the_rows_prove_nothing():
         assert contradiction(jo.Polyhedron(G, [-long, 2.0 * short]), metric(1.0, (1,))) is None
         K = jo.Polyhedron(G, [-2.0 * long, short])
         assert_proves_emptiness(contradiction(K, metric(1.0, (1,))), K)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_a_contradiction_within_the_tolerance_times_the_length_does_not_count(unit):
+    """u >= 1.001 and u <= 1: rows that may be violated by 1e-2 of a length of one, or of a tenth, meet or do not."""
+    G, c, M = [[1.0], [-1.0]], [-1.001 * unit, unit], metric(1.0, (1,))
+    long, short = (jo.Polyhedron(G, c, length=length * unit) for length in (1.0, 0.01))
+    assert contradiction(long, M, 1e-2) is None
+    assert_proves_emptiness(contradiction(short, M, 1e-2), short)
+    assert_proves_emptiness(contradiction(long, M), long)
+    assert_proves_emptiness(contradiction(jo.Polyhedron(G, c), M, 1e-2), long)
+
+
+@pytest.mark.parametrize("limit", ["MOST_ENTRIES", "MOST_ITERATIONS"])
+def test_a_linear_program_beyond_its_limits_decides_nothing(monkeypatch, limit):
+    random = np.random.default_rng(0)
+    K = jo.Polyhedron(random.normal(size=(30, 5)), -np.ones(30))
+    assert_proves_emptiness(contradiction(K, metric(1.0, (5,))), K)
+    monkeypatch.setattr(emptiness, limit, 1)
+    with pytest.raises(Undecided, match="the linear program that decides it"):
+        contradiction(K, metric(1.0, (5,)))
 
 
 def test_an_unbounded_set_and_a_cone_have_no_contradiction():

@@ -32,7 +32,7 @@ def frame(draw, shape):
         st.tuples(bodies, bodies), st.tuples(bodies, walls.map(lambda k: -1 - k)), st.tuples(st.just(-1), walls)
     )
     pairs = np.array(draw(st.lists(pair, min_size=m, max_size=m)), dtype=np.int64).reshape(m, 2)
-    multipliers = draw(arrays(float, (m,), elements=st.sampled_from([0.0, 0.25, 3.0])))
+    multipliers = draw(arrays(float, (m,), elements=st.sampled_from([0.0, -0.5, 0.25, 3.0])))
     normals = draw(arrays(float, (m, draw(st.integers(0, 4))), elements=EXACT))
     return q, u, radii, pairs, multipliers, normals
 
@@ -52,7 +52,7 @@ def returned(shape, q, u, radii, pairs, multipliers, normals, contacts=True):
     q.reshape(n, -1 if n else 1)[away], u.reshape(n, -1 if n else 1)[away] = np.nan, 0.0
     if not contacts:
         return q, u, np.where(away, 0.0, radii), np.zeros((0, 2)), np.zeros(0), np.zeros((0, 0))
-    active = (multipliers > 0.0) & (not away.all())
+    active = (multipliers != 0.0) & (not away.all())
     kept = normals[active] if normals.shape[1] <= 3 else np.zeros((active.sum(), 0))
     return q, u, np.where(away, 0.0, radii), pairs[active], multipliers[active], kept
 

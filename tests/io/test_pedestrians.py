@@ -23,7 +23,7 @@ from jostle.io.exports import write
 from jostle.io.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text
 from jostle.io.reading import read
 
-ROOM = jo.models.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
+ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
 DOOR = ((6.0, 1.7), (6.0, 3.3))
 MEASURE = [(3.5, 1.5), (5.5, 1.5), (5.5, 3.5), (3.5, 3.5)]
 SAME = 1e-12
@@ -33,7 +33,7 @@ SAME = 1e-12
 @pytest.fixture(scope="module")
 def sol():
     """Forty people leave a room; a metre behind the door they are taken out, and the last one walks on for a second."""
-    people = jo.models.crowd(40, radius=0.25, room=ROOM, speed=1.4)
+    people = jo.crowds.crowd(40, radius=0.25, room=ROOM, speed=1.4)
     out = jo.Outlet(lambda q: q[:, 0] > 7.0)
     found = jo.solve(people, jo.Venel(), t=8.0, h=0.05, change=out)
     assert np.isnan(found.q[-1]).all()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.errors import InvalidValue, JostleError
 from jostle.io.container import superblock
-from jostle.io.layout import points_of
+from jostle.io.pictures import points_of
 from jostle.io.reading import Ragged, about, read, repair
 from jostle.io.trajectory import FileInUse, FileIsThere, NoSuchFile, Writer
 from jostle.solution import STATISTICS

@@ -305,7 +305,7 @@ def test_the_interior_point_is_the_exact_projection(n, d, axes):
         if s0.min() >= 0.0:
             s0 = s0 - 2.0 * s0.min() - 1.0
         violation = np.full(len(i), tol)
-        p, iterations, found = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, 200)
+        p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, 200, 10**9)
         K = jo.Polyhedron(reference.pairs_to_dense(i, j, e, n), s0)
         exact = jo.Exact().project(np.zeros(n * d), K, mass.ravel())
         moved = cpu.adjoint(i, j, e, p, n).ravel() / mass.ravel()
@@ -335,7 +335,7 @@ def test_the_best_point_seen_is_returned_however_few_the_iterations(possible):
     tol, found = 1e-8, [np.inf]
     violation = np.full(len(i), tol)
     for most in range(12):
-        p, iterations, value = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, most)
+        p, iterations, value, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, most, 10**9)
         assert iterations <= most
         assert value <= found[-1]
         assert p.min() >= 0.0
@@ -348,7 +348,7 @@ def test_the_best_point_seen_is_returned_however_few_the_iterations(possible):
 def test_rows_that_contradict_each_other_end_early_and_unsolved(d):
     i, j, e, mass, s0, x = contradiction(d)
     tol = 1e-8
-    p, iterations, found = cpu.interior_point(i, j, e, mass, s0, x, np.full(len(i), tol), tol, 200)
+    p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, np.full(len(i), tol), tol, 200, 10**9)
     assert iterations <= 20
     assert found > 1e3
     assert np.isfinite(p).all()
@@ -409,3 +409,15 @@ def test_contacts_that_carry_nothing_say_so():
     open_rows = K.slack(P.point) > 1e-3 * K.length
     assert open_rows.any()
     assert (P.multipliers[open_rows] == 0.0).all()
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_factors_beyond_the_room_that_is_given_are_not_computed(d):
+    i, j, e, mass, s0, x = contacts_in_the_way(60, d, 0)
+    given = i, j, e, mass, s0, x, np.full(len(i), 1e-6), 1e-6, 200
+    p, iterations, found, numbers = cpu.interior_point(*given, 10**9)
+    assert found <= 1.0
+    assert 60 * d < numbers < 2 * (60 * d) ** 2
+    assert cpu.interior_point(*given, numbers)[1] == iterations
+    p, iterations, found, needed = cpu.interior_point(*given, numbers - 1)
+    assert (p.max(), iterations, found, needed) == (0.0, 0, np.inf, numbers)

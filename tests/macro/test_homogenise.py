@@ -64,6 +64,15 @@ def test_a_packing_on_a_lattice_is_the_lattice():
     assert one.error(U) == pytest.approx(other.error(U), rel=1e-2)
 
 
+def test_discs_of_a_packing_collide_with_the_masses_of_their_cells():
+    """Two discs that touch, in cells of area 1.5 and 1.0: together they go on with the momentum of both."""
+    packing = macro.Packing([[1.0, 0.5], [2.0, 0.5]], 0.5, box=([0, 0], [2.5, 1]))
+    assert packing.areas == pytest.approx([1.5, 1.0])
+    after = macro.phi(lambda x, y: (1.5 - x, 0.0 * x), packing)
+    assert after.means[:, 0] == pytest.approx([0.75, -0.5])
+    assert after.velocity == pytest.approx(np.array([[0.25, 0.0], [0.25, 0.0]]), abs=1e-9)
+
+
 def test_cells_of_any_packing_fill_the_box():
     points = np.random.default_rng(1).random((80, 2)) * [3, 2]
     packing = macro.Packing(points, 0.01, box=([0, 0], [3, 2]))
@@ -107,6 +116,24 @@ def test_a_long_queue_agrees_to_round_off():
     n, rng = 20_000, np.random.default_rng(0)
     blocks = macro.StickyBlocks(np.arange(n) * 1.2 / n, 1 / n, rng.normal(size=n))
     assert blocks.followed(0.01) == pytest.approx(blocks.at(0.01), abs=1e-13)
+
+
+def test_a_merger_at_the_very_time_that_is_asked_for_counts():
+    blocks = macro.StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1])
+    assert [merger.time for merger in blocks.mergers(until=1.0)] == [1.0]
+    assert blocks.mergers(until=np.nextafter(1.0, 0.0)) == []
+    assert [merger.time for merger in blocks.mergers(until=1.75)] == [1.0, 1.75]
+
+
+@pytest.mark.parametrize("closed", [(False, False), (True, False), (False, True), (True, True)])
+def test_each_end_of_an_interval_has_its_own_wall(closed):
+    """All move to the right, then to the left: only the wall at that end stops them."""
+    law = macro.Interval([0.0, 1.0, 2.0, 4.0], closed=closed)
+    for speed, wall, edge in ((1.0, closed[1], 3), (-1.0, closed[0], 0)):
+        after = law.impact(speed)
+        assert after.u == pytest.approx(np.full(3, 0.0 if wall else speed))
+        assert after.pressure[edge] == pytest.approx(4.0 if wall else 0.0)
+        assert after.pressure[3 - edge] == pytest.approx(0.0)
 
 
 def test_blocks_that_overlap_are_refused():

@@ -1,7 +1,5 @@
 """Starts without overlap: lattices, random sequential addition, separation, random close packings."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,12 +110,10 @@ def test_balls_added_one_after_the_other_never_overlap(d, n, ratio, fraction, pe
     assert (q[:, ~walls] < width).all()
 
 
-def test_ten_thousand_discs_take_a_few_seconds():
+def test_ten_thousand_discs_are_added_without_overlap():
     radii = np.ones(10_000)
     width = np.sqrt(ball_volume(radii, 2) / 0.4)
-    begin = time.perf_counter()
     q = random_sequential(radii, box=([0, 0], [width, width]), seed=1)
-    assert time.perf_counter() - begin < 10.0
     assert lowest(q, radii, ([0, 0], [width, width])) > 0.0
 
 
@@ -282,7 +278,7 @@ def test_what_cannot_be_separated_is_refused():
 
 
 def test_people_who_overlap_are_separated_within_their_room():
-    room = jo.models.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
+    room = jo.crowds.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
     Q = jo.Balls(0.25) & jo.Segments(room.walls, radii=0.25)
     q = np.random.default_rng(1).uniform([0.3, 0.3], [9.7, 7.7], (150, 2))
     x = separate(q, Q)

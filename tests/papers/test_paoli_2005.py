@@ -4,6 +4,8 @@ U^1     = Proj_K (u_0 + h v_0 + h z(h)),                                        
 U^{n+1} = Proj_K (2 U^n - U^{n-1} + h^2 F^n),   F^n at the velocity (U^{n+1} - U^{n-1}) / 2 h          (1.5), (1.6)
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.special import ellipk
@@ -249,3 +251,16 @@ def test_positions_stay_in_the_set_and_velocities_grow_by_the_force_alone(seed):
     before, after = np.linalg.norm(sol.u[1:-1], axis=1), np.linalg.norm(sol.u[2:], axis=1)
     assert (after <= before + h * np.linalg.norm(force, axis=1) + 1e-10).all()
     assert sum(p.sum() for p in sol.multipliers) > 0.0
+
+
+def test_the_implicit_velocity_spans_both_steps_when_they_change():
+    """(1.6) with V = (U^{n+1} - U^{n-1}) / (h + h'): for a linear drag the step is solved by hand."""
+    c, steps = 2.0, [0.1, 0.02, 0.3, 0.05]
+    ball = jo.Motion(q0=[0.0], v0=[1.0], force=lambda t, q, u: -c * u)
+    sol = jo.solve(ball, jo.Paoli(implicit=True), t=sum(steps), h=steps)
+    path = [0.0, steps[0] * 1.0 - 0.5 * steps[0] ** 2 * c]
+    for before, h in itertools.pairwise(steps):
+        free = path[-1] + h / before * (path[-1] - path[-2])
+        weight = h * (h + before) / 2.0 * c / (h + before)  # F = -c (U^{n+1} - U^{n-1}) / (h + h')
+        path.append((free + weight * path[-2]) / (1.0 + weight))
+    np.testing.assert_allclose(sol.q[:, 0], path, rtol=1e-11)

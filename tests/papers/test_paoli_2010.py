@@ -749,3 +749,24 @@ def test_the_touching_cradle_has_the_printed_numbers(scheme):
     np.testing.assert_allclose(elastic.u[-1], [-0.6, 0.4, 0.4, 0.4, 0.4], rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(sum(elastic.multipliers[1:]), [1.6, 1.2, 0.8, 0.4], rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(half.u[-1], [-0.2, 0.3, 0.3, 0.3, 0.3], rtol=0.0, atol=1e-12)
+
+
+# --- the first step, and steps that change ---
+
+
+@pytest.mark.parametrize("z", [0.5, 1.0])
+def test_the_first_step_takes_the_force_at_the_initial_velocity(z):
+    """(4) with z(h) = z h F(0, u_0, v_0): a drag acts from the first step on."""
+    h, drag = 0.1, 3.0
+    ball = jo.Motion(q0=[2.0], v0=[5.0], force=lambda t, q, u: -drag * u + q + np.cos(t), mass=2.0)
+    sol = jo.solve(ball, jo.Paoli(z=z), t=h, h=h)
+    F = (-drag * 5.0 + 2.0 + 1.0) / 2.0
+    np.testing.assert_allclose(sol.q[1], [2.0 + h * 5.0 + z * h * h * F], rtol=1e-14)
+
+
+def test_drag_is_of_second_order_from_the_first_step_on():
+    exact, errors = 1.0 - np.exp(-1.0), []
+    for h in (0.02, 0.01):
+        sol = jo.solve(jo.Motion(q0=[0.0], v0=[1.0], force=lambda t, q, u: -u), jo.Paoli(implicit=True), t=1.0, h=h)
+        errors.append(abs(sol.q[-1, 0] - exact))
+    assert errors[0] / errors[1] > 3.5

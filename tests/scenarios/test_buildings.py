@@ -72,7 +72,7 @@ def test_inhibition_is_on_with_the_calibrated_time_unless_the_file_says_otherwis
         sol = solved(hall(groups, more), t=0.05)
         return np.linalg.norm(sol.u[1], axis=1)
 
-    np.testing.assert_allclose(speeds(""), [0.3 / jo.models.TIME_GAP, 1.34])
+    np.testing.assert_allclose(speeds(""), [0.3 / jo.crowds.TIME_GAP, 1.34])
     np.testing.assert_allclose(speeds("inhibition = 1.5"), [0.2, 1.34])
     np.testing.assert_allclose(speeds("inhibition = false"), [1.34, 1.34])
 
@@ -125,6 +125,7 @@ def test_spectators_of_the_stand_take_both_stairs():
         ("[[problem.groups]]\nplaces = [[1, 1], [1.3, 1]]\n", "", "problem.groups", "balls 0 and 1"),
         ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer, or a larger room"),
         ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem", "cannot reach their exit"),
+        (TWO.replace("0.9", "134.0"), "", "problem.groups.1.speed = 134.0", "at most 10 m/s; divide km/h by 3.6"),
         (TWO, "inhibition = -1", "problem.inhibition", "true, false or a positive time"),
         (TWO, "inhibition = 'yes'", "problem.inhibition", "true, false or a positive time"),
         (TWO, "doors = [[[4, 0], [4, 4]]]", "problem.doors.0", "door 0 does not lie between two rooms"),

@@ -225,6 +225,14 @@ def test_waiting_grains_come_in_and_go_out():
     assert sol.gaps().min() >= -1e-7
 
 
+def test_each_source_has_a_seed_of_its_own_that_follows_the_seed_of_the_scenario():
+    two = "problem.sources=[{ lower=[0, 5], upper=[4, 6], rate=9.0 }, { lower=[0, 5], upper=[4, 6], rate=9.0 }]"
+    seeds = [[change.seed for change in built(GATES, two, f"seed={seed}").change[:2]] for seed in (3, 30)]
+    assert len({*seeds[0], *seeds[1]}) == 4
+    body = np.isfinite(solved(GATES, two, "run.t=1.0").q[-1]).all(axis=1)
+    assert body.sum() == 18
+
+
 def test_some_may_be_there_and_others_wait():
     sol = solved(GATES, "problem.start={ kind='points', points=[[1, 1], [2, 1]] }", "problem.waiting=18")
     assert np.isfinite(sol.q[0, :, 0]).sum() == 2

@@ -269,3 +269,49 @@ def test_many_balls_use_the_linearised_sets_alone():
     expected = (np.arange(n) - (n - 1) / 2.0) * 1.0 + 0.95 * (n - 1) / 2.0
     np.testing.assert_allclose(P.point[:, 0], expected, atol=1e-9)
     np.testing.assert_allclose(P.point[:, 1], 0.0, atol=1e-12)
+
+
+def in_a_channel(n, first):
+    """n discs of radius 0.3 in a channel of width 1: three side by side, which only fit one above the other."""
+    q = np.stack([np.full(n, 0.5), 3.0 + 0.7 * np.arange(n)], axis=1)
+    q[first : first + 3] = [[0.3, 0.0], [0.5, 0.0], [0.7, 0.0]]
+    return q, jo.Balls(np.full(n, 0.3)) & jo.Box([0.0, -np.inf], [1.0, np.inf], radii=0.3)
+
+
+@pytest.mark.parametrize("solver", [jo.Exact(), jo.Automatic(tol=1e-10)], ids=lambda solver: solver.name)
+@pytest.mark.parametrize(("n", "first"), [(10, 0), (64, 61), (65, 0), (65, 62), (200, 100)])
+def test_linearised_constraints_that_contradict_each_other_do_not_make_a_set_empty(n, first, solver):
+    """The same three discs, alone with few others or among many: the same distance, 0.76955751671549."""
+    q, within = in_a_channel(n, first)
+    P = within.nearest(q, solver=solver)
+    assert P.converged
+    assert np.linalg.norm(P.point - q) == pytest.approx(0.76955751671549, rel=1e-9)
+    assert within.gap(0.0, P.point) >= -1e-10
+    others = np.delete(np.arange(n), np.arange(first, first + 3))
+    assert (P.point[others] == q[others]).all()
+
+
+def test_several_contradictions_among_many_bodies_are_left_one_after_the_other():
+    height = np.repeat(3.0 * np.arange(24), 3)
+    q = np.stack([0.3 + 0.2 * (np.arange(72) % 3), height], axis=1)
+    q[9:, 0] = 0.5
+    q[9:, 1] = 30.0 + 0.7 * np.arange(63)
+    within = jo.Balls(np.full(72, 0.3)) & jo.Box([0.0, -np.inf], [1.0, np.inf], radii=0.3)
+    P = within.nearest(q)
+    assert P.converged
+    assert within.gap(0.0, P.point) >= -1e-10
+    assert np.linalg.norm(P.point - q) <= np.sqrt(3.0) * 0.76955751671549 * (1.0 + 1e-9)
+
+
+def test_two_of_many_balls_with_the_same_centre_are_moved_apart():
+    q = np.stack([2.0 * np.arange(100.0), np.zeros(100)], axis=1)
+    q[51] = q[50]
+    within = jo.Balls(np.full(100, 0.5))
+    P = within.nearest(q)
+    assert within.gap(0.0, P.point) >= -1e-10
+    assert np.linalg.norm(P.point - q) == pytest.approx(np.sqrt(0.5))
+
+
+def test_flat_constraints_on_many_bodies_that_contradict_each_other_are_an_empty_set():
+    with pytest.raises(jo.EmptySet):
+        jo.Box([0.0, 0.0], [1.0, 1.0], radii=np.full(100, 0.7)).nearest(np.full((100, 2), 0.5))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import InvalidValue, NotFinite
-from jostle.kernels import reference
+from jostle.kernels import compiled, reference
 from jostle.sets import neighbours
 
 OPEN = np.full(2, np.inf)
@@ -153,3 +153,68 @@ def test_a_set_that_knows_one_reach_only_gets_a_number():
     assert asked == [0.8]
     assert contacts.pairs.tolist() == [[0, -1], [1, -1]]
     assert contacts.reach.tolist() == [0.1, 0.4, 0.2]
+
+
+# --- the cut-off, at its very edge ---
+
+EDGE = 1e-9
+
+
+def at_the_edge(axis, d, small):
+    """Pairs of balls that just meet along one axis, each pair shifted a little further against the grid of cells."""
+    shifts = np.arange(0.0, 1.0, 0.004)
+    radii = np.stack([np.full(len(shifts), small), np.ones(len(shifts))], axis=1)
+    radii[1::2] = radii[1::2, ::-1]
+    q = np.zeros((len(shifts), 2, d))
+    q[:, :, (axis + 1) % d] = 5.0 * np.arange(len(shifts))[:, None]
+    q[:, 0, axis] = 2.0 * shifts
+    q[:, 1, axis] = 2.0 * shifts + (1.0 - EDGE) * radii.sum(axis=1)
+    return q.reshape(-1, d), radii.ravel()
+
+
+@pytest.mark.parametrize("small", [1.0, 0.7, 0.3])
+@pytest.mark.parametrize(("d", "axis"), [(2, 0), (2, 1), (3, 0), (3, 1), (3, 2)])
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_balls_that_just_meet_are_found_wherever_the_cells_end(d, axis, small, chunks):
+    """A search that is short by half a percent loses the pairs whose second ball lies just beyond an end of a cell."""
+    q, radii = at_the_edge(axis, d, small)
+    i, j = compiled().pair_list(q, radii, np.full(d, np.inf), chunks)
+    assert np.stack([i, j], axis=1).tolist() == [[k, k + 1] for k in range(0, len(q), 2)]
+
+
+@pytest.mark.parametrize("small", [1.0, 0.3])
+def test_balls_that_just_miss_each_other_are_not_listed(small):
+    q, radii = at_the_edge(0, 2, small)
+    i, _ = compiled().pair_list(q, (1.0 - 2.0 * EDGE) * radii, OPEN, 1)
+    assert len(i) == 0
+
+
+def a_pair_and_others(distance, angle):
+    """Two balls around the origin, and 81 far away that do not move."""
+    half = distance / 2.0 * np.array([np.cos(angle), np.sin(angle)])
+    others = 40.0 + 3.0 * np.stack(np.meshgrid(np.arange(9.0), np.arange(9.0)), axis=2).reshape(-1, 2)
+    return np.concatenate([[-half, half], others])
+
+
+@pytest.mark.parametrize("reach", [0.0, 0.02, 0.3])
+@pytest.mark.parametrize("angle", np.linspace(0.0, 3.1, 8))
+@pytest.mark.parametrize("lists", [1, 2])
+def test_a_list_serves_as_long_as_it_has_every_pair_that_came_within_reach(monkeypatch, reach, angle, lists):
+    """Two balls come towards each other as far as the list allows, or a little further.
+
+    In the first case their rooms just met when the list was made, in the second they just did not.
+    """
+    made = []
+    search = neighbours.pair_list
+    monkeypatch.setattr(neighbours, "pair_list", lambda *args: made.append(search(*args)) or made[-1])
+    n, r = 83, 0.5
+    room = r + neighbours.LASTS * reach + neighbours.SKIN * r
+    slack, balls, each = room - r - reach, jo.Balls(np.full(n, r)), np.full(n, reach)
+    first, way = (2.0 * room * (1.0 - EDGE), slack * (1.0 - EDGE)) if lists == 1 else (2.001 * room, 1.01 * slack)
+    way = max(way, first / 2.0 - r - reach * (1.0 - EDGE)) if lists == 2 else way
+    balls.linearise(0.0, a_pair_and_others(first, angle), each)
+    assert made[0].room.tolist() == pytest.approx([room] * n)
+    contacts = balls.linearise(0.0, a_pair_and_others(first - 2.0 * way, angle), each)
+    assert len(made) == lists
+    assert contacts.pairs.tolist() == [[0, 1]]
+    assert contacts.gap[0] <= 2.0 * reach

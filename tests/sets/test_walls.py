@@ -154,9 +154,18 @@ def test_no_bodies_have_no_rows(reach):
 @pytest.mark.parametrize(
     ("Q", "who"),
     [
-        (jo.HalfSpace([0.0, 1.0], lambda t: -5.0 if t < 0.35 else np.nan), "body 0 and plane"),
-        (jo.Box(lambda t: [-5.0, -5.0 if t < 0.35 else np.nan], [9.0, 9.0]), r"body 0 and wall q\[1\] >= lower"),
-        (jo.Outside(lambda t: [[-9.0, -9.0], [9.0, 9.0 if t < 0.35 else np.nan]], 1.0), "body 0 and obstacle 1"),
+        (
+            jo.HalfSpace([0.0, 1.0], lambda t: -5.0 if t < 0.35 else np.nan),
+            r"offset of the plane .* is nan at t = 0\.4",
+        ),
+        (
+            jo.Box(lambda t: [-5.0, -5.0 if t < 0.35 else np.nan], [9.0, 9.0]),
+            r"lower\[1\] of the box is nan at t = 0\.4",
+        ),
+        (
+            jo.Outside(lambda t: [[-9.0, -9.0], [9.0, 9.0 if t < 0.35 else np.nan]], 1.0),
+            r"centre of obstacles at t = 0\.4 is nan at index \(1, 1\)",
+        ),
         (jo.Segments(lambda t: [[[-9.0, 0.0], [-9.0, 1.0 if t < 0.35 else np.nan]]], radii=0.1), "ends at t = 0.4"),
         (Polygons(lambda t: TRIANGLE + (9.0 if t < 0.35 else np.nan)), "polygon 0 at t = 0.4"),
     ],

@@ -364,8 +364,9 @@ def test_the_default_takes_spheres_by_first_order():
 
 def test_the_default_tries_the_other_solver_when_the_first_gives_up():
     w, K, mass, u = pile("pile_2d_100_2")
-    P = jo.project(w, K, mass=mass, solver=jo.Automatic(tol=1e-5, max_iterations=5))
+    P = jo.project(w, K, mass=mass, solver=jo.Automatic(tol=1e-5, max_iterations=80))
     assert P.solver == "InteriorPoint"
+    assert 40 < P.iterations <= 80
     assert m_norm(P.point - u, mass) <= 1e-2 * m_norm(P.point - w, mass)
 
 
@@ -382,7 +383,7 @@ def test_too_few_iterations_are_not_convergence(solver):
     P = solver.project(w, K, mass)
     assert not P.converged
     assert not P.residual.within(solver.tol)
-    assert 0 < P.iterations <= 4 * solver.max_iterations
+    assert 0 < P.iterations <= solver.max_iterations
     assert m_norm(P.point - u, mass) > 1e-3 * m_norm(w - u, mass)
     with pytest.raises(jo.NotConverged, match=f"{solver.name} stopped after {P.iterations} iterations") as caught:
         jo.project(w, K, mass=mass, solver=solver)

@@ -84,7 +84,7 @@ def test_a_solution_without_its_problem_brings_its_radii(radii, as_read):
 def test_or_its_bodies_are_small_points(as_read):
     scene = Scene(as_read(jo.solve(jo.models.cradle(5), jo.Paoli(), t=1.5, h=0.01)))
     frame = scene.frame(-1)
-    assert (scene.dimension, scene.count, scene.force_name) == (1, 5, "impulse")
+    assert (scene.dimension, scene.count, scene.force_name) == (1, 5, "force")
     assert 0.0 < frame.radii.max() < 0.2
 
 

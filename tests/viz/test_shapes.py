@@ -84,7 +84,7 @@ def test_walls_are_where_they_are_at_that_time():
 
 
 def test_obstacles_do_not_enclose_and_rooms_do():
-    room = jo.models.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
+    room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
     assert enclosure(jo.Segments(room.walls, radii=0.2), 0.0, 2).upper.tolist() == [6.0, 5.0]
     assert enclosure(jo.Outside([1.0, 1.0], 0.5), 0.0, 2).upper.tolist() == [np.inf, np.inf]
 

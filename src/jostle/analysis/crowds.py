@@ -1,9 +1,8 @@
 """What comes out of a crowd: who passed a line and when, and who left.
 
-Between two saved frames people walk straight on. Who is taken out between two of them (`Outlet`) is seen last before
-he left: he is taken to walk on with his last velocity, at most for `GOING_ON` times the time between the frames, so
-that he crosses a line that lies right before the outlet. With t_1 <= ... <= t_N the times at which N people pass a line
-of width b for the first time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
+Between two saved frames people walk straight on, leave, or take stairs, which is no walk across what lies between: see
+`jostle.io.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b for the first time
+(Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
 
     flow            J = (N - 1) / (t_N - t_1), or the slope of the least-squares line through (t_i, i)
     specific flow   J_s = J / b
@@ -11,69 +10,20 @@ of width b for the first time (Seyfried et al. 2009; N(t) as in PedPy's `compute
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.analysis.voronoi import planar
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.io.pedestrians import present, walkable
-from jostle.problems import Sweeping
+from jostle.io.areas import floors, present, walkable
+from jostle.io.moves import HasStairs, known, moves, plan_of, planar
 from jostle.solution import Solution
 
-GOING_ON = 2.0
-"""Who left is taken to have walked on for so many times the time between frames: he may have been pushed faster."""
 ROUND_OFF = 1e-12
-
-
-class Move(NamedTuple):
-    """What happened between two saved frames."""
-
-    t: tuple[float, float]
-    before: Array
-    """(n, 2) where people were, NaN for those who were not there,"""
-    after: Array
-    """(n, 2) where they were next; for those who left, where they would have been."""
-    gone: Booleans
-    """(n,) who left."""
-
-    def time(self, person: Integers, part: Array) -> Array:
-        """When a person had done some part of the way; those who left had done all that counts at the end."""
-        start, end = self.t
-        longer = np.where(self.gone[person], GOING_ON, 1.0)
-        return np.asarray(np.minimum(start + part * longer * (end - start), end))
-
-
-def moves(sol: Solution) -> Iterator[Move]:
-    """One `Move` after the other.
-
-    >>> import jostle as jo
-    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
-    >>> sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, change=jo.Outlet(lambda q: q[:, 0] > 0.7))
-    >>> [(move.after[0, 0].tolist(), move.gone.tolist()) for move in moves(sol)]
-    [(0.5, [False]), (1.5, [True])]
-    """
-    start, before, velocity = 0.0, np.zeros((0, 2)), np.zeros((0, 2))
-    for k, (t, q, u) in enumerate(zip(sol.t, planar(sol).q, sol.u, strict=True)):
-        if k:
-            gone = np.isfinite(before).all(axis=1) & ~np.isfinite(q).all(axis=1)
-            if k == 1 and gone.any() and not velocity[gone].any():
-                velocity = _wished(sol.problem, start, before, gone)
-            ahead = before + GOING_ON * (t - start) * velocity
-            yield Move((start, float(t)), before, np.where(gone[:, None], ahead, q), gone)
-        start, before, velocity = float(t), q, u
-
-
-def _wished(problem: Any, t: float, q: Array, gone: Booleans) -> Array:
-    """(n, 2) how those who left in the first step wished to walk: a first-order run starts with u = 0."""
-    if not isinstance(problem, Sweeping):
-        return np.zeros_like(q)
-    return problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +42,12 @@ class Crossings:
 
 
 @check_arguments
-def crossings(sol: Solution, line: ArrayLike) -> Crossings:
+def crossings(sol: Solution, line: ArrayLike, *, plan: HasStairs | None = None) -> Crossings:
     """When, who and in which direction people cross a segment ((x, y), (x, y)).
 
     One has crossed when one is beyond: who stops on the line, or turns back there, has not. A door of a `Room` whose
-    points run counter-clockwise around it is left in direction +1.
+    points run counter-clockwise around it is left in direction +1. `plan` is a plan with stairs, by default that of the
+    crowd; give it for a run that was read from a file.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -108,10 +59,10 @@ def crossings(sol: Solution, line: ArrayLike) -> Crossings:
     right = np.array([along[1], -along[0]])
     side: Array | None = None
     found = []
-    for move in moves(sol):
+    for move in known(moves(sol, plan)):
         height = [(x - first) @ right for x in (move.before, move.after)]
         was, now = (np.nan_to_num(np.sign(h)) for h in height)
-        side = was if side is None else side
+        side = was if side is None else np.where(move.landed, was, side)
         person = np.flatnonzero(side * now < 0.0)
         part = height[0][person] / (height[0] - height[1])[person]
         place = move.before[person] + part[:, None] * (move.after - move.before)[person]
@@ -145,19 +96,19 @@ class Flow:
     passed: Array
     """(N,) the times at which they did, each for the first time."""
     mean: float
-    """J in persons a second, between the first and the last passage; NaN if fewer than two passed."""
+    """J in persons a second, between the first and the last passage; NaN if fewer than two passed, or all at once."""
     slope: float
-    """J by the slope of N(t)."""
+    """J by the slope of N(t); NaN if fewer than two passed, or all at once."""
     width: float
 
     @property
     def specific(self) -> float:
-        """J_s in persons a second and metre."""
+        """J_s in persons a second and metre; NaN if J is."""
         return self.mean / self.width
 
 
 @check_arguments
-def flow(sol: Solution, line: ArrayLike, *, direction: int = 0) -> Flow:
+def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: HasStairs | None = None) -> Flow:
     """N(t) and the flow through a line: of all, or of those who cross it in direction +1 or -1 (see `crossings`).
 
     >>> import jostle as jo
@@ -168,7 +119,7 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0) -> Flow:
     """
     if direction not in (-1, 0, 1):
         raise InvalidValue(f"direction must be +1, -1, or 0 for both, not {direction}")
-    crossed = crossings(sol, line)
+    crossed = crossings(sol, line, plan=plan)
     chosen = np.full(len(crossed), True) if direction == 0 else crossed.direction == direction
     _, first = np.unique(crossed.person[chosen], return_index=True)
     passed = np.sort(crossed.t[chosen][first])
@@ -185,8 +136,9 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0) -> Flow:
 def leaving_times(sol: Solution, area: Any = None) -> Array:
     """(n,) when each person left: inf for those who did not, NaN for those who were never there.
 
-    Left means taken out, then at the first frame without them, or, where an area is given (a polygon, its corners, or a
-    `Room`), to have crossed its boundary for the last time.
+    Left means to have crossed the boundary of the area, a polygon, its corners, or a `Plan`, for the last time; by
+    default the area is the plan of the crowd. For a run without a plan, such as a file, it means taken out, at the
+    first frame without them.
 
     >>> import jostle as jo
     >>> walkers = jo.Sweeping(q0=[[0.5, 0.5], [-9.0, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
@@ -194,14 +146,16 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     >>> leaving_times(sol, [(-9, 0), (1.5, 0), (1.5, 1), (-9, 1)]).round(9).tolist()
     [1.0, inf]
     """
-    polygon = None if area is None else walkable(area)
+    left_behind = plan_of(sol) if area is None else area
+    polygon = None if left_behind is None else walkable(left_behind)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     left = np.where(inside, np.inf, np.nan)
-    for move in moves(sol):
+    some = moves(sol, left_behind)
+    for move in some if polygon is None else known(some):
         now = present(move.after, polygon) & ~move.gone
         person = np.flatnonzero(inside & ~now)
         if polygon is None:
-            left[person] = move.t[1]
+            left[person] = move.end[person]
         else:
             left[person] = move.time(person, _last_crossing(polygon, move.before[person], move.after[person]))
         inside = now
@@ -211,7 +165,8 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
 
 def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
     """(m,) the part of each way at which it crosses the boundary for the last time; 1 if it does not."""
-    rings = [np.asarray(ring.coords)[:, :2] for ring in (polygon.exterior, *polygon.interiors)]
+    outlines = [ring for floor in floors(polygon) for ring in (floor.exterior, *floor.interiors)]
+    rings = [np.asarray(ring.coords)[:, :2] for ring in outlines]
     start = np.concatenate([ring[:-1] for ring in rings])
     edge, way = np.concatenate([np.diff(ring, axis=0) for ring in rings]), (after - before)[:, None]
     to = start - before[:, None]
@@ -225,13 +180,24 @@ def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
 
 @check_arguments
 def evacuation_time(sol: Solution, area: Any = None) -> float:
-    """When the last one left (see `leaving_times`); inf if somebody did not.
+    """When the last one left (see `leaving_times`); inf if somebody who was in the area did not leave it.
+
+    Without an area, for a run whose plan is not known, it is an error if somebody is there at the end: they may be
+    outside or inside.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.models.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
     >>> bool(sol.t[-2] < evacuation_time(sol, room) <= sol.t[-1])
     True
     """
     times = leaving_times(sol, area)
-    return float(np.nanmax(times, initial=sol.t[0]))
+    stays = np.flatnonzero(times == np.inf)
+    if area is None and plan_of(sol) is None and len(stays):
+        raise InvalidValue(
+            f"person {stays[0]} is there at the end, at {sol.q[-1][stays[0]].tolist()}, and what they leave is not "
+            f"known: give the plan or the area, evacuation_time(sol, plan)"
+        )
+    if np.isnan(times).all():
+        raise InvalidValue("nobody was in the area at any saved time, so nobody left it")
+    return float(np.nanmax(times))

@@ -1,22 +1,20 @@
 """Who is pressed in a crowd, where, and for how long.
 
 Contacts push with p >= 0 (see `grains.forces`): in a first-order run u - U = G^T p, so p is a velocity, the force on a
-person of unit drag. The load of a person is the sum of p over all his contacts, and his pressure that over his
+person of unit drag. The load of a person is the sum of p over all their contacts, and their pressure that over their
 circumference. How well these are known: `jostle.analysis.ranges`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from jostle.analysis.grains import forces, wall_force
-from jostle.analysis.voronoi import planar
 from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Integers
-from jostle.io.reading import Ragged, States
+from jostle.io.moves import planar, radii_in
 from jostle.solution import Solution
 
 
@@ -27,7 +25,7 @@ class CrowdPressure:
     load: Array
     """(n,) the sum of p over the contacts of each person, 0 for those who have none or are not there."""
     pressure: Array
-    """(n,) load / (2 pi r); NaN for points."""
+    """(n,) load / (2 pi r); NaN for points, 0 for those who are not there."""
     walls: Array
     """(walls,) the sum of p on each wall, by its number in `sol.pairs`; their forces as vectors: `wall_force`."""
 
@@ -46,9 +44,10 @@ def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
     pairs, p, load = _loads(sol, k)
     on_wall = pairs[:, 1] < 0
     number = -1 - pairs[on_wall, 1]
-    count = int(number.max(initial=-1)) + 1 if sol.problem is None else len(wall_force(sol, k))
-    around = 2.0 * np.pi * _radii(sol, k)
-    pressure = np.divide(load, around, out=np.full(len(load), np.nan), where=around > 0.0)
+    count = len(wall_force(sol, k))
+    around = 2.0 * np.pi * radii_in(sol, k)
+    unloaded = np.where(np.isfinite(sol.q[k]).all(axis=1), np.nan, 0.0)
+    pressure = np.divide(load, around, out=unloaded, where=around > 0.0)
     return CrowdPressure(load, pressure, _summed(number, p[on_wall], count))
 
 
@@ -63,18 +62,6 @@ def _loads(sol: Solution, k: int) -> tuple[Integers, Array, Array]:
 def _summed(number: Integers, values: Array, count: int) -> Array:
     """(count,) the sum of the values of each number."""
     return np.bincount(number, values, count).astype(float)
-
-
-def _radii(sol: Solution, k: int) -> Array:
-    """(n,) of the problem, or of the file; 0 for points."""
-    q: Any = sol.q
-    if sol.problem is not None:
-        radii = sol.problem.within.radii_at(float(sol.t[k]))
-    elif isinstance(q, States):
-        radii = Ragged(q.source, q.source.radii)[k]
-    else:
-        radii = np.zeros(())
-    return np.broadcast_to(radii, sol.q.shape[1])
 
 
 @check_arguments

@@ -24,9 +24,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
-from jostle.problems import Motion
-from jostle.schemes.paoli import Paoli
-from jostle.sets.presence import Presence
+from jostle.recording import walls_of
 from jostle.sets.walls import body_radii
 from jostle.solution import Solution
 
@@ -96,19 +94,7 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     present = np.isfinite(x).all(axis=1)
     pairs, normals = pairs[active], normals[active].reshape(len(active), x.shape[1])
     present[pairs[pairs >= 0]] = True  # also those that left at the end of the step
-    return Forces(p[active] / _duration(sol, k), pairs, normals, present)
-
-
-def _duration(sol: Solution, k: int) -> float:
-    """The time over which the impulses of frame k acted; 1 for first order, whose multipliers are no impulses."""
-    step = np.flatnonzero(sol.stats["t"] == sol.t[k])
-    if not isinstance(sol.problem, Motion) or len(step) == 0:
-        return 1.0
-    h = sol.stats["h"]
-    if not isinstance(sol.scheme, Paoli):
-        return float(h[step[0]])
-    # Paoli's velocities belong to the middles of the steps, the first of them to the start: (4)-(5), z = 1/2.
-    return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
+    return Forces(p[active] / sol.duration(k), pairs, normals, present)
 
 
 @check_arguments
@@ -176,10 +162,14 @@ def wall_force(sol: Solution, k: int = -1) -> Array:
 
 def _walls(sol: Solution, k: int) -> int:
     """How many walls there are, touched or not."""
-    t, q = float(sol.t[k]), sol.q[k]
-    if not np.isfinite(q).all():
-        q = Presence.of(q, np.isfinite(q).all(axis=1)).placed(q)
-    return int(sol.problem.within.linearise(t, q, 0.0).numbers)
+    if sol.problem is not None:
+        return walls_of(sol.problem, float(sol.t[k]), np.asarray(sol.q[k]))
+    if sol.walls is None:
+        raise InvalidValue(
+            "this file does not say how many walls there are: it is of the older format 1. Give the problem and the "
+            "scheme of the run: jo.io.read(path, problem, scheme)"
+        )
+    return sol.walls
 
 
 @check_arguments

@@ -24,8 +24,8 @@ from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.schemes.maury import Maury
 from jostle.schemes.venel import Venel
-from jostle.sets.base import CLOSED as PART
-from jostle.sets.base import by_pair
+from jostle.sets.contacts import CLOSED as PART
+from jostle.sets.contacts import by_pair
 from jostle.sets.presence import Presence
 from jostle.solution import Solution
 
@@ -121,6 +121,8 @@ class _Network(NamedTuple):
 def _network(sol: Solution, k: int, closed: float) -> _Network:
     if sol.problem is None:
         raise InvalidValue("contacts without a force are not in the file: read(path, problem) knows them")
+    if sol.scheme is None:
+        raise InvalidValue("the scheme says which contacts are closed: give it, jo.io.read(path, problem, scheme)")
     found = forces(sol, k)
     if (found.magnitude < 0.0).any():
         raise InvalidValue("gluey contacts pull: what their forces can be is not known")

@@ -9,6 +9,7 @@ asked for within a cut-off radius (a polygon around him). With M a measurement a
 
 (Steffen & Seyfried 2010; the same as in PedPy, Schrödter et al. 2024.) Only those whose centres are in W count. Where W
 is not convex, V_i is the part that contains the person, as in PedPy. Without a cut-off the cells of a convex W fill it.
+Where W has several polygons, the floors of a plan, people on different floors have nothing to do with each other.
 
 u is the velocity of the step that led to a frame: at the start of a first-order run it is zero.
 """
@@ -25,7 +26,8 @@ from numpy.typing import NDArray
 from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.io.pedestrians import needed, present, walkable
+from jostle.io.areas import floors, needed, present, walkable
+from jostle.io.moves import planar
 from jostle.solution import Solution
 
 QUARTER = 3
@@ -65,7 +67,7 @@ class Density:
 
 @check_arguments
 def density(sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: Count = QUARTER) -> Density:
-    """Cells, densities and speeds of the people of frame k in a walkable area: a polygon, its corners, or a `Room`.
+    """Cells, densities and speeds of the people of frame k in a walkable area: a polygon, its corners, or a plan.
 
     >>> import jostle as jo
     >>> four = jo.Sweeping(q0=[[1, 1], [3, 1], [1, 3], [3, 3]], velocity=[0.0, 0.0], within=jo.Balls([0.2] * 4))
@@ -76,20 +78,25 @@ def density(sol: Solution, k: int, area: Any, *, cutoff: float | None = None, qu
     return _density(planar(sol).q[k], sol.u[k], walkable(area), cutoff, quarter)
 
 
-def planar(sol: Solution) -> Solution:
-    if sol.q.ndim != 3 or sol.q.shape[2] != 2:
-        raise InvalidValue(f"people walk in the plane: q must have the shape (frames, n, 2), not {sol.q.shape}")
-    return sol
-
-
 def _density(q: Array, u: Array, W: Any, cutoff: float | None, quarter: int) -> Density:
     shapely = needed("shapely")
     if cutoff is not None and not 0.0 < cutoff < np.inf:
         raise InvalidValue(f"a cut-off radius must be positive and finite, not {cutoff}")
     person = np.flatnonzero(present(q, W))
-    place = q[person]
-    if len(person) == 0:
-        return Density(person, place, np.zeros(0, dtype=object), np.zeros(0), np.zeros(0))
+    cells = np.zeros(len(person), dtype=object)
+    parts = floors(W)
+    here = shapely.intersects_xy(np.array(parts)[:, None], *q[person].T)
+    floor = here.argmax(axis=0)
+    for number in np.unique(floor):
+        some = np.flatnonzero(floor == number)
+        cells[some] = _cells(q[person[some]], parts[number], cutoff, quarter)
+    areas = shapely.area(cells)
+    return Density(person, q[person], cells, 1.0 / areas, np.linalg.norm(u[person], axis=1))
+
+
+def _cells(place: Array, W: Any, cutoff: float | None, quarter: int) -> NDArray[Any]:
+    """(m,) the cells of people on one floor."""
+    shapely = needed("shapely")
     cells = shapely.get_parts(shapely.voronoi_polygons(shapely.MultiPoint(place), extend_to=W, ordered=True))
     cells = shapely.intersection(cells, W)
     points = shapely.points(place)
@@ -99,7 +106,7 @@ def _density(q: Array, u: Array, W: Any, cutoff: float | None, quarter: int) -> 
         parts = shapely.get_parts(cells[i])
         parts = parts[shapely.get_type_id(parts) == POLYGON]
         cells[i] = parts[np.argmin(shapely.distance(parts, points[i]))]
-    return Density(person, place, cells, 1.0 / shapely.area(cells), np.linalg.norm(u[person], axis=1))
+    return np.asarray(cells)
 
 
 class Densities(NamedTuple):
@@ -123,8 +130,8 @@ def densities(
     """Density and speed in a measurement area, by default the whole walkable area, at each saved time.
 
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.models.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
     >>> found = densities(sol, room)
     >>> found.classic[[0, -1]].tolist(), found.voronoi[[0, -1]].round(9).tolist()
     ([0.4, 0.0], [0.4, 0.0])

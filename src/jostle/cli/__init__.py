@@ -1,8 +1,8 @@
 """The command line: ``jostle run hourglass``. What it can do: ``jostle --help``.
 
 Exit codes: 0 the run ended as it should; 1 it failed, or a file could not be read or written; 2 the command or the
-scenario is wrong; 3 some step was not solved up to the tolerance (strict = false); 130 Ctrl-C, which for ``view`` is
-the way to end it: 0.
+scenario is wrong; 3 some step was not solved up to the tolerance (strict = false); 4 the people of a run are blocked;
+130 Ctrl-C, which for ``view`` is the way to end it: 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ try:
     from jostle.cli import files, machine, movie, runs
     from jostle.cli.show import say
     from jostle.errors import JostleError
-    from jostle.scenarios.reading import ScenarioError
+    from jostle.scenarios import ScenarioError
 except KeyboardInterrupt:  # Ctrl-C while all this is imported
     sys.exit(INTERRUPTED)
 

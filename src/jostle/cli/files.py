@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
-from jostle.errors import FileIsThere
+from jostle.errors import FileIsThere, InvalidValue
 
 if TYPE_CHECKING:
     from jostle.solution import Solution
@@ -97,10 +98,17 @@ def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
 def export(
     trajectory: Trajectory,
     target: Annotated[Path, typer.Argument(help="What to write: .gsd (OVITO), .vtp and .pvd, .csv, .npz.")],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file, but no trajectory.")] = False,
 ) -> None:
     """Write a trajectory for another program; the suffix says which."""
     from jostle.io import export as exported
 
+    series = [target.with_suffix(".pvd"), target.with_name(f"{target.stem}_000000.vtp")]
+    there = [name for name in (target, *series * (target.suffix in (".pvd", ".vtp"))) if os.path.lexists(name)]
+    if there and not overwrite:
+        raise FileIsThere(f"{there[0]} is there already: --overwrite replaces it, or give another name")
+    if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
+        raise InvalidValue(f"{target} is the trajectory itself: give another name")
     say(exported(trajectory, target))
 
 

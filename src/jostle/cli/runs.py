@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -12,12 +13,15 @@ from rich.console import Console
 from jostle.cli.show import say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
+from jostle.solution import BLOCKED, NOT_CONVERGED
 from jostle.terminal import Watch, progress_bar
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
 
-NOT_CONVERGED, INTERRUPTED = 3, 130
+EXIT_CODES = {NOT_CONVERGED: 3, BLOCKED: 4}
+"""Exit codes of runs that ended, but not as they should."""
+EXIT_INTERRUPTED = 130
 SCENARIO = "scenario"
 """Under this name a trajectory keeps its scenario."""
 
@@ -53,12 +57,12 @@ def run(
 
     chosen = load(scenario, settings=settings or (), seed=seed)
     target = output or Path(f"{Path(chosen.name).stem}.vtkhdf")
-    if target.exists() and not overwrite:
+    if os.path.lexists(target) and not overwrite:
         raise FileIsThere(
             f"{target} is there already: `jostle resume {target}` goes on with it, --overwrite replaces it, "
             f"--output takes another name"
         )
-    _compute(chosen, target, Compute(threads, device, checkpoint, quiet, as_json), resume=False)
+    _compute(chosen, target, Compute(threads, device, checkpoint, quiet, as_json, overwrite), resume=False)
 
 
 def resume(
@@ -70,9 +74,10 @@ def resume(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run from its last checkpoint, to the same bits as if it had never stopped.
+    """Go on with a run from its last checkpoint. The result is bit-identical to an uninterrupted run.
 
-    --set run.t=20 goes on for longer than was planned.
+    --set run.t=20 goes on for longer than was planned. Only the times of the table [run] and `until` may change; each
+    change is recorded in the trajectory, see jostle info.
     """
     from jostle.io import about, repair
     from jostle.scenarios import parse
@@ -144,11 +149,14 @@ class Compute(NamedTuple):
     seconds: float
     quiet: bool
     as_json: bool
+    overwrite: bool = False
 
 
 def checkpoint_of(trajectory: Path) -> Path:
-    """The checkpoint that belongs to a trajectory."""
-    return trajectory.with_suffix(".checkpoint")
+    """The checkpoint that belongs to a trajectory: x.checkpoint for x.vtkhdf, x.a.checkpoint for x.a."""
+    if trajectory.suffix == ".vtkhdf":
+        return trajectory.with_suffix(".checkpoint")
+    return trajectory.with_name(f"{trajectory.name}.checkpoint")
 
 
 def _use(threads: int | None) -> None:
@@ -161,16 +169,10 @@ def _use(threads: int | None) -> None:
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
     """Solve a scenario into a file, with a bar, and say how it went."""
     from jostle.io import Checkpoint, Output
-    from jostle.io.container import Lock
 
     _use(how.threads)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
     built = scenario.build()
-    if not resume and target.exists():
-        lock = Lock(target)  # not while another process writes it
-        target.unlink()
-        lock.release()
-        checkpoint_of(target).unlink(missing_ok=True)
     if scenario.title and not console.quiet:
         say(scenario.title, error=True)
     output = Output(
@@ -178,8 +180,9 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         contacts=scenario.output.contacts,
         dtype=scenario.output.precision,
         about={SCENARIO: scenario.text, "title": scenario.title, "seed": str(scenario.seed)},
+        overwrite=how.overwrite,
     )
-    keep = Checkpoint(checkpoint_of(target), seconds=how.seconds)
+    keep = Checkpoint(checkpoint_of(target), seconds=how.seconds, overwrite=how.overwrite)
     begin = time.perf_counter()
     try:
         with progress_bar(console) as bar:
@@ -188,7 +191,7 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
             )
     except Interrupted as error:
         say(f"{error}: jostle resume {target}", error=True)
-        raise typer.Exit(INTERRUPTED) from None
+        raise typer.Exit(EXIT_INTERRUPTED) from None
     seconds = time.perf_counter() - begin
     if not how.quiet:
         found = {"file": str(target), **summary(sol, target)}
@@ -196,5 +199,5 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         show(found, how.as_json)
         if not how.as_json:
             say(f"look at it: jostle view {target}; a picture: jostle plot {target}", error=True)
-    if sol.status == "not converged":
-        raise typer.Exit(NOT_CONVERGED)
+    if sol.status in EXIT_CODES:
+        raise typer.Exit(EXIT_CODES[sol.status])

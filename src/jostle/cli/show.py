@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jostle.solution import Solution
+from jostle.solution import KILLED, MESSAGES, RUNNING, Solution
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, escape sequences among them, and marks that reverse the direction of writing."""
@@ -21,16 +21,24 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 def summary(sol: Solution, path: Path) -> dict[str, Any]:
     """How a run went, as its trajectory has it."""
-    stats = sol.stats
+    stats, status = sol.stats, _status(sol, path)
     return {
-        "status": sol.status, "t": float(sol.t[-1]), "steps": len(stats), "frames": len(sol.t),
+        "status": status, "message": MESSAGES.get(status, status),
+        "t": float(sol.t[-1]), "steps": len(stats), "frames": len(sol.t),
         "bodies": int(sol.q.shape[1]) if sol.q.ndim > 1 else 1,
-        "worst_overlap": float(stats["primal"].max(initial=0.0)), "worst_residual": sol.residual,
+        "worst_overlap": sol.overlap, "worst_residual": sol.residual,
         "worst_overshoot": float(stats["overshoot"].max(initial=0.0)),
         "steps_not_converged": int((~stats["converged"]).sum()),
         "iterations_a_step": float(stats["iterations"].mean()) if len(stats) else 0.0,
         "bytes": path.stat().st_size,
     }  # fmt: skip
+
+
+def _status(sol: Solution, path: Path) -> str:
+    """The status, where a file that says it is being written, and that nobody writes, was left by a killed process."""
+    from jostle.io.container import being_written
+
+    return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 
 
 def plain(text: object, encoding: str | None = None) -> str:
@@ -67,9 +75,10 @@ def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
     if as_json:
         say(json.dumps(values))
         return
-    rows = (
-        (name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in values.items()
-    )
+    shown = dict(values)
+    if "message" in values:
+        shown["status"] = f"{shown.pop('message')} ({values['status']})"
+    rows = ((name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in shown.items())
     show_rows(rows, title, style="bold")
 
 

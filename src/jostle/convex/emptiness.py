@@ -18,12 +18,23 @@ PROVEN = 1e-6
 """How negative c . y must be, relative to the largest |c_i|, to outweigh the program's tolerance."""
 NAMED = 6
 """So many rows are named in the message."""
+MOST_ENTRIES = 200_000
+"""Linear programs with more non-zero entries in G are not tried: they would take minutes."""
+INFEASIBLE = 2
+"""The status of SciPy's `linprog` for constraints without a solution: no weights y have G^T y = 0 and sum to one."""
+MOST_ITERATIONS = 200
+"""The linear program is given up after this many iterations of its interior point method; thirty are usual."""
+
+
+class Undecided(Exception):
+    """Whether a polyhedron is empty was not found out; the message says why."""
 
 
 def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
-    """y >= 0 with G^T y = 0 and c . y < 0, or None if the linear program finds none.
+    """y >= 0 with G^T y = 0 and c . y < 0, or None if there is none.
 
-    A contradiction that a violation of tol times the length of K would remove does not count.
+    A contradiction that a violation of tol times the length of K would remove does not count. Raises `Undecided` if the
+    linear program is too large, or is not solved within its limit of iterations.
 
     >>> from jostle.convex.metric import metric
     >>> K = Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
@@ -36,6 +47,8 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     unit = K.G.norms(M)
     unit = np.where(unit > 0, unit, 1.0)
     rows = diags_array(1.0 / unit) @ K.G.tocsr()
+    if rows.nnz > MOST_ENTRIES:
+        raise Undecided(f"the linear program that decides it has {rows.nnz} entries, more than {MOST_ENTRIES}")
     if M.diagonal:
         rows = rows @ diags_array(M.root)
     c = K.c / unit
@@ -47,10 +60,13 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
         c / scale,
         A_eq=vstack([csr_array(rows.T), csr_array(total)]),
         b_eq=np.append(np.zeros(K.G.shape[1]), 1.0),
-        method="highs",
+        method="highs-ipm",
+        options={"maxiter": MOST_ITERATIONS},
     )
-    if found.status != 0:
+    if found.status == INFEASIBLE:
         return None
+    if found.status != 0:
+        raise Undecided(f"the linear program that decides it was not solved ({found.message.strip().rstrip('.')})")
     allowed = float(found.x @ ((K.noise + tol * (K.length or 0.0)) / unit))
     if -found.fun <= max(PROVEN, allowed / scale):
         return None

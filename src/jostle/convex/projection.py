@@ -80,9 +80,13 @@ class Projection:
     """p >= 0, one per row. Not unique when rows depend on each other; the point is."""
     residual: Residual
     iterations: int
+    """Iterations of all solvers that tried, one after the other."""
     converged: bool
     solver: str
     """The name of the solver that made it."""
+    remark: str = ""
+    """Which method or test was left out, and why: factors too large for the memory, a proof of emptiness not found in
+    time. Empty if nothing was left out."""
 
 
 def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual:

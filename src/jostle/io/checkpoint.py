@@ -6,11 +6,10 @@ was written completely, whenever the process or the machine stopped. No pickle i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import re
 import time
-import zipfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,20 +17,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers
-from jostle.errors import BrokenFile, InvalidValue, NoSuchFile, WriteFailed
+from jostle.arrays import Array
+from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
+from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
+from jostle.io.identity import describe, differences, digest, listed
 from jostle.schemes.base import Scheme, State
-from jostle.sets.presence import Presence
 
-FORMAT = 1
-
-
-class Remembered(NamedTuple):
-    """What is left of the contacts of the last step: enough to start the next projection from their impulses."""
-
-    pairs: Integers
-    normals: Array
+FORMAT = 2
+FREE = ("t", "every", "until", "strict")
+"""What may change when a run is resumed."""
+ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lies in memory, which is another place in each process."""
+TITLE = 160
+"""Characters of a description that an error shows."""
+REMEDY = (
+    "resume with what the run began with (only t, every, until and strict may change), or start a new run with another "
+    "checkpoint"
+)
 
 
 class Position(NamedTuple):
@@ -39,13 +42,77 @@ class Position(NamedTuple):
 
     state: State
     step: int
-    """Steps done."""
-    saved: int
-    """How often a multiple of `every` was reached."""
+    """Number of steps done."""
     status: str
+    """How well the steps were solved: 'finished', 'not converged' or 'budget'."""
     frames: int
-    """Frames and records of steps in the output."""
+    """Number of frames in the output."""
     records: int
+    """Number of records of steps in the output."""
+    random: str = ""
+    """The state of the random generator, as JSON."""
+    noted: Any = None
+    """What the condition `until` remembers."""
+    gap: float = np.nan
+    """The smallest gap at the state; inf where no contact is near."""
+
+
+class Run:
+    """What identifies a run: `fixed` must be the same when it is resumed, `free` may change."""
+
+    def __init__(
+        self, problem: Any, scheme: Scheme, change: Any, start: float, h: Array, free: dict[str, Any], random: Any
+    ):
+        self.sizes = h
+        things = {"scheme": scheme, "problem": problem, "change": change}
+        self.titles = {name: ADDRESS.sub("", repr(thing)) for name, thing in things.items()}
+        self.fixed = {name: describe(thing, random) for name, thing in things.items()}
+        self.fixed["start"] = {"": repr(start)}
+        self.free = {name: _free(name, free[name], random) for name in FREE}
+
+    def text(self, done: int) -> str:
+        """What a checkpoint after so many steps keeps of it, as JSON."""
+        return json.dumps({"titles": self.titles, "fixed": self._fixed(done), "free": self.free})
+
+    def _fixed(self, done: int) -> dict[str, dict[str, str]]:
+        """With the steps done: those that are not done yet may change."""
+        if self.sizes.ndim == 0:
+            return self.fixed | {"h": {"": repr(float(self.sizes))}}
+        if len(self.sizes) < done:
+            return self.fixed | {"h": {"": f"{len(self.sizes)} steps"}}
+        return self.fixed | {"h": {"": f"{done} steps {digest(self.sizes[:done].tobytes())}"}}
+
+    def difference(self, kept: dict[str, Any], done: int) -> str:
+        """In what the run of a checkpoint differs from this one, in words; empty if it does not."""
+        now = self._fixed(done)
+        words = []
+        for name in ("h", "start", "scheme", "problem", "change"):
+            changed = differences(kept["fixed"].get(name, {}), now[name])
+            if not changed:
+                continue
+            before, after = (str(titles.get(name, ""))[:TITLE] for titles in (kept["titles"], self.titles))
+            if name in ("h", "start"):
+                words.append(f"{name} was {changed[0][1]}, now it is {changed[0][2]}")
+            elif before != after:
+                words.append(f"{name} was {before}, now it is {after} ({listed(changed, _was)})")
+            else:
+                words.append(f"{name} was {before} and is another one now: {listed(changed, _was)}")
+        return "; ".join(words)
+
+    def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
+        """{name: [old, new]} of what may change and did."""
+        before = kept["free"]
+        return {name: [before[name], self.free[name]] for name in FREE if before[name] != self.free[name]}
+
+
+def _was(place: str, old: str, new: str) -> str:
+    return f"{place or 'it'} was {old}, now {new}"
+
+
+def _free(name: str, value: Any, random: Any) -> str:
+    if name != "until" or value is None:
+        return repr(value)
+    return f"{getattr(value, '__name__', type(value).__name__)} {digest(describe(value, random))}"
 
 
 @check_arguments
@@ -53,7 +120,8 @@ class Position(NamedTuple):
 class Checkpoint:
     """Where to keep the state of a run, and how often: after so many seconds, and at the end.
 
-    `random` is a generator that the forces or changes of the run draw from: its state is kept and put back.
+    `random` is a generator that the forces or changes of the run draw from: its state is kept and put back. A
+    checkpoint of another run is replaced only with `overwrite`.
 
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -69,6 +137,7 @@ class Checkpoint:
     path: str | os.PathLike[str]
     seconds: float = 60.0
     random: np.random.Generator | None = None
+    overwrite: bool = False
     _last: float = field(default_factory=time.monotonic, repr=False)
 
     def __post_init__(self) -> None:
@@ -79,13 +148,37 @@ class Checkpoint:
         """Is it time for the next one?"""
         return time.monotonic() - self._last >= self.seconds
 
-    def save(self, run: str, position: Position) -> None:
+    def check_free(self, run: Run) -> None:
+        """`FileIsThere` if a new run must not replace what is there under this name."""
+        path = Path(self.path)
+        if not os.path.lexists(path):
+            return
+        try:
+            kept = Contents(path, read_whole(path))
+            different = run.difference(kept.json("run"), kept.count("step"))
+        except JostleError as error:
+            raise FileIsThere(
+                f"{path} is there already and is not replaced ({error}): remove it, or choose another name"
+            ) from None
+        if different and not self.overwrite:
+            raise FileIsThere(
+                f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or ask for "
+                f"it to be overwritten"
+            )
+
+    def clear(self) -> None:
+        """Remove the checkpoint that a new run replaces: it does not belong to the new trajectory."""
+        if self.overwrite:
+            Path(self.path).unlink(missing_ok=True)
+
+    def save(self, run: Run, position: Position) -> None:
         """Replace the checkpoint by this one; `run` says of which run."""
         state = position.state
         values: dict[str, Any] = {
-            "format": FORMAT, "run": run, "step": position.step, "saved": position.saved, "status": position.status,
+            "format": FORMAT, "run": run.text(position.step), "step": position.step, "status": position.status,
             "frames": position.frames, "records": position.records, "t": state.t, "q": state.q, "u": state.u,
-            "multipliers": state.multipliers, "overshoot": state.overshoot,
+            "multipliers": state.multipliers, "overshoot": state.overshoot, "duration": state.duration,
+            "gap": position.gap,
         }  # fmt: skip
         if state.contacts is not None:
             values |= {"pairs": state.contacts.pairs, "normals": state.contacts.normals}
@@ -94,73 +187,62 @@ class Checkpoint:
             values |= {"codes": there.codes, "aside": there.aside, "start": there.start}
             values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
         if state.memory is not None:
-            values |= _kept(state.memory)
+            values |= _kept(state.memory, "memory")
+        if position.noted is not None:
+            values |= _kept(position.noted, "until")
         if self.random is not None:
-            values["random"] = json.dumps(self.random.bit_generator.state)
+            values["random"] = position.random
         write_whole(Path(self.path), values)
         self._last = time.monotonic()
 
-    def load(self, run: str, scheme: Scheme) -> Position:
-        """The position that was saved; it must be of the same run."""
+    def drawn(self) -> str:
+        """The state of the random generator, as JSON."""
+        return "" if self.random is None else json.dumps(self.random.bit_generator.state, default=_listed)
+
+    def load(self, run: Run, problem: Any, scheme: Scheme, until: Any = None) -> tuple[Position, dict[str, list[str]]]:
+        """The position that was saved, and what changed: {name: [old, new]}.
+
+        The position must be of the same run, and its state one of the problem.
+        """
         path = Path(self.path)
-        kept = read_whole(path)
-        if str(kept["run"]) != run:
-            raise InvalidValue(f"{path} belongs to another run: {_difference(str(kept['run']), run)}")
+        kept = Contents(path, read_whole(path))
+        step, frames, records = (kept.count(name) for name in ("step", "frames", "records"))
+        different = run.difference(kept.json("run"), step)
+        if different:
+            raise InvalidValue(f"{path} belongs to another run: {different}; {REMEDY}")
+        random = kept.text("random") if "random" in kept else ""
         if self.random is not None:
-            if "random" not in kept:
+            if not random:
                 raise InvalidValue(f"{path} was written without a random generator: leave out random=")
-            self.random.bit_generator.state = json.loads(str(kept["random"]))
-        presence = None
-        if "codes" in kept:
-            entered = tuple((int(source), int(count)) for source, count in kept["entered"])
-            presence = Presence(kept["codes"], kept["aside"], float(kept["start"]), entered)
-        fields = {name.removeprefix("memory."): value for name, value in kept.items() if name.startswith("memory.")}
-        memory = None
-        if fields:
-            if scheme.remembers is None:
-                raise InvalidValue(f"{type(scheme).__name__} does not say in `remembers` what its memory is")
-            memory = scheme.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
-        contacts: Any = Remembered(kept["pairs"], kept["normals"]) if "pairs" in kept else None
-        state = State(
-            float(kept["t"]), kept["q"], kept["u"], None, contacts, kept["multipliers"], memory,
-            float(kept["overshoot"]), presence,
-        )  # fmt: skip
-        step, saved, frames, records = (int(kept[name]) for name in ("step", "saved", "frames", "records"))
-        return Position(state, step, saved, str(kept["status"]), frames, records)
+            _put_back(self.random, random, path)
+        state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
+        check_inside(path, problem, state, gap)
+        noted = kept.remembered("until", until, "until") if hasattr(until, "remembers") else None
+        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap)
+        return position, run.changes(kept.json("run"))
 
 
-def _kept(memory: Any) -> dict[str, Any]:
-    """The fields of what a scheme remembers."""
+def _put_back(random: np.random.Generator, state: str, path: Path) -> None:
+    try:
+        random.bit_generator.state = json.loads(state)
+    except (ValueError, TypeError, KeyError) as error:
+        raise BrokenFile(f"{path} is damaged: it holds no state of this random generator: {error}") from None
+
+
+def _listed(value: Any) -> Any:
+    """Arrays in the state of a generator, as lists."""
+    return value.tolist()
+
+
+def _kept(memory: Any, where: str) -> dict[str, Any]:
+    """The fields of what a scheme, or a condition, remembers."""
     fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
     if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):
         raise InvalidValue(
             f"a checkpoint cannot hold the memory of this scheme, {type(memory).__name__}: it must be a NamedTuple of "
             f"numbers and arrays, named in the scheme's `remembers`"
         )
-    return {f"memory.{name}": value for name, value in fields.items()}
-
-
-def name_of_run(problem: Any, scheme: Scheme, t0: float, h: Any) -> str:
-    """By which a checkpoint knows its run: what must be the same for the same bits."""
-    sizes = np.asarray(h, dtype=float)
-    parts = {
-        "scheme": repr(scheme),
-        "h": repr(float(sizes)) if sizes.ndim == 0 else f"{len(sizes)} steps {_digest(sizes)}",
-        "start": repr(t0),
-        "problem": f"{problem!r} from {_digest(problem.q0)} {_digest(getattr(problem, 'v0', problem.q0))}",
-    }
-    return json.dumps(parts)
-
-
-def _digest(array: Array) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:12]
-
-
-def _difference(kept: str, now: str) -> str:
-    """Which parts differ, in words."""
-    before, after = json.loads(kept), json.loads(now)
-    different = [name for name in after if before.get(name) != after[name]]
-    return "; ".join(f"{name} was {before.get(name)}, now it is {after[name]}" for name in different)
+    return {f"{where}.{name}": value for name, value in fields.items()}
 
 
 def write_whole(path: Path, values: dict[str, Any]) -> None:
@@ -191,13 +273,10 @@ def _sync_folder(folder: Path) -> None:
 
 def read_whole(path: Path) -> dict[str, Any]:
     """The arrays of a checkpoint."""
-    if not path.exists():
+    if not os.path.lexists(path):
         raise NoSuchFile(f"there is no checkpoint {path}; start the run without resume")
-    try:
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            kept = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
-    if int(kept.get("format", 0)) != FORMAT:
-        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT})")
+    kept = arrays(path)
+    version = kept.get("format", np.zeros(()))
+    if version.shape != () or version.dtype.kind not in "iu" or int(version) != FORMAT:
+        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT}): start the run again without resume")
     return kept

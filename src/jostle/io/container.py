@@ -16,6 +16,8 @@ import importlib.util
 import io
 import os
 import re
+import secrets
+import stat
 import struct
 import tempfile
 import time
@@ -29,6 +31,7 @@ import h5py
 import numpy as np
 
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, JostleError, NoSuchFile, WriteFailed
+from jostle.io.leftovers import remove_leftovers
 
 fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl") else None
 """Missing on Windows."""
@@ -44,6 +47,10 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 ATTEMPTS = 20
 SHORT = 40
 """Characters of a name that the name of a file that is being made begins with: file systems end at 255 bytes."""
+BEHIND = 2**62
+"""A byte behind the end of any file: a lock on it is in nobody's way, and seen by `being_written`."""
+NEW = ".new"
+"""How the name of a file that is being made ends."""
 CLOSINGS = 5
 """After a failed write HDF5 closes a file at the second or third attempt."""
 
@@ -60,14 +67,15 @@ class Lock:
     ...     Lock(Path(file.name)).release()
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, start: int = 0) -> None:
+        """The lock on a file from a byte on; a part of it serves those who make a file whose library locks it too."""
         self._descriptor = -1
         try:
             self._descriptor = os.open(path, os.O_RDWR)
         except OSError as error:
             raise WriteFailed(f"{path} cannot be opened for writing: {error.strerror}") from None
         try:
-            _lock(self._descriptor)
+            _lock(self._descriptor, start)
         except OSError as error:
             if error.errno not in BUSY:
                 return
@@ -106,18 +114,18 @@ class Lock:
         return int.from_bytes(os.read(self._descriptor, 8), "little")
 
 
-def _lock(descriptor: int) -> None:
+def _lock(descriptor: int, start: int) -> None:
     if fcntl is None:
         return
     if hasattr(fcntl, "F_OFD_SETLK"):
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _for_writing())
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _for_writing(start))
     else:
-        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 0, start)
 
 
-def _for_writing() -> bytes:
-    """A struct flock: a lock on the whole file."""
-    return struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+def _for_writing(start: int = 0) -> bytes:
+    """A struct flock: a lock on all of the file from a byte on."""
+    return struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, start, 0, 0)
 
 
 def being_written(path: Path) -> bool:
@@ -157,10 +165,14 @@ def superblock(path: Path) -> bytes:
 
 def _beginning(path: Path) -> tuple[bytes, int]:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise BrokenFile(f"{path} is a pipe or a device, not a trajectory")
         with open(path, "rb") as file:
             return file.read(SIZE), os.fstat(file.fileno()).st_size
     except FileNotFoundError:
         raise NoSuchFile(f"there is no file {path}") from None
+    except BrokenFile:
+        raise
     except OSError as error:
         raise BrokenFile(f"{path} cannot be read: {error.strerror}") from None
 
@@ -304,14 +316,34 @@ def reason(error: BaseException) -> str:
 
 
 def beside(path: Path) -> Path:
-    """A name in the same folder for a file that is being made; a checksum tells those apart that begin alike."""
-    name = path.name
-    return path.with_name(f".{name[:SHORT]}.{zlib.crc32(os.fsencode(name)):08x}.{os.getpid()}.new")
+    """A new name in the same folder for a file that is being made, which nobody can guess.
+
+    A checksum tells targets apart that begin alike. What killed processes left behind for the same target is removed.
+    """
+    begin = f".{path.name[:SHORT]}.{zlib.crc32(os.fsencode(path.name)):08x}."
+    remove_leftovers(path.parent, begin, NEW, being_written)
+    return path.with_name(f"{begin}{os.getpid()}.{secrets.token_hex(8)}{NEW}")
+
+
+def create(path: Path, content: bytes = b"") -> None:
+    """Make a file that must not exist; a symbolic link of this name is not followed."""
+    with open(path, "xb"):
+        pass
+    if content:
+        path.write_bytes(content)
+
+
+def regular(path: Path) -> bool:
+    """Is it a regular file, and not a folder, a device or a pipe?"""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def refuse_existing(path: Path) -> None:
     """`FileIsThere` if it is."""
-    if path.exists():
+    if os.path.lexists(path):
         raise FileIsThere(f"{path} exists already: choose another name or remove it; Writer.reopen goes on with it")
 
 
@@ -332,12 +364,15 @@ def publish(new: Path, path: Path) -> None:
 @contextmanager
 def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
     """A file to write, empty at first; it gets its name when it is complete. `more` can go wrong beside OSError."""
-    new = beside(path)
+    new, lock = beside(path), None
     failures: tuple[type[Exception], ...] = (OSError, *more)
     try:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        new.write_bytes(b"")  # what cannot be written is known before any work is done
+        if path.exists() and not regular(path):
+            raise WriteFailed(f"{path} cannot be written: it is not a regular file")
+        create(new)  # what cannot be written is known before any work is done
+        lock = Lock(new, BEHIND)  # so that nobody takes it for one that was left behind
         yield new
         os.replace(new, path)
     except JostleError:
@@ -345,5 +380,7 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
     except failures as error:
         raise WriteFailed(f"{path} cannot be written: {reason(error)}") from None
     finally:
+        if lock is not None:
+            lock.release()
         with suppress(OSError):
             new.unlink()

@@ -24,12 +24,14 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from jostle.arguments import check_arguments
+from jostle.arrays import Array
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.container import beside, publish, refuse_existing, whole
-from jostle.io.layout import Picture, Scene, points_of
+from jostle.io.pictures import Picture, Scene, points_of
 from jostle.io.reading import Ragged, States, about, read
 from jostle.io.reading import Source as Stored
 from jostle.io.trajectory import Writer
+from jostle.recording import walls_of
 from jostle.solution import Solution
 
 
@@ -81,8 +83,12 @@ def write(
     contacts = stored is None or stored.header.contacts
     new = beside(path)
     try:
-        with Writer(new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, about=noted) as file:
-            for state in zip(sol.t, sol.q, sol.u, _radii(sol), sol.pairs, sol.multipliers, sol.normals, strict=True):
+        with Writer(
+            new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, order=sol.order or None, walls=_walls(sol),
+            about=noted,
+        ) as file:  # fmt: skip
+            contacts_of = (sol.pairs, sol.multipliers, sol.normals, _durations(sol))
+            for state in zip(sol.t, sol.q, sol.u, _radii(sol), *contacts_of, strict=True):
                 file.frame(*state)
             file.steps(sol.stats)
             file.close(sol.status)
@@ -96,6 +102,19 @@ def _file_of(sol: Solution) -> Stored | None:
     """The file that a solution was read from, if it was."""
     q: Any = sol.q
     return q.source if isinstance(q, States) else None
+
+
+def _durations(sol: Solution) -> Array:
+    """(k,) the time over which the multipliers of each saved time acted; NaN if it is not known."""
+    known = np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
+    if sol.order != 0 and sol.scheme is not None and sol.contacts_saved:
+        for k in np.flatnonzero(np.isnan(known)):
+            known[k] = sol.duration(int(k))
+    return known
+
+
+def _walls(sol: Solution) -> int | None:
+    return sol.walls if sol.problem is None else walls_of(sol.problem, float(sol.t[0]), np.asarray(sol.q[0]))
 
 
 def _precision(sol: Solution) -> np.dtype[Any]:

@@ -5,8 +5,9 @@
     write_jupedsim   JuPedSim's SQLite file, for its `Recording`, its notebooks, and `pedpy.load_..._jupedsim_sqlite`
 
 All of them know frames and a rate, not times: frame 0 is the first saved time, and the rate is that of the saved times,
-which must be evenly spaced, or else one that is asked for; then people are interpolated between the saved times, and
-who came or left between two of them is not there in between. Persons keep their numbers, coordinates are metres.
+which must be evenly spaced, or else one that is asked for; then people are interpolated between the saved times, along
+the stairs where they took them (see `moves`), and who came or left between two of them is not there in between. Persons
+keep their numbers, coordinates are metres.
 
 Frames are taken one at a time, so that files may be larger than memory. A target is written under another name first:
 it is there as a whole or not at all. (SQLite tables: JuPedSim 1.4, sqlite_serialization.py, version 2.)
@@ -24,9 +25,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, finite
-from jostle.errors import InvalidValue, MissingPackage
+from jostle.arrays import Array, Integers
+from jostle.errors import InvalidValue
+from jostle.io.areas import needed, present, walkable
 from jostle.io.container import whole
+from jostle.io.moves import Move, moves, planar
 from jostle.solution import Solution
 
 EVEN = 1e-6
@@ -43,57 +46,6 @@ TABLES = (
     "CREATE TABLE frame_data (frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL)",
     "CREATE INDEX frame_id_idx ON trajectory_data (frame, id)",
 )
-
-
-def walkable(area: Any) -> Any:
-    """The area where people can walk as a `shapely.Polygon`: given as one, as corners (k, 2), or as a `Room`.
-
-    >>> import jostle as jo
-    >>> walkable([(0, 0), (4, 0), (4, 3), (0, 3)]).area
-    12.0
-    >>> walkable(jo.models.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])).area
-    12.0
-    """
-    shapely = needed("shapely")
-    if isinstance(area, shapely.Polygon):
-        polygon = area
-    elif isinstance(area, shapely.Geometry):
-        raise InvalidValue(f"an area must be one polygon, not a {area.geom_type}")
-    else:
-        corners = finite(getattr(area, "corners", area), "corners")
-        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-            raise InvalidValue(f"an area needs at least three corners (x, y), not an array of shape {corners.shape}")
-        polygon = shapely.Polygon(corners)
-    if not polygon.is_valid or not polygon.area > 0.0:
-        raise InvalidValue(f"an area must be a polygon that does not cross itself: {shapely.is_valid_reason(polygon)}")
-    return polygon
-
-
-def needed(name: str) -> Any:
-    """A package that is not among the dependencies, or `MissingPackage`.
-
-    >>> needed("shapely").Point(1, 2).x
-    1.0
-    """
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingPackage(f"this needs the package {name}: pip install 'jostle[crowd]'") from None
-
-
-def present(q: Array, polygon: Any = None) -> Booleans:
-    """(n,) who is there at all, and where a `shapely.Polygon` is given, in it or on its boundary.
-
-    >>> q = np.array([[0.5, 0.5], [7.0, 0.5], [np.nan, np.nan]])
-    >>> present(q).tolist(), present(q, walkable([(0, 0), (1, 0), (1, 1), (0, 1)])).tolist()
-    ([True, True, False], [True, False, False])
-    """
-    there: Booleans = np.asarray(np.isfinite(q).all(axis=1))
-    if polygon is not None:
-        there[there] = needed("shapely").intersects_xy(polygon, q[there])
-    return there
 
 
 class People(NamedTuple):
@@ -132,8 +84,10 @@ def frame_rate(sol: Solution) -> float:
     return float(f"{1.0 / spacing:.12g}")
 
 
-def frames(sol: Solution, *, rate: float | None = None, inside: Any = None) -> Iterator[People]:
+def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan: Any = None) -> Iterator[People]:
     """The people of each frame, at the saved times or at another rate; `inside` an area, only those who are in it.
+
+    A plan with stairs, by default that of the crowd, says how people go from floor to floor between the saved times.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -141,36 +95,48 @@ def frames(sol: Solution, *, rate: float | None = None, inside: Any = None) -> I
     >>> [float(people.place[0, 0]) for people in frames(sol, rate=2.0)]
     [0.0, 0.5, 1.0]
     """
-    if sol.q.ndim != 3 or sol.q.shape[2] != 2:
-        raise InvalidValue(f"people walk in the plane: q must have the shape (frames, n, 2), not {sol.q.shape}")
+    planar(sol)
     if len(sol.t) == 0:
         raise InvalidValue(EMPTY)
     polygon = None if inside is None else walkable(inside)
-    states = enumerate(zip(sol.q, sol.u, strict=True)) if rate is None else _at_rate(sol, rate)
+    states = enumerate(zip(sol.q, sol.u, strict=True)) if rate is None else _at_rate(sol, rate, plan)
     for number, (q, u) in states:
         person = np.flatnonzero(present(q, polygon))
         yield People(number, person, q[person], u[person])
 
 
-def _at_rate(sol: Solution, rate: float) -> Iterator[tuple[int, tuple[Array, Array]]]:
-    """q and u at evenly spaced times, affine between the saved ones."""
+def _at_rate(sol: Solution, rate: float, plan: Any) -> Iterator[tuple[int, tuple[Array, Array]]]:
+    """q and u at evenly spaced times, affine between the saved ones and on both sides of a jump."""
     if not 0.0 < rate < np.inf:
         raise InvalidValue(f"rate must be positive and finite, frames a second, not {rate}")
     last = int(np.floor((sol.t[-1] - sol.t[0]) * rate * (1.0 + EVEN)))
     times = np.minimum(sol.t[0] + np.arange(last + 1) / rate, sol.t[-1])
-    number, before = 0, None
-    for t, q, u in zip(sol.t, sol.q, sol.u, strict=True):
-        while number <= last and times[number] <= t:
-            part = 1.0 if before is None else (times[number] - before[0]) / (t - before[0])
-            if before is None or part == 1.0:
-                yield number, (q, u)
-            else:
-                yield (
-                    number,
-                    tuple((1.0 - part) * old + part * new for old, new in zip(before[1:], (q, u), strict=True)),
-                )
+    yield 0, (sol.q[0], sol.u[0])
+    number, k, legs = 1, 1, []
+    for move in moves(sol, plan):
+        legs.append(move)
+        if not (move.end == sol.t[k]).all():
+            continue
+        before, after = sol.u[k - 1], sol.u[k]
+        while number <= last and times[number] <= sol.t[k]:
+            part = (times[number] - sol.t[k - 1]) / (sol.t[k] - sol.t[k - 1])
+            exact = part == 1.0
+            q = sol.q[k] if exact else _on_the_way(legs, float(times[number]))
+            yield number, (q, after if exact else (1.0 - part) * before + part * after)
             number += 1
-        before = (t, q, u)
+        k, legs = k + 1, []
+
+
+def _on_the_way(legs: list[Move], t: float) -> Array:
+    """(n, 2) where people are at a time, on the last leg that they have begun; NaN for those who left."""
+    place = np.full_like(legs[0].before, np.nan)
+    for leg in legs:
+        begun = (leg.start <= t) & ~leg.gone
+        length = leg.end - leg.start
+        part = np.clip(np.divide(t - leg.start, length, out=np.ones_like(length), where=length > 0.0), 0.0, 1.0)
+        x = (1.0 - part[:, None]) * leg.before + part[:, None] * leg.after
+        place = np.where(begun[:, None], x, place)
+    return place
 
 
 def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) -> Any:
@@ -227,7 +193,9 @@ def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | Non
 def write_jupedsim(
     sol: Solution, path: str | os.PathLike[str], area: Any, *, rate: float | None = None, inside: Any = None
 ) -> Path:
-    """Write JuPedSim's SQLite file, with `area` as its geometry (see `walkable`).
+    """Write JuPedSim's SQLite file, with `area` as its geometry: a polygon, its corners, or a plan (see `walkable`).
+
+    The floors of a plan with stairs are written as a MULTIPOLYGON; PedPy's `WalkableArea` takes one polygon only.
 
     Orientations are directions of walking: of those who stand still, the last one; (1, 0) before they ever walked.
 
@@ -256,7 +224,7 @@ def write_jupedsim(
         file.execute("INSERT INTO geometry VALUES (?, ?)", (number, wkt))
         facing = np.tile([1.0, 0.0], (sol.q.shape[1], 1))
         somebody = False
-        for people in frames(sol, rate=rate, inside=inside):
+        for people in frames(sol, rate=rate, inside=inside, plan=area):
             somebody |= len(people.person) > 0
             rows = np.column_stack([people.place, _directions(facing, people)]).tolist()
             named = zip(people.person.tolist(), rows, strict=True)

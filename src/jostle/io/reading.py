@@ -7,7 +7,7 @@ resume it, it may be removed. `read` sees the frames that were acknowledged when
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,14 @@ from numpy.typing import DTypeLike, NDArray
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
-from jostle.io import layout
+from jostle.io import changes, layout
+from jostle.io.checksums import of_rows
 from jostle.io.container import FLAGS, HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
-from jostle.io.layout import points_of
+from jostle.io.pictures import points_of
+from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
-from jostle.solution import STATISTICS, Solution
+from jostle.solution import Solution
 
 AT_ONCE = 4 * 2**20
 """Bytes that are read at a time when one goes through all frames."""
@@ -54,15 +56,26 @@ def read(
         raise InvalidValue(f"problem must be a jo.Motion or a jo.Sweeping, not {problem!r}")
     if problem is not None and problem.q0.shape != source.shape:
         raise InvalidValue(f"q in {path} has the shape {source.shape}, that of the problem {problem.q0.shape}")
+    said = source.header
+    if said.order and problem is not None and said.order != (2 if isinstance(problem, Motion) else 1):
+        kinds = {1: "first-order (Sweeping)", 2: "second-order (Motion)"}
+        raise InvalidValue(
+            f"{path} is of a {kinds[said.order]} problem, the problem given is a {type(problem).__name__}"
+        )
     lazy = (States(source, layout.POINTS, np.nan), States(source, layout.VELOCITY, 0.0))
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
-    of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, source.header.status)
-    return replace(Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii))
+    of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, said.status)
+    return replace(
+        Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii), durations=source.index.duration,
+        order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
+    )  # fmt: skip
 
 
 @check_arguments
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What the writer of a trajectory noted about it.
+    """What the writer of a trajectory noted about it, as it was changed last.
+
+    "changes" tells, a line each, what was changed when the run was resumed.
 
     >>> import tempfile
     >>> from jostle.io.trajectory import Writer
@@ -73,7 +86,21 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
     """
     with reading(Path(path)) as file:
         layout.header(file)
-        return {str(name): str(text) for name, text in file["jostle"].attrs.items()}
+        noted, lines = (
+            {str(name): str(text) for name, text in inside(file, "jostle").attrs.items()},
+            changes.notes(file),
+        )
+    for change in lines:
+        noted |= {str(name): str(text) for name, text in change.get("about", {}).items()}
+    return noted | ({"changes": "\n".join(map(_in_words, lines))} if lines else {})
+
+
+def _in_words(change: Mapping[str, Any]) -> str:
+    """A change as a line: when, where the run stood, and what became of what."""
+    words = [f"{name} was {old}, now {new}" for name, (old, new) in change.get("changed", {}).items()]
+    words += [f"{name} changed" for name in change.get("about", {})]
+    where = f"resumed after step {change.get('step')}, t = {float(change.get('t', 0.0)):.6g}"
+    return f"{change.get('when')}: {where}: {'; '.join(words)}"
 
 
 @check_arguments
@@ -97,7 +124,7 @@ def repair(path: str | os.PathLike[str]) -> bool:
         with reading(path, alone=True) as file:
             said = layout.looked_over(file)
             lengths = layout.lengths(file, said.frames, said.steps)
-            if not left_open and all(len(file[name]) == length for name, length in lengths.items()):
+            if not left_open and all(len(layout.data(file, name, said)) == n for name, n in lengths.items()):
                 return False
         clear_flags(path)
         _trim(path, said.frames, said.steps)
@@ -124,10 +151,12 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         with reading(path) as file:
-            self.header = layout.header(file)
-            self.shape, self.dtype = self.header.shape, file[layout.POINTS].dtype
-            self.index = layout.index(file, self.header.frames, self.header.contacts)
-            self.stats = _statistics(file[layout.STEPS][: self.header.steps])
+            self.header = said = layout.header(file)
+            self.shape, self.dtype = said.shape, layout.data(file, layout.POINTS, said).dtype
+            self.index, self.stats = layout.index(file, said), layout.statistics(file, said)
+            self.checks = None
+            if said.version > 1:
+                self.checks = rows(file, layout.data(file, layout.CHECKS, said), 0, said.frames)[:, 1:]
         self.count, self.d = points_of(self.shape)
         self.index.t.setflags(write=False)
         lines = int(self.index.lines.sum()) // max(len(self.index.t), 1)
@@ -144,30 +173,29 @@ class Source:
                     continue
                 frames = numbers[run]
                 start, sizes = int(index.points_at[frames[0]]), index.points[frames]
-                rows = _rows(file, name, start, int(sizes.sum()))[:, : self.d]
-                if (sizes == count).all():
-                    out[run[0] : run[-1] + 1] = rows.reshape(len(run), count, self.d)
-                    continue
-                ends = np.cumsum(sizes)
-                for k, frame, end, size in zip(run, frames, ends, sizes, strict=True):
-                    out[k, self._body(file, frame)] = rows[end - size : end]
+                found = rows(file, layout.data(file, name, self.header), start, int(sizes.sum()))
+                for k, frame, end, size in zip(run, frames, np.cumsum(sizes), sizes, strict=True):
+                    some = self._checked(name, int(frame), found[end - size : end])[:, : self.d]
+                    out[k, slice(None) if size == count else self._body(file, frame)] = some
         return out.reshape(len(numbers), *self.shape)
 
     def radii(self, file: Any, frame: int) -> Array:
         """The radii of one frame, 0 for those who are not there."""
         out = np.zeros(self.count)
-        radius = _rows(file, layout.RADIUS, int(self.index.radius_at[frame]), int(self.index.points[frame]))
-        out[self._body(file, frame)] = radius
+        n, at = int(self.index.points[frame]), int(self.index.radius_at[frame])
+        out[self._body(file, frame)] = self._rows(file, layout.RADIUS, frame, at, n)
         return out
 
     def impulses(self, file: Any, frame: int) -> Array:
-        """The multipliers p > 0 of one frame."""
+        """The multipliers p != 0 of one frame."""
         return np.asarray(self._cells(file, layout.IMPULSE, frame), dtype=float)
 
     def pairs(self, file: Any, frame: int) -> Integers:
         """The pairs of one frame."""
-        both = [self._cells(file, name, frame) for name in (layout.FIRST, layout.SECOND)]
-        return np.stack(both, axis=1).astype(np.int64)
+        first, second = (self._cells(file, name, frame).astype(np.int64) for name in (layout.FIRST, layout.SECOND))
+        if ((first < -1) | (first >= self.count) | ((first >= 0) & (second >= self.count))).any():
+            raise BrokenFile(f"{self.path} is damaged: a contact of frame {frame} is between bodies that do not exist")
+        return np.stack([first, second], axis=1)
 
     def normals(self, file: Any, frame: int) -> Array:
         """The normals of one frame."""
@@ -175,27 +203,24 @@ class Source:
         return normals[:, : int(self.index.components[frame])]
 
     def _body(self, file: Any, frame: int) -> Any:
-        return _rows(file, layout.BODY, int(self.index.body_at[frame]), int(self.index.points[frame]))
+        n, at = int(self.index.points[frame]), int(self.index.body_at[frame])
+        body = self._rows(file, layout.BODY, frame, at, n)
+        if n and not 0 <= body.min() <= body.max() < self.count:
+            raise BrokenFile(f"{self.path} is damaged: frame {frame} has bodies that do not exist")
+        return body
 
     def _cells(self, file: Any, name: str, frame: int) -> Any:
-        lines = int(self.index.lines[frame])
-        return _rows(file, name, int(self.index.data_at[frame]) + 1, lines) if lines else np.zeros(0)
+        lines, at = int(self.index.lines[frame]), int(self.index.data_at[frame])
+        return self._rows(file, name, frame, at + 1, lines) if lines else np.zeros(0)
 
+    def _rows(self, file: Any, name: str, frame: int, start: int, count: int) -> Any:
+        return self._checked(name, frame, rows(file, layout.data(file, name, self.header), start, count))
 
-def _rows(file: Any, name: str, start: int, count: int) -> Any:
-    rows = file[name][start : start + count]
-    if len(rows) < count:
-        raise BrokenFile(
-            f"{file.filename} is damaged: {name} ends after {start + len(rows)} of {start + count} entries"
-        )
-    return rows
-
-
-def _statistics(stored: NDArray[Any]) -> NDArray[Any]:
-    stats = np.empty(len(stored), dtype=STATISTICS)
-    for name in STATISTICS.names or ():
-        stats[name] = stored[name]
-    return stats
+    def _checked(self, name: str, frame: int, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of a frame in a data set, if they have the checksum that they were written with."""
+        if self.checks is not None and of_rows(values) != self.checks[frame, layout.CHECKED.index(name)]:
+            raise BrokenFile(f"{self.path} is damaged: {name} of frame {frame} does not have its checksum")
+        return values
 
 
 class States:

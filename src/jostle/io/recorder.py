@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from jostle.arguments import check_arguments
-from jostle.errors import InvalidValue
+from jostle.errors import BrokenFile, FileIsThere, InvalidValue
+from jostle.io import layout
+from jostle.io.checkpoint import Position
+from jostle.io.container import Lock, beside, reading, regular
+from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
-from jostle.recording import contacts_of, record_of, shown
+from jostle.recording import contacts_of, order_of, record_of, shown, walls_of
 from jostle.schemes.base import State
 from jostle.solution import STATISTICS, Solution
 
@@ -31,7 +37,8 @@ class Output:
     """A trajectory file that a run writes, see `jostle.io`; `about` are words to keep in it (a scenario, say).
 
     With `contacts` it holds the contacts that carry an impulse, with it and their normals. Positions and velocities are
-    stored as float32 unless `dtype` says float64.
+    stored as float32 unless `dtype` says float64. With `overwrite` the run replaces a trajectory of the same name when
+    its own first frame is written; other files are never replaced.
 
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -46,6 +53,7 @@ class Output:
     contacts: bool = False
     dtype: DTypeLike = np.float32
     about: Mapping[str, str] = field(default_factory=dict)
+    overwrite: bool = False
 
 
 def versions() -> dict[str, str]:
@@ -57,22 +65,62 @@ def versions() -> dict[str, str]:
 class FileRecorder:
     """Has the interface of `recording.Recorder`."""
 
-    def __init__(self, problem: Any, scheme: Any, output: Output, start: State, written: tuple[int, int] | None):
-        """With `written`, frames and records of steps, it goes on with a file that is there."""
-        self.problem, self.scheme, self.path = problem, scheme, output.path
+    def __init__(
+        self,
+        problem: Any,
+        scheme: Any,
+        output: Output,
+        start: State,
+        resumed: Position | None = None,
+        changed: Mapping[str, Sequence[str]] | None = None,
+    ):
+        """A new file; or, with `resumed`, the one that is there, cut to what belongs to this position.
+
+        `changed` are the settings of the run that changed, {name: [old, new]}.
+        """
+        self.problem, self.scheme, self.path = problem, scheme, Path(output.path)
         self.records: list[tuple[Any, ...]] = []
         self.handed_on = time.monotonic()
         self.saved_at = start.t
-        if written is not None:
-            self.saved_at = _checked(output.path, start.t, *written)
-            self.writer = Writer.reopen(output.path, *written)
-            return
+        self.counted = (0, 0)
         about = {f"version of {name}": version for name, version in versions().items()}
-        about["machine"] = platform.platform()
-        about |= {"scheme": repr(scheme), "problem": repr(problem), **output.about}
-        shape = start.q.shape
-        self.writer = Writer(output.path, shape=shape, contacts=output.contacts, dtype=output.dtype, about=about)
-        self.save(start)
+        about |= {"machine": platform.platform(), **output.about}
+        if resumed is not None:
+            self._go_on(output, resumed, about, changed or {})
+        else:
+            self._begin(output, start, about | {"scheme": repr(scheme), "problem": repr(problem), **output.about})
+
+    def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
+        """Make the file, with its first frame. A trajectory that it replaces stays until then."""
+        form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
+        form |= {"order": order_of(self.problem), "walls": walls_of(self.problem, start.t, shown(start))}
+        if not (output.overwrite and os.path.lexists(self.path)):
+            self.writer = Writer(self.path, shape=start.q.shape, **form)
+            self.save(start)
+            return
+        self.path = self.path.resolve()
+        old, new = _replaceable(self.path), beside(self.path)
+        try:
+            self.writer = Writer(new, shape=start.q.shape, **form)
+            self.save(start)
+            self.writer.rename(self.path)
+        finally:
+            old.release()
+            new.unlink(missing_ok=True)
+
+    def _go_on(
+        self, output: Output, resumed: Position, about: dict[str, str], changed: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Cut the file to the frames and records of the position, and record in it what changed."""
+        self.counted = resumed.frames, resumed.records
+        self.saved_at = _checked(output, resumed.state.t, *self.counted)
+        before = noted(self.path)
+        new = {name: text for name, text in about.items() if before.get(name) != text}
+        self.writer = Writer.reopen(self.path, *self.counted)
+        if changed or new:
+            when = datetime.now(UTC).isoformat(timespec="seconds")
+            here = {"when": when, "step": resumed.step, "t": resumed.state.t}
+            self.writer.note({**here, "changed": dict(changed), "about": new})
 
     @property
     def broken(self) -> bool:
@@ -81,11 +129,13 @@ class FileRecorder:
 
     def save(self, state: State) -> None:
         radii = self.problem.within.radii_at(state.t)
-        self.writer.frame(state.t, shown(state), state.u, radii, *contacts_of(state))
+        self.writer.frame(state.t, shown(state), state.u, radii, *contacts_of(state), duration=state.duration)
         self.saved_at = state.t
+        self.counted = self.counted[0] + 1, self.counted[1]
 
     def add(self, before: State, after: State, h: float) -> None:
         self.records.append(record_of(after, h))
+        self.counted = self.counted[0], self.counted[1] + 1
         if len(self.records) >= RECORDS or time.monotonic() - self.handed_on > SECONDS:
             self._hand_on()
 
@@ -94,11 +144,10 @@ class FileRecorder:
             self.writer.steps(np.array(self.records, dtype=STATISTICS))
         self.records, self.handed_on = [], time.monotonic()
 
-    def written(self) -> tuple[int, int]:
-        """Make all of it safe: how many frames and records of steps there are."""
+    def commit(self) -> None:
+        """Make all of it safe."""
         self._hand_on()
         self.writer.commit()
-        return self.writer.acknowledged, self.writer.acknowledged_steps
 
     def solution(self, status: str) -> Solution:
         """Close the file; what it holds, read when asked for."""
@@ -107,8 +156,24 @@ class FileRecorder:
         return read(self.path, self.problem, self.scheme)
 
 
-def _checked(path: str | os.PathLike[str], t: float, frames: int, records: int) -> float:
+def _replaceable(path: Path) -> Lock:
+    """The lock of a trajectory that may be replaced; anything else is refused."""
+    try:
+        if not regular(path):
+            raise FileIsThere(f"{path} is not a regular file: it is not replaced; choose another name")
+        with reading(path) as file:
+            layout.header(file)
+    except BrokenFile as error:
+        raise FileIsThere(
+            f"{path} is not a trajectory that can be read, so it is not replaced ({error}): remove it, or choose "
+            f"another name"
+        ) from None
+    return Lock(path)
+
+
+def _checked(output: Output, t: float, frames: int, records: int) -> float:
     """The time of the last frame of a file that is to be cut and continued at time t: it must be that of the run."""
+    path = output.path
     if frames == 0:
         raise InvalidValue(f"the checkpoint is of a run without output: it cannot go on with {path}")
     sol = read(path)
@@ -122,4 +187,11 @@ def _checked(path: str | os.PathLike[str], t: float, frames: int, records: int) 
             f"{path} belongs to another run: its step {records} led to t = {sol.stats['t'][records - 1]:.6g}, that of "
             f"the checkpoint to {t:.6g}"
         )
+    with reading(Path(path)) as file:
+        stored = layout.header(file).contacts, file[layout.POINTS].dtype
+    for name, now, before in zip(("contacts", "dtype"), (output.contacts, np.dtype(output.dtype)), stored, strict=True):
+        if now != before:
+            raise InvalidValue(
+                f"{path} was begun with {name} = {before}, now it is {now}: resume with Output(..., {name}={before})"
+            )
     return float(sol.t[frames - 1])

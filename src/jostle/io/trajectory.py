@@ -8,6 +8,7 @@ and so are normals of more than three components. The file is described in `jost
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Mapping
@@ -20,9 +21,10 @@ import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Natural, check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
-from jostle.io import layout
+from jostle.io import changes, layout
+from jostle.io.checksums import of_rows
 from jostle.io.container import (
     HDF5_ERRORS,
     LIBRARY,
@@ -31,6 +33,7 @@ from jostle.io.container import (
     abandon,
     beside,
     clear_flags,
+    create,
     mended,
     publish,
     reading,
@@ -39,7 +42,8 @@ from jostle.io.container import (
     superblock,
     writing,
 )
-from jostle.io.layout import Scene
+from jostle.io.layout import Index, Kind
+from jostle.io.pictures import Scene
 from jostle.solution import STATISTICS
 
 __all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
@@ -78,12 +82,18 @@ class Writer:
         shape: tuple[int, ...],
         contacts: bool = False,
         dtype: DTypeLike = np.float32,
+        order: int | None = None,
+        walls: Natural | None = None,
         about: Mapping[str, str],
     ) -> None:
+        """`order` is 2 for a `Motion` and 1 for a `Sweeping`, `walls` the number of walls; None if it is not known."""
         self.path = Path(path)
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise InvalidValue(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
-        _create(self.path, tuple(int(k) for k in shape), contacts, dtype, about)
+        if order not in (None, 1, 2):
+            raise InvalidValue(f"order must be 2 for a Motion or 1 for a Sweeping, not {order!r}")
+        kind = Kind(tuple(int(k) for k in shape), contacts, dtype, order or 0, -1 if walls is None else walls)
+        _create(self.path, kind, about)
         self._start(0, 0)
 
     @classmethod
@@ -126,7 +136,7 @@ class Writer:
         layout.trim(file, frames, steps)
         layout.say_status(file, "running")
         self._scene = Scene(said.shape, contacts=said.contacts, dtype=file[layout.POINTS].dtype)
-        names = layout.names(said.contacts)
+        names = layout.names(said)
         self._data = {name: file[name].id for name in names}
         self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
         """How long the data sets are with what is acknowledged,"""
@@ -135,18 +145,19 @@ class Writer:
         self._room = ROOM + sum(int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
         self._blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         self._rows: list[tuple[float, ...]] = []
+        self._checks: list[list[int]] = []
         self._no_contact = {
             name: np.zeros((1, *file[name].shape[1:]), file[name].dtype) for name in names if name in layout.CELL_DATA
         }
         """What the cell of all points has as cell data."""
         self._bytes, self._last = 0, time.monotonic()
         self.acknowledged, self.acknowledged_steps = frames, steps
-        index = layout.index(file, frames, said.contacts)
-        self._known: dict[str, tuple[NDArray[Any], int]] = {}
-        """Where body and radius were written last, and what they were."""
+        index = layout.index(file, said._replace(frames=frames))
+        self._known: dict[str, tuple[NDArray[Any], int, int]] = {}
+        """What body and radius were last, where they were written, and their checksums."""
         if frames:
             for name, at in ((layout.BODY, int(index.body_at[-1])), (layout.RADIUS, int(index.radius_at[-1]))):
-                self._known[name] = file[name][at:], at
+                self._known[name] = file[name][at:], at, of_rows(file[name][at:])
 
     def frame(
         self,
@@ -157,14 +168,18 @@ class Writer:
         pairs: ArrayLike = NO_PAIRS,
         multipliers: ArrayLike = NO_MULTIPLIERS,
         normals: ArrayLike = NO_NORMALS,
+        duration: float = np.nan,
     ) -> None:
-        """Add a saved state: pairs, multipliers and normals as in `Solution`, radii for each body or one for all."""
+        """Add a saved state: pairs, multipliers, normals and their duration as in `Solution`, radii for each or all."""
         self._check_open()
         points, velocity, body, radius, touching = self._scene.picture(q, u, radii, pairs, multipliers, normals)
         frame, n, m = self.acknowledged + len(self._rows), len(points), 0
         points_at = self._add(layout.POINTS, points)
         self._add(layout.VELOCITY, velocity)
-        body_at, radius_at = self._add_new(layout.BODY, body), self._add_new(layout.RADIUS, radius)
+        (body_at, *body_check), (radius_at, *radius_check) = (
+            self._add_new(name, values) for name, values in ((layout.BODY, body), (layout.RADIUS, radius))
+        )
+        checks = [of_rows(points), of_rows(velocity), *body_check, *radius_check]
         cells_at = ends_at = data_at = components = 0
         if touching is not None:
             m, components = len(touching.impulse), touching.components
@@ -175,18 +190,35 @@ class Writer:
                 if n:
                     self._add(name, self._no_contact[name])
                 self._add(name, value)
-        self._rows.append((t, n, m, components, points_at, body_at, radius_at, cells_at, ends_at, data_at))
+                checks.append(of_rows(value))
+        self._rows.append((t, duration, n, m, components, points_at, body_at, radius_at, cells_at, ends_at, data_at))
+        self._checks.append(checks + [0] * (len(layout.CHECKED) - len(checks)))
         self.commit_if_due()
 
     def steps(self, records: ArrayLike) -> None:
         """Add statistics of steps: records of `STATISTICS`, or one."""
         self._check_open()
         given = np.atleast_1d(np.asarray(records, dtype=STATISTICS))
-        stored = np.empty(len(given), dtype=layout.RECORD)
-        for name in given.dtype.names or ():
-            stored[name] = np.strings.encode(given[name], "ascii", "replace") if name == "solver" else given[name]
-        self._add(layout.STEPS, stored)
+        self._add(layout.STEPS, layout.records(given, self._data[layout.STEPS].dtype))
         self.commit_if_due()
+
+    def note(self, change: Mapping[str, Any]) -> None:
+        """Record a change of the run, as JSON, behind those that were recorded before; see `jostle.io.changes`."""
+        self._check_open()
+        text = json.dumps(change)
+        try:
+            self._lock.reserve(len(text) + self._room)
+            changes.note(self._file, text)
+        except HDF5_ERRORS as error:
+            if isinstance(error, JostleError):
+                raise
+            raise self._failed(error) from None
+
+    def rename(self, path: Path) -> None:
+        """Take the name of another file, which is replaced; what was committed is in the new one."""
+        self.commit()
+        os.replace(self.path, path)
+        self.path = path
 
     def commit_if_due(self) -> None:
         """Commit, if half a second has passed since the last time or a few megabytes are waiting."""
@@ -212,6 +244,7 @@ class Writer:
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
         self._safe, self._blocks, self._rows, self._bytes = safe, {name: [] for name in safe}, [], 0
+        self._checks = []
         self.acknowledged, self.acknowledged_steps = frames, safe[layout.STEPS]
 
     def close(self, status: str = "finished") -> None:
@@ -249,21 +282,20 @@ class Writer:
         self._bytes += values.nbytes
         return at
 
-    def _add_new(self, name: str, values: NDArray[Any]) -> int:
-        """The same, if they are not what was written last."""
-        known, at = self._known.get(name, (None, 0))
-        if known is None or not np.array_equal(values, known):
+    def _add_new(self, name: str, values: NDArray[Any]) -> tuple[int, int]:
+        """The same, if they are not what was written last; where they begin, and their checksum."""
+        if name not in self._known or not np.array_equal(values, self._known[name][0]):
             values = values.copy()
-            at = self._add(name, values)
-            self._known[name] = values, at
-        return at
+            self._known[name] = values, self._add(name, values), of_rows(values)
+        return self._known[name][1:]
 
     def _add_rows(self, frames: int) -> None:
         """The data sets with one row a frame."""
         numbers = np.arange(self.acknowledged, frames)
-        t = np.array([row[0] for row in self._rows], dtype=float)
-        columns = np.array([row[1:] for row in self._rows], dtype=np.int64).T
+        t, duration = np.array([row[:2] for row in self._rows], dtype=float).T
+        columns = np.array([row[2:] for row in self._rows], dtype=np.int64).T
         n, m, components, points_at, body_at, radius_at, cells_at, ends_at, data_at = columns
+        of_tables = Index(t, duration, *columns).checks()
         none = np.zeros_like(numbers)
         rows = {
             layout.TIME: t,
@@ -273,6 +305,8 @@ class Writer:
             layout.LINES: m,
             layout.LINE_ENDS: 2 * m,
             layout.COMPONENTS: components,
+            layout.DURATION: duration,
+            layout.CHECKS: np.column_stack([of_tables, np.array(self._checks, dtype=np.uint32)]),
             layout.POINTS_AT: points_at,
             layout.BODY_AT: body_at,
             layout.RADIUS_AT: radius_at,
@@ -329,16 +363,16 @@ class Writer:
         self._lock.release()
 
 
-def _create(path: Path, shape: tuple[int, ...], contacts: bool, dtype: DTypeLike, about: Mapping[str, str]) -> None:
+def _create(path: Path, kind: Kind, about: Mapping[str, str]) -> None:
     """Make a trajectory without frames: first in memory, then under another name, so that it is there as a whole."""
     refuse_existing(path)
     with h5py.File(path, "w", driver="core", backing_store=False, libver=LIBRARY) as file:
-        layout.create(file, shape, contacts, dtype, about)
+        layout.create(file, kind, about)
         file.flush()
         image = file.id.get_file_image()
     new = beside(path)
     try:
-        new.write_bytes(mended(image[:SIZE], len(image)) + image[SIZE:])
+        create(new, mended(image[:SIZE], len(image)) + image[SIZE:])
         publish(new, path)
     except FileNotFoundError:
         raise NoSuchFile(f"there is no folder {path.parent} for {path.name}") from None

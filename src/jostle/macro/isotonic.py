@@ -11,7 +11,7 @@ size: 3/2 for three directions. Two at right angles have nothing to do with each
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,9 +45,12 @@ class Isotonic(Solver):
     max_iterations: int = 2000
 
     def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
-        yield self
-        if len(self.lattice.e) > 2:
-            yield InteriorPoint(tol=self.tol)
+        if len(self.lattice.e) == 2:
+            yield self
+            return
+        second = InteriorPoint(tol=self.tol)
+        yield replace(self, max_iterations=max(1, self.max_iterations - second.max_iterations))
+        yield second
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         U, e, runs = w.reshape(-1, 2), self.lattice.e, self.lattice.runs

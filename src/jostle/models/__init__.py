@@ -1,36 +1,24 @@
 """Section 4 of the papers, ready made: problems with a name, and configurations to start from."""
 
-from jostle.models.crowd import crowd
-from jostle.models.journeys import Journey
+import importlib
+import warnings
+from typing import Any
+
 from jostle.models.labyrinth import labyrinth
 from jostle.models.lattices import square_lattice, triangular_lattice
 from jostle.models.line import chain, cradle
 from jostle.models.machines import double_pendulum, impact_oscillator, vibrating_table
 from jostle.models.packings import random_close_packing
-from jostle.models.plans import Plan
 from jostle.models.rack import rack
-from jostle.models.rooms import Room
 from jostle.models.separate import separate
 from jostle.models.spheres import spheres
-from jostle.models.stairs import Link
 from jostle.models.starts import random_sequential
-from jostle.models.strategies import TIME_GAP as TIME_GAP
-from jostle.models.strategies import AvoidJams, following, inhibition
-from jostle.models.wishes import walk
 
 __all__ = [
-    "AvoidJams",
-    "Journey",
-    "Link",
-    "Plan",
-    "Room",
     "chain",
     "cradle",
-    "crowd",
     "double_pendulum",
-    "following",
     "impact_oscillator",
-    "inhibition",
     "labyrinth",
     "rack",
     "random_close_packing",
@@ -40,5 +28,18 @@ __all__ = [
     "square_lattice",
     "triangular_lattice",
     "vibrating_table",
-    "walk",
 ]
+
+_MOVED = (
+    "TIME_GAP", "AvoidJams", "Crowd", "FreeWish", "Journey", "Link", "Plan", "Room", "Wish", "crowd", "following",
+    "inhibition", "walk",
+)  # fmt: skip
+"""Names that moved to `jostle.crowds`; they are removed here in version 0.2."""
+
+
+def __getattr__(name: str) -> Any:
+    """The names that moved to `jostle.crowds`, with a warning."""
+    if name not in _MOVED:
+        raise AttributeError(f"module 'jostle.models' has no attribute {name!r}")
+    warnings.warn(f"jo.models.{name} has moved: use jo.crowds.{name}", DeprecationWarning, stacklevel=2)
+    return getattr(importlib.import_module("jostle.crowds"), name)

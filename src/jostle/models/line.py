@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Count, Finite, Natural, NotNegative, check_arguments
+from jostle.arrays import finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Line
@@ -27,13 +28,24 @@ def cradle(
     two by two and only the last flies off. The answer jumps between the two. The striking balls come from a distance
     gap, or, if it is 0, from one diameter away.
 
+    The collisions are a time `gap` apart (the velocity is 1). `Paoli` tells them apart with time steps h <= gap / 2,
+    and warns (`CloseImpacts`) if h is too large. Short steps are needed only while balls collide: h may be an array.
+    `MoreauJean` takes the collisions one by one with any h, and lets the balls overlap by up to h / 2.
+
     >>> import jostle as jo
     >>> touching, apart = jo.models.cradle(5), jo.models.cradle(5, gap=0.1)
     >>> jo.solve(touching, jo.Paoli(), t=3.0, h=0.01).u[-1].round(9).tolist()
     [-0.6, 0.4, 0.4, 0.4, 0.4]
     >>> (jo.solve(apart, jo.Paoli(), t=3.0, h=0.01).u[-1].round(9) + 0.0).tolist()
     [0.0, 0.0, 0.0, 0.0, 1.0]
+    >>> narrow = jo.models.cradle(5, gap=1e-4)
+    >>> h = np.concatenate([np.full(20, 5e-5), np.full(100, 0.01)])
+    >>> (jo.solve(narrow, jo.Paoli(), t=h.sum(), h=h).u[-1].round(9) + 0.0).tolist()
+    [0.0, 0.0, 0.0, 0.0, 1.0]
+    >>> (jo.solve(narrow, jo.MoreauJean(), t=1.0, h=0.01).u[-1].round(9) + 0.0).tolist()
+    [0.0, 0.0, 0.0, 0.0, 1.0]
     """
+    finite(gap, "gap")
     strikes = np.arange(n) < striking
     centres = 2.0 * radius * np.arange(n)
     centres += np.where(strikes, 0.0, (gap or 2.0 * radius) + gap * (np.arange(n) - striking))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.arguments import Finite, check_arguments
-from jostle.arrays import Array
+from jostle.arrays import Array, finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace
@@ -22,6 +22,7 @@ def impact_oscillator(
     >>> len(sol.impacts()) > 5
     True
     """
+    finite(omega, "omega")
     return Motion(
         q0=[x0], v0=[v0], force=lambda t, q: np.cos(omega * t) - q,
         within=HalfSpace([-1.0], -stop), law=Restitution(e),
@@ -37,6 +38,7 @@ def double_pendulum(*, angles: tuple[Finite, Finite] = (0.6, 0.2), e: float = 0.
     >>> sol.impacts().t.round(2).tolist()
     [0.46]
     """
+    finite(gravity, "gravity")
 
     def mass(q: Array) -> Array:
         coupling = np.cos(q[0] - q[1])
@@ -66,6 +68,7 @@ def vibrating_table(Gamma: Finite = 2.0, *, e: float = 0.0, height: Finite = 0.0
     >>> float(sol.q.max().round(3))                              # the table reaches 0.051 only
     0.063
     """
+    finite(Gamma, "Gamma")
     turn = 2.0 * np.pi
     amplitude = Gamma / turn**2
     if e == 0.0:

@@ -24,7 +24,7 @@ from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotConverged
 from jostle.models.separate import BALANCED, NEAR, descend, largest
 from jostle.models.starts import Cell, Ends, ball_volume, cell
-from jostle.sets.base import Contacts
+from jostle.sets.contacts import Contacts
 from jostle.sets.walls import body_radii
 from jostle.solvers.nesterov import Nesterov
 from jostle.solvers.project import require

@@ -21,7 +21,8 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotConverged, UndefinedGradient
 from jostle.sets.balls import Balls
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.project import require
 

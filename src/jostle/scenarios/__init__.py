@@ -12,7 +12,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from jostle.scenarios.reading import ScenarioError, load, names, parse, shipped
+from jostle.scenarios.reading import load, names, parse, shipped
+from jostle.scenarios.source import ScenarioError
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Run, Scenario, schema

@@ -9,15 +9,27 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle.arrays import Array
+from jostle.crowds.crowd import crowd
+from jostle.crowds.outlines import package
+from jostle.crowds.places import free_places
+from jostle.crowds.plans import Plan
+from jostle.crowds.stairs import Link
+from jostle.crowds.strategies import AvoidJams
+from jostle.crowds.walk import walk
 from jostle.errors import JostleError
-from jostle.models.crowd import crowd
-from jostle.models.outlines import package
-from jostle.models.places import free_places
-from jostle.models.plans import Plan
-from jostle.models.stairs import Link
-from jostle.models.strategies import AvoidJams
-from jostle.models.wishes import walk
-from jostle.scenarios.fields import Complaint, Number, People, Point, Positive, Switch, Table, Text, allowed, complain
+from jostle.scenarios.fields import (
+    Complaint,
+    Number,
+    People,
+    Point,
+    Positive,
+    Switch,
+    Table,
+    Text,
+    WalkingSpeed,
+    allowed,
+    complain,
+)
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 
 MOST_ENTRIES = 10_000
@@ -65,7 +77,7 @@ class GroupTable(Table):
         None, description="Instead of n and region: where each of them starts, [x, y] (m)."
     )
     radius: Positive = Field(0.2, description="Radius of a person (m).")
-    speed: Positive = Field(1.34, description="How fast they wish to walk (m/s).")
+    speed: WalkingSpeed = Field(1.34, description="How fast they wish to walk (m/s).")
     goal: Text | None = Field(None, description="The name of the exit they go to; the nearest if not said.")
 
     @model_validator(mode="after")

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
+from jostle.arrays import Array, Booleans
 from jostle.errors import EmptySet
 from jostle.problems import Motion
 from jostle.scenarios.fields import NotNegative, Number, Positive, Share, Table
 from jostle.schemes.base import Scheme, State
+from jostle.solution import BLOCKED
 
-Ending = Callable[[State], bool]
+Ending = Callable[[State], bool | str]
+STANDSTILL = 10.0
+"""A crowd is blocked when nobody has moved for this time (s),"""
+LOOKS = 1.0
+"""which is looked at each time this time (s) has passed."""
+MOVED = 0.05
+"""People who are less than this part of their radius away from where they were have not moved."""
 
 
 class Never(Table):
@@ -23,9 +31,12 @@ class Never(Table):
 
 
 class Empty(Table):
-    """Everyone is gone: the crowd has left the room, or no grain is left and none waits."""
+    """Everyone is gone: the crowd has left the room, or no grain is left and none waits; or the crowd is blocked."""
 
-    kind: Literal["empty"] = Field(description="Everyone is gone: nobody is left in the room, or no grain is left.")
+    kind: Literal["empty"] = Field(
+        description="Everyone is gone: nobody is left in the room, or no grain is left. A crowd that does not move for "
+        f"{STANDSTILL:g} s ends as blocked."
+    )
 
 
 class Below(Table):
@@ -56,12 +67,14 @@ class Jammed(Table):
 class AtRest(Table):
     """Nothing moves any more."""
 
-    kind: Literal["at_rest"] = Field(description="Nothing is faster than a speed.")
+    kind: Literal["at_rest"] = Field(description="Nothing is faster than a speed, and no grain waits to come in.")
     speed: Positive = Field(description="The speed (m/s).")
     after: NotNegative = Field(0.0, description="Not before this time (s): things at rest may be about to fall.")
 
     def build(self) -> Ending:
         def resting(state: State) -> bool:
+            if state.presence is not None and len(state.presence.waiting):
+                return False
             fastest = float(np.atleast_1d(np.linalg.norm(state.u, axis=-1)).max())
             return state.t >= self.after and fastest <= self.speed
 
@@ -72,6 +85,53 @@ def nobody_left(state: State) -> bool:
     """No body is there, and none waits."""
     presence = state.presence
     return presence is not None and not presence.here.any() and not len(presence.waiting)
+
+
+class Standing(NamedTuple):
+    """Where everyone was when somebody moved last, and when that was looked at last."""
+
+    since: float
+    looked: float
+    q: Array
+    here: Booleans
+
+
+class EmptyOrBlocked:
+    """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
+
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> people = jo.crowds.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
+    >>> sol = jo.solve(people, jo.Venel(), t=60.0, h=0.5, until=EmptyOrBlocked(room.empty, 0.25))
+    >>> sol.status, sol.message, float(sol.t[-1])
+    ('blocked', 'blocked: nobody has moved for a while', 10.5)
+    """
+
+    remembers: ClassVar[type[Any]] = Standing
+
+    def __init__(self, empty: Ending, radii: Array | float):
+        self.empty, self.radii = empty, radii
+        self.memory: Standing | None = None
+
+    def __call__(self, state: State) -> bool | str:
+        if self.empty(state):
+            return True
+        known = self.memory
+        if known is not None and state.t < known.looked + LOOKS:
+            return False
+        here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
+        if known is None or self._moved(known, state, here):
+            self.memory = Standing(state.t, state.t, state.q, here)
+            return False
+        self.memory = known._replace(looked=state.t)
+        return BLOCKED if state.t >= known.since + STANDSTILL else False
+
+    def _moved(self, known: Standing, state: State, here: Booleans) -> bool:
+        """Did anyone who is there come, go, or move?"""
+        if (here != known.here).any():
+            return True
+        away = np.linalg.norm(state.q - known.q, axis=-1)
+        return bool((away > MOVED * np.asarray(self.radii))[here].any())
 
 
 def jammed(problem: Motion, scheme: Scheme, h: float) -> Ending:

@@ -13,6 +13,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, WrapValidator
 from pydantic_core import PydanticCustomError
 
+from jostle.crowds.walk import FASTEST
+
 LARGEST = 1e15
 """No number of a scenario is larger, and no positive one is smaller than its inverse: volumes stay finite."""
 MOST = 1_000_000
@@ -102,6 +104,10 @@ Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False), a
 Positive = Annotated[
     float, Field(ge=1.0 / LARGEST, le=LARGEST, allow_inf_nan=False),
     allowed("a positive number"),
+]  # fmt: skip
+WalkingSpeed = Annotated[
+    float, Field(ge=1.0 / LARGEST, le=FASTEST, allow_inf_nan=False),
+    allowed(f"a positive number of at most {FASTEST:g} m/s; divide km/h by 3.6"),
 ]  # fmt: skip
 NotNegative = Annotated[float, Field(ge=0.0, le=LARGEST, allow_inf_nan=False), allowed("a number that is 0 or more")]
 NotPositive = Annotated[

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import tomllib
 
-Path = tuple[str | int, ...]
+from jostle.scenarios.source import Path
+
 DEEPEST = 12
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from jostle.scenarios.reading import Source
+from jostle.scenarios.source import Path, Source
 from jostle.scenarios.writing import path as written_path
 from jostle.scenarios.writing import value as written
 
-Path = tuple[str | int, ...]
 LONGEST_VALUE = 60
 NOTHING = object()
 SHAPES = ("<one>", "<list>", "<table>", "<switch>", "<time>")

@@ -10,7 +10,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from jostle.arrays import Array
-from jostle.models.crowd import Room, crowd
+from jostle.crowds.crowd import crowd
+from jostle.crowds.rooms import Room
 from jostle.models.labyrinth import HOLES, TILTS
 from jostle.models.line import cradle
 from jostle.problems import Motion, Sweeping
@@ -25,6 +26,7 @@ from jostle.scenarios.fields import (
     Positive,
     PositiveOrList,
     Table,
+    WalkingSpeed,
     complain,
 )
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
@@ -75,7 +77,7 @@ class Crowd(ProblemTable):
     kind: Literal["crowd"] = Field(description="People who leave a room.")
     n: People = Field(description="How many people.")
     radius: Positive = Field(0.25, description="Radius of a person (m).")
-    speed: Positive = Field(1.4, description="How fast they wish to walk (m/s).")
+    speed: WalkingSpeed = Field(1.4, description="How fast they wish to walk (m/s).")
     corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=1000, strict=False)] = Field(
         description="Corners [x, y] (m) of the room, counter-clockwise."
     )

@@ -5,67 +5,25 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from jostle.arguments import check_arguments
-from jostle.errors import JostleError
 from jostle.scenarios.lines import lines
 from jostle.scenarios.settings import changed
+from jostle.scenarios.source import Path, ScenarioError, Source
 from jostle.scenarios.writing import document
 from jostle.scenarios.writing import path as written_path
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
 
-Path = tuple[str | int, ...]
 SHIPPED = FilePath(__file__).parent
 LARGEST_FILE = 32 * 2**20
 """Bytes."""
 DEEPEST = 20
 """Tables and lists inside each other."""
-MOST_PROBLEMS = 50
-"""Problems that are listed; the others are counted."""
-
-
-class ScenarioError(JostleError, ValueError):
-    """A scenario that cannot be read or built; `problems` has one line for each thing that is wrong."""
-
-    def __init__(self, problems: Sequence[str]):
-        more = len(problems) - MOST_PROBLEMS
-        shown = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
-        super().__init__("\n".join(shown))
-        self.problems = tuple(problems)
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the values of a scenario come from: the text, its lines, and the settings on top of it."""
-
-    name: str
-    text: str
-    """With all settings."""
-    lines: Mapping[Path, int]
-    settings: Mapping[Path, str]
-    """The setting that a key comes from."""
-
-    def line(self, path: Path) -> int:
-        """The line of a key, or of the table that it is missing in; 0 for what comes from a setting."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.settings:
-                return 0
-            if path[:length] in self.lines:
-                return self.lines[path[:length]]
-        return 1
-
-    def place(self, path: Path) -> str:
-        """The beginning of a message about a key."""
-        for length in range(len(path), 0, -1):
-            if path[:length] in self.settings:
-                return f"{self.name}, setting {self.settings[path[:length]][:80]!r}: "
-        return f"{self.name}:{self.line(path)}: "
 
 
 def names() -> list[str]:
@@ -101,10 +59,14 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     """
     path, name = _located(source)
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise ScenarioError([f"{name}: cannot be read: {error.strerror or error}"]) from error
+    except ScenarioError:
+        raise
     except ValueError as error:
         raise ScenarioError([f"{name!r} is not the name of a file"]) from error
     if len(content) > LARGEST_FILE:

@@ -11,13 +11,13 @@ from pydantic import Field, PrivateAttr, model_validator
 from jostle.errors import JostleError
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.buildings import Building
-from jostle.scenarios.endings import AtRest, Below, Ending, Until, jammed
+from jostle.scenarios.endings import AtRest, Below, EmptyOrBlocked, Ending, Until, jammed
 from jostle.scenarios.fields import Complaint, Path, Positive, Seed, Switch, Table, Text, complain
 from jostle.scenarios.grains import Grains
 from jostle.scenarios.methods import DEFAULTS, AnyScheme, AnySolver, AutomaticTable, scheme_of
 from jostle.scenarios.others import Cradle, Crowd, Labyrinth
 from jostle.scenarios.problem import Built, Change, Misfit
-from jostle.scenarios.reading import ScenarioError, Source
+from jostle.scenarios.source import ScenarioError, Source
 from jostle.scenarios.writing import document
 from jostle.scenarios.writing import path as written_path
 from jostle.schemes.base import Scheme
@@ -170,7 +170,11 @@ class Scenario(Table):
         if self._ending() == "jammed":
             assert isinstance(built.problem, Motion)
             return jammed(built.problem, scheme, self.run.h)
-        return built.empty if self._ending() == "empty" else None
+        if self._ending() != "empty" or built.empty is None:
+            return None
+        if isinstance(self.problem, Crowd | Building):
+            return EmptyOrBlocked(built.empty, built.problem.within.radii_at(0.0))
+        return built.empty
 
 
 def schema() -> dict[str, Any]:

@@ -8,9 +8,9 @@ import tomllib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from jostle.scenarios.source import Path
 from jostle.scenarios.writing import path as written
 
-Path = tuple[str | int, ...]
 DEEPEST = 12
 """Keys inside each other."""
 WORD = re.compile(r"[A-Za-z][\w ./+-]*")

@@ -9,12 +9,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from jostle.arguments import check_fields
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
-from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite, SchemeRefuses
+from jostle.errors import EmptySet, InvalidValue, LeftTheSet, NotFinite
 from jostle.problems import Motion, Sweeping
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair, check_start
+from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, NOT_CONVEX, REASONS, SECOND, needs_of, refusal, remedy
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_start
+from jostle.sets.crossings import Step
+from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -27,6 +31,7 @@ WIDEN = 4.0
 MEAN, SPREAD = 0.5, 1.0
 """and what is added to the own way of each body for its first reach: so many times the mean, and the standard
 deviation, of the ways of all that move. One that is pushed goes about as far as those who push it."""
+CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
 AHEAD = 1.5
 """The next reach, as a multiple of the way that was gone."""
 
@@ -54,9 +59,14 @@ class State(NamedTuple):
     memory: Any = None
     """What the scheme needs to remember beyond q and u."""
     overshoot: float = 0.0
-    """How far the step went through a curved wall, over the length of the contacts; see `ConstraintSet.curved`."""
+    """The deepest overlap of q that ``projection.residual.primal`` does not bound, over the length of the contacts.
+
+    `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`); `MoreauJean`, and
+    `Paoli` with e > 0, have one wherever bodies overlap, because they do not project q itself."""
     presence: Presence | None = None
     """Who is there; None: everyone."""
+    duration: float = np.nan
+    """The time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`."""
 
     def linearise(self, within: ConstraintSet, t: float, reach: Reach) -> Contacts:
         """The contacts at q of those who are there, at time t."""
@@ -77,7 +87,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """A time-stepping scheme. A new one defines `step`, and what it refuses in `check`.
+    """A time-stepping scheme. A new one defines `step`, and its `abilities` if it cannot do everything.
 
     >>> import jostle as jo
     >>> jo.Maury().check(jo.Motion(q0=[1.0], law=jo.Restitution(0.5)))
@@ -86,8 +96,12 @@ class Scheme:
     jostle.errors.SchemeRefuses: Maury is a scheme for e = 0, the problem has e = 0.5; use Paoli or MoreauJean
     """
 
+    abilities: ClassVar[frozenset[str]] = frozenset(REASONS)
+    """What the scheme can do, in the words of `schemes.abilities`; a problem that needs more is refused."""
     remembers: ClassVar[type[Any] | None] = None
     """The NamedTuple that `State.memory` is, for checkpoints; None if the scheme remembers nothing."""
+    linearises: ClassVar[bool] = False
+    """Does every step keep the constraints linearised at q^n, so that nothing crosses a wall with convex gaps?"""
 
     solver: Solver = field(default_factory=Automatic)
 
@@ -97,6 +111,7 @@ class Scheme:
     def start(self, problem: Any, t: float) -> State:
         """The state at the first time."""
         self.check(problem)
+        problem.within.forget()
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
         if presence is not None:
             presence = replace(presence, start=t)
@@ -107,50 +122,25 @@ class Scheme:
 
     def check(self, problem: Any) -> None:
         """Refuse, by name, what the scheme cannot do."""
-        raise NotImplementedError
+        if not isinstance(problem, Motion | Sweeping):
+            raise refusal(type(self).__name__, FIRST if SECOND in self.abilities else SECOND, problem)
+        for need in REASONS:
+            if need in needs_of(problem) - self.abilities:
+                raise refusal(type(self).__name__, need, problem)
 
     def step(self, problem: Any, state: State, h: float) -> State:
         """One step of length h."""
         raise NotImplementedError
 
-    def refuse(self, what: str, remedy: str) -> SchemeRefuses:
-        return SchemeRefuses(f"{type(self).__name__} {what}; {remedy}")
+    def needs_everyone(self, problem: Any, state: State) -> None:
+        """Refuse a state in which some bodies are not there."""
+        if state.presence is not None:
+            raise refusal(type(self).__name__, EXCHANGE, problem)
 
-    def needs_motion(self, problem: Any) -> None:
-        if not isinstance(problem, Motion):
-            raise self.refuse(
-                f"solves second-order problems (Motion), not {type(problem).__name__}",
-                "use Venel or CatchingUp",
-            )
-
-    def needs_sweeping(self, problem: Any) -> None:
-        if not isinstance(problem, Sweeping):
-            raise self.refuse(
-                f"solves first-order problems (Sweeping), not {type(problem).__name__}",
-                "use Maury, Paoli or MoreauJean",
-            )
-
-    def needs_convex_gaps(self, problem: Any, remedy: str) -> None:
-        if problem.within.convex_gaps is False and not problem.within.curved:
-            raise self.refuse(
-                "linearises the gaps and stays in Q only if they are convex in q; the inside of a ball is not",
-                remedy,
-            )
-
-    def needs_everyone(self, presence: Presence | None) -> None:
-        if presence is not None:
-            raise self.refuse("projects all bodies together, none may come or go", "use Maury, MoreauJean or Venel")
-
-    def needs_still_set(
-        self, problem: Any, remedy: str, q: Array | None = None, times: tuple[float, float] = (0.0, 0.0)
-    ) -> None:
-        """Refuse a set that moves; if that is not known, one whose gaps at q differ between the two times."""
-        moves = problem.within.moving
-        if moves is None and q is not None:
-            now, then = (problem.within.gaps(t, q) for t in times)
-            moves = np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0)
-        if moves:
-            raise self.refuse("needs a set that does not move", remedy)
+    def needs_still_set(self, problem: Any, state: State, h: float) -> None:
+        """Refuse a set of which it is not known whether it moves, if its gaps at q change during the step."""
+        if problem.within.moving is None and problem.within.moves((state.t, state.t + h), state.q):
+            raise refusal(type(self).__name__, MOVING, problem)
 
 
 def project_velocity(
@@ -228,32 +218,73 @@ def _speeds(u: Array) -> Array:
     return np.asarray(np.sqrt(np.einsum("nd,nd->n", u, u) if u.ndim == 2 else (u * u).sum()))
 
 
-def check_inside(scheme: Scheme, within: ConstraintSet, t: float, q: Array, remedy: str) -> None:
-    """If it is not known that the gaps are convex, check that q did not leave Q(t)."""
-    if within.convex_gaps is True:
+def check_inside(scheme: Scheme, problem: Any, state: State, t: float, q: Array) -> None:
+    """If it is not known that the gaps are convex, check that q did not leave Q(t) in the step from the state."""
+    if problem.within.convex_gaps is True:
         return
-    within = within.unknown_part()
+    within = problem.within.unknown_part()
     gaps = within.gaps(t, q)
     lowest = gaps.min(initial=0.0)
     if lowest >= 0.0:
         return
     contacts = within.linearise(t, q)
     allowed = (1.0 + scheme.solver.tol / CLOSED) * contacts.tolerance()
-    if (contacts.gap < -allowed).any():
-        row = int(np.argmin(contacts.gap + allowed))
-        raise LeftTheSet(
-            f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. The "
-            f"linearised constraint keeps q in Q only where the gap is convex in q; {remedy}"
-        )
+    if not (contacts.gap < -allowed).any():
+        return
+    row = int(np.argmin(contacts.gap + allowed))
+    wrong = _wrong_gradient(within, t, state.q, contacts.pairs[row])
+    raise LeftTheSet(
+        f"{type(scheme).__name__} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
+        + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
+    )
+
+
+def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -> str | None:
+    """What is wrong with the gradient at q of the row of a pair, by differences of its gap; None if it is right."""
+    here = within.linearise(t, q)
+    rows = np.flatnonzero((here.pairs == pair).all(axis=1))
+    if len(rows) != 1 or len(within.gaps(t, q)) != len(here.gap):
+        return None
+    given = here.G.rows(rows).toarray()
+    found = Differences(lambda time, place: within.gaps(time, place)[rows]).search(t, q, here.gap[rows])
+    wrong = wrong_entry(given, found)
+    if wrong is None:
+        return None
+    return (
+        f"Its gradient is wrong: d/dq[{wrong[1]}] is {given[wrong]:.6g} at t = {t:g}, and differences of the gap give "
+        f"{found.G[wrong]:.6g}; correct the gradient of the set"
+    )
+
+
+def check_crossings(scheme: Scheme, within: ConstraintSet, before: State, after: State) -> None:
+    """Refuse a step in which the centre of a body went through a wall: the next ones would not see that."""
+    held = scheme.linearises and after.projection is not None and after.projection.converged
+    overlap = np.inf if after.contacts is None else -float(after.contacts.gap.min(initial=0.0))
+    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, overlap))
+    if found is None:
+        return
+    h = after.t - before.t
+    remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
+    if found.moved < found.clearance:
+        remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"
+    raise LeftTheSet(
+        f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
+        f"step of h = {h:.3g}, and {remedy}"
+    )
 
 
 def overshoot(within: ConstraintSet, state: State, contacts: Contacts, t: float, q: Array) -> float:
-    """How far q is beyond a curved wall, over the length of the contacts: O(h^2), repaired by the next step."""
-    if not within.curved:
-        return 0.0
-    walls = within.curved_part()
+    """How far q is beyond a curved wall, over the length of the contacts: O(h^2), repaired by the next step.
+
+    All other gaps are convex, so the residual of the linearised constraints bounds their overlaps.
+    """
+    return overlap(within.curved_part(), state, contacts, t, q) if within.curved else 0.0
+
+
+def overlap(within: ConstraintSet, state: State, contacts: Contacts, t: float, q: Array) -> float:
+    """The deepest overlap at q among those who are there, over the length of the contacts (as it is without one)."""
     if state.presence is None:
-        deepest = walls.gap(t, q)
+        deepest = within.gap(t, q)
     else:
-        deepest = float(state.presence.linearise(walls, t, q, 0.0).gap.min(initial=0.0))
+        deepest = float(state.presence.linearise(within, t, q, 0.0).gap.min(initial=0.0))
     return max(0.0, -deepest) / (contacts.length or 1.0)

@@ -2,19 +2,33 @@
 
 The projection is on the set itself, so it also serves where gaps are not convex (inside a ball, an annulus).
 Venel 2009, section 1. Order 1; agrees with `Venel` to O(h^2) a step where both apply. Where Q is not convex and
-h |U| exceeds its prox-regularity constant, the nearest point may lie behind an obstacle: balls can change places.
+h |U| exceeds its prox-regularity constant, the nearest point may lie behind an obstacle: a wall that is jumped over
+is an error (`LeftTheSet`), but balls can change places.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import euclidean
+from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
+from jostle.schemes.abilities import SCHEMES
 from jostle.schemes.base import Scheme, State
+from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
+
+PLACES = (0.0, 1.0, -0.5, 3.0)
+"""Where gaps are compared to see whether they are linear, in multiples of the size of q."""
+STRAIGHT = 1e-9
+"""Slopes between these places that differ by less than this part are equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,15 +41,38 @@ class CatchingUp(Scheme):
     [1.5]
     """
 
-    solver: Solver = field(default_factory=Automatic)
+    abilities: ClassVar[frozenset[str]] = SCHEMES["CatchingUp"]
 
-    def check(self, problem: Sweeping) -> None:
-        self.needs_sweeping(problem)
-        self.needs_everyone(problem.presence)
+    solver: Solver = field(default_factory=Automatic)
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
-        self.needs_everyone(state.presence)
+        self.needs_everyone(problem, state)
         predicted = q + h * problem.velocity(t, q)
-        P, contacts = nearest(problem.within, predicted, euclidean(q.shape), t + h, self.solver)
+        try:
+            P, contacts = nearest(problem.within, predicted, euclidean(q.shape), t + h, self.solver)
+        except NotConverged as error:
+            raise _proof_of_emptiness(problem.within, t + h, q) or error from None
         return State(t + h, P.point, (P.point - q) / h, P, contacts, P.multipliers / h)
+
+
+def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet | None:
+    """The error that the constraints which are linear in q contradict each other, if they do: then Q(t) is empty."""
+    parts = within.sets if isinstance(within, Intersection) else (within,)
+    linear = tuple(Q for Q in parts if Q.flat or _looks_linear(Q, t, q))
+    if not linear:
+        return None
+    K = Intersection(linear).linearise(t, q).positions(q)
+    weights = contradiction(K, euclidean(q.shape))
+    return None if weights is None else empty_set(K, weights)
+
+
+def _looks_linear(Q: ConstraintSet, t: float, q: Array) -> bool:
+    """Is it true of a set, of whose gaps nothing is known, that they are linear between points around q?"""
+    if Q.convex_gaps is not None:
+        return False
+    size = float(np.abs(q).max(initial=0.0)) or 1.0
+    way = size * np.cos(np.arange(1.0, q.size + 1.0)).reshape(q.shape)
+    here, *there = (Q.gaps(t, q + part * way) for part in PLACES)
+    slopes = [(gap - here) / part for gap, part in zip(there, PLACES[1:], strict=True)]
+    return bool(np.ptp(slopes, axis=0).max(initial=0.0) <= STRAIGHT * np.abs(slopes).max(initial=0.0))

@@ -44,8 +44,9 @@ from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
 from jostle.schemes.base import WIDEN, State, check_inside, overshoot, with_checked_reach
-from jostle.schemes.maury import REMEDY, Maury
-from jostle.sets.base import CLOSED, ConstraintSet, Contacts, Reach, by_pair
+from jostle.schemes.maury import Maury
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair
 
 ROUNDS = 12
 """So often the contacts whose glue is overdrawn are looked for; then every contact is treated as if its were."""
@@ -126,7 +127,7 @@ class Gluey(Maury):
 
         contacts, P, (known, held) = with_checked_reach(within, state, h, predicted, attempt)
         gamma, p, after = known.gamma, P.multipliers, q + h * P.point
-        check_inside(self, within, t + h, after, REMEDY)
+        check_inside(self, problem, state, t + h, after)
         # An open contact has no glue, though a solver may have left it a small multiplier.
         touching = held | (p - gamma >= known.K.slack(P.point) / known.squared)
         gamma = np.where(touching, np.clip(gamma - p, self.weakest, 0.0), 0.0)

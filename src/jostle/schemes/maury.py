@@ -13,16 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
+from jostle.schemes.abilities import SCHEMES
 from jostle.schemes.base import Scheme, State, check_inside, overshoot, project_velocity
-
-REMEDY = "use Paoli, which projects on the set itself"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,22 +36,15 @@ class Maury(Scheme):
     [0.0]
     """
 
+    abilities: ClassVar[frozenset[str]] = SCHEMES["Maury"]
+    linearises: ClassVar[bool] = True
+
     samples: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.samples < 1:
             raise InvalidValue(f"samples must be at least 1, not {self.samples}")
-
-    def check(self, problem: Motion) -> None:
-        self.needs_motion(problem)
-        if problem.law.e != 0.0:
-            raise self.refuse(
-                f"is a scheme for e = 0, the problem has e = {problem.law.e:g}", "use Paoli or MoreauJean"
-            )
-        if not isinstance(problem.mass, Metric):
-            raise self.refuse("needs a constant mass, the problem has M(q)", "use Paoli")
-        self.needs_convex_gaps(problem, REMEDY)
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
@@ -61,7 +53,7 @@ class Maury(Scheme):
         predicted = state.still(u + h * M.solve(f.ravel()).reshape(q.shape))
         contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
         after = q + h * P.point
-        check_inside(self, problem.within, t + h, after, REMEDY)
+        check_inside(self, problem, state, t + h, after)
         beyond = overshoot(problem.within, state, contacts, t + h, after)
         return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)
 

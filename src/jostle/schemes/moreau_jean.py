@@ -12,20 +12,19 @@ With v = (u^{n+1} + e u^n) / (1 + e) the second line is one projection on the co
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.problems import Motion
-from jostle.schemes.base import Scheme, State, first_reach
-
-STILL = "use Maury"
+from jostle.schemes.abilities import SCHEMES
+from jostle.schemes.base import Scheme, State, first_reach, overlap
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoreauJean(Scheme):
-    """Velocity level, e in [0, 1]; allows overlaps of order h, which ``sol.gaps()`` shows.
+    """Velocity level, e in [0, 1]; allows overlaps of order h, which ``sol.overlap`` and ``sol.gaps()`` show.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
@@ -33,15 +32,11 @@ class MoreauJean(Scheme):
     [0.5]
     """
 
-    def check(self, problem: Motion) -> None:
-        self.needs_motion(problem)
-        self.needs_still_set(problem, STILL)
-        if not isinstance(problem.mass, Metric):
-            raise self.refuse("needs a constant mass, the problem has M(q)", "use Paoli")
+    abilities: ClassVar[frozenset[str]] = SCHEMES["MoreauJean"]
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
-        self.needs_still_set(problem, STILL, q, (t, t + h))
+        self.needs_still_set(problem, state, h)
         e, M = problem.law.e, problem.metric(q)
         predicted = state.still(u + h * problem.acceleration(t, q, u))
         contacts = state.linearise(problem.within, t, first_reach(h, predicted, u))
@@ -56,4 +51,5 @@ class MoreauJean(Scheme):
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = (1.0 + e) * P.multipliers
         moved = q + h * (u + after) / 2.0
-        return State(t + h, moved, after, P, contacts, multipliers, presence=state.presence)
+        deepest = overlap(problem.within, state, contacts, t + h, moved)
+        return State(t + h, moved, after, P, contacts, multipliers, overshoot=deepest, presence=state.presence)

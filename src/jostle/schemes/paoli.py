@@ -16,7 +16,8 @@ so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free
 V^{n-1}, so that it stays within one step of the path.
 
 Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
-not be convex, but an obstacle thinner than h |v| can be jumped over. Order 1 with impacts, 2 without.
+not be convex; a wall that is jumped over, because it is thinner than h |v|, is an error (`LeftTheSet`). Order 1 with
+impacts, 2 without.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle.arguments import Finite
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
-from jostle.errors import NoContraction
+from jostle.errors import NoContraction, SchemeRefuses
 from jostle.problems import Motion
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.abilities import SCHEMES
+from jostle.schemes.base import Scheme, State, overlap
+from jostle.schemes.close_impacts import NO_PAIRS, closing, warn_of_first_step, warn_of_sequence
 from jostle.sets.curvature import Nearest
 from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
@@ -41,9 +44,10 @@ from jostle.solvers.base import Solver
 FIXED_POINT = 1e-13
 """The fixed point has converged when it moves by less than this part of |U^{n+1} - U^n| or |U^n|."""
 FIXED_POINT_STEPS = 20_000
+ROUND_OFF = 64 * float(np.finfo(float).eps)
+"""q - U^{n-1} is h times u up to this part of the positions."""
 PATIENCE = 5
 """After so many iterations the increments must shrink."""
-STILL = "use Maury, or the frame of the moving set"
 
 
 class Memory(NamedTuple):
@@ -55,6 +59,10 @@ class Memory(NamedTuple):
     shift: Array
     h_older: float
     v_older: Array
+    fresh: Integers = NO_PAIRS
+    """The pairs that closed in the last step."""
+    warned: bool = False
+    """Has the run been told that its impacts are too close for h?"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +78,7 @@ class Paoli(Scheme):
     [0.5]
     """
 
+    abilities: ClassVar[frozenset[str]] = SCHEMES["Paoli"]
     remembers: ClassVar[type[Any] | None] = Memory
 
     solver: Solver = field(default_factory=Automatic)
@@ -77,22 +86,20 @@ class Paoli(Scheme):
     implicit: bool = False
 
     def check(self, problem: Motion) -> None:
-        self.needs_motion(problem)
-        self.needs_everyone(problem.presence)
-        self.needs_still_set(problem, STILL)
+        super().check(problem)
         if self.implicit and problem.law.e != 0.0:
-            raise self.refuse(
-                f"takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = {problem.law.e:g}",
-                "use implicit=False",
+            raise SchemeRefuses(
+                f"Paoli takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = {problem.law.e:g}; "
+                f"use implicit=False"
             )
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
-        self.needs_everyone(state.presence)
-        self.needs_still_set(problem, STILL, q, (t, t + h))
-        if state.memory is None:
+        self.needs_everyone(problem, state)
+        self.needs_still_set(problem, state, h)
+        if state.memory is None or _was_changed(state):
             return self._first(problem, state, h)
-        before, h_before, _, shift, h_older, v_older = state.memory
+        before, h_before, _, shift, h_older, v_older, _, warned = state.memory
         e, M = problem.law.e, problem.metric(q)
         inertia = q + h / h_before * (q - before)
         weight = h * (h + h_before) / 2.0
@@ -108,22 +115,29 @@ class Paoli(Scheme):
             found = nearest(problem.within, W, M, t, self.solver)
             return found, (1.0 + e) * found[0].point - e * X
 
-        if not self.implicit:
-            found, after = correct(_acceleration(problem, M, t, q, u))
-        else:
+        if self.implicit:
             found, after = self._fixed_point(problem, state, correct, h, h_before)
-        memory = Memory(q, h, found[0].point, shift, h_before, u)
-        return _state(state, h, found, after, (1.0 + e) / h, memory)
+        else:
+            F = _acceleration(problem, M, t, q, u)
+            found, after = correct(F)
+            if e > 0.0 and not warned:
+                warned = warn_of_sequence(problem, state, h, found[1], found[0].multipliers, F, M)
+        fresh = closing(state, found[1], found[0].multipliers)
+        memory = Memory(q, h, found[0].point, shift, h_before, u, fresh, warned)
+        # The velocities belong to the middles of the steps, the first of them to the start: (4)-(5) with z = 1/2.
+        return _state(problem, state, h, found, after, (1.0 + e) / h, memory, (h + h_before) / 2.0)
 
     def _first(self, problem: Motion, state: State, h: float) -> State:
         """(4): the first step, from u_0 and v_0."""
         t, q, v = state.t, state.q, state.u
         M = problem.metric(q)
-        z = self.z(h) if callable(self.z) else self.z * h * _acceleration(problem, M, t, q, v)
+        F = _acceleration(problem, M, t, q, v)
+        z = finite(self.z(h), "what z(h) returned") if callable(self.z) else self.z * h * F
         found = nearest(problem.within, q + h * v + h * z, M, t, self.solver)
-        rest = np.zeros_like(q)
-        memory = Memory(q, h, found[0].point, rest, h, rest)
-        return _state(state, h, found, found[0].point, 1.0 / h, memory)
+        rest, p = np.zeros_like(q), found[0].multipliers
+        warned = warn_of_first_step(problem, state, h, found[1], p, F)
+        memory = Memory(q, h, found[0].point, rest, h, rest, closing(state, found[1], p), warned)
+        return _state(problem, state, h, found, found[0].point, 1.0 / h, memory, h / 2.0)
 
     def _fixed_point(
         self,
@@ -163,7 +177,25 @@ def _acceleration(problem: Motion, M: Metric, t: float, q: Array, u: Array) -> A
     return M.solve(problem.force(t, q, u).ravel()).reshape(q.shape)
 
 
-def _state(state: State, h: float, found: Nearest, after: Array, per_impulse: float, memory: Memory) -> State:
+def _was_changed(state: State) -> bool:
+    """Did a change give the state another q or u than those of the last step? Then the scheme starts anew from them."""
+    before, h = state.memory.before, state.memory.h
+    moved = np.abs(state.q - before - h * state.u).max(initial=0.0)
+    size = max(np.abs(state.q).max(initial=0.0), np.abs(before).max(initial=0.0))
+    return bool(moved > ROUND_OFF * size)
+
+
+def _state(
+    problem: Motion,
+    state: State,
+    h: float,
+    found: Nearest,
+    after: Array,
+    per_impulse: float,
+    memory: Memory,
+    duration: float,
+) -> State:
     P, contacts = found
-    p = per_impulse * P.multipliers
-    return State(state.t + h, after, (after - state.q) / h, P, contacts, p, memory)
+    t, p = state.t + h, per_impulse * P.multipliers
+    deepest = overlap(problem.within, state, contacts, t, after) if problem.law.e > 0.0 else 0.0
+    return State(t, after, (after - state.q) / h, P, contacts, p, memory, deepest, duration=duration)

@@ -11,12 +11,12 @@ are convex, q^k stays in Q(t^k) for every h. Order 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
+from jostle.schemes.abilities import SCHEMES
 from jostle.schemes.base import Scheme, State, check_inside, overshoot, project_velocity
-
-REMEDY = "use CatchingUp, which projects on the set itself"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,15 +29,14 @@ class Venel(Scheme):
     [0.5]
     """
 
-    def check(self, problem: Sweeping) -> None:
-        self.needs_sweeping(problem)
-        self.needs_convex_gaps(problem, REMEDY)
+    abilities: ClassVar[frozenset[str]] = SCHEMES["Venel"]
+    linearises: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
         wished = state.still(problem.velocity(t, q))
         contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape))
         after = q + h * P.point
-        check_inside(self, problem.within, t + h, after, REMEDY)
+        check_inside(self, problem, state, t + h, after)
         beyond = overshoot(problem.within, state, contacts, t + h, after)
         return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)

@@ -14,7 +14,8 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, InTime, at, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts, Free, Reach
+from jostle.sets.base import ConstraintSet, Free
+from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.neighbours import FEW, PairList, furthest, near_pairs
 from jostle.sets.walls import body_radii
 
@@ -60,10 +61,17 @@ class Balls(ConstraintSet):
                 f"between them is undefined: move one of them"
             )
         return Contacts(
-            gap, Pairs(i, j, normal, n, x), np.stack([i, j], axis=1), float(radii.min()),
-            each if np.ndim(reach) else 2.0 * float(each[0]), describe=lambda row: f"balls {i[row]} and {j[row]}", at=q,
-            bend=1.0 / (gap + radii[i] + radii[j]), bodies=n,
-        )  # fmt: skip
+            gap,
+            Pairs(i, j, normal, n, x),
+            np.stack([i, j], axis=1),
+            numbers=0,
+            length=float(radii.min()),
+            reach=each if np.ndim(reach) else 2.0 * float(each[0]),
+            describe=lambda row: f"balls {i[row]} and {j[row]}",
+            at=q,
+            bend=1.0 / (gap + radii[i] + radii[j]),
+            bodies=n,
+        )
 
     def gap(self, t: float, q: ArrayLike) -> float:
         x, radii = self._bodies(t, np.asarray(q, dtype=float))
@@ -117,6 +125,11 @@ class Line(ConstraintSet):
         self.radii = frozen(radii)
         self.moving = callable(radii)
         self.lower, self.upper = lower, upper
+        if not (lower < np.inf and upper > -np.inf and lower <= upper):
+            raise InvalidValue(
+                f"the walls of a line are at lower = {lower} and upper = {upper}; lower must not exceed upper, and "
+                f"-infinity and infinity stand for no wall"
+            )
         n = at(radii, 0.0).size
         left = np.arange(-1, n)
         right = left + 1
@@ -141,10 +154,16 @@ class Line(ConstraintSet):
         x = q.ravel()
         ends = np.concatenate([[self.lower], x + radii]), np.concatenate([x - radii, [self.upper]])
         return Contacts(
-            (ends[1] - ends[0])[self._kept], self._G, self._pairs,
-            float(radii.min()) if len(radii) and radii.all() else None,
-            describe=self._describe, numbers=2, at=q, bend=np.zeros(len(self._pairs)), bodies=len(radii),
-        )  # fmt: skip
+            (ends[1] - ends[0])[self._kept],
+            self._G,
+            self._pairs,
+            numbers=2,
+            length=float(radii.min()) if len(radii) and radii.all() else None,
+            describe=self._describe,
+            at=q,
+            bend=np.zeros(len(self._pairs)),
+            bodies=len(radii),
+        )
 
     def _describe(self, row: int) -> str:
         i, j = self._pairs[row]

@@ -1,140 +1,26 @@
-"""Admissible sets Q(t) = {q : g_i(t, q) >= 0}, and their linearisation at a configuration.
+"""Admissible sets Q(t) = {q : g_i(t, q) >= 0}: what every set can do, no constraint at all, and intersections.
 
-`linearise(t, q)` returns `Contacts`, from which come the three convex sets of the papers:
-
-    .velocities(h)   K_h(t, q) = {u : g + h G u >= 0}          Bernicot & Lefebvre-Lepot 2010 (1.11)
-    .positions(q)    Q~(t, q) = {x : g + G (x - q) >= 0}       Venel 2009 (22)
-    .cone()          C_{t,q} = {u : G_i u >= 0 if g_i = 0}     Bernicot & Lefebvre-Lepot 2010 (4.1)
-
-K_h is kept as g/h + G u >= 0, so that its multipliers p are impulses: M (u - w) = G^T p.
+`linearise(t, q)` returns the `Contacts` of a set at a configuration.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, at
-from jostle.convex.maps import Dense, LinearMap, Pairs, stacked
+from jostle.arrays import Array, at
+from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
-from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
-from jostle.kernels import compiled
+from jostle.errors import InvalidValue
+from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start
+from jostle.sets.crossings import Crossing, Step
+from jostle.sets.nearest import DEFAULT, nearest
+from jostle.sets.numbering import check_owned, check_unchanged
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
-
-CLOSED = 1e-9
-"""A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
-
-ROUND_OFF = 4 * float(np.finfo(float).eps)
-
-Reach = float | Array
-"""Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
-of them and up to reach_i for one and a wall."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Contacts:
-    """The gaps of a set at one configuration, and their gradients.
-
-    >>> import jostle as jo
-    >>> contacts = jo.Balls([1.0, 1.0]).linearise(0.0, np.array([[0.0, 0.0], [2.0, 0.0]]))
-    >>> contacts.gap.tolist(), contacts.pairs.tolist(), contacts.describe(0)
-    ([0.0], [[0, 1]], 'balls 0 and 1')
-    >>> contacts.cone().slack([[1.0, 0.0], [0.0, 0.0]]).tolist()         # they approach
-    [-1.0]
-    """
-
-    gap: Array
-    """(m,) g_i(t, q)."""
-    G: LinearMap
-    """(m, N) dg/dq."""
-    pairs: Integers
-    """(m, 2) who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k
-    on the whole configuration. The same pair keeps its numbers from step to step."""
-    length: float | None = None
-    """The length that violations are compared with: the smallest radius, if there are radii."""
-    reach: Reach = np.inf
-    """Pairs whose gap is larger than this were left out; see `Reach`."""
-    describe: Callable[[int], str] = "constraint {}".format
-    """What row c is, in words."""
-    numbers: int = 0
-    """How many constraint numbers k the set uses for itself, whether or not their rows are present."""
-    at: Array | None = None
-    """The configuration: without a length, its size says how large the round-off of a gap is."""
-    bend: Array | None = None
-    """(m,) b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for
-    planes. None: not known, the gradients are differenced where curvature is needed."""
-    bodies: int = 1
-    """How many bodies the configuration has."""
-
-    @property
-    def normals(self) -> Array:
-        """(m, d) unit vectors from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
-        if isinstance(self.G, Pairs):
-            return self.G.normal
-        first = self.pairs[:, 0]
-        d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
-        if odd or self.bodies == 0 or (first < 0).any():
-            return np.zeros((len(self.gap), 0))
-        rows = np.arange(len(first))
-        return np.asarray(-self.G.toarray().reshape(len(first), self.bodies, d)[rows, first])
-
-    def velocities(self, h: float) -> Polyhedron:
-        """K_h = {u : g / h + G u >= 0}."""
-        length = None if self.length is None else self.length / h
-        return Polyhedron(self.G, self.gap / h, length=length, describe=self.describe, noise=self.noise / h)
-
-    def positions(self, q: ArrayLike) -> Polyhedron:
-        """Q~ = {x : g + G (x - q) >= 0}."""
-        offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
-        return Polyhedron(self.G, offset, length=self.length, describe=self.describe, noise=self.noise)
-
-    @property
-    def noise(self) -> Array | float:
-        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on."""
-        return 0.0 if self.at is None else ROUND_OFF * self.G.magnitude(self.at.ravel())
-
-    def only(self, rows: Integers) -> Contacts:
-        """The contacts of some rows."""
-        return Contacts(
-            self.gap[rows], self.G.rows(rows), self.pairs[rows], self.length, self.reach,
-            lambda row: self.describe(int(rows[row])), self.numbers, self.at,
-            None if self.bend is None else self.bend[rows], self.bodies,
-        )  # fmt: skip
-
-    def cone(self, closed: float | None = None) -> Cone:
-        """C_{t,q}: the rows with gap <= closed; by default those whose gap is zero up to round-off.
-
-        For sets at rest: the rates dg/dt of a moving set, which (1.7) has, are not in it.
-        """
-        near = self.gap <= (self.tolerance() if closed is None else closed)
-        closed_ones = self.only(np.flatnonzero(near))
-        return Cone(closed_ones.G, describe=closed_ones.describe)
-
-    def tolerance(self) -> Array:
-        """How negative a gap may be before it counts as an overlap: a part of the length, or of the coordinates."""
-        if self.length is not None:
-            return np.full(len(self.gap), CLOSED * self.length)
-        if self.at is None:
-            return np.zeros(len(self.gap))
-        return CLOSED * (np.abs(self.gap) + self.G.magnitude(self.at.ravel()))
-
-
-def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float = 0.0) -> Array:
-    """The value of each wanted pair, where pairs[c] (see `Contacts.pairs`) has values[c]; else `otherwise`.
-
-    >>> by_pair(np.array([[0, 1], [1, -1]]), np.array([5.0, 7.0]), np.array([[1, -1], [0, 2]])).tolist()
-    [7.0, 0.0]
-    """
-    if len(pairs) == 0 or len(wanted) == 0:
-        return np.full(len(wanted), otherwise)
-    return np.asarray(compiled().by_pair(pairs, values, wanted, otherwise))
 
 
 class ConstraintSet:
@@ -199,8 +85,6 @@ class ConstraintSet:
         >>> disc.nearest([0.3, 0.2], mass=[1.0, 4.0]).point.round(10).tolist()
         [0.9703379662, 0.2417524176]
         """
-        from jostle.sets.nearest import DEFAULT, nearest
-
         solver = solver or DEFAULT
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
 
@@ -220,26 +104,23 @@ class ConstraintSet:
         """The sets alone of which it is not known whether their gaps are convex."""
         return self if self.convex_gaps is None else Free()
 
+    def moves(self, times: tuple[float, float], q: Array) -> bool:
+        """Does the set depend on time? If it does not say so: do its gaps at q differ between the two times?"""
+        if self.moving is not None:
+            return self.moving
+        now, then = (self.gaps(t, q) for t in times)
+        return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
+
+    def crossing(self, step: Step) -> Crossing | None:
+        """A wall that the centre of a body went through in the step, if any."""
+        return None
+
+    def forget(self) -> None:
+        """Forget what earlier configurations have shown, so that runs from the same start have the same bits."""
+
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
         check_start(self.linearise(t, q, reach=0.0))
-
-
-def check_start(contacts: Contacts) -> None:
-    """Raise `InfeasibleStart`, naming the worst pairs, if a gap is negative."""
-    if not np.isfinite(contacts.gap).all():
-        row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
-        raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
-    overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
-    if len(overlap) == 0:
-        return
-    worst = overlap[np.argsort(contacts.gap[overlap])][:5]
-    named = "; ".join(f"gap {contacts.gap[row]:.2e}: {contacts.describe(int(row))}" for row in worst)
-    more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
-    raise InfeasibleStart(
-        f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
-        f"admissible configuration, within.nearest(q0).point"
-    )
 
 
 class Free(ConstraintSet):
@@ -254,7 +135,8 @@ class Free(ConstraintSet):
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         nothing = np.zeros(0)
-        return Contacts(nothing, Dense(np.zeros((0, q.size))), np.zeros((0, 2), dtype=np.int64), bend=nothing)
+        pairs = np.zeros((0, 2), dtype=np.int64)
+        return Contacts(nothing, Dense(np.zeros((0, q.size))), pairs, numbers=0, bend=nothing)
 
 
 class Intersection(ConstraintSet):
@@ -264,6 +146,7 @@ class Intersection(ConstraintSet):
 
     def __init__(self, sets: tuple[ConstraintSet, ...]):
         self.sets = sets
+        self._numbers: tuple[int, ...] | None = None
         convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
@@ -291,19 +174,30 @@ class Intersection(ConstraintSet):
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
 
+    def crossing(self, step: Step) -> Crossing | None:
+        found = (Q.crossing(step) for Q in self.sets)
+        return next((crossing for crossing in found if crossing is not None), None)
+
+    def forget(self) -> None:
+        for Q in self.sets:
+            Q.forget()
+
+    def moves(self, times: tuple[float, float], q: Array) -> bool:
+        return any(Q.moves(times, q) for Q in self.sets)
+
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         parts = [Q.near(t, q, reach) for Q in self.sets]
         sizes = [len(part.gap) for part in parts]
         ends = np.cumsum(sizes)
         first, second = both = np.empty((2, sum(sizes)), dtype=np.int64)
         numbers = 0
-        for part, end, size in zip(parts, ends, sizes, strict=True):
+        for part, end, size, own in zip(parts, ends, sizes, self._owned(parts, t), strict=True):
             i, j = first[end - size : end], second[end - size : end]
             i[:], j[:] = part.pairs.T
             if numbers:
                 j[i < 0] += numbers
                 j[(i >= 0) & (j < 0)] -= numbers
-            numbers += part.numbers
+            numbers += own
         # of two bodies the numbers say all: not to keep the arrays of such parts
         words = [part.describe if (part.pairs < 0).any() else None for part in parts]
 
@@ -316,14 +210,23 @@ class Intersection(ConstraintSet):
             np.concatenate([part.gap for part in parts]),
             stacked(*[part.G for part in parts], pairs=both),
             both.T,
-            min((part.length for part in parts if part.length is not None), default=None),
-            _least([part.reach for part in parts]),
-            describe,
-            numbers,
-            q,
-            None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
-            max(part.bodies for part in parts),
+            numbers=numbers,
+            length=min((part.length for part in parts if part.length is not None), default=None),
+            reach=_least([part.reach for part in parts]),
+            describe=describe,
+            at=q,
+            bend=None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
+            bodies=max(part.bodies for part in parts),
         )
+
+    def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
+        """How many constraint numbers each part owns, checked: two constraints must never share one."""
+        owned = tuple(part.numbers for part in parts)
+        self._numbers = self._numbers or owned
+        for Q, part, before in zip(self.sets, parts, self._numbers, strict=True):
+            check_owned(repr(Q), part.pairs, part.numbers)
+            check_unchanged(repr(Q), part.numbers, before, t)
+        return owned
 
 
 def _least(reaches: list[Reach]) -> Reach:

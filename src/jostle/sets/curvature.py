@@ -22,7 +22,7 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection, residual
 from jostle.errors import EmptySet
-from jostle.sets.base import Contacts
+from jostle.sets.contacts import Contacts
 from jostle.solvers.base import Solver
 from jostle.solvers.exact import Exact
 
@@ -56,7 +56,7 @@ def from_here(contacts: Contacts) -> Polyhedron:
 def judged(w: Array, x: Array, contacts: Contacts, M: Metric, P: Projection, solver: Solver, number: int) -> Nearest:
     """The point x with the multipliers of P as an answer, judged by the non-linear problem, with the gradients at x."""
     found = residual(w.ravel(), contacts.positions(x), M, x.ravel(), P.multipliers)
-    return Projection(x, P.multipliers, found, number, found.within(solver.tol), P.solver), contacts
+    return Projection(x, P.multipliers, found, number, found.within(solver.tol), P.solver, P.remark), contacts
 
 
 def better(best: Nearest | None, answer: Nearest) -> Nearest:

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts, by_pair
+from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.curvature import Linearise, Nearest, better, from_here, judged, off_saddle, with_curvature
 from jostle.sets.neighbours import FEW
 from jostle.solvers.automatic import Automatic
@@ -30,6 +32,8 @@ from jostle.solvers.base import Solver
 DEFAULT = Automatic(tol=1e-10)
 SWEEPS = 200
 """Largest number of linearisations."""
+PATIENCE = 10
+"""Many bodies: the search ends when this many linearisations in a row brought nothing better."""
 CURVED_SIZE = 64
 """Curvatures are differences of gradients: only up to so many coordinates."""
 SLOW = 0.1
@@ -43,18 +47,35 @@ WIDEN = 4.0
 """so many times, the deepest violation."""
 STARTS = (0.0, 1e-3, 0.5, 1.0, 2.0, 4.0)
 """How far off w the search starts, relative to the length; the next one is tried if it is not possible from there."""
+OFF = (0.25, 0.1, 0.01, 1.0, 4.0)
+"""The same for those of many bodies whose constraints contradict each other."""
+MOST_STARTS = 100
+"""The search among many bodies starts at most this often: each start may find one more contradiction."""
+GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
-def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
+class Gaps(Protocol):
+    """What the search asks of the set Q(t) on which it projects; every `ConstraintSet` has it."""
+
+    flat: bool
+
+    def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts: ...
+
+    def gaps(self, t: float, q: Array) -> Array: ...
+
+    def radii_at(self, t: float) -> Array: ...
+
+
+def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
     """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
     solver = solver or DEFAULT
     M = metric(mass, w.shape)
     if not np.isfinite(w).all():
         raise NotFinite(f"the point to project is not finite: {w.tolist()}")
     if w.ndim == 2 and len(w) > FEW:
-        contacts = Q.linearise(t, w, 0.0)
-        if contacts.reach < np.inf:
-            return _of_many(Q, t, w, contacts, M, solver)
+        found = _of_many(Q, t, w, M, solver)
+        if found is not None:
+            return found
     failure: EmptySet | None = None
     for x, contacts in _starts(Q, t, w):
         if x is w and contacts.gap.min(initial=0.0) >= 0.0:
@@ -65,26 +86,89 @@ def nearest(Q: ConstraintSet, w: Array, mass: ArrayLike | Metric, t: float, solv
             if Q.flat:
                 raise
             failure = failure or error
-    raise NotConverged(
-        f"no point of Q was found from {w.ravel().tolist()}: linearised there, and a little off it, the constraints "
+    raise _nowhere(str(w.ravel().tolist()), failure)
+
+
+def _nowhere(start: str, failure: EmptySet | None) -> NotConverged:
+    return NotConverged(
+        f"no point of Q was found from {start}: linearised there, and a little off it, the constraints "
         f"contradict each other ({failure}). That does not prove that Q is empty; start nearer to it"
     )
 
 
-def _of_many(Q: ConstraintSet, t: float, w: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
-    """The same sweeps for many bodies: only pairs within reach are looked at, and it is checked that no other met.
+def _of_many(Q: Gaps, t: float, w: Array, M: Metric, solver: Solver) -> Nearest | None:
+    """The same for many bodies, of which only pairs within reach are looked at; None if Q always looks at all.
+
+    Where the linearised constraints contradict each other, the search starts again with the bodies that they concern
+    moved off their places, by another distance each time, until one of the searches converges.
+    """
+    moved, parts = np.zeros(len(w), dtype=bool), [0.0, *OFF]
+    best: Nearest | None = None
+    failure: EmptySet | None = None
+    for _ in range(MOST_STARTS):
+        x = _off(Q, t, w, moved, parts[0])
+        concerned = moved
+        try:
+            near = Q.linearise(t, x, 0.0)
+            if not near.reach < np.inf:
+                return None
+            deepest = -near.gap.min(initial=0.0)
+            if deepest == 0.0 and not parts[0]:
+                return Projection(w.copy(), np.zeros(len(near.gap)), NO_RESIDUAL, 0, True, solver.name), near
+            found = _sweep_many(Q, t, w, x, WIDEN * max(deepest, float(np.abs(x - w).max())), M, solver)
+            if found[0].converged or not parts[0]:
+                return found
+            best = better(best, found)
+        except UndefinedGradient:
+            if len(parts) == 1:
+                raise
+            concerned = np.ones(len(w), dtype=bool)
+        except _Contradiction as contradiction:
+            failure, concerned = contradiction.error, np.isin(np.arange(len(w)), contradiction.bodies)
+            if Q.flat:
+                raise failure from None
+        if not parts[0] or not (concerned & ~moved).any():
+            parts.pop(0)
+        if not parts:
+            break
+        moved |= concerned
+    if best is None:
+        raise _nowhere(f"the places of {len(w)} bodies", failure)
+    return best
+
+
+class _Contradiction(Exception):
+    """The constraints, linearised at one point, contradict each other: of which bodies, and the error that says why."""
+
+    def __init__(self, bodies: Integers, error: EmptySet):
+        super().__init__(str(error))
+        self.bodies, self.error = bodies, error
+
+
+def _off(Q: Gaps, t: float, w: Array, moved: Booleans, part: float) -> Array:
+    """The point w with some bodies moved by a part of the length, each in another direction, always the same ones."""
+    if not part:
+        return w
+    directions = 2.0 * (GOLDEN * np.arange(1, w[moved].size + 1) % 1.0) - 1.0
+    x = w.copy()
+    x[moved] += part * _scale(Q, t, w) * directions.reshape(w[moved].shape)
+    return x
+
+
+def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, solver: Solver) -> Nearest:
+    """Sweeps from x in which it is checked that no pair met that was left out.
 
     From sweep to sweep the rows change; multipliers follow their pairs.
     """
-    deepest = -contacts.gap.min(initial=0.0)
-    if deepest == 0.0:
-        return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
-    x, reach, guess = w, WIDEN * deepest, None
+    guess = None
     contacts = Q.linearise(t, x, reach)
     best: Nearest | None = None
-    last = np.inf
+    since = 0
     for sweep in range(1, SWEEPS + 1):
-        P = solver.project(w - x, from_here(contacts), M, guess)
+        try:
+            P = solver.project(w - x, from_here(contacts), M, guess)
+        except EmptySet as error:
+            raise _Contradiction(contacts.pairs[error.rows], error) from None
         furthest = 2.0 * float(np.sqrt(np.einsum("nd,nd->n", P.point, P.point).max(initial=0.0)))
         if furthest > contacts.reach:
             if contacts.reach < reach:
@@ -96,17 +180,17 @@ def _of_many(Q: ConstraintSet, t: float, w: Array, contacts: Contacts, M: Metric
         x = x + P.point
         contacts, before = Q.linearise(t, x, reach), contacts
         guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
-        P = Projection(P.point, guess, P.residual, P.iterations, P.converged, P.solver)
+        P = replace(P, multipliers=guess)
         answer = judged(w, x, contacts, M, P, solver, sweep)
-        best, worst = better(best, answer), answer[0].residual.worst
-        if worst <= ROUND_OFF or best[0].converged or worst > last:
+        best = better(best, answer)
+        since = 0 if best is answer else since + 1
+        if best[0].converged or since == PATIENCE:
             break
-        last = worst
     assert best is not None
     return best
 
 
-def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
+def _starts(Q: Gaps, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
     """Points to start from, w first, at which all gradients exist."""
     direction = (1.0 / (1.0 + np.arange(w.size))).reshape(w.shape)
     scale = 0.0
@@ -123,8 +207,11 @@ def _starts(Q: ConstraintSet, t: float, w: Array) -> Iterator[tuple[Array, Conta
         yield x, contacts
 
 
-def _scale(Q: ConstraintSet, t: float, w: Array) -> float:
-    """A length to start off w by: that of the set, or the sizes of its gaps and of w."""
+def _scale(Q: Gaps, t: float, w: Array) -> float:
+    """A length to start off w by: the smallest radius, or that of the set, or the sizes of its gaps and of w."""
+    radius = float(Q.radii_at(t).min(initial=np.inf))
+    if 0.0 < radius < np.inf:
+        return radius
     own = getattr(Q, "own_length", None) or getattr(Q, "length", None)
     if own:
         return float(own)
@@ -133,7 +220,7 @@ def _scale(Q: ConstraintSet, t: float, w: Array) -> float:
     return float(np.abs(w).max(initial=0.0)) or 1.0
 
 
-def _from(Q: ConstraintSet, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
+def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
     """The search from x, with the rows that are near at first, then with those that it ran into as well."""
     reach = WIDEN * -contacts.gap.min(initial=0.0)
     near = ~(contacts.gap > (reach if len(contacts.gap) > MANY else np.inf))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,8 @@ class Polygons(Walls):
     (True, 1.5)
     """
 
+    passable = True
+
     def __init__(self, vertices: Vertices | Callable[[float], Vertices], *, radii: InTime = 0.0):
         super().__init__(radii, vertices)
         self.dimension = 2
@@ -78,6 +80,7 @@ class ConvexPolygons(Surfaces):
     """Edges of each polygon."""
     discs: Spheres
     """(k) around the polygons: what is far from these is far from those."""
+    solid: ClassVar[bool] = True
 
     @classmethod
     def around(cls, polygons: Sequence[Array]) -> ConvexPolygons:
@@ -114,6 +117,15 @@ class ConvexPolygons(Surfaces):
         bend[corner] = 1.0 / distance[nearest][corner]
         gradient[corner] = from_edge[nearest][corner] * bend[corner, None]
         return gradient, bend
+
+    def hit(self, after: ConvexPolygons, x: Array, y: Array, wall: Integers) -> Booleans:
+        edges, each = self._edges(wall).ravel(), self.each
+        through = self.edges.hit(after.edges, np.repeat(x, each, axis=0), np.repeat(y, each, axis=0), edges)
+        inside = self._signed(x, wall) < 0.0
+        return np.asarray(through.reshape(-1, each).any(axis=1) | inside)
+
+    def sway(self, after: ConvexPolygons) -> float:
+        return self.edges.sway(after.edges)
 
     def _signed(self, x: Array, wall: Integers) -> Array:
         edges = self._edges(wall)

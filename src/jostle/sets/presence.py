@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.sets.base import ConstraintSet, Contacts, Reach
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, Reach
 
 WAITING, PRESENT, GONE = 0, 1, 2
 APART = 8.0

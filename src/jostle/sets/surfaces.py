@@ -7,12 +7,15 @@ bodies they are (k, n) in memory, and (n, k) to the reader.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Booleans, Integers
 from jostle.kernels import compiled
+
+JOINT = 1e-9
+"""A path that goes past the end of a wall by less than this part of its length goes through it: joints are tight."""
 
 
 class Surfaces:
@@ -21,6 +24,10 @@ class Surfaces:
     __slots__ = ()
     tabled: ClassVar[bool] = True
     """Does `near` make a table of the distances of all bodies to all walls?"""
+    solid: ClassVar[bool] = False
+    """Do the walls have an inside, or two sides?"""
+    straight: ClassVar[bool] = True
+    """Does `hit` know a straight path through walls at rest exactly?"""
 
     def distances(self, x: Array) -> Array:
         """(n, k) of points (n, d)."""
@@ -40,6 +47,14 @@ class Surfaces:
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array | None]:
         """Of m points (m, d), each with one wall (m,): gradients (m, d), zero where there is none; `Contacts.bend`."""
+        raise NotImplementedError
+
+    def hit(self, after: Any, x: Array, y: Array, wall: Integers) -> Booleans:
+        """(m,) which of the paths from x to y, (m, d), go through their wall on its way to where it is in `after`."""
+        raise NotImplementedError
+
+    def sway(self, after: Any) -> float:
+        """How far a point of a wall goes, at most, on its way to where it is in `after`."""
         raise NotImplementedError
 
 
@@ -84,6 +99,7 @@ class Spheres(Surfaces):
     centre: Array
     radius: Array
     sign: float
+    solid: ClassVar[bool] = True
 
     def distances(self, x: Array) -> Array:
         square = sum((a - centre[:, None]) ** 2 for a, centre in zip(x.T, self.centre.T, strict=True))
@@ -94,6 +110,16 @@ class Spheres(Surfaces):
         distance = np.sqrt(np.einsum("md,md->m", apart, apart))
         distance[distance == 0.0] = 1.0
         return self.sign * apart / distance[:, None], self.sign / distance
+
+    def hit(self, after: Spheres, x: Array, y: Array, wall: Integers) -> Booleans:
+        start, along = x - self.centre[wall], (y - after.centre[wall]) - (x - self.centre[wall])
+        square = np.einsum("md,md->m", along, along)
+        s = np.clip(-np.einsum("md,md->m", start, along) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
+        nearest = start + s[:, None] * along
+        return np.asarray(np.einsum("md,md->m", nearest, nearest) < np.maximum(self.radius, after.radius)[wall] ** 2)
+
+    def sway(self, after: Spheres) -> float:
+        return _longest(after.centre - self.centre) + float(np.abs(after.radius - self.radius).max(initial=0.0))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -135,3 +161,22 @@ class Lines(Surfaces):
         distance[distance == 0.0] = 1.0
         at_an_end = (s == 0.0) | (s == 1.0)
         return np.stack([first, second], axis=1) / distance[:, None], np.where(at_an_end, 1.0 / distance, 0.0)
+
+    def hit(self, after: Lines, x: Array, y: Array, wall: Integers) -> Booleans:
+        (height, s), (height_after, s_after) = self._beside(x, wall), after._beside(y, wall)
+        change = height - height_after
+        s = s + height / np.where(change == 0.0, 1.0, change) * (s_after - s)
+        return np.asarray(((height >= 0.0) != (height_after >= 0.0)) & (s >= -JOINT) & (s <= 1.0 + JOINT))
+
+    def sway(self, after: Lines) -> float:
+        return max(_longest(after.start - self.start), _longest(after.start + after.along - self.start - self.along))
+
+    def _beside(self, x: Array, wall: Integers) -> tuple[Array, Array]:
+        """How high x is above the line through the segment (in units of its length, with a sign), and s unclipped."""
+        apart, along = x - self.start[wall], self.along[wall]
+        height = along[:, 0] * apart[:, 1] - along[:, 1] * apart[:, 0]
+        return np.asarray(height), np.einsum("md,md->m", apart, self.dual[wall])
+
+
+def _longest(vectors: Array) -> float:
+    return float(np.sqrt(np.einsum("kd,kd->k", vectors, vectors).max(initial=0.0)))

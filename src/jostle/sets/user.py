@@ -9,33 +9,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array
+from jostle.arrays import Array, Booleans, numbers
 from jostle.convex.maps import Dense
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts
+from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
-STEP = float(np.cbrt(np.finfo(float).eps))
-"""Relative step of the central differences."""
-FINER, REFINEMENTS = 32.0, 10
-"""Without a length the step begins large and is divided by this, at most so many times,"""
-SETTLED = 1e-8
-"""until no gradient changes by more than this part of it."""
-ROUND_OFF = 8 * float(np.finfo(float).eps)
-TINY = float(np.finfo(float).tiny)
-AGREEMENT = 1e-5
-"""A given gradient may differ from the differenced one by so much, relative to its size."""
+CHECKS = 10
+"""Linearisations in which a given gradient is compared with differences, if these say nothing in the first one."""
 
 
 class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
     def __init__(self, g: Gap, gradient: Gap | None, convex: bool | None, moving: bool | None, length: float | None):
+        if length is not None and not 0.0 < length < np.inf:
+            raise InvalidValue(f"length must be positive and finite, a radius, say, or None, not {length}")
         self.g, self.gradient, self.length = g, gradient, length
         self.convex_gaps, self.moving = convex, moving
         self.name = getattr(g, "__name__", "constraints")
         self.__doc__ = g.__doc__
-        self._checked = gradient is None
+        self.differences = Differences(self.gaps, length)
+        self._unchecked: Booleans | None = None
+        self._checks = 0 if gradient is None else CHECKS
 
     def __call__(self, t: float, q: ArrayLike) -> Array:
         """g(t, q), as the user wrote it."""
@@ -46,7 +44,7 @@ class UserSet(ConstraintSet):
         if not np.isfinite(gap).all():
             row = int(np.argmin(np.isfinite(gap)))
             raise NotFinite(f"constraint {row} of {self.name} is {gap[row]} at t = {t:g}, q = {q.tolist()}")
-        G = self._differenced(t, q, gap) if self.gradient is None else self._given(t, q, gap)
+        G = self.differences(t, q, gap) if self.gradient is None else self._given(t, q, gap)
         size = np.abs(G).max(axis=1, initial=0.0)
         bad = np.flatnonzero(~(np.isfinite(size) & (size > 0)) & (gap <= 0.0))
         if len(bad):
@@ -58,68 +56,46 @@ class UserSet(ConstraintSet):
             G = np.where(np.isfinite(size)[:, None], G, 0.0)
         rows = np.arange(len(gap))
         return Contacts(
-            gap, Dense(G), np.stack([np.full_like(rows, -1), rows], axis=1), self.length,
-            describe=lambda row: f"constraint {row} of {self.name}", numbers=len(gap), at=q,
-        )  # fmt: skip
+            gap,
+            Dense(G),
+            np.stack([np.full_like(rows, -1), rows], axis=1),
+            numbers=len(gap),
+            length=self.length,
+            describe=lambda row: f"constraint {row} of {self.name}",
+            at=q,
+        )
 
     def gaps(self, t: float, q: Array) -> Array:
-        return np.asarray(self.g(t, q), dtype=float).ravel()
+        return numbers(self.g(t, q), f"what {self.name} returned at t = {t:g}").ravel()
 
-    def _differenced(self, t: float, q: Array, gap: Array) -> Array:
-        """dg/dq by central differences; without a length, the step is refined until it does not matter any more."""
-        scale = max(np.abs(q).max(initial=0.0), np.abs(gap).max(initial=0.0)) or 1.0
-        step = STEP * (self.length or scale)
-        G = self._central(t, q, step, len(gap))
-        if self.length is not None:
-            return G
-        coarse, best = G, np.full(len(gap), np.inf)
-        for _ in range(REFINEMENTS):
-            step /= FINER
-            fine = self._central(t, q, step, len(gap))
-            with np.errstate(invalid="ignore", over="ignore"):
-                size = np.maximum(np.abs(fine).max(axis=1, initial=0.0), np.abs(coarse).max(axis=1, initial=0.0))
-                change = np.abs(fine - coarse).max(axis=1, initial=0.0) / np.maximum(size, TINY)
-                noise = ROUND_OFF * (np.abs(gap) / np.maximum(size, TINY) + np.abs(q).max(initial=0.0)) / step
-            # Where the change is round-off of the finer step, the coarser one was the better.
-            chosen = np.where((change <= noise)[:, None], coarse, fine)
-            G = np.where((change < best)[:, None], chosen, G)
-            best = np.where(change <= noise, 0.0, np.fmin(best, change))
-            coarse = fine
-            if (best <= SETTLED).all():
-                break
-        return G
-
-    def _central(self, t: float, q: Array, step: float, rows: int) -> Array:
-        flat = q.ravel()
-        G = np.empty((rows, flat.size))
-        for k in range(flat.size):
-            ahead, behind = flat.copy(), flat.copy()
-            ahead[k] += step
-            behind[k] -= step
-            rise = self.gaps(t, ahead.reshape(q.shape)) - self.gaps(t, behind.reshape(q.shape))
-            G[:, k] = rise / (ahead[k] - behind[k]) if ahead[k] > behind[k] else np.nan
-        return G
+    def forget(self) -> None:
+        self.differences.forget()
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
         assert self.gradient is not None
-        G = np.asarray(self.gradient(t, q), dtype=float)
+        G = numbers(self.gradient(t, q), f"what the gradient of {self.name} returned at t = {t:g}")
         if G.size != len(gap) * q.size:
             raise InvalidValue(f"the gradient of {self.name} has shape {G.shape}; expected {(len(gap), *q.shape)}")
         G = G.reshape(len(gap), q.size)
-        if not self._checked:
-            self._compare(G, self._differenced(t, q, gap))
-            self._checked = True
+        if self._checks:
+            self._checks -= 1
+            self._compare(G, self.differences.search(t, q, gap))
         return G
 
-    def _compare(self, given: Array, differenced: Array) -> None:
-        error = np.abs(given - differenced)
-        size = np.abs(differenced).max(axis=1, keepdims=True, initial=0.0) + np.abs(given)
-        if (error > AGREEMENT * size).any():
-            row, k = (int(index) for index in np.argwhere(error > AGREEMENT * size)[0])
+    def _compare(self, given: Array, found: Gradient) -> None:
+        """Refuse a gradient that differs from the differences, where these are certain; else try again next time."""
+        before = np.ones(len(given), dtype=bool) if self._unchecked is None else self._unchecked
+        if len(before) != len(given):
+            before = np.ones(len(given), dtype=bool)
+        wrong = wrong_entry(given, found, before)
+        if wrong is not None:
             raise InvalidValue(
-                f"the gradient of constraint {row} of {self.name} is wrong: d/dq[{k}] is given as "
-                f"{given[row, k]:.6g}, differences give {differenced[row, k]:.6g}"
+                f"the gradient of constraint {wrong[0]} of {self.name} is wrong: d/dq[{wrong[1]}] is given as "
+                f"{given[wrong]:.6g}, differences give {found.G[wrong]:.6g}"
             )
+        self._unchecked = before & (found.error > CERTAIN)
+        if not self._unchecked.any():
+            self._checks = 0
 
 
 @overload

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class Vessel(Walls):
     """
 
     convex_gaps = False
-    curved = True
+    curved = passable = True
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class Vessel(Walls):
         super().__init__(radii, profile, axis, base)
         self.profile, self.axis, self.base = frozen(profile), frozen(axis), frozen(base)
         self.dimension, self.staves = 3, staves
-        if staves < 0:
+        if isinstance(staves, float) or staves < 0:
             raise InvalidValue(f"a vessel cannot have {staves} staves; six do well, none will do if it is wide")
         first = _profile(profile, 0.0)
         self._discs = _discs(first)
@@ -99,6 +100,7 @@ class Revolution(Surfaces):
     """(staves, 3) e_j,"""
     of_part: Integers
     """and the part that each stave belongs to."""
+    straight: ClassVar[bool] = False
 
     @classmethod
     def around(cls, axis: Array, base: Array, profile: Array, with_staves: Integers, staves: int) -> Revolution:
@@ -139,6 +141,18 @@ class Revolution(Surfaces):
         distance = _norms(from_wall)
         distance[distance == 0.0] = 1.0
         return from_wall / distance[:, None], None
+
+    def hit(self, after: Revolution, x: Array, y: Array, wall: Integers) -> Booleans:
+        """A stave allows what its part allows: only parts are hit."""
+        part = np.minimum(wall, len(self.parts.start) - 1)
+        (_, *here), (_, *there) = self._half_plane(x), after._half_plane(y)
+        through = self.parts.hit(after.parts, np.stack(here, axis=1), np.stack(there, axis=1), part)
+        return np.asarray(through & (wall < len(self.parts.start)))
+
+    def sway(self, after: Revolution) -> float:
+        ends = np.concatenate([self.parts.start, self.parts.start + self.parts.along])
+        turned = float(np.linalg.norm(after.axis - self.axis)) * float(np.linalg.norm(ends, axis=1).max())
+        return self.parts.sway(after.parts) + float(np.linalg.norm(after.base - self.base)) + turned
 
     def _half_plane(self, x: Array) -> tuple[Array, Array, Array]:
         """rho e_rho, as (3, n), rho and z."""

@@ -9,7 +9,6 @@ All gaps are convex in q, as the linearised schemes ask, but for `Inside`: the g
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +17,17 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, InTime, at, finite, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
-from jostle.sets.base import ConstraintSet, Contacts, Reach
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.crossings import Crossing, Step, crossed, movers
+from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
 from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
 """Gaps of bodies and walls are looked through so many at a time: they stay in the cache, and need no memory."""
+
+RECENT = 2
+"""Moving walls are kept for this many times: a step looks at its two ends more than once."""
 
 Sizes = tuple[Array | None, float | None]
 """The radii of the bodies, None for points; and the smallest length in sight."""
@@ -32,6 +37,8 @@ class Walls(ConstraintSet):
     """k walls for each of n bodies. A new kind of wall defines `dimension`, `names` and `_surfaces`."""
 
     convex_gaps = by_body = True
+    passable: bool = False
+    """Can a body be on the other side of the wall without an overlap?"""
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
@@ -39,7 +46,7 @@ class Walls(ConstraintSet):
     def __init__(self, radii: InTime, *in_time: object):
         self.radii = frozen(radii)
         self._at_rest = not any(callable(value) for value in in_time)
-        self._rest: Surfaces | None = None
+        self._recent: dict[float, Surfaces] = {}
         self.moving = callable(radii) or not self._at_rest
         self._maps: dict[int, LinearMap] = {}
         self._known: dict[int, Sizes] = {}
@@ -84,7 +91,30 @@ class Walls(ConstraintSet):
             body, wall = pairs[row]
             return f"body {body} and {self.names[-1 - wall]}"
 
-        return Contacts(gap, G, pairs, length, reach, describe, k, q, bend, n)
+        return Contacts(
+            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n
+        )
+
+    def crossing(self, step: Step) -> Crossing | None:
+        if not self.passable or (step.linearised and self.convex_gaps and self._at_rest):
+            return None
+        x, y = (self._bodies(q) for q in step.ends)
+        walls = self._now(step.times[0])
+        sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1]))
+        radii, _ = self._sizes(step.times[0], len(x))
+        some, moved = movers(step, y - x, radii, sway)
+        if len(some) == 0:
+            return None
+        _, pairs = _near(walls, x[some], len(self.names), None, moved[some])
+        body, wall = some[pairs[:, 0]], -1 - pairs[:, 1]
+        through = body
+        if len(body):
+            through = np.flatnonzero(crossed(self._now, step, x[body], y[body], wall, self._at_rest))
+        if len(through) == 0:
+            return None
+        row = through[np.argmax(moved[body[through]])]
+        most, radius = float(moved[body[row]]), 0.0 if radii is None else float(radii[body[row]])
+        return Crossing(int(body[row]), self.names[wall[row]], most, radius or (self.own_length or most) / 2.0)
 
     def _bodies(self, q: Array) -> Array:
         """(n, d) the centres."""
@@ -94,11 +124,13 @@ class Walls(ConstraintSet):
         return q.reshape(-1, d)
 
     def _now(self, t: float) -> Surfaces:
-        if not self._at_rest:
-            return self._surfaces(t)
-        if self._rest is None:
-            self._rest = self._surfaces(t)
-        return self._rest
+        if self._at_rest:
+            t = 0.0
+        if t not in self._recent:
+            while len(self._recent) >= RECENT:
+                del self._recent[next(iter(self._recent))]
+            self._recent[t] = self._surfaces(t)
+        return self._recent[t]
 
     def _sizes(self, t: float, n: int) -> Sizes:
         if callable(self.radii):
@@ -153,29 +185,13 @@ def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) 
         rows.append(block.start * k + row)
         distances.append(distance)
     row = np.concatenate(rows)
-    return np.concatenate(distances), body_wall_pairs(len(x), k) if len(row) == len(x) * k else _pairs(row, k)
+    return np.concatenate(distances), body_wall_pairs(len(x), k) if len(row) == len(x) * k else pairs_of_rows(row, k)
 
 
 def _blocks(n: int, k: int) -> Iterator[slice]:
     """The n bodies in portions, each with at most about TABLE gaps."""
     size = max(TABLE // max(k, 1), 1)
     return (slice(first, first + size) for first in range(0, n, size))
-
-
-@lru_cache(maxsize=16)
-def body_wall_pairs(n: int, k: int) -> Integers:
-    """(n k, 2): (body, -1 - wall), body by body."""
-    pairs = _pairs(np.arange(n * k), k)
-    pairs.setflags(write=False)
-    return pairs
-
-
-def _pairs(row: Integers, k: int) -> Integers:
-    """(body, -1 - wall) of the rows body k + wall."""
-    pairs = np.empty((len(row), 2), dtype=np.int64)
-    pairs[:, 0] = row // max(k, 1)
-    pairs[:, 1] = pairs[:, 0] * k - row - 1
-    return pairs
 
 
 def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
@@ -212,6 +228,7 @@ class HalfSpace(Walls):
         self.names = (f"plane {self._words()}",)
         self.flat = not callable(normal)
         self._unit = self._normal(0.0) if self.flat else None
+        self._now(0.0)
 
     def _words(self) -> str:
         where = "moving" if self.moving else f"at offset {self.offset:g}"
@@ -229,6 +246,8 @@ class HalfSpace(Walls):
         offset = at(self.offset, t)
         if offset.size != 1:
             raise InvalidValue(f"the offset of a half-space is one number; at t = {t:g} it has shape {offset.shape}")
+        if not np.isfinite(offset).all():
+            raise NotFinite(f"the offset of the {self.names[0]} is {offset.item()} at t = {t:g}; it must be finite")
         return Plane(unit, offset.ravel() / size)
 
 
@@ -249,7 +268,7 @@ class Box(Walls):
         for name, ends in (("lower", low), ("upper", high)):
             if np.isnan(ends).any():
                 raise InvalidValue(f"{name} of the box is {ends.tolist()}; use infinity for an open side")
-        if (low > high).any():
+        if (low > high).any() or (low == np.inf).any() or (high == -np.inf).any():
             raise InvalidValue(f"box is empty: lower {low.tolist()} exceeds upper {high.tolist()}")
         self.dimension = low.size
         walled = np.concatenate([low > -np.inf, high < np.inf])
@@ -262,6 +281,10 @@ class Box(Walls):
     def _surfaces(self, t: float) -> Surfaces:
         d, sides = self.dimension, self._sides
         ends = np.concatenate([np.broadcast_to(at(ends, t), (d,)) for ends in (self.lower, self.upper)])
+        if np.isnan(ends).any():
+            end, axis = divmod(int(np.argmax(np.isnan(ends))), d)
+            name = ("lower", "upper")[end]
+            raise NotFinite(f"{name}[{axis}] of the box is nan at t = {t:g}; use infinity for an open side")
         return Sides(sides % d, np.where(sides < d, 1.0, -1.0), ends[sides])
 
 
@@ -275,22 +298,23 @@ class Outside(Walls):
 
     sign = 1.0
     kind = "obstacle"
+    passable = True
 
     def __init__(self, centre: InTime, radius: InTime, *, radii: InTime = 0.0):
         super().__init__(radii, centre, radius)
         self.centre, self.radius = frozen(centre), frozen(radius)
-        centres = np.atleast_2d(at(centre, 0.0))
+        centres = np.atleast_2d(finite(at(centre, 0.0), f"centre of {self.kind}s"))
         self.dimension = centres.shape[1]
-        size = np.broadcast_to(at(radius, 0.0), (len(centres),))
+        size = np.broadcast_to(finite(at(radius, 0.0), f"radius of {self.kind}s"), (len(centres),))
         if not (size >= 0).all():
             raise InvalidValue(f"radius must not be negative: {size.tolist()}")
         self.own_length = float(size.min()) or None
         self.names = tuple(f"{self.kind} {k}" for k in range(len(centres)))
 
     def _surfaces(self, t: float) -> Surfaces:
-        centre = np.atleast_2d(at(self.centre, t))
+        centre = np.atleast_2d(finite(at(self.centre, t), f"centre of {self.kind}s at t = {t:g}"))
         same_number(self.names, len(centre), self.kind, t)
-        radius = np.broadcast_to(at(self.radius, t), (len(centre),))
+        radius = np.broadcast_to(finite(at(self.radius, t), f"radius of {self.kind}s at t = {t:g}"), (len(centre),))
         if not radius.min(initial=0.0) >= 0.0:
             k = int(np.argmin(radius))
             raise InvalidValue(f"radius of {self.names[k]} is {radius[k]:g} at t = {t:g}; it must not be negative")
@@ -313,15 +337,15 @@ class Inside(Outside):
 
     sign = -1.0
     kind = "container"
-    convex_gaps = False
+    convex_gaps = passable = False
 
 
 @check_arguments
 class Segments(Walls):
     """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, at rest or moving; ends (k, 2, 2).
 
-    A thin wall has two sides and no inside: one that moves past the centre of a disc in one step has passed it. Those
-    that move fast are better `Polygons`.
+    A thin wall has two sides and no inside: a run in which it moves past the centre of a disc in one step ends with an
+    error. Walls that move fast are better `Polygons`.
 
     >>> Segments([[[0, 0], [4, 0]]], radii=0.5).gap(0.0, [2.0, 1.5])
     1.0
@@ -329,6 +353,8 @@ class Segments(Walls):
     >>> turnstile.moving, round(turnstile.gap(np.pi / 2, [0.5, 0.5]), 12)
     (True, 0.4)
     """
+
+    passable = True
 
     def __init__(self, ends: InTime, *, radii: InTime):
         super().__init__(radii, ends)

@@ -40,7 +40,8 @@ LAST_RESORT = 2000
 class Automatic(Solver):
     """Exact up to 128 rows; spheres by first order; discs by second order, unless a trial of first order is enough.
 
-    If one does not converge, the next tries (up to 128 rows there is only one).
+    If one does not converge, the next tries (up to 128 rows there is only one). `max_iterations` is the limit of all
+    of them together, and ``Projection.iterations`` is their sum.
 
     >>> import jostle as jo
     >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver
@@ -55,18 +56,16 @@ class Automatic(Solver):
         if rows <= SMALL:
             yield exact
             return
-        first, second = Nesterov(tol=self.tol, max_iterations=self.max_iterations), InteriorPoint(tol=self.tol)
-        last: tuple[Solver, Solver] = (second, first)
         if isinstance(K.G, Pairs) and K.G.dimension == 2:
             yield from self._trials()
         elif isinstance(K.G, Pairs):
             yield self._trial(PLENTY)
         elif self.tol >= LOOSE:
-            last = (first, second)
-        yield last[0]
+            yield self._trial(max(1, self.max_iterations // 2))
+        yield InteriorPoint(tol=self.tol)
         if rows <= LAST_RESORT:
             yield exact
-        yield last[1]
+        yield Nesterov(tol=self.tol, max_iterations=self.max_iterations)
 
     def _trials(self) -> Generator[Solver, Projection, None]:
         """First order while it may be the cheaper way."""
@@ -81,7 +80,7 @@ class Automatic(Solver):
             enough = tried.residual.worst / 2.0
 
     def _trial(self, iterations: int) -> Solver:
-        return _Trial(tol=self.tol, max_iterations=min(iterations, self.max_iterations))
+        return _Trial(tol=self.tol, max_iterations=iterations)
 
 
 class _Guess(Solver):

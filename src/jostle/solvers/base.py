@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_fields
 from jostle.arrays import Array
-from jostle.convex.emptiness import contradiction, empty_set
+from jostle.convex.emptiness import Undecided, contradiction, empty_set
 from jostle.convex.maps import Dense
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -27,6 +27,10 @@ from jostle.errors import InvalidValue, NotFinite
 
 DENSE = 16_384
 """Up to so many entries G is treated as dense: it fits into the nearest cache, and one call does it all."""
+
+
+class Declined(Exception):
+    """A solver's reason not to try: its method needs too much memory, for instance."""
 
 
 class Whitened(NamedTuple):
@@ -52,6 +56,8 @@ class Solver:
 
     promises: ClassVar[bool] = True
     """Is an answer that missed the tolerance an error, in a run that is strict?"""
+    accepts_start: ClassVar[bool] = True
+    """Is a point that passes the stopping test as it is returned at once? Otherwise it is projected all the same."""
 
     tol: float = 1e-8
     max_iterations: int = 1000
@@ -77,7 +83,8 @@ class Solver:
     ) -> Projection:
         """The projection of w on K in the metric of mass; guess: multipliers to start from.
 
-        An unconverged answer is returned as such (``converged`` is False); an empty K raises.
+        An unconverged answer is returned as such (``converged`` is False); an empty K raises. All solvers that try
+        share max_iterations.
         """
         target = np.asarray(w, dtype=float)
         M, flat = metric(mass, target.shape), target.ravel()
@@ -90,26 +97,50 @@ class Solver:
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
         if lowest >= 0.0 or (slack >= -K.noise).all():
             return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
+        return self._tried(target, flat, K, M, slack, guess)
+
+    def _tried(
+        self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
+    ) -> Projection:
+        """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
-        looked = False
+        used, looked, remarks, warm = 0, False, [], guess is not None and bool(guess.any())
         plan = self._plan(K)
         solver: Solver | None = next(plan)
-        while solver is not None:
-            u, p, iterations = solver._solve(flat, K, M, slack, guess)
-            found = residual(flat, K, M, u, p)
-            good = found.within(self.tol)
-            tried.append(Projection(u.reshape(target.shape), p, found, iterations, good, solver.name))
+        while solver is not None and used < self.max_iterations:
+            if solver.accepts_start and not warm and not tried and -slack.min() <= self.tol * (K.length or 0.0):
+                start = self._start(target, w, K, M, slack)
+                if start.converged:
+                    return start
+            if solver.max_iterations > self.max_iterations - used:
+                solver = replace(solver, max_iterations=self.max_iterations - used)
+            try:
+                u, guess, iterations = solver._solve(w, K, M, slack, guess)
+            except Declined as reason:
+                remarks.append(f"{solver.name} was left out: {reason}")
+                solver = next(plan, None)
+                continue
+            used += iterations
+            found = residual(w, K, M, u, guess)
+            good, remark = found.within(self.tol), "; ".join(remarks)
+            tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
                 return tried[-1]
             if solver.promises and not looked:
-                self._raise_if_empty(K, M)
+                remarks += self._raise_if_empty(K, M)
                 looked = True
-            guess = p
-            try:
-                solver = plan.send(tried[-1])
-            except StopIteration:
-                solver = None
-        return min(tried, key=lambda answer: answer.residual.worst)
+            solver = _next(plan, tried[-1])
+        start = self._start(target, w, K, M, slack)
+        if not start.converged and self.promises and not looked:
+            remarks += self._raise_if_empty(K, M)
+        best = start if start.converged else min(tried, key=lambda answer: answer.residual.worst, default=start)
+        return replace(best, iterations=used, remark="; ".join(remarks))
+
+    def _start(self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Projection:
+        """The point itself as an answer, without multipliers."""
+        p = np.zeros(len(slack))
+        found = residual(w, K, M, w, p)
+        return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 
     def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
         """Who is to try, one after the other; each yield gives back the answer, which did not converge."""
@@ -137,10 +168,23 @@ class Solver:
         noise = (K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))) / unit
         return Whitened(unit, slack / unit, noise)
 
-    def _raise_if_empty(self, K: Polyhedron, M: Metric) -> None:
-        y = contradiction(K, M, self.tol)
+    def _raise_if_empty(self, K: Polyhedron, M: Metric) -> list[str]:
+        """Raise `EmptySet` if K is empty; remark if that could not be decided."""
+        try:
+            y = contradiction(K, M, self.tol)
+        except Undecided as reason:
+            return [f"whether the set is empty was not decided: {reason}"]
         if y is not None:
             raise empty_set(K, y)
+        return []
+
+
+def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solver | None:
+    """Who tries after an answer that did not converge, if anybody."""
+    try:
+        return plan.send(answer)
+    except StopIteration:
+        return None
 
 
 def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:

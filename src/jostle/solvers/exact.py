@@ -9,6 +9,7 @@ cannot be satisfied.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,6 +32,9 @@ class Exact(Solver):
     >>> jo.Exact().project([0.5, -1.5], K).point.round(12).tolist()
     [1.5, -0.5]
     """
+
+    accepts_start: ClassVar[bool] = False
+    """Resting contacts carry their load even where a step moves bodies by less than the tolerance."""
 
     tol: float = 1e-10
     max_iterations: int = 10_000

@@ -8,7 +8,9 @@ answer is put through our own stopping test, and asked for more precisely if it 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,13 +21,16 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
 from jostle.kernels import compiled
-from jostle.solvers.base import Solver
+from jostle.solvers.base import Declined, Solver
 
 TIGHTEN = (1e-1, 1e-3, 1e-5, 1e-7)
 """PIQP's tolerance, as parts of ours, tried in this order."""
 SAFETY = 0.8
 """Our own method stops at this part of tol, so that the test from outside agrees with it."""
 FINEST = 1e-15
+BYTES, GIB = 8, 2**30
+MOST_MEMORY = 8 * GIB
+"""Factors that would take more bytes than this, or than half of the machine's memory, are not computed."""
 FAR = 1e6
 """Rows whose slack exceeds so many times the largest violation are left out, and put back if they turn out violated."""
 
@@ -56,7 +61,14 @@ class InteriorPoint(Solver):
         kernels, mass = compiled(), M.mass.reshape(G.bodies, G.dimension)
         rows, stop = G.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
         with kernels.one_blas_thread():
-            p, iterations, _ = kernels.interior_point(G.i, G.j, rows, mass, s0, G.places, *stop)
+            p, iterations, _, numbers = kernels.interior_point(
+                G.i, G.j, rows, mass, s0, G.places, *stop, most_memory() // BYTES
+            )
+        if numbers * BYTES > most_memory():
+            raise Declined(
+                f"the factors of {G.bodies} bodies would take {numbers * BYTES / GIB:.3g} GiB of memory, and "
+                f"{most_memory() / GIB:.3g} GiB are allowed; choose Nesterov or Automatic"
+            )
         p = p / unit
         return *_without_noise(w, K, M, w + M.solve(G.adjoint(p)), p, unit, self.tol), iterations
 
@@ -68,9 +80,9 @@ class InteriorPoint(Solver):
         scale = -s0.min()
         rows = np.flatnonzero(s0 <= FAR * scale)
         best, iterations, tries = None, 0, list(TIGHTEN)
-        while tries:
+        while tries and iterations < self.max_iterations:
             eps = max(tries.pop(0) * self.tol, FINEST)
-            z, solved, count = _piqp(A[rows], s0[rows] / scale, eps, self.max_iterations)
+            z, solved, count = _piqp(A[rows], s0[rows] / scale, eps, self.max_iterations - iterations)
             iterations += count
             p = np.zeros(len(unit))
             p[rows] = np.maximum(z, 0.0) * scale / unit[rows]
@@ -88,6 +100,16 @@ class InteriorPoint(Solver):
         if best is None:
             return w.copy(), np.zeros(len(unit)), iterations
         return best[1], best[2], iterations
+
+
+@cache
+def most_memory() -> int:
+    """How many bytes the factors may take: `MOST_MEMORY`, or half of the machine's memory if that is less."""
+    try:
+        own = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return MOST_MEMORY
+    return min(MOST_MEMORY, own // 2)
 
 
 def _without_noise(

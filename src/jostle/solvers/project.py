@@ -5,6 +5,7 @@ For a cone C and its polar N, every velocity is U = P_C U + P_N U with <P_C U, P
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,16 +70,18 @@ def require(projection: Projection, solver: Solver) -> Projection:
     """The projection, if it converged."""
     if projection.converged:
         return projection
-    r = projection.residual
+    r, who = projection.residual, solver.name
+    if projection.solver != who:
+        who = f"{who} (best answer by {projection.solver})"
     raise NotConverged(
-        f"{projection.solver} stopped after {projection.iterations} iterations with violation "
+        f"{who} stopped after {projection.iterations} iterations with violation "
         f"{r.primal:.2e}, stationarity {r.dual:.2e}, complementarity {r.complementarity:.2e} "
         f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. Allow more iterations, "
-        f"loosen tol, or choose another solver",
+        f"loosen tol, or choose another solver" + (f" ({projection.remark})" if projection.remark else ""),
         projection,
     )
 
 
 def _on_polar(w: Array, cone: Cone, mass: ArrayLike | Metric, solver: Solver, guess: Array | None) -> Projection:
     P = require(solver.project(w, cone, mass, guess), solver)
-    return Projection(w - P.point, P.multipliers, P.residual, P.iterations, P.converged, P.solver)
+    return replace(P, point=w - P.point)

@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
+from jostle.io.moves import jumps
 from jostle.solution import Solution
 from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_for
 from jostle.viz.picture import MARGIN, Picture
@@ -45,6 +46,8 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
 def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION)) -> Axes:
     """The ways of all bodies, with the walls: a dot where each starts. Space is seen from `view`, as in `draw`.
 
+    A way ends where a body goes through the end of a periodic cell or takes stairs, and begins again behind it.
+
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> ax = paths(jo.solve(jo.models.labyrinth(), jo.Venel(), t=5.0, h=0.01))
@@ -62,10 +65,12 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
     picture = replace(picture, box=box, limits=box if scene.d == 2 else limits)
     if ax is None:
         ax = figure_for(picture).subplots()
+    in_plane = sol.q.ndim == 3 and sol.q.shape[2] == 2
+    stairs = jumps(sol) if in_plane else np.zeros((len(sol.t) - 1, scene.count), dtype=bool)
     for number in range(scene.count):
         way, colour = seen[:, number], pen(number)["color"]
         through = np.abs(np.diff(everywhere[:, number, : scene.dimension], axis=0)) > WRAPPED * scene.period
-        ends = np.flatnonzero(through.any(axis=1)) + 1
+        ends = np.flatnonzero(through.any(axis=1) | stairs[:, number]) + 1
         ax.plot(*np.insert(way, ends, np.nan, axis=0).T, color=colour, linewidth=1.2, zorder=3)
         ax.plot(*way[np.isfinite(way).all(axis=1)][:1].T, "o", color=colour, markersize=4.0, zorder=3)
     picture.walls(ax, scene.walls(float(sol.t[-1]), picture.box))

@@ -243,6 +243,16 @@ def _checked(scene: Scene, colour: str | ArrayLike) -> str | Array:
     if isinstance(colour, str):
         if colour not in ("speed", "pressure"):
             raise InvalidValue(f"colour is 'speed', 'pressure' or one number for each body, not {colour!r}")
+        if colour == "pressure" and not scene.contacts_known:
+            raise InvalidValue(
+                "the colour 'pressure' needs contacts, and this file holds none: save them with "
+                "output=jo.io.Output(path, contacts=True)"
+            )
+        if colour == "pressure" and scene.force_name == "impulse":
+            raise InvalidValue(
+                "the colour 'pressure' needs forces, and this file, of the older format 1, does not say over which "
+                "time its impulses acted: give jo.io.read(path, problem, scheme)"
+            )
         return colour
     given = np.asarray(colour, dtype=float)
     if given.shape != (scene.count,):

@@ -56,8 +56,8 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
 
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
-    >>> room = jo.models.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> sol = jo.solve(jo.models.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
     >>> ax = evacuation(sol, room)
     >>> ax.lines[0].get_ydata()[[0, -1]].tolist()
     [8, 0]

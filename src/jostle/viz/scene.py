@@ -17,7 +17,6 @@ import numpy as np
 from jostle.arrays import Array, Integers, at
 from jostle.errors import InvalidValue
 from jostle.io.reading import States
-from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import Walls
@@ -123,8 +122,13 @@ class Scene:
     @property
     def force_name(self) -> str:
         """What the multipliers are: forces p / h, velocities p of a first-order problem, or not known which."""
-        known = {Motion: "force", Sweeping: "reaction"}
-        return known.get(type(self.sol.problem), "impulse")
+        return {2: "force", 1: "reaction"}.get(self._order, "impulse")
+
+    @cached_property
+    def _order(self) -> int:
+        """2 if the multipliers are impulses over known times, 1 if they are velocities, 0 if that is not known."""
+        timed = self.sol.durations is None or np.isfinite(self.sol.durations[1:]).all() or self.sol.scheme is not None
+        return self.sol.order if timed or self.sol.order == 1 else 0
 
     def frame(self, k: int) -> Frame:
         """The saved time k, counted from the end if it is negative."""
@@ -162,10 +166,11 @@ class Scene:
     def _loaded(self, some: slice) -> Scene:
         """The same scene with these frames alone, in memory."""
         sol, loaded = self.sol, copy(self)
-        loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point}
+        loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point, "_order": self._order}
         loaded.sol = replace(
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
             normals=sol.normals[some], radii=sol.radii[some],
+            durations=None if sol.durations is None else sol.durations[some],
         )  # fmt: skip
         return loaded
 
@@ -215,7 +220,8 @@ class Scene:
     @cached_property
     def sized(self) -> bool:
         """Have the bodies radii, or are they points?"""
-        return bool(self.radii(0).any())
+        looked_at = np.unique(np.linspace(0, len(self.sol.t) - 1, LOOKED_AT).astype(int))
+        return any(bool(self.radii(int(k)).any()) for k in looked_at)  # a file has no radius for those who come later
 
     @cached_property
     def cell_start(self) -> Array:
@@ -312,7 +318,7 @@ class Scene:
         shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both are there still
         if not shown.any():
             return self._no_bars, np.zeros(len(x))
-        i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self._duration(k)
+        i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self.duration(k)
         between = j >= 0
         size, carried = np.abs(f), np.zeros(len(x))
         carried += np.bincount(i, size, len(x))
@@ -339,18 +345,9 @@ class Scene:
         apart[:, : self.dimension] -= turns * L
         return apart
 
-    def _duration(self, k: int) -> float:
-        """The length of the step that led to frame k, over which its impulses acted; 1 if they are no impulses."""
-        if not isinstance(self.sol.problem, Motion):
-            return 1.0
-        t = float(self.sol.t[k])
-        step = int(np.searchsorted(self._ends_of_steps, t))
-        found = step < len(self._ends_of_steps) and self._ends_of_steps[step] == t
-        return float(self.sol.stats["h"][step]) if found else 1.0
-
-    @cached_property
-    def _ends_of_steps(self) -> Array:
-        return np.ascontiguousarray(self.sol.stats["t"])
+    def duration(self, k: int) -> float:
+        """The time over which the impulses of frame k acted; 1 if they are no impulses, or shown as such."""
+        return self.sol.duration(k) if self._order == 2 else 1.0
 
 
 def _dimension(sol: Solution, within: ConstraintSet | None) -> int:

@@ -14,6 +14,7 @@ from jostle.kernels.cpu.contacts import (
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
 from jostle.kernels.cpu.fused import WORTH_THREADS, colours, gauss_seidel, threads, use_threads
+from jostle.kernels.cpu.marching import descent, marched
 from jostle.kernels.cpu.multigrid import obstacle
 from jostle.kernels.cpu.runs import isotonic, pressures
 from jostle.kernels.cpu.segments import near_segments
@@ -26,12 +27,14 @@ __all__ = [
     "all_pairs",
     "by_pair",
     "colours",
+    "descent",
     "exact",
     "gauss_seidel",
     "interior_point",
     "isotonic",
     "largest_eigenvalue",
     "magnitude",
+    "marched",
     "near",
     "near_segments",
     "norms",

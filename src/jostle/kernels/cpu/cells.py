@@ -11,8 +11,9 @@ Pairs come out sorted by (i, j), whatever the cells and the number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.naming import renamed
 
 MOST_LEVELS = 16
@@ -22,7 +23,7 @@ MOST_CELLS = 2.0**20
 """Cells along an axis; beyond, they are made wider."""
 
 
-@njit(cache=True)
+@jit()
 def _grids(x, radii, period):
     """The level of each ball, and of each level the largest radius, the first cell's number, widths and counts."""
     n = len(x)
@@ -56,14 +57,14 @@ def _grids(x, radii, period):
     return level, reach, first, width, count, low
 
 
-@njit(cache=True)
+@jit()
 def _cell(position, low, width, count, periodic):
     """The cell of a coordinate along one axis."""
     k = int(np.floor((position - low) / width))
     return k % count if periodic else min(max(k, 0), count - 1)
 
 
-@njit(cache=True)
+@jit()
 def _sorted_by_cell(x, level, first, width, count, low, period):
     """The table: the balls in the order of their buckets, where each bucket starts, and the cell of each ball."""
     n = len(x)
@@ -88,7 +89,7 @@ def _sorted_by_cell(x, level, first, width, count, low, period):
     return order, start, cell[order]
 
 
-@njit(cache=True)
+@jit()
 def _range(position, cut, low, width, count, periodic):
     """The first cell and the number of cells within cut of a coordinate, along one axis."""
     lowest = int(np.floor((position - cut - low) / width))
@@ -99,7 +100,7 @@ def _range(position, cut, low, width, count, periodic):
     return lowest, highest - lowest + 1
 
 
-@njit(cache=True)
+@jit()
 def _search(begin, end, order, start, cell, x, radii, level, reach, first, width, count, low, period, i, j):
     """The pairs that meet, found from the balls begin to end of the table; x, radii, level in its order.
 
@@ -145,13 +146,13 @@ def _search(begin, end, order, start, cell, x, radii, level, reach, first, width
     return found
 
 
-@njit(cache=True)
+@jit()
 def _image(apart, period):
     """The shortest of apart + k period."""
     return apart - period * np.round(apart / period) if period < np.inf else apart
 
 
-@njit(cache=True)
+@jit()
 def _in_order(i, j, found, n):
     """The first found[r] pairs of each row of i and j, all together sorted by i, then by j."""
     start = np.zeros(n + 1, np.int64)
@@ -191,8 +192,8 @@ def _pair_list(x, radii, period, chunks):
         room = found.max()
 
 
-_serial = njit(cache=True)(_pair_list)
-_parallel = njit(cache=True, parallel=True)(renamed(_pair_list, "_pair_list_parallel"))
+_serial = jit()(_pair_list)
+_parallel = jit(parallel=True)(renamed(_pair_list, "_pair_list_parallel"))
 
 
 def pair_list(q, radii, period, chunks):
@@ -203,7 +204,7 @@ def pair_list(q, radii, period, chunks):
     return (_parallel if chunks > 1 else _serial)(x, radii, lengths, chunks)
 
 
-@njit(cache=True)
+@jit()
 def near(i, j, q, radii, reach, period):
     """(i, j, normal, gap) of the listed pairs with gap <= reach_i + reach_j: see `reference.all_pairs`."""
     d = q.shape[1]
@@ -228,7 +229,7 @@ def near(i, j, q, radii, reach, period):
     return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
 
 
-@njit(cache=True)
+@jit()
 def all_pairs(q, radii, reach, period):
     """See `reference.all_pairs`."""
     n = len(q)
@@ -241,7 +242,7 @@ def all_pairs(q, radii, reach, period):
     return near(i, j, q, radii, reach, period)
 
 
-@njit(cache=True)
+@jit()
 def strayed(q, before):
     """(n,) how far each ball went since `before`, apart from what all of them went together."""
     n, d = q.shape

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from jostle.kernels.cpu.dense import ratios
+from jostle.kernels.cpu.jit import jit
 
 
-@njit(cache=True)
+@jit()
 def rates(i, j, normal, v):
     """(G v)_c, v of shape (bodies, d)."""
     m, d = normal.shape
@@ -27,7 +27,7 @@ def rates(i, j, normal, v):
     return out
 
 
-@njit(cache=True)
+@jit()
 def magnitude(i, j, normal, v):
     """(|G| |v|)_c."""
     m, d = normal.shape
@@ -43,7 +43,7 @@ def magnitude(i, j, normal, v):
     return out
 
 
-@njit(cache=True)
+@jit()
 def adjoint(i, j, normal, p, bodies):
     """G^T p, of shape (bodies, d)."""
     m, d = normal.shape
@@ -58,7 +58,7 @@ def adjoint(i, j, normal, p, bodies):
     return out
 
 
-@njit(cache=True)
+@jit()
 def norms(i, j, normal, inverse):
     """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
     m, d = normal.shape
@@ -74,7 +74,7 @@ def norms(i, j, normal, inverse):
     return out
 
 
-@njit(cache=True)
+@jit()
 def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise, out):
     """(primal, dual, complementarity): see `convex.projection.residual`; u, w, mass (bodies, d), length 0 is none."""
     m, d = normal.shape
@@ -118,13 +118,17 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
     ratios(violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, length, out)
 
 
-@njit(cache=True)
+SHARED_BITS = 6
+"""Pairs of the same first body share a bucket if their second bodies agree in all but this many last bits."""
+
+
+@jit()
 def _bucket(a, b, buckets):
-    """Where a pair is looked for: at its first body, or, a constraint on all of them, at its number."""
-    return (a if a >= 0 else b) % buckets
+    """The bucket of a pair: near its first body, so that neighbours stay near in memory, and spread by its second."""
+    return (a + (b >> SHARED_BITS) if a >= 0 else b) % buckets
 
 
-@njit(cache=True)
+@jit()
 def by_pair(pairs, values, wanted, otherwise):
     """See `reference.by_pair`."""
     buckets = 1
@@ -151,7 +155,7 @@ def by_pair(pairs, values, wanted, otherwise):
     return out
 
 
-@njit(cache=True)
+@jit()
 def pairs_to_dense(i, j, normal, bodies):
     """See `reference.pairs_to_dense`."""
     m, d = normal.shape

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from jostle.kernels.cpu.jit import jit
 from jostle.kernels.reference import (
     CONTRADICTION,
     DEPENDENT,
@@ -19,7 +19,7 @@ SUMS = {"reassoc", "contract"}
 """Sums may be taken in any order (and so with vector instructions); nothing else is relaxed."""
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def _orthogonalise(Q, k, a, d, z):
     """d = Q^T a and z = a - Q d, twice, so that z is orthogonal to the k columns; returns |z|^2."""
     n = len(a)
@@ -41,7 +41,7 @@ def _orthogonalise(Q, k, a, d, z):
     return square
 
 
-@njit(cache=True)
+@jit()
 def _drop_column(Q, R, k, gone):
     """Take column `gone` out of the factorisation A_active^T = Q^T R by Givens rotations."""
     n = Q.shape[1]
@@ -62,7 +62,7 @@ def _drop_column(Q, R, k, gone):
             Q[c + 1, i] = cosine * lower - sine * upper
 
 
-@njit(cache=True)
+@jit()
 def _solve_upper(R, k, b, out):
     """R out = b for the leading k x k upper triangle."""
     for i in range(k - 1, -1, -1):
@@ -72,7 +72,7 @@ def _solve_upper(R, k, b, out):
         out[i] = total / R[i, i]
 
 
-@njit(cache=True)
+@jit()
 def _on_active(Q, R, k, active, s0, x, p, y, r):
     """x = the shortest point with s0 + A x = 0 on the active rows, and its multipliers."""
     for i in range(k):
@@ -89,7 +89,7 @@ def _on_active(Q, R, k, active, s0, x, p, y, r):
         p[active[i]] = r[i]
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def exact(A, s0, noise, allowed, max_iterations):
     """See `reference.exact`: here with an updated QR factorisation of the active rows."""
     m, n = A.shape
@@ -166,7 +166,7 @@ def exact(A, s0, noise, allowed, max_iterations):
     return x, p, UNFINISHED, max_iterations
 
 
-@njit(cache=True)
+@jit()
 def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
     """The projection of w on {c + G u >= 0} in the metric diag(1 / root^2): whiten, `exact`, go back.
 
@@ -189,7 +189,7 @@ def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
     return w + root * x, p / unit, status, iterations
 
 
-@njit(cache=True)
+@jit()
 def ratios(violation, stationarity, negative, product, distance, length, out):
     """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite."""
     if not np.isfinite(violation + stationarity + negative + product + distance):
@@ -205,7 +205,7 @@ def ratios(violation, stationarity, negative, product, distance, length, out):
             out[k] = parts[k] / scales[k] if scales[k] > 0.0 else np.inf
 
 
-@njit(cache=True)
+@jit()
 def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
     """(primal, dual, complementarity) for dense rows: see `convex.projection.residual`; length 0 is none."""
     m, n = G.shape

@@ -8,13 +8,14 @@ children, and what remains of it (its front) concerns only bodies of its ancesto
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from jostle.kernels.cpu.jit import jit
 
 LEAF = 8
 """Groups of at most so many bodies are not cut any further."""
 
 
-@njit(cache=True)
+@jit()
 def adjacency(i, j, n):
     """(start, other): the bodies in contact with body a are other[start[a]:start[a + 1]]; walls (j < 0) left out."""
     start = np.zeros(n + 1, np.int64)
@@ -34,7 +35,7 @@ def adjacency(i, j, n):
     return start, other
 
 
-@njit(cache=True)
+@jit()
 def _halved(bodies, side, start, other):
     """Give sides 0 and 1 to the halves of a row of bodies; how many of the side with fewer such touch the other one."""
     half, zero, one = len(bodies) // 2, 0, 0
@@ -48,7 +49,7 @@ def _halved(bodies, side, start, other):
     return min(zero, one)
 
 
-@njit(cache=True)
+@jit()
 def _crossing(a, side, start, other):
     """How many contacts of body a lead to the other side."""
     count = 0
@@ -57,7 +58,7 @@ def _crossing(a, side, start, other):
     return count
 
 
-@njit(cache=True)
+@jit()
 def _separate(bodies, side, start, other, border):
     """Give side 2 to a few bodies, so that sides 0 and 1 touch no more: the one with most crossing contacts first."""
     count, largest = 0, 0
@@ -73,7 +74,7 @@ def _separate(bodies, side, start, other, border):
                 side[a] = 2
 
 
-@njit(cache=True)
+@jit()
 def _parted(bodies, side, room):
     """Sort bodies by side, and else leave them in their order; how many there are on sides 0 and 1."""
     filled, zero, both = 0, 0, 0
@@ -88,7 +89,7 @@ def _parted(bodies, side, room):
     return zero, both
 
 
-@njit(cache=True)
+@jit()
 def dissect(x, start, other):
     """(order, first, last, parent): the bodies in their order, and the groups order[first:last], in postorder."""
     n, d = x.shape
@@ -134,7 +135,7 @@ def dissect(x, start, other):
     return along[0].copy(), first[:groups][::-1].copy(), last[:groups][::-1].copy(), turned
 
 
-@njit(cache=True)
+@jit()
 def fronts(order, first, last, parent, start, other):
     """(place, below, rows): rows[below[g]:below[g + 1]] are the places of the later bodies that group g fills in.
 

@@ -17,9 +17,10 @@ import os
 
 import numba
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from jostle.errors import InvalidValue
+from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.reference import FAR, RISE, next_test
 
@@ -31,7 +32,7 @@ MOST_CHUNKS = 512
 WORTH_THREADS = 20_000
 """Rows from which a second thread pays: handing out the work costs some microseconds a pass."""
 
-following_test = njit(cache=True)(next_test)
+following_test = jit()(next_test)
 
 
 _forked = False
@@ -80,7 +81,7 @@ def gauss_seidel(i, j, normal, unit, inverse, s0, start, violation, tol, max_ite
     return multipliers, iterations
 
 
-@njit(cache=True)
+@jit()
 def _sorted(key, keys):
     """The places of a stable sort by keys below `keys`, and where each key starts."""
     start = np.zeros(keys + 1, np.int64)
@@ -95,7 +96,7 @@ def _sorted(key, keys):
     return place, start
 
 
-@njit(cache=True)
+@jit()
 def _arranged(i, j, normal, unit, inverse, s0, start, violation, chunk, chunks):
     """Bodies and rows in the order of the sweep: by chunk (the rows across chunks last), and in it by colour."""
     m, n, d = len(i), len(inverse), normal.shape[1]
@@ -120,7 +121,7 @@ def _arranged(i, j, normal, unit, inverse, s0, start, violation, chunk, chunks):
     return order, begin[:: MOST_COLOURS + 1].copy(), (first, second, e, *values), with_walls
 
 
-@njit(cache=True)
+@jit()
 def colours(i, j, n):
     """A colour (below 64) for each row, so that rows of a colour share no body: the first that is free at both ends."""
     used, colour = np.zeros(n, np.uint64), np.zeros(len(i), np.int64)
@@ -145,7 +146,7 @@ def _chunks(n, chunks, places):
     return np.searchsorted(np.partition(along, cuts)[cuts], along, side="right")
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def _sweep(axes, first, last, i, j, e, s0, inverse, y, start, p, v, beta):
     """A Gauss-Seidel sweep from `start` over some rows: p and y anew, v those of p; (against the way of p, s0 . p)."""
     against, linear = 0.0, 0.0
@@ -167,7 +168,7 @@ def _sweep(axes, first, last, i, j, e, s0, inverse, y, start, p, v, beta):
     return against, linear
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def _scatter(axes, first, last, i, j, e, inverse, p, v):
     """v += M^-1 G^T p."""
     for c in range(first, last):
@@ -178,7 +179,7 @@ def _scatter(axes, first, last, i, j, e, inverse, p, v):
             v[b, k] += two * e[c, k]
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def _move_on(axes, first, last, inverse, v, x, beta):
     """x = v, the velocities of p; v those of y; returns |x|^2_M."""
     size = 0.0
@@ -191,7 +192,7 @@ def _move_on(axes, first, last, inverse, v, x, beta):
     return size
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def _test(axes, first, last, contacts, x, state, kept, near, now):
     """At x: sum p |s|, how many rows are violated by too much, and how many stay for the next iterations.
 
@@ -225,7 +226,7 @@ SWEEP, MOVE_ON, POINT, TEST = 0, 1, 2, 3
 through them, so that the parallel code, slow to compile, is short."""
 
 
-@njit(cache=True)
+@jit()
 def _work(axes, phase, r, ends, kept, bodies, contacts, state, near, now, inverse, v, x, beta, restart):
     """What block r does in a phase; returns two sums, and how many rows are kept."""
     i, j, e, s0, _ = near
@@ -244,7 +245,7 @@ def _work(axes, phase, r, ends, kept, bodies, contacts, state, near, now, invers
     return product, float(violated), stay
 
 
-@njit(cache=True)
+@jit()
 def _total(parts):
     """Their sum, in order; the last one, of the rows across chunks, is used up."""
     total = 0.0
@@ -254,7 +255,7 @@ def _total(parts):
     return total
 
 
-@njit(cache=True)
+@jit()
 def _corrected(inverse, v, x, exact):
     """Sweeps move v and x by increments: take out what round-off left of that; returns |exact|^2_M."""
     size = 0.0
@@ -266,7 +267,7 @@ def _corrected(inverse, v, x, exact):
     return size
 
 
-@njit(cache=True)
+@jit()
 def _copied(v, x):
     v[:] = x
 
@@ -309,7 +310,8 @@ def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, eve
             x, phase = exact, TEST
             continue
         if phase == TEST:
-            if iteration >= max_iterations or (second_sum == 0.0 and first_sum <= tol * size):
+            passed = second_sum == 0.0 and (tol == np.inf or first_sum <= tol * size)
+            if passed or iteration >= max_iterations:
                 return state[0], iteration
             tested = following_test(iteration, every)
         if restart:
@@ -320,5 +322,5 @@ def _loop(axes, i, j, e, s0, start, violation, inverse, tol, max_iterations, eve
         theta, phase = after, SWEEP
 
 
-_serial = njit(cache=True, fastmath=SUMS)(_loop)
-_parallel = njit(cache=True, parallel=True, fastmath=SUMS)(renamed(_loop, "_loop_parallel"))
+_serial = jit(fastmath=SUMS)(_loop)
+_parallel = jit(parallel=True, fastmath=SUMS)(renamed(_loop, "_loop_parallel"))

@@ -13,12 +13,12 @@ elimination, rows of G sorted by the first of their bodies in it, and turned fro
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.panels import U, backward, eliminate, forward
 
 
-@njit(cache=True)
+@jit()
 def arranged(i, j, e, place):
     """(rows, i, j, e, start): the rows in the order of their first bodies, those of body a from start[a] on.
 
@@ -45,7 +45,7 @@ def arranged(i, j, e, place):
     return rows, first, second, turned, start
 
 
-@njit(cache=True)
+@jit()
 def layout(j, start, tree, d):
     """What stays the same from one factorisation to the next: (begin, at, into, column, child, sibling).
 
@@ -83,19 +83,34 @@ def layout(j, start, tree, d):
     return begin, at, into, column, child, sibling
 
 
-@njit(cache=True)
-def room(tree, plan, d):
-    """(L, stack, rest, v, carry): room for the factors, the updates, one of them, a front of a vector, its updates."""
+@jit()
+def _widths(tree, d):
+    """The largest update of a group, and its widest front, in coordinates."""
     first, last, _, below, _ = tree
     largest, widest = 0, 0
     for g in range(len(first)):
         k, r = d * (last[g] - first[g]), d * (below[g + 1] - below[g])
         largest, widest = max(largest, r), max(widest, k + r)
+    return largest, widest
+
+
+@jit()
+def room_needed(tree, plan, d):
+    """How many numbers `room` makes room for."""
+    largest, widest = _widths(tree, d)
+    begin, at, into = plan[:3]
+    return begin[-1] + at[-1] + largest * largest + widest + len(into)
+
+
+@jit()
+def room(tree, plan, d):
+    """(L, stack, rest, v, carry): room for the factors, the updates, one of them, a front of a vector, its updates."""
+    largest, widest = _widths(tree, d)
     begin, at, into = plan[:3]
     return np.empty(begin[-1]), np.empty(at[-1]), np.empty(largest * largest), np.empty(widest), np.empty(len(into))
 
 
-@njit(cache=True)
+@jit()
 def _assemble(L, at, k, width, rest, first, last, start, j, e, W, column, diagonal):
     """The front of the bodies first <= a < last from the matrix itself: only its panel, at L[at], is not zero."""
     d, r = e.shape[1], width - k
@@ -113,7 +128,7 @@ def _assemble(L, at, k, width, rest, first, last, start, j, e, W, column, diagon
                         L[row + m * width + column[c] + n] -= W[c] * e[c, m] * e[c, n]
 
 
-@njit(cache=True)
+@jit()
 def _add_child(L, at, k, width, rest, stack, read, into, low, high):
     """The front += the update of a child, its upper half by rows from stack[read] on, in the places into[low:high]."""
     r = width - k
@@ -130,7 +145,7 @@ def _add_child(L, at, k, width, rest, stack, read, into, low, high):
         read += high - a
 
 
-@njit(cache=True)
+@jit()
 def _diagonals(mass, i, j, e, W):
     """The blocks (n, d, d) on the diagonal of M + G^T W G, mass (n, d) the diagonal of M."""
     n, d = mass.shape
@@ -148,7 +163,7 @@ def _diagonals(mass, i, j, e, W):
     return out
 
 
-@njit(cache=True)
+@jit()
 def factor(mass, rows, W, tree, plan, work):
     """Fill L, the first of work, with the factors of M + G^T W G; returns how many pivots failed.
 
@@ -175,7 +190,7 @@ def factor(mass, rows, W, tree, plan, work):
     return failed
 
 
-@njit(cache=True)
+@jit()
 def solve(tree, plan, work, b):
     """The solution of R^T R x = b, of shape (n, d)."""
     first, last, _, below, rows = tree

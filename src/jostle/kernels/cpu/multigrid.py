@@ -8,7 +8,8 @@ one carried (Braess 1995). One red-black Gauss-Seidel sweep down and its mirror 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from jostle.kernels.cpu.jit import jit
 
 FEW = 40
 """A grid of so few cells is not made coarser,"""
@@ -21,7 +22,7 @@ PATIENCE = 10
 """or after so many steps."""
 
 
-@njit(cache=True)
+@jit()
 def _levels(nx, ny):
     """(l, 4): rows, columns, place of the first entry, stride of each grid; and the length of all of them."""
     table, first = np.empty((64, 4), np.int64), 0
@@ -35,7 +36,7 @@ def _levels(nx, ny):
         nx, ny = (nx + 1) // 2, (ny + 1) // 2
 
 
-@njit(cache=True)
+@jit()
 def _lay_out(east, north, extra, D, E, N):
     """The finest grid: couplings to the right and upwards, and the diagonal."""
     nx, ny = extra.shape
@@ -50,7 +51,7 @@ def _lay_out(east, north, extra, D, E, N):
             D[k] = extra[i, j] + E[k] + N[k] + E[k - s] + N[k - 1]
 
 
-@njit(cache=True)
+@jit()
 def _coarsen(table, level, D, E, N, inverse):
     """The matrix on the next grid, of those cells that have an `inverse`."""
     nx, ny, o, s = table[level]
@@ -79,7 +80,7 @@ def _coarsen(table, level, D, E, N, inverse):
             inverse[K] = 1.0 / D[K]
 
 
-@njit(cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def _colour(nx, ny, o, s, E, N, inverse, x, r, colour):
     """x = D^-1 (r + the neighbours' part) in the cells of one colour."""
     for i in range(1, nx + 1):
@@ -87,7 +88,7 @@ def _colour(nx, ny, o, s, E, N, inverse, x, r, colour):
             x[k] = inverse[k] * (r[k] + E[k] * x[k + s] + E[k - s] * x[k - s] + N[k] * x[k + 1] + N[k - 1] * x[k - 1])
 
 
-@njit(cache=True, fastmath={"contract"})
+@jit(fastmath={"contract"})
 def _restrict(table, level, D, E, N, inverse, x, r):
     """The residual, which is zero in the cells of the colour swept last, added up over four cells."""
     nx, ny, o, s = table[level]
@@ -103,7 +104,7 @@ def _restrict(table, level, D, E, N, inverse, x, r):
                 r[row + ((j + 1) >> 1)] += r[k] - D[k] * x[k] + beside
 
 
-@njit(cache=True)
+@jit()
 def _prolong(table, level, inverse, x):
     nx, ny, o, s = table[level]
     _, _, f, S = table[level + 1]
@@ -115,7 +116,7 @@ def _prolong(table, level, inverse, x):
                 x[k] += x[row + ((j + 1) >> 1)]
 
 
-@njit(cache=True)
+@jit()
 def _cycle(table, D, E, N, inverse, x, r):
     """x = one V-cycle on r, a symmetric approximation of A^-1 r, on the finest grid of both."""
     last = len(table) - 1
@@ -138,7 +139,7 @@ def _cycle(table, D, E, N, inverse, x, r):
         _colour(nx, ny, o, s, E, N, inverse, x, r, 1)
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"})
+@jit(fastmath={"contract", "reassoc"})
 def _times(nx, ny, s, D, E, N, x, out):
     """out = A x on the finest grid, and x . out."""
     total = 0.0
@@ -149,7 +150,7 @@ def _times(nx, ny, s, D, E, N, x, out):
     return total
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"})
+@jit(fastmath={"contract", "reassoc"})
 def _dot(x, y, size):
     total = 0.0
     for k in range(size):
@@ -157,7 +158,7 @@ def _dot(x, y, size):
     return total
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"})
+@jit(fastmath={"contract", "reassoc"})
 def _conjugate_gradients(table, D, E, N, inverse, p, r, z, d, Ad, enough, most):
     """A p = b in the cells with an inverse; r = b - A p there, zero elsewhere, comes in and goes out."""
     nx, ny, _, s = table[0]
@@ -180,7 +181,7 @@ def _conjugate_gradients(table, D, E, N, inverse, p, r, z, d, Ad, enough, most):
     return most
 
 
-@njit(cache=True)
+@jit()
 def obstacle(east, north, extra, b, start, jammed, held, precision, tol, zero, most, cycles):
     """See `reference.obstacle`: (p, steps, cycles). jammed: the cells to start from; held: those that stay jammed.
 

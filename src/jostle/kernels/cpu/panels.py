@@ -14,7 +14,8 @@ keeps the loops from being vectorised.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from jostle.kernels.cpu.jit import jit
 
 SUMS = {"reassoc", "contract"}
 NO_PIVOT = 1e100
@@ -26,7 +27,7 @@ LARGE = 48
 U = np.uintp
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def _subtract(row, to, panel, at, width, a, begin, end):
     """F_a -= sum of R_ca R_c over begin <= c < end; F_a, from its diagonal on, starts at row[to]."""
     size = width - a
@@ -48,7 +49,7 @@ def _subtract(row, to, panel, at, width, a, begin, end):
         c += 1
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def _subtract_twice(row, to, step, panel, at, width, a, begin, end):
     """The same for F_a and F_{a + 1}, which starts at row[to + step + 1]: what is read serves both."""
     size, upper, lower = width - a - 1, to + 1, to + step + 1
@@ -78,7 +79,7 @@ def _subtract_twice(row, to, step, panel, at, width, a, begin, end):
         c += 1
 
 
-@njit(cache=True)
+@jit()
 def _scale(panel, diagonal, size):
     """Divide a row of the panel, from its diagonal on, by the root of its pivot: returns 1 if that failed, else 0."""
     pivot, failed = panel[diagonal], 0
@@ -91,7 +92,7 @@ def _scale(panel, diagonal, size):
     return failed
 
 
-@njit(cache=True)
+@jit()
 def _subtract_product(row, to, step, panel, at, width, first, last, count):
     """The same, over c < count, for the rows first <= a < last together, which start at row[to], row[to + step] ..."""
     R = panel[at : at + count * width].reshape((count, width))
@@ -101,7 +102,7 @@ def _subtract_product(row, to, step, panel, at, width, first, last, count):
             row[U(to + a * step + b)] -= product[a, b]
 
 
-@njit(cache=True)
+@jit()
 def eliminate(panel, at, k, width, rest):
     """Turn the panel at panel[at] into rows of R, and the other rows into what is left of them.
 
@@ -135,7 +136,7 @@ def eliminate(panel, at, k, width, rest):
     return failed
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def forward(panel, at, k, width, v):
     """v becomes R^-T v in its first k entries, and what these leave of the others behind; four rows of R at a time."""
     a = 0
@@ -160,7 +161,7 @@ def forward(panel, at, k, width, v):
             v[U(b)] -= w * panel[U(one + b)]
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def backward(panel, at, k, width, v):
     """The first k entries of v become R11^-1 times (these less R12 times the others); four rows of R at a time."""
     a = k

@@ -7,9 +7,9 @@ are start[a] <= c < start[a + 1].
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from jostle.kernels.cpu.contacts import magnitude, rates
+from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.panels import SUMS, U
 
 ROUND_OFF = 1e-14
@@ -20,7 +20,7 @@ TINY = 1e-300
 """s and p stay at least this large."""
 
 
-@njit(cache=True)
+@jit()
 def force(start, j, e, q, n):
     """G^T q, of shape (n, d); the sum for the first body of a row stays in a register."""
     d = e.shape[1]
@@ -37,7 +37,7 @@ def force(start, j, e, q, n):
     return out
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def quality(i, j, e, mass, s0, p, pull, violation, tol):
     """How far (u(p), p) is from passing the stopping test, pull = G^T p: at most 1 where it passes."""
     moved = pull / mass
@@ -52,7 +52,7 @@ def quality(i, j, e, mass, s0, p, pull, violation, tol):
     return max(worst, product / (tol * size) if size > 0.0 else 0.0)
 
 
-@njit(cache=True)
+@jit()
 def weights(s, p):
     """(p / s, 1 / s, 1 / p), the first zero where it is next to nothing."""
     over_s, over_p, W = 1.0 / s, 1.0 / p, np.empty(len(s))
@@ -61,7 +61,7 @@ def weights(s, p):
     return W, over_s, over_p
 
 
-@njit(cache=True)
+@jit()
 def lacks(i, j, e, s0, x, s):
     """s0 + G x - s, which a step of length 1 brings to zero."""
     rate, terms, out = rates(i, j, e, x), magnitude(i, j, e, x), np.empty(len(s))
@@ -71,7 +71,7 @@ def lacks(i, j, e, s0, x, s):
     return out
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def direction(i, j, e, dx, wanted, p, primal, over_s, over_p):
     """(ds, dp, step): ds = G dx + primal, s dp + p ds = wanted; the longest step, at most 1, that keeps s, p >= 0."""
     ds, dp, fastest = rates(i, j, e, dx), np.empty(len(p)), 1.0
@@ -82,7 +82,7 @@ def direction(i, j, e, dx, wanted, p, primal, over_s, over_p):
     return ds, dp, 1.0 / fastest
 
 
-@njit(cache=True, fastmath=SUMS)
+@jit(fastmath=SUMS)
 def mean_product(s, ds, p, dp, step):
     """The mean of (s + step ds) (p + step dp)."""
     total = 0.0

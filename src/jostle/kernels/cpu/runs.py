@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from jostle.kernels.cpu.jit import jit
 
 
-@njit(cache=True)
+@jit()
 def isotonic(y, mass, order, starts, low, high):
     """The projection of y, run by run: see `reference.isotonic`. mass of length 0: all one."""
     n = len(order)
@@ -35,7 +36,7 @@ def isotonic(y, mass, order, starts, low, high):
     return out
 
 
-@njit(cache=True)
+@jit()
 def pressures(lost, mass, order, starts, low, high):
     """The pressures at the edges of all runs, never negative, for lost = y - u: see `reference.isotonic`."""
     out = np.empty(len(order) + len(low))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from jostle.kernels.cpu.jit import jit
 
 
-@njit(cache=True)
+@jit()
 def near_segments(x, limit, start, along, dual):
     """See `reference.near_segments`."""
     k = len(start)
@@ -36,7 +37,7 @@ def near_segments(x, limit, start, along, dual):
     return rows[:found].copy(), distances[:found].copy()
 
 
-@njit(cache=True)
+@jit()
 def _longer(values, count, size):
     """An array of this size with the first `count` of the values."""
     out = np.empty(size, values.dtype)

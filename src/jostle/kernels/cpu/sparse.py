@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from jostle.kernels.cpu.jit import jit
 from jostle.kernels.reference import FAR, MARGIN, POWER_STEPS, next_test
 
-following_test = njit(cache=True)(next_test)
+following_test = jit()(next_test)
 
 
-@njit(cache=True)
+@jit()
 def _adjoint(data, indices, indptr, y, out):
     """out = A^T y."""
     out[:] = 0.0
@@ -19,7 +19,7 @@ def _adjoint(data, indices, indptr, y, out):
             out[indices[e]] += data[e] * y[c]
 
 
-@njit(cache=True)
+@jit()
 def _row(data, indices, indptr, c, x):
     """(A x)_c."""
     total = 0.0
@@ -28,7 +28,7 @@ def _row(data, indices, indptr, c, x):
     return total
 
 
-@njit(cache=True)
+@jit()
 def largest_eigenvalue(data, indices, indptr, n):
     """See `reference.largest_eigenvalue`; A in CSR form with n columns."""
     m = len(indptr) - 1
@@ -43,7 +43,7 @@ def largest_eigenvalue(data, indices, indptr, n):
     return MARGIN * value
 
 
-@njit(cache=True)
+@jit()
 def accelerated(data, indices, indptr, n, s0, start, L, violation, tol, max_iterations, every):
     """See `reference.accelerated`; A in CSR form with n columns, one pass over the rows an iteration."""
     m = len(s0)
@@ -64,7 +64,7 @@ def accelerated(data, indices, indptr, n, s0, start, L, violation, tol, max_iter
                 product += p[c] * abs(s)
                 kept[c] = p[c] != 0.0 or y[c] != 0.0 or s <= FAR * abs(s - s_before[c])
                 s_before[c] = s
-            if feasible and product <= tol * (x * x).sum():
+            if feasible and (tol == np.inf or product <= tol * (x * x).sum()):
                 return x, p, iteration
             way = ((p - p_before) ** 2).sum()
             moved = ((x - x_before) ** 2).sum()

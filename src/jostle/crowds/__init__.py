@@ -1,0 +1,26 @@
+"""People who walk to exits: floor plans, wishes, and what people do about each other (Venel 2009, section 4.2)."""
+
+from jostle.crowds.crowd import Crowd, crowd
+from jostle.crowds.journeys import Journey
+from jostle.crowds.plans import Plan
+from jostle.crowds.rooms import Room
+from jostle.crowds.stairs import Link
+from jostle.crowds.strategies import TIME_GAP as TIME_GAP
+from jostle.crowds.strategies import AvoidJams, following, inhibition
+from jostle.crowds.walk import walk
+from jostle.crowds.wish import FreeWish, Wish
+
+__all__ = [
+    "AvoidJams",
+    "Crowd",
+    "FreeWish",
+    "Journey",
+    "Link",
+    "Plan",
+    "Room",
+    "Wish",
+    "crowd",
+    "following",
+    "inhibition",
+    "walk",
+]

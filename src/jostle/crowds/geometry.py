@@ -1,0 +1,57 @@
+"""The geometry of a plan, as the ways on it and the writers of files see it.
+
+They take any object with these attributes, so that `plans` can import them and they need not import `plans`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans
+from jostle.crowds.outlines import package
+from jostle.crowds.stairs import Link, Shaft
+
+
+class Geometry(Protocol):
+    """Where people may walk, what is in their way, and where they leave."""
+
+    @property
+    def area(self) -> Any:
+        """The polygon of shapely."""
+
+    @property
+    def walls(self) -> Array:
+        """(k, 2, 2)"""
+
+    @property
+    def columns(self) -> Array:
+        """(k, 3) x, y and radius."""
+
+    @property
+    def exits(self) -> dict[str, Array]:
+        """(2, 2) each."""
+
+    @property
+    def outward(self) -> dict[str, Array]:
+        """(2,) the unit normals of the exits, out of the plan."""
+
+    @property
+    def links(self) -> dict[str, Link]:
+        """Stairs to other floors."""
+
+    @property
+    def shafts(self) -> dict[str, Shaft]:
+        """The corridors in which the stairs are walked, by the names of the links."""
+
+
+def inner_walls(plan: Geometry) -> Array:
+    """(k, 2, 2) the walls that are not on the outline of the area."""
+    shapely = package("shapely")
+    if len(plan.walls) == 0:
+        return plan.walls
+    size = max(np.ptp(np.array(plan.area.bounds).reshape(2, 2), axis=0))
+    middles = shapely.points(plan.walls.mean(axis=1))
+    inside: Booleans = shapely.distance(plan.area.boundary, middles) > 1e-9 * size
+    return plan.walls[inside]

@@ -1,0 +1,58 @@
+"""Limits of drawings and pictures that plans are read from, checked before the work is done.
+
+A file from somebody else may be a pipe that never ends, or a few bytes that stand for a picture or a drawing of any
+size. The limits are far above what a building needs.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from jostle.errors import InvalidValue
+
+MAX_FILE_BYTES = 64 * 2**20
+"""Largest file that is read."""
+MAX_PIXELS = 25_000_000
+"""Largest picture: 5000 by 5000."""
+MAX_RUNS = 200_000
+"""Largest number of runs of pixels of one kind in the rows of a picture: a photograph has more, a plan does not."""
+MAX_ENTITIES = 200_000
+"""Largest number of entities in a drawing, counting those in blocks as often as the blocks are inserted."""
+MAX_NESTING = 32
+"""Largest number of blocks inside each other."""
+MAX_CORNERS = 200_000
+"""Largest number of corners of all lines of a drawing, curves cut into pieces."""
+MAX_CURVE = 10_000.0
+"""Largest radius or extent of one curve, in metres."""
+LARGEST_BUILDING, SMALLEST_BUILDING = 2_000.0, 1.0
+"""Extents in metres beyond which the unit in the header of a drawing is taken to be wrong."""
+
+
+def regular_file(path: str | os.PathLike[str], what: str) -> str:
+    """The path of a file that exists, is no pipe, device or folder, and is not too large.
+
+    >>> regular_file("/", "a picture")
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: / cannot be read as a picture: it is not a regular file
+    """
+    name = os.fspath(path)
+    try:
+        size = os.stat(name).st_size
+    except (OSError, ValueError) as error:
+        raise InvalidValue(f"{name} cannot be read as {what}: {getattr(error, 'strerror', None) or error}") from None
+    if not os.path.isfile(name):
+        raise InvalidValue(f"{name} cannot be read as {what}: it is not a regular file")
+    check(size, MAX_FILE_BYTES, name, "bytes", "MAX_FILE_BYTES")
+    return name
+
+
+def check(found: float, most: float, where: Any, what: str, limit: str) -> None:
+    """Refuse more than a limit, by its name.
+
+    >>> check(7, 5, "plan.png", "pixels", "MAX_PIXELS")
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: plan.png has 7 pixels, more than the limit MAX_PIXELS = 5
+    """
+    if not found <= most:
+        raise InvalidValue(f"{where} has {found:.10g} {what}, more than the limit {limit} = {most:.10g}")

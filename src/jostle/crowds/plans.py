@@ -1,0 +1,337 @@
+"""Floor plans: where people may walk, and where they leave.
+
+A plan is a polygon with holes, or several rooms that touch and are joined by doors, with named exits on its boundary.
+Its walls are what exits and doors leave of all edges; the polygons are those of shapely. Lengths are in metres, or in
+whatever unit the radii have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Booleans, shaped
+from jostle.crowds.dxf import read_dxf, write_dxf
+from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
+from jostle.crowds.png import read_png, write_png
+from jostle.crowds.stairs import Link, Shaft, Stairs
+from jostle.crowds.walk import walk
+from jostle.crowds.ways import SPACING, Ways
+from jostle.crowds.wish import Wish
+from jostle.crowds.wkt import read_wkt, write_wkt
+from jostle.errors import InvalidValue
+from jostle.exchange import Outlet
+from jostle.problems import Sweeping
+from jostle.schemes.base import State
+
+BEYOND = 4.0
+"""People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
+
+
+@check_arguments
+class Plan:
+    """A walkable area with exits: a shapely polygon, its corners, or a list of rooms joined by doors.
+
+    `exits` are segments on the boundary, by name; `doors` are segments between two rooms; `walls` are thin walls
+    inside; `columns` are round ones, (x, y, radius) each; `links` are stairs to other floors, which are drawn side by
+    side.
+
+    >>> area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
+    >>> plan = Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> len(plan.walls), plan.inside(np.array([[1.0, 4.0], [4.0, 4.0]])).tolist()
+    (7, [True, False])
+    """
+
+    exits: dict[str, Array]
+    """(2, 2) each."""
+    outward: dict[str, Array]
+    """(2,) the unit normals of the exits, out of the plan."""
+    walls: Array
+    """(k, 2, 2)"""
+    columns: Array
+    """(k, 3)"""
+    links: dict[str, Link]
+
+    def __init__(
+        self,
+        area: Any,
+        *,
+        exits: Mapping[str, ArrayLike],
+        doors: Sequence[ArrayLike] = (),
+        walls: ArrayLike = (),
+        columns: ArrayLike = (),
+        links: Sequence[Link] = (),
+    ):
+        rooms = _rooms(area)
+        self.columns = _columns(columns)
+        self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
+        between = [a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]
+        self.links = {link.name: link for link in links}
+        if not self.exits:
+            raise InvalidValue("a plan needs an exit: nobody could leave it")
+        if len(self.links) < len(links):
+            raise InvalidValue(f"two links have the same name: {[link.name for link in links]}")
+        edges = np.concatenate([ring_edges(ring) for room in rooms for ring in _rings(room)])
+        openings = [*self.exits.values(), *(link.start for link in links), *between]
+        found = cut(edges, np.array(openings))
+        self._check_openings(edges, found.covered)
+        self.outward = dict(zip(self.exits, found.outward, strict=False))
+        ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
+        leaving = found.outward[len(self.exits) :]
+        shafts = [link.shaft(a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)]
+        self._check_links(rooms, shafts, ends.covered)
+        thin = shaped(walls, "walls", -1, 2, 2)
+        kept = found.walls if len(rooms) == 1 else _without_doubles(found.walls)
+        self.walls = np.concatenate([kept, thin, *(shaft.walls for shaft in shafts)])
+        self.walls.setflags(write=False)
+        self.thin = thin
+        self.shafts = dict(zip(self.links, shafts, strict=True))
+        self._rooms = rooms
+        self._ways: dict[tuple[float, float, bytes], Ways] = {}
+
+    @cached_property
+    def area(self) -> Any:
+        """The polygon of shapely, with the stairs; columns are holes with many corners."""
+        shapely = package("shapely")
+        area = shapely.union_all([*self._rooms, *(shapely.Polygon(shaft.corners) for shaft in self.shafts.values())])
+        if len(self.columns):
+            area = shapely.difference(area, around(self.columns))
+        shapely.prepare(area)
+        return area
+
+    def _check_openings(self, edges: Array, covered: Array) -> None:
+        names = [f"exit {name!r}" for name in self.exits] + [f"link {name!r}" for name in self.links]
+        names += [f"door {k}" for k in range(len(covered) - len(names))]
+        ends = [*self.exits.values(), *(link.start for link in self.links.values())]
+        for k, (name, part) in enumerate(zip(names, covered, strict=True)):
+            if name.startswith("door"):
+                if part < 2.0:
+                    raise InvalidValue(f"{name} does not lie between two rooms: both must have an edge along it")
+                continue
+            if part < 1.0:
+                far = distance_to(edges, ends[k]).min(axis=0).max()
+                why = f"an end is {far:.3g} off the nearest edge" if far > 0.0 else "it crosses the area"
+                raise InvalidValue(
+                    f"{name} at {ends[k].tolist()} does not lie in an edge of the plan: {why}; move it onto the outline"
+                )
+            if part > 1.0:
+                raise InvalidValue(f"{name} at {ends[k].tolist()} leads from one room to another; make it a door")
+
+    def _check_links(self, rooms: list[Any], shafts: list[Shaft], covered: Array) -> None:
+        shapely = package("shapely")
+        for link, shaft, part in zip(self.links.values(), shafts, covered, strict=True):
+            drawn = shapely.Polygon(shaft.corners)
+            if max(drawn.intersection(room).area for room in rooms) > ON_EDGE * drawn.area:
+                raise InvalidValue(
+                    f"the stairs of link {link.name!r}, {link.length:g} long, would run through the plan; move the "
+                    f"floors apart"
+                )
+            if part < 1.0:
+                raise InvalidValue(f"link {link.name!r} ends at {link.end.tolist()}, which is no edge of the plan")
+
+    @classmethod
+    def from_wkt(cls, text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None = None) -> Plan:
+        """A plan from well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
+
+        `exits` gives the exits, or names those in the text.
+
+        >>> Plan.from_wkt("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", exits={"east": ((4, 1), (4, 2))}).walls.shape
+        (5, 2, 2)
+        """
+        return cls(**read_wkt(text, exits))
+
+    def to_wkt(self) -> str:
+        """The plan as a GEOMETRYCOLLECTION that `from_wkt` reads; without names and stairs."""
+        return write_wkt(self)
+
+    @classmethod
+    def from_dxf(
+        cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
+    ) -> Plan:
+        """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `dxf.read_dxf`."""
+        return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
+
+    def to_dxf(self, path: str | PathLike[str]) -> None:
+        """Write the walls on the layer WALLS, and each exit on a layer EXITS-name."""
+        write_dxf(self, path)
+
+    @classmethod
+    def from_png(
+        cls,
+        path: str | PathLike[str],
+        *,
+        scale: float,
+        walls: ArrayLike = (0, 0, 0),
+        exits: ArrayLike = (255, 0, 0),
+        tolerance: float = 0.0,
+    ) -> Plan:
+        """A plan from a picture with pixels of size `scale`: see `png.read_png`."""
+        return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
+
+    def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
+        """Paint the plan with pixels of size `scale`: black walls, red exits."""
+        write_png(self, path, scale=scale)
+
+    def inside(self, q: Array) -> Booleans:
+        """Which centres (n, 2) are in the plan, or on its stairs."""
+        x = np.asarray(q, dtype=float)
+        return np.asarray(package("shapely").contains_xy(self.area, x[:, 0], x[:, 1]), dtype=bool)
+
+    def outside(self, q: Array) -> Array:
+        """(n,) how far centres are out of the plan; 0 inside.
+
+        >>> Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}).outside(np.array([[6.0, 1.5]]))
+        array([2.])
+        """
+        x = np.asarray(q, dtype=float)
+        far = np.zeros(len(x))
+        out = np.flatnonzero(~self.inside(x))
+        shapely = package("shapely")
+        far[out] = shapely.distance(self.area, shapely.points(x[out]))
+        return far
+
+    def empty(self, state: State) -> bool:
+        """Has everyone left, and does nobody wait to come in by a `Source`? For `solve(..., until=plan.empty)`."""
+        presence = state.presence
+        if presence is not None and len(presence.waiting):
+            return False
+        q = state.q if presence is None else state.q[presence.here]
+        return not self.inside(q).any()
+
+    def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
+        """What `solve(..., change=...)` needs: an `Outlet` behind the exits, and the stairs.
+
+        People go out of the run when they are `beyond` out of the plan: by default BEYOND of the largest radius.
+
+        >>> import jostle as jo
+        >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
+        >>> people = jo.crowds.crowd(3, radius=0.25, room=plan, speed=1.4)
+        >>> sol = jo.solve(people, jo.Venel(), t=9.0, h=0.05, change=plan.changes(people))
+        >>> bool(np.isfinite(sol.q[-1]).any())
+        False
+        """
+        limit = BEYOND * people.within.widest() if beyond is None else beyond
+        if not limit > 0.0:
+            raise InvalidValue(f"beyond must be positive, not {beyond}")
+        radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))
+        stairs = [Stairs(link, self.shafts[name], radii, people.within) for name, link in self.links.items()]
+        return [*stairs, Outlet(lambda q: self.outside(q) > limit)]
+
+    def ways(
+        self,
+        radius: float,
+        *,
+        spacing: float | None = None,
+        closed: ArrayLike = (),
+        stops: Mapping[str, ArrayLike] | None = None,
+    ) -> Ways:
+        """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
+        step = SPACING * radius if spacing is None else spacing
+        shut = shaped(closed, "closed", -1, 2, 2)
+        places = {name: self._stop(name, place) for name, place in (stops or {}).items()}
+        stopping = b"".join(name.encode() + place.tobytes() for name, place in places.items())
+        key = (float(radius), float(step), shut.tobytes() + stopping)
+        if key not in self._ways:
+            self._ways[key] = Ways.on(self, float(radius), float(step), shut, places)
+        return self._ways[key]
+
+    def _stop(self, name: str, place: ArrayLike) -> Array:
+        """A point or a segment of the plan, as a segment."""
+        ends = np.array(place, dtype=float)
+        if ends.shape not in ((2,), (2, 2)) or not self.inside(np.atleast_2d(ends)).all():
+            raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")
+        if name in self.exits or name in self.links:
+            raise InvalidValue(f"stop {name!r} has the name of an exit")
+        return np.array(np.broadcast_to(ends, (2, 2)))
+
+    def walk(
+        self,
+        *,
+        radius: ArrayLike,
+        speed: ArrayLike = 1.0,
+        goal: str | Sequence[str | None] | None = None,
+    ) -> Wish:
+        """The wish to walk to the nearest exit, or to the one that `goal` names: see `walk.walk`."""
+        return walk(self, radius=radius, speed=speed, goal=goal)
+
+    def check_inside(self, q: Array) -> None:
+        """Raise, naming the person, if somebody is outside."""
+        out = np.flatnonzero(~self.inside(q))
+        if len(out):
+            raise InvalidValue(
+                f"person {out[0]} at {q[out[0]].tolist()} is outside of the plan; put {len(out)} people inside"
+            )
+
+    def check_ways(self, q: Array, radii: Array, wish: Wish | Callable[[float, Array], ArrayLike]) -> None:
+        """Raise, naming the person and the exits, if somebody cannot leave; wishes without exits are not checked."""
+        if not isinstance(wish, Wish) or not wish.goals:
+            return
+        lost = np.flatnonzero(~np.isfinite(wish.length(q)))
+        if len(lost) == 0:
+            return
+        person, width = int(lost[0]), 2.0 * float(radii[lost[0]])
+        names = [f"{name!r} ({np.linalg.norm(ends[1] - ends[0]):g} wide)" for name, ends in self.exits.items()]
+        raise InvalidValue(
+            f"person {person} at {q[person].tolist()}, {width:g} wide, cannot reach their exit, nor can "
+            f"{len(lost) - 1} others: on all ways to it there is a wall, or a door or an exit that is narrower. The "
+            f"exits are {', '.join(names)}; widen one, open a door, or take smaller people"
+        )
+
+
+def _columns(columns: ArrayLike) -> Array:
+    found = np.array(columns, dtype=float).reshape(-1, 3) if np.size(columns) % 3 == 0 else np.full((1, 3), np.nan)
+    if not np.isfinite(found).all() or not (found[:, 2] > 0.0).all():
+        raise InvalidValue(f"columns are (x, y, radius) each, with a positive radius, not {columns!r}")
+    found.setflags(write=False)
+    return found
+
+
+def _rooms(area: Any) -> list[Any]:
+    """The polygons of an area, checked: simple, counter-clockwise, holes clockwise, not overlapping."""
+    shapely = package("shapely")
+    if isinstance(area, shapely.Geometry):
+        rooms = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
+    elif np.ndim(area) == 0:
+        raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2), not {area!r}")
+    elif len(area) and (isinstance(area[0], shapely.Geometry) or np.ndim(area[0]) == 2):
+        rooms = [room for part in area for room in _rooms(part)]
+    else:
+        try:
+            rooms = [shapely.Polygon(np.array(area, dtype=float))]
+        except (TypeError, ValueError) as error:
+            raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2): {error}") from None
+    if not rooms:
+        raise InvalidValue("the area has no polygon: nobody could stand there")
+    for room in rooms:
+        if not room.is_valid or room.is_empty:
+            raise InvalidValue(
+                f"the area is not simple: {shapely.is_valid_reason(room)}. Its outline must not meet itself; draw it "
+                f"again there, or try shapely.make_valid(area)"
+            )
+    for k, room in enumerate(rooms):
+        for j in range(k):
+            common = rooms[j].intersection(room).area
+            if common > ON_EDGE * room.area:
+                raise InvalidValue(f"rooms {j} and {k} overlap by {common:.3g} square metres; unite them or move one")
+    return [shapely.remove_repeated_points(shapely.orient_polygons(room)) for room in rooms]
+
+
+def _rings(room: Any) -> list[Array]:
+    """The corners of the outline and of the holes, without points between two edges in one line."""
+    rings = [np.array(ring.coords)[:-1, :2] for ring in (room.exterior, *room.interiors)]
+    ways = [(ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring) for ring in rings]
+    return [ring[a[:, 0] * b[:, 1] != a[:, 1] * b[:, 0]] for ring, (a, b) in zip(rings, ways, strict=True)]
+
+
+def _without_doubles(walls: Array) -> Array:
+    """The walls between two rooms are edges of both: keep one."""
+    shapely = package("shapely")
+    lines = shapely.line_merge(shapely.union_all(shapely.linestrings(walls)))
+    straight = [shapely.get_coordinates(shapely.simplify(line, 0.0)) for line in shapely.get_parts(lines)]
+    return np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in straight])

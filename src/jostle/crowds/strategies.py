@@ -1,0 +1,196 @@
+"""Strategies: what people do about the others, each a `Behaviour` around a wish.
+
+Nobody is ever made to wish faster than before. All of them depend on the places of people alone.
+
+inhibition    v = min(v0, s / T): the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
+following     people slow down behind slower ones    Venel 2010, "Integrating strategies in numerical modelling of
+AvoidJams     people leave a jam for another exit    crowd motion", names both; the rules here are our own
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Positive, check_arguments
+from jostle.arrays import Array, Integers, finite
+from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.errors import InvalidValue
+from jostle.sets.balls import Balls
+
+TIME_GAP = 0.6
+"""T of the inhibition in seconds, if nothing else is said: of 0.30, 0.35, ..., 0.80 the one whose flows through doors
+are nearest to experiments (`python benchmarks/doors.py --calibrate`)."""
+FLOW = 1.3
+"""People that pass a metre of an exit in a second (Seyfried 2009: 1.6 to 2.0 at bottlenecks; design guides: 1.3)."""
+ROUNDS = 4
+"""In so many rounds people learn who goes to which exit."""
+
+
+class Ahead(NamedTuple):
+    """Who walks behind whom: walker (m,), other (m,), and the free distance between them, gap (m,)."""
+
+    walker: Integers
+    other: Integers
+    gap: Array
+
+
+def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) -> Ahead:
+    """The pairs within sight in which the other's disc meets the strip of the walker's width ahead of the walker.
+
+    Of two who walk the same way and are each ahead of the other, side by side before a door, that one is behind who has
+    the other more straight ahead; neither, if they are symmetric.
+
+    >>> q, east = np.array([[0.0, 0.0], [2.0, 0.3], [2.0, 1.5]]), np.tile([1.0, 0.0], (3, 1))
+    >>> found = ahead(Balls([0.5] * 3), q, east, np.full(3, 0.5), 5.0)
+    >>> found.walker.tolist(), found.other.tolist(), found.gap.round(3).tolist()
+    ([0], [1], [1.022])
+    """
+    contacts = balls.linearise(0.0, q, sight)
+    i, j = contacts.pairs.T
+    (x, y), width = contacts.normals.T, radii[i] + radii[j]
+    a, b = direction[i].T, direction[j].T
+    apart = contacts.gap + width
+    along_i, along_j = x * a[0] + y * a[1], -(x * b[0] + y * b[1])
+    before_i = (along_i > 0.0) & (np.abs(x * a[1] - y * a[0]) * apart < width)
+    before_j = (along_j > 0.0) & (np.abs(x * b[1] - y * b[0]) * apart < width)
+    both = before_i & before_j & (a[0] * b[0] + a[1] * b[1] > 0.0)
+    before_i &= ~both | (along_i > along_j)
+    before_j &= ~both | (along_j > along_i)
+    return Ahead(
+        np.concatenate([i[before_i], j[before_j]]),
+        np.concatenate([j[before_i], i[before_j]]),
+        np.concatenate([contacts.gap[before_i], contacts.gap[before_j]]),
+    )
+
+
+@check_arguments
+def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
+    """v = min(v0, s / T), s the free distance to the next person ahead: people keep a time T behind each other.
+
+    On the way to the same goal only those count who are nearer to it (`Wish.order`), so there is always someone who
+    goes on. People who meet head on stop; they have no rule to step aside.
+
+    >>> import jostle as jo
+    >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=lambda q: -q[:, 0])
+    >>> wish = inhibition(east, [0.25, 0.25], T=1.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
+    [[0.7, 0.0], [1.4, 0.0]]
+    """
+    if not finite(T, "T") > 0.0:
+        raise InvalidValue(f"T must be positive, not {T}")
+    return Inhibition(wish, finite(radii, "radii"), float(T))
+
+
+@dataclass(frozen=True, eq=False)
+class Inhibition(Behaviour):
+    """See `inhibition`."""
+
+    radii: Array
+    """() or (n,)"""
+    T: float
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        speed, direction = _polar(self.wish.towards(t, q, goal))
+        each, sight = np.broadcast_to(self.radii, (len(q),)), float(speed.max(initial=0.0)) * self.T
+        walker, other, gap = ahead(Balls(self.radii), q, direction, each, sight)
+        rank, to = self.wish.order(q, goal)
+        count = (to[walker] != to[other]) | (rank[other] < rank[walker])
+        slowest = speed.copy()
+        np.minimum.at(slowest, walker[count], np.maximum(gap[count], 0.0) / self.T)
+        return slowest[:, None] * direction
+
+
+@check_arguments
+def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
+    """People slow down behind slower ones: from their own speed at the distance `sight` to that of the others at 0.
+
+    v = min over those ahead of  w + (v0 - w) s / sight,  w the speed at which the other wishes to go the same way.
+
+    >>> import jostle as jo
+    >>> east = jo.crowds.FreeWish(lambda t, q: [[1.4, 0.0], [0.6, 0.0]], nearer=lambda q: -q[:, 0])
+    >>> wish = following(east, [0.25, 0.25], sight=2.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.5, 0.0]])).round(12).tolist()
+    [[1.0, 0.0], [0.6, 0.0]]
+    """
+    if not 0.0 < sight < np.inf:
+        raise InvalidValue(f"sight must be positive, not {sight}")
+    return Following(wish, finite(radii, "radii"), float(sight))
+
+
+@dataclass(frozen=True, eq=False)
+class Following(Behaviour):
+    """See `following`."""
+
+    radii: Array
+    """() or (n,)"""
+    sight: float
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
+        speed, direction = _polar(wished)
+        found = ahead(Balls(self.radii), q, direction, np.broadcast_to(self.radii, (len(q),)), self.sight)
+        other = np.einsum("md,md->m", wished[found.other], direction[found.walker])
+        theirs = np.clip(other, 0.0, speed[found.walker])
+        part = np.clip(found.gap / self.sight, 0.0, 1.0)
+        slowest = speed.copy()
+        np.minimum.at(slowest, found.walker, theirs + (speed[found.walker] - theirs) * part)
+        return slowest[:, None] * direction
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class AvoidJams(Behaviour):
+    """A wish in which people choose their exit by the time it takes: that of the way, or that of the queue if longer.
+
+    The queue at an exit are those who go there and are nearer to it; `flow` people pass a metre of it in a second. Who
+    goes where is found in ROUNDS rounds of guessing, each from the mean of the queues before. Those who have a goal of
+    their own keep it.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
+    >>> q = np.array([[x, y] for x in (0.5, 1.5, 2.5, 3.5) for y in (0.5, 1.5, 2.5)])
+    >>> wish = jo.crowds.walk(plan, radius=0.25, speed=1.4)
+    >>> wish.chosen(q).tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    >>> AvoidJams(wish).chosen(q).tolist()
+    [0, 0, 0, 0, 0, 0, 1, 0, 1, 1, 1, 1]
+    """
+
+    flow: Positive = FLOW
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.wish.eligible:
+            raise InvalidValue("AvoidJams chooses among exits, and the wish has none: give it plan.walk(...)")
+        if not 0.0 < self.flow < np.inf:
+            raise InvalidValue(f"flow must be positive and finite, people a metre and second, not {self.flow}")
+
+    def chosen(self, q: Array) -> Integers:
+        first = self.wish.chosen(q)
+        own = self.wish.own(len(q)) != NEAREST
+        far = self.wish.lengths(q)
+        there = np.isfinite(far).any(axis=0)
+        eligible = self.wish.eligible
+        far = far[:eligible]
+        widths = np.array([goal.width for goal in self.wish.goals[:eligible]])
+        pace = self.wish.speeds(len(q))
+        walking = far / np.where(pace > 0.0, pace, 1.0)
+        queue, goal = np.zeros_like(far), first
+        for number in range(1, ROUNDS + 1):
+            for g, ways in enumerate(far):
+                before = np.sort(ways[there & (goal == g)])
+                queue[g] += (np.searchsorted(before, ways) - queue[g]) / number
+            waiting = queue / (self.flow * widths)[:, None]
+            best = np.maximum(walking, waiting).argmin(axis=0)
+            goal = np.where(there & ~own, best, first)
+        return goal
+
+
+def _polar(u: Array) -> tuple[Array, Array]:
+    """Speeds (n,) and unit vectors (n, 2); zero for those who stand."""
+    speed = np.sqrt(u[:, 0] ** 2 + u[:, 1] ** 2)
+    return speed, u / np.where(speed > 0.0, speed, 1.0)[:, None]

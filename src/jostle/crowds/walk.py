@@ -1,0 +1,193 @@
+"""The wish to walk to an exit along the shortest way, each person with their own speed.
+
+It depends on the places of people alone, so a resumed run is bit-identical to an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Positive, check_arguments
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.goals import Goal
+from jostle.crowds.ways import Ways
+from jostle.crowds.wish import NEAREST, Wish
+from jostle.errors import InvalidValue
+
+ALIKE = 0.1
+"""People whose radii differ by less than this part share the ways of the widest of them."""
+FASTEST = 10.0
+"""The fastest speed of a person in metres per second: that of a sprinter."""
+FASTEST_IN_RADII = 40.0
+"""The fastest speed of a person in radii per second, where lengths are not in metres."""
+
+
+class HasWays(Protocol):
+    """A plan that finds the shortest ways to its exits."""
+
+    def ways(
+        self,
+        radius: float,
+        *,
+        spacing: float | None = None,
+        closed: ArrayLike = (),
+        stops: Mapping[str, ArrayLike] | None = None,
+    ) -> Ways:
+        """The shortest ways of a disc to all exits and stops."""
+
+
+@dataclass(frozen=True, eq=False)
+class Walk(Wish):
+    """Everyone walks to the nearest exit, or to their own, along the shortest way; see `walk`."""
+
+    ways: tuple[Ways, ...]
+    group: Integers
+    """() or (n,) whose ways each person takes."""
+    speed: Array
+    """() or (n,)"""
+    goal: Integers
+    """() or (n,) the number of the exit, or NEAREST."""
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return self.ways[0].goals
+
+    @property
+    def eligible(self) -> int:
+        return self.ways[0].eligible
+
+    def own(self, n: int) -> Integers:
+        return np.broadcast_to(self.goal, (n,))
+
+    def speeds(self, n: int) -> Array:
+        return np.broadcast_to(self.speed, (n,))
+
+    def chosen(self, q: Array) -> Integers:
+        goal = self.own(len(q))
+        if (goal != NEAREST).all():
+            return goal
+        return np.where(goal == NEAREST, self._of_each(lambda ways, x: ways.choice(x), q), goal)
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        way = np.empty((len(q), 2))
+        for ways, some in self._groups(len(q)):
+            way[some] = ways.directions(q[some], goal[some])
+        way *= self.speed[:, None] if self.speed.ndim else self.speed
+        return way
+
+    def lengths(self, q: Array) -> Array:
+        far = np.empty((len(self.goals), len(q)))
+        for ways, some in self._groups(len(q)):
+            far[:, some] = ways.lengths(q[some])
+        return far
+
+    def distance(self, q: Array, goal: Integers) -> Array:
+        far = np.empty(len(q))
+        for ways, some in self._groups(len(q)):
+            far[some] = ways.length(q[some], goal[some])
+        return far
+
+    def _of_each(self, find: Callable[[Ways, Array], Integers], q: Array) -> Integers:
+        found = np.empty(len(q), dtype=np.int64)
+        for ways, some in self._groups(len(q)):
+            found[some] = find(ways, q[some])
+        return found
+
+    def _groups(self, n: int) -> list[tuple[Ways, slice | Booleans]]:
+        if len(self.ways) == 1:
+            return [(self.ways[0], slice(None))]
+        if len(self.group) != n:
+            raise InvalidValue(f"there are radii of {len(self.group)} people; q has {n}")
+        return [(ways, self.group == k) for k, ways in enumerate(self.ways)]
+
+
+@check_arguments
+def walk(
+    plan: HasWays,
+    *,
+    radius: ArrayLike,
+    speed: ArrayLike = 1.0,
+    goal: str | Sequence[str | None] | None = None,
+    spacing: Positive | None = None,
+    closed: ArrayLike = (),
+    stops: Mapping[str, ArrayLike] | None = None,
+) -> Walk:
+    """The wish to walk along the shortest way to the nearest exit of a plan, or to the one that `goal` names.
+
+    Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
+    pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent,
+    by name, as `goal` or by a `Journey`. `spacing` is that of the grid: `ways.SPACING` of the
+    radius, if it is not given.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> wish = walk(plan, radius=0.25, speed=1.4)
+    >>> wish(0.0, np.array([[1.0, 4.0]])).round(6).tolist(), wish.length(np.array([[1.0, 4.0]])).round(1).tolist()
+    ([[0.0, 1.4]], [1.0])
+    """
+    size, pace = sizes_and_speeds(radius, speed)
+    widest, group = alike(size)
+    ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
+    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+
+
+def sizes_and_speeds(radius: ArrayLike, speed: ArrayLike) -> tuple[Array, Array]:
+    """Radii and speeds, each () or (n,), checked.
+
+    >>> sizes_and_speeds(0.25, [1.0, 1.5])
+    (array(0.25), array([1. , 1.5]))
+    """
+    size, pace = finite(radius, "radius"), finite(speed, "speed")
+    if not (size > 0.0).all() or not (pace >= 0.0).all() or size.ndim > 1 or pace.ndim > 1:
+        raise InvalidValue(
+            f"radius must be positive and speed not negative, one for all or one for each, not {radius!r} and {speed!r}"
+        )
+    check_speed(pace, size)
+    return size, pace
+
+
+def check_speed(speed: Array, radii: Array) -> None:
+    """Raise, naming the person, if a speed is too fast for people: it was probably given in another unit.
+
+    >>> check_speed(np.array(1.34), np.array(0.25))
+    >>> check_speed(np.array(1340.0), np.array(250.0))     # lengths in millimetres
+    """
+    limit = max(FASTEST, FASTEST_IN_RADII * float(radii.max()))
+    fast = np.flatnonzero(speed > limit)
+    if len(fast):
+        found, who = speed.ravel()[fast[0]], f" of person {fast[0]}" if speed.ndim else ""
+        raise InvalidValue(
+            f"speed {found:g} m/s{who} is faster than people run, {limit:g} m/s; give speeds in metres per "
+            f"second: km/h divided by 3.6, cm/s divided by 100"
+        )
+
+
+def alike(radii: Array) -> tuple[list[float], Integers]:
+    """The widest radius of each group of people of about the same radius, and who belongs to which.
+
+    >>> alike(np.array([0.2, 0.3, 0.21]))
+    ([0.21, 0.3], array([0, 1, 0]))
+    """
+    sizes = np.unique(radii)
+    widest: list[float] = []
+    for size in sizes[::-1]:
+        if not widest or size < (1.0 - ALIKE) * widest[-1]:
+            widest.append(float(size))
+    widest.reverse()
+    return widest, np.searchsorted(widest, radii)
+
+
+def numbers(goal: str | Sequence[str | None] | None, names: Sequence[str]) -> Integers:
+    """The numbers of goals by their names; None: the nearest."""
+    given = [goal] if goal is None or isinstance(goal, str) else list(goal)
+    known: dict[str | None, int] = {None: NEAREST, **{name: k for k, name in enumerate(names)}}
+    for one in given:
+        if one not in known:
+            raise InvalidValue(f"there is no exit {one!r}; the exits are {', '.join(map(repr, names))}")
+    found = np.array([known[one] for one in given])
+    return found[0] if goal is None or isinstance(goal, str) else found

@@ -1,0 +1,328 @@
+"""The shortest ways of a disc to the exits of a plan.
+
+The centre of a disc of radius r may be where the walls are at least r away. There the length of the shortest way to an
+exit solves the eikonal equation |grad d| = 1, d = 0 at the exit (Maury & Venel 2008, section 2). Near the exit and in
+sight of it, distance and direction are exact: straight to the nearest place where a centre can pass. From there the
+distance is continued on a grid by fast marching of second order (Sethian 1999), and people wish to walk along -grad d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.crowds.geometry import Geometry
+from jostle.crowds.goals import Goal
+from jostle.crowds.outlines import around, nearest_on, package, shrunk
+from jostle.errors import InvalidValue
+from jostle.kernels import compiled
+
+SPACING = 0.25
+"""The spacing of the grid, as a part of the radius."""
+FIT = 1e-6
+"""A disc fits where there is this part of its radius to spare. In a door that is exactly as wide as a person the
+linearised constraints leave half of the remaining way at each step, and round-off stops it there."""
+MARGIN = 4
+"""Nodes around the plan."""
+LAYERS = 2
+"""So many layers of nodes in the band along the walls have the mean direction of the nodes beside them; nobody comes
+further into it than a part of the spacing."""
+NECK = 1.5
+"""Nodes up to this many steps of the grid from the middle of an opening that is too narrow are closed: no node on one
+side of it is a neighbour of one on the other side."""
+MOST_NODES = 40_000_000
+SIGHT = 128
+"""Nodes up to this distance from an exit, in steps of the grid, are tested for whether they see it."""
+ROUND_OFF = 1e-9
+"""Distances from an exit count as equal if they differ by less than this part of themselves."""
+MOST_DOUBLES = 4_000_000
+"""With more values than this, nodes times exits, distances and directions are kept in single precision."""
+TOUCH = 0.25
+"""A line of sight may leave the area where a disc fits by this part of the spacing."""
+BEYOND = 0.25
+"""People who see an exit aim at a point this part of their radius behind it."""
+LOST = 0.3
+"""Where the mean of the directions around a person is shorter than this, two ways are about equally long."""
+
+
+class Grid(NamedTuple):
+    """Nodes lower + step (i, j), i < shape[0], j < shape[1], each in the middle of its cell."""
+
+    lower: Array
+    step: float
+    shape: tuple[int, int]
+
+    @staticmethod
+    def around(plan: Geometry, step: float) -> Grid:
+        """A grid that is symmetric about the middle of the plan."""
+        low, high = np.array(plan.area.bounds).reshape(2, 2)
+        number = np.ceil((high - low) / step).astype(int) + 1 + 2 * MARGIN
+        if float(number[0]) * float(number[1]) > MOST_NODES:
+            raise InvalidValue(
+                f"the ways on this plan need a grid of {number[0]} x {number[1]} nodes; give a spacing above {step:g}"
+            )
+        return Grid((low + high) / 2.0 - step * (number - 1) / 2.0, step, (int(number[0]), int(number[1])))
+
+    def nodes(self) -> Array:
+        """(nodes, 2)"""
+        axes = [start + self.step * np.arange(size) for start, size in zip(self.lower, self.shape, strict=True)]
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+
+    def cells(self, x: Array) -> Integers:
+        """(n,) the numbers of the cells of points in the grid."""
+        index = np.floor((x - self.lower) / self.step + 0.5).astype(np.int64)
+        return np.asarray(index[:, 0] * self.shape[1] + index[:, 1])
+
+
+@dataclass(frozen=True, eq=False)
+class Ways:
+    """Distances and directions to each goal of a plan, exits first, at the nodes of a grid.
+
+    >>> from jostle.crowds.plans import Plan
+    >>> plan = Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
+    >>> ways = plan.ways(0.25)
+    >>> ways.directions(np.array([[1.0, 4.0], [5.0, 1.0]]), np.array([0, 0])).round(2).tolist()
+    [[0.0, 1.0], [-0.97, 0.24]]
+    """
+
+    grid: Grid
+    goals: tuple[Goal, ...]
+    exits: int
+    """The number of exits, the first goals."""
+    eligible: int
+    """The number of exits and stairs; the goals behind them are stops."""
+    distance: Array
+    """(goals, nodes) the lengths of the ways by each goal to an exit; infinite where there is none."""
+    direction: Any
+    """(goals * nodes,) unit vectors as complex numbers, in single or double precision."""
+    nearest: Integers
+    """(nodes,) the goal of the shortest way."""
+
+    @staticmethod
+    def on(plan: Geometry, radius: float, step: float, closed: Array, stops: Mapping[str, Array]) -> Ways:
+        """The ways of discs of a radius, on a grid with this spacing; nobody goes through what is closed."""
+        grid = Grid.around(plan, step)
+        goals = _goals(plan, radius)
+        eligible = len(goals)
+        goals += tuple(Goal(name, place, np.zeros(2), np.inf) for name, place in stops.items())
+        if step > 0.5 * radius:
+            raise InvalidValue(f"the spacing {step:g} must be at most half the radius {radius:g}")
+        shapely = package("shapely")
+        lines = shapely.linestrings(np.concatenate([plan.walls, closed]))
+        wide = radius * (1.0 + FIT)
+        necks = _too_narrow([*lines, *shapely.get_parts(around(plan.columns))], wide)
+        taken = [*shapely.buffer(lines, wide), around(plan.columns, wide), *shapely.buffer(necks, NECK * step)]
+        free = shapely.difference(plan.area, shapely.union_all(taken))
+        sight = shapely.buffer(free, TOUCH * step)
+        shapely.prepare(sight)
+        parts = [part for part in shapely.get_parts(free) if part.geom_type == "Polygon"]
+        nodes = grid.nodes()
+        label = _labels(grid, nodes, parts)
+        precision: Any = np.float64 if len(goals) * len(nodes) <= MOST_DOUBLES else np.float32
+        distance: Array = np.full((len(goals), len(nodes)), np.inf, precision)
+        direction = np.zeros((len(goals), len(nodes), 2), precision)
+        outside = ~shapely.contains_xy(plan.area, nodes)
+        out = _outward(goals[: len(plan.exits)], nodes[outside])
+        for g, goal in enumerate(goals):
+            line = shapely.linestrings(goal.passable)
+            allowed = radius if g >= eligible else 4.0 * FIT * radius
+            reached = [k for k, part in enumerate(parts) if shapely.distance(part, line) <= allowed]
+            if goal.width >= 2.0 * radius * (1.0 + FIT) and reached:
+                open_cells = np.isin(label, np.array(reached) + 1)
+                distance[g], direction[g] = _march(grid, goal, open_cells, nodes, sight, radius)
+            direction[g, outside] = out
+        distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
+        nearest = distance[:eligible].argmin(axis=0)
+        known = _spread(grid, np.asarray(np.isfinite(distance[:eligible]).any(axis=0)))
+        nearest = nearest if known is None else nearest[known]
+        as_complex = np.ascontiguousarray(direction).view(np.result_type(direction, 1j)).ravel()
+        return Ways(grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
+
+    def directions(self, q: Array, goal: Integers) -> Array:
+        """(n, 2) the unit vectors from q along the shortest ways, each to the goal (n,) with this number."""
+        rows, columns = self.grid.shape
+        x, y = (q - self.grid.lower).T / self.grid.step
+        i, j = np.floor(x), np.floor(y)
+        far = (i < 0) | (j < 0) | (i >= rows - 1) | (j >= columns - 1)
+        some_far = far.any()
+        if some_far:
+            i[far], j[far] = 0.0, 0.0
+        x, y = x - i, y - j
+        index = goal * (rows * columns) + (columns * i + j).astype(np.int64)
+        near, next_one = self.direction.take(index), self.direction.take(index + columns)
+        below = near + y * (self.direction.take(index + 1) - near)
+        way = below + x * (next_one + y * (self.direction.take(index + columns + 1) - next_one) - below)
+        size = np.abs(way)
+        lost = size < LOST
+        if lost.any():
+            around = self.direction[index[lost][:, None] + [0, 1, columns, columns + 1]]
+            clearest = around[np.arange(len(around)), np.argmax(np.abs(around), axis=1)]
+            total = around.sum(axis=1)
+            way[lost] = np.where(np.abs(total) < LOST, clearest, total)
+            size[lost] = np.maximum(np.abs(way[lost]), np.finfo(float).tiny)
+        found = (way / size).astype(complex, copy=False).view(float).reshape(-1, 2)
+        if some_far:
+            found[far] = _outward(self.goals[: self.exits], q[far])
+        return np.asarray(found)
+
+    def choice(self, q: Array) -> Integers:
+        """(n,) the number of the goal to which the way is shortest, as seen from the nearest node."""
+        node, there = self._node(q)
+        return np.asarray(np.where(there, self.nearest[node], 0))
+
+    def length(self, q: Array, goal: Integers) -> Array:
+        """(n,) the length of the way from q to the goal (n,) with this number, linear around the nearest node."""
+        node, there = self._node(q)
+        far = np.where(there, self.distance[goal, node], np.inf)
+        away = q - self.grid.lower - self.grid.step * np.stack(np.divmod(node, self.grid.shape[1]), axis=1)
+        return np.asarray(far - np.where(there, np.einsum("nd,nd->n", away, self.directions(q, goal)), 0.0))
+
+    def lengths(self, q: Array) -> Array:
+        """(goals, n) the lengths of the ways to each goal, at the nearest node; infinite where there is none."""
+        node, there = self._node(q)
+        return np.asarray(np.where(there, self.distance[:, node], np.inf))
+
+    def _node(self, q: Array) -> tuple[Integers, Booleans]:
+        index = np.rint((q - self.grid.lower) / self.grid.step)
+        there = np.asarray(((index >= 0) & (index < self.grid.shape)).all(axis=1))
+        index[~there] = 0.0
+        return index[:, 0].astype(np.int64) * self.grid.shape[1] + index[:, 1].astype(np.int64), there
+
+
+def _goals(plan: Geometry, radius: float) -> tuple[Goal, ...]:
+    ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
+    for name, link in plan.links.items():
+        outward = plan.shafts[name].outward
+        ends.append((name, link.start + (link.length - radius) * outward, outward))
+    return tuple(
+        Goal(name, shrunk(segment, radius), outward, float(np.linalg.norm(segment[1] - segment[0])))
+        for name, segment, outward in ends
+    )
+
+
+def _too_narrow(obstacles: list[Any], radius: float) -> Any:
+    """The lines across the openings between obstacles through which no disc of a radius fits, where it nearly does.
+
+    On the grid, the areas on both sides of such an opening may touch.
+    """
+    shapely = package("shapely")
+    i, j = shapely.STRtree(obstacles).query(obstacles, predicate="dwithin", distance=2.0 * radius)
+    across = shapely.shortest_line(np.take(obstacles, i[i < j]), np.take(obstacles, j[i < j]))
+    return across[shapely.length(across) > radius]
+
+
+def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
+    """(nodes,) in whose cells a disc fits: in part k of the free area, k + 1, or nowhere, 0.
+
+    A cell belongs to a part if its node does, or if the outline of the part goes through it.
+    """
+    shapely = package("shapely")
+    label = np.zeros(len(nodes), dtype=np.int32)
+    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+    for k, part in enumerate(parts, start=1):
+        shapely.prepare(part)
+        label[shapely.contains_xy(part, nodes)] = k
+        line = shapely.get_coordinates(shapely.segmentize(part.boundary, grid.step / 4.0))
+        label[grid.cells((line[:, None] + aside).reshape(-1, 2))] = k
+    return label
+
+
+def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, radius: float) -> tuple[Array, Array]:
+    """(nodes,) the lengths of the ways to a goal and (nodes, 2) their directions, with those in sight of it exact."""
+    from scipy.ndimage import label
+
+    source = _source(grid, goal)
+    free = free.copy()
+    free[source] = True
+    areas, _ = label(free.reshape(grid.shape))
+    free = np.isin(areas.ravel(), areas.ravel()[source])
+    start = np.full(len(nodes), np.inf)
+    start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
+    seen, target = _seen(grid, goal, free, nodes, sight)
+    start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
+    marched = compiled().marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
+    direction = compiled().descent(marched, grid.step)
+    way = target + BEYOND * radius * goal.outward - nodes[seen]
+    size = np.linalg.norm(way, axis=1, keepdims=True)
+    direction[seen] = way / np.where(size > 0.0, size, 1.0)
+    distance = marched.ravel()
+    return distance, _extended(grid, direction, np.isfinite(distance))
+
+
+def _source(grid: Grid, goal: Goal) -> Integers:
+    """The numbers of the cells through which a goal goes."""
+    length = float(np.linalg.norm(goal.passable[1] - goal.passable[0]))
+    points = np.linspace(goal.passable[0], goal.passable[1], 2 + int(4.0 * length / grid.step))
+    aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
+    return np.unique(grid.cells(points if length == 0.0 else (points[:, None] + aside).reshape(-1, 2)))
+
+
+def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> tuple[Integers, Array]:
+    """The numbers of the free nodes that see a goal, and the points of it (n, 2) that are nearest to them.
+
+    A node sees a point if the line between them stays in the area `sight`, where discs fit.
+    """
+    reach = SIGHT * grid.step * (1.0 + ROUND_OFF)
+    low = np.floor((goal.passable.min(axis=0) - reach - grid.lower) / grid.step).astype(int)
+    high = np.ceil((goal.passable.max(axis=0) + reach - grid.lower) / grid.step).astype(int)
+    i, j = (np.arange(max(a, 0), min(b + 1, n)) for a, b, n in zip(low, high, grid.shape, strict=True))
+    near = np.add.outer(grid.shape[1] * i, j).ravel()
+    near = near[free[near]]
+    target = nearest_on(goal.passable[None], nodes[near])[0]
+    within = np.linalg.norm(target - nodes[near], axis=1) <= reach
+    near, target = near[within], target[within]
+    shapely = package("shapely")
+    lines = shapely.linestrings(np.stack([nodes[near], target + ROUND_OFF * grid.step * goal.outward], axis=1))
+    seen = shapely.covers(sight, lines)
+    return near[seen], target[seen]
+
+
+def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
+    """The directions, at LAYERS of nodes around those that are known the mean of their neighbours; further off none."""
+    from scipy.ndimage import binary_dilation
+
+    square = np.add.outer(grid.shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
+    for _ in range(LAYERS):
+        wider = binary_dilation(known.reshape(grid.shape), np.ones((3, 3))).ravel()
+        found = np.flatnonzero(wider & ~known)
+        around = found[:, None] + square
+        weight = known[around].astype(float)
+        direction[found] = np.einsum("nk,nkd->nd", weight, direction[around]) / weight.sum(axis=1, keepdims=True)
+        known = wider
+    return direction
+
+
+def _spread(grid: Grid, known: Booleans) -> Integers | None:
+    """(nodes,) for each node the nearest one that is known; None if none is."""
+    from scipy.ndimage import distance_transform_edt
+
+    if not known.any():
+        return None
+    index = distance_transform_edt(~known.reshape(grid.shape), return_distances=False, return_indices=True)
+    return np.asarray(index[0] * grid.shape[1] + index[1]).ravel()
+
+
+def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
+    """(n, 2) out of the plan, by the exit that is nearest to x."""
+    if len(x) == 0:
+        return np.zeros((0, 2))
+    far = [np.linalg.norm(x - nearest_on(goal.passable[None], x)[0], axis=1) for goal in exits]
+    return np.asarray(np.array([goal.outward for goal in exits])[np.argmin(far, axis=0)])
+
+
+def _remaining(plan: Geometry, radius: float, grid: Grid, distance: Array) -> Array:
+    """(goals,) the way from each goal to an exit: none from exits, and from stairs that behind them."""
+    rest = np.zeros(len(distance))
+    links = list(plan.links.items())
+    first = len(plan.exits)
+    rest[first:] = np.inf
+    landings = [link.landing(plan.shafts[name], np.array([0.5]), np.array([1.5 * radius])) for name, link in links]
+    for _ in links:
+        for k, landing in enumerate(landings):
+            rest[first + k] = float((distance[:, grid.cells(landing)[0]] + rest).min()) + 0.5 * radius
+    return rest

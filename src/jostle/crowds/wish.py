@@ -1,0 +1,208 @@
+"""What a wish says, and what wraps one.
+
+A wish is a function (t, q) -> (n, 2), the velocity U of the sweeping process (Venel 2009, section 4.2), which also says
+who is nearer to their goal, which exits there are, and what can be reached. A behaviour is a wish made from a wish: it
+changes where people go (`chosen`) or how they walk there (`towards`), and passes on everything else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Integers
+from jostle.crowds.goals import Goal
+from jostle.errors import InvalidValue
+
+NEAREST = -1
+"""The goal of those who take the nearest exit."""
+
+
+class Wish(ABC):
+    """The velocities that people wish for, with the goals behind them.
+
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    >>> wish = room.walk(radius=0.25, speed=1.4)
+    >>> isinstance(wish, Wish), [goal.name for goal in wish.goals]
+    (True, ['door 0'])
+    >>> q = np.array([[1.0, 1.5], [3.0, 1.5]])
+    >>> wish(0.0, q).tolist(), wish.length(q).tolist()
+    ([[1.4, 0.0], [1.4, 0.0]], [3.0, 1.0])
+    """
+
+    @property
+    @abstractmethod
+    def goals(self) -> tuple[Goal, ...]:
+        """Where people can go: exits first, then stairs, then stops."""
+
+    @property
+    @abstractmethod
+    def eligible(self) -> int:
+        """The number of goals, exits and stairs, among which people without a goal of their own choose."""
+
+    @abstractmethod
+    def own(self, n: int) -> Integers:
+        """(n,) the goal that each person has been given, or NEAREST."""
+
+    @abstractmethod
+    def speeds(self, n: int) -> Array:
+        """(n,) how fast people wish to walk where nobody is in their way."""
+
+    @abstractmethod
+    def chosen(self, q: Array) -> Integers:
+        """(n,) the number of the goal that each person walks to now."""
+
+    @abstractmethod
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        """(n, 2) the wish of people at q if they walk to these goals (n,)."""
+
+    @abstractmethod
+    def distance(self, q: Array, goal: Integers) -> Array:
+        """(n,) how far it is to these goals (n,); infinite where there is no way, and outside."""
+
+    @abstractmethod
+    def lengths(self, q: Array) -> Array:
+        """(goals, n) how far it is to each goal; infinite where there is no way, and outside."""
+
+    def __call__(self, t: float, q: Array) -> Array:
+        self.remember(q)
+        return self.towards(t, q, self.chosen(q))
+
+    def remember(self, q: Array) -> None:  # noqa: B027 - most wishes have nothing to remember
+        """Note what people at q have done, for wishes that depend on it; called once before each step."""
+
+    def length(self, q: Array) -> Array:
+        """(n,) how far it is to the goal that each person walks to; infinite where there is no way, and outside."""
+        return self.distance(q, self.chosen(q))
+
+    def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
+        """(n,) how far it is, minus infinity for those who have left, and (n,) to which goal: who is before whom."""
+        to = self.chosen(q) if goal is None else goal
+        far = self.distance(q, to)
+        return np.where(np.isfinite(far), far, -np.inf), to
+
+
+@dataclass(frozen=True, eq=False)
+class Behaviour(Wish):
+    """A wish that wraps a wish and passes on everything; behaviours replace what they change."""
+
+    wish: Wish
+
+    def __post_init__(self) -> None:
+        _check(self.wish, type(self).__name__)
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return self.wish.goals
+
+    @property
+    def eligible(self) -> int:
+        return self.wish.eligible
+
+    def own(self, n: int) -> Integers:
+        return self.wish.own(n)
+
+    def speeds(self, n: int) -> Array:
+        return self.wish.speeds(n)
+
+    def chosen(self, q: Array) -> Integers:
+        return self.wish.chosen(q)
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        return self.wish.towards(t, q, goal)
+
+    def distance(self, q: Array, goal: Integers) -> Array:
+        return self.wish.distance(q, goal)
+
+    def lengths(self, q: Array) -> Array:
+        return self.wish.lengths(q)
+
+    def remember(self, q: Array) -> None:
+        self.wish.remember(q)
+
+    def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
+        return self.wish.order(q, self.chosen(q) if goal is None else goal)
+
+
+@dataclass(frozen=True, eq=False)
+class FreeWish(Wish):
+    """The wish of a function (t, q) -> (n, 2), without exits; `nearer` says who is before whom.
+
+    `nearer` is a function (n, 2) -> (n,) of how far people have to go, minus infinity for those who have left; or None:
+    then each goes their own way, and everyone who is ahead of somebody is before them.
+
+    >>> wish = FreeWish(lambda t, q: [1.0, 0.0] + 0.0 * q, nearer=lambda q: -q[:, 0])
+    >>> q = np.array([[1.0, 0.0], [2.0, 0.0]])
+    >>> wish(0.0, q).tolist(), wish.order(q)[0].tolist()
+    ([[1.0, 0.0], [1.0, 0.0]], [-1.0, -2.0])
+    """
+
+    function: Callable[[float, Array], ArrayLike]
+    nearer: Callable[[Array], ArrayLike] | None
+
+    def __init__(
+        self, function: Callable[[float, Array], ArrayLike], *, nearer: Callable[[Array], ArrayLike] | None
+    ) -> None:
+        for name, value in (("function", function), ("nearer", nearer)):
+            if not callable(value) and not (name == "nearer" and value is None):
+                raise InvalidValue(f"{name} of a FreeWish must be a function, not {value!r}")
+            object.__setattr__(self, name, value)
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return ()
+
+    @property
+    def eligible(self) -> int:
+        return 0
+
+    def own(self, n: int) -> Integers:
+        return np.zeros(n, dtype=np.int64) if self.nearer else np.arange(n)
+
+    def speeds(self, n: int) -> Array:
+        raise _unknown("the speed of people who walk freely")
+
+    def chosen(self, q: Array) -> Integers:
+        return self.own(len(q))
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = np.asarray(self.function(t, q), dtype=float)
+        if wished.shape not in ((2,), q.shape) or np.isnan(wished).any():
+            raise InvalidValue(f"function of a FreeWish must return (n, 2) velocities, not {_described(wished)}")
+        return np.array(np.broadcast_to(wished, q.shape))
+
+    def distance(self, q: Array, goal: Integers) -> Array:
+        raise _unknown("the way to an exit")
+
+    def lengths(self, q: Array) -> Array:
+        return np.zeros((0, len(q)))
+
+    def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
+        to = self.chosen(q) if goal is None else goal
+        if self.nearer is None:
+            return np.zeros(len(q)), to
+        far = np.array(self.nearer(q), dtype=float)
+        if far.shape != (len(q),) or np.isnan(far).any():
+            raise InvalidValue(f"nearer of a FreeWish must return (n,) distances, not {_described(far)}")
+        return far, to
+
+
+def _check(given: object, behaviour: str) -> None:
+    if not isinstance(given, Wish):
+        raise InvalidValue(
+            f"{behaviour} needs to know who is nearer to which exit, and a function of (t, q) does not tell: give the "
+            f"wish itself, such as plan.walk(...), or jo.crowds.FreeWish(function, nearer=...), not {given!r}"
+        )
+
+
+def _unknown(what: str) -> InvalidValue:
+    return InvalidValue(f"a FreeWish does not know {what}: it has no exits; use plan.walk(...)")
+
+
+def _described(found: Array) -> str:
+    return "NaN" if np.isnan(found).any() else f"an array of shape {found.shape}"

@@ -1,0 +1,67 @@
+"""Plans as well-known text, as GIS programs and JuPedSim write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.crowds.geometry import Geometry, inner_walls
+from jostle.crowds.outlines import package
+from jostle.errors import InvalidValue
+
+
+def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> dict[str, Any]:
+    """What `Plan` takes. Polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
+
+    >>> text = "GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))"
+    >>> sorted(read_wkt(text, ["east"])), read_wkt(text, ["east"])["exits"]["east"].tolist()
+    (['area', 'exits', 'walls'], [[4.0, 1.0], [4.0, 2.0]])
+    """
+    shapely = package("shapely")
+    try:
+        geometry = shapely.from_wkt(text)
+    except shapely.errors.GEOSException as error:
+        raise InvalidValue(f"this is not well-known text: {error}") from None
+    collection = geometry.geom_type == "GeometryCollection"
+    parts = list(geometry.geoms) if collection else [geometry]
+    rooms = [room for part in parts if "Polygon" in part.geom_type for room in shapely.get_parts(part)]
+    lines = [shapely.get_coordinates(part) for part in parts if part.geom_type == "LineString"]
+    thin = [
+        shapely.get_coordinates(line) for part in parts if part.geom_type == "MultiLineString" for line in part.geoms
+    ]
+    if not rooms:
+        raise InvalidValue(f"the text has no polygon, but {sorted({part.geom_type for part in parts})}")
+    for line in lines:
+        if len(line) != 2:
+            raise InvalidValue(
+                f"an exit is one straight segment; this LINESTRING has {len(line)} points: {line.tolist()}"
+            )
+    if isinstance(exits, Mapping):
+        named: dict[str, Any] = dict(exits)
+    else:
+        names = [f"exit {k}" for k in range(len(lines))] if exits is None else list(exits)
+        if len(names) != len(lines):
+            raise InvalidValue(f"there are {len(names)} names for the {len(lines)} exits (LINESTRINGs) of the text")
+        named = dict(zip(names, lines, strict=True))
+    walls = [np.stack([line[:-1], line[1:]], axis=1) for line in thin]
+    return {"area": rooms, "exits": named, "walls": np.concatenate([np.zeros((0, 2, 2)), *walls])}
+
+
+def write_wkt(plan: Geometry) -> str:
+    """A GEOMETRYCOLLECTION that `read_wkt` reads: the area, the walls inside it, the exits in order; 17 digits.
+
+    >>> from jostle.crowds.plans import Plan
+    >>> write_wkt(Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}))
+    'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'
+    """
+    shapely = package("shapely")
+    if plan.links:
+        raise InvalidValue(f"text has no stairs; write the floors of this plan one by one, without {list(plan.links)}")
+    rooms = list(shapely.get_parts(plan.area))
+    inner = inner_walls(plan)
+    thin = [shapely.multilinestrings(shapely.linestrings(inner))] if len(inner) else []
+    exits = [shapely.linestrings(ends) for ends in plan.exits.values()]
+    return str(shapely.to_wkt(shapely.geometrycollections([*rooms, *thin, *exits]), rounding_precision=-1))

@@ -1,0 +1,81 @@
+"""Areas where people walk: polygons of shapely, corners, or plans."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, finite
+from jostle.errors import InvalidValue, MissingPackage
+
+
+@runtime_checkable
+class HasArea(Protocol):
+    """A plan: its area is a polygon of shapely, or several, one for each floor."""
+
+    area: Any
+
+
+def walkable(area: Any) -> Any:
+    """The area where people can walk, of shapely: given as a `Polygon`, a `MultiPolygon`, corners (k, 2), or a `Plan`.
+
+    The area of a plan whose floors are joined by stairs is a `MultiPolygon`, and the stairs belong to it.
+
+    >>> import jostle as jo
+    >>> walkable([(0, 0), (4, 0), (4, 3), (0, 3)]).area
+    12.0
+    >>> walkable(jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])).area
+    12.0
+    """
+    shapely = needed("shapely")
+    if isinstance(area, shapely.Geometry):
+        found = area
+    elif isinstance(area, HasArea):
+        found = area.area
+    else:
+        corners = finite(area, "corners")
+        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+            raise InvalidValue(f"an area needs at least three corners (x, y), not an array of shape {corners.shape}")
+        found = shapely.Polygon(corners)
+    if not isinstance(found, shapely.Polygon | shapely.MultiPolygon):
+        raise InvalidValue(f"an area must be a polygon, several of them, or a plan, not {type(found).__name__}")
+    if not found.is_valid or not found.area > 0.0:
+        raise InvalidValue(f"an area must be a polygon that does not cross itself: {shapely.is_valid_reason(found)}")
+    return found
+
+
+def floors(area: Any) -> list[Any]:
+    """The polygons of an area, which do not touch: one, or the floors of a plan.
+
+    >>> len(floors(walkable([(0, 0), (4, 0), (4, 3), (0, 3)])))
+    1
+    """
+    return list(needed("shapely").get_parts(area))
+
+
+def needed(name: str) -> Any:
+    """A package that is not among the dependencies, or `MissingPackage`.
+
+    >>> needed("shapely").Point(1, 2).x
+    1.0
+    """
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingPackage(f"this needs the package {name}: pip install 'jostle[crowd]'") from None
+
+
+def present(q: Array, polygon: Any = None) -> Booleans:
+    """(n,) who is there at all, and where an area of shapely is given, in it or on its boundary.
+
+    >>> q = np.array([[0.5, 0.5], [7.0, 0.5], [np.nan, np.nan]])
+    >>> present(q).tolist(), present(q, walkable([(0, 0), (1, 0), (1, 1), (0, 1)])).tolist()
+    ([True, True, False], [True, False, False])
+    """
+    there: Booleans = np.asarray(np.isfinite(q).all(axis=1))
+    if polygon is not None:
+        there[there] = needed("shapely").intersects_xy(polygon, q[there])
+    return there

@@ -1,0 +1,212 @@
+"""What a checkpoint holds, looked at before it is trusted: a file may be damaged, or made by somebody else.
+
+A checkpoint is an uncompressed .npz. Nothing in it is unpickled; an array is allocated only if the file has its bytes;
+and a state is accepted only if its shapes are those of the problem, its numbers are finite, and it overlaps no deeper
+than the state that was saved.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.errors import BrokenFile
+from jostle.recording import smallest_gap
+from jostle.schemes.base import Scheme, State
+from jostle.schemes.gluey import Glue
+from jostle.schemes.paoli import Memory
+from jostle.sets.presence import GONE, WAITING, Presence
+
+MOST_ENTRIES = 64
+"""Largest number of arrays in a checkpoint."""
+DEEPER = 1e-9
+"""A state may overlap deeper than the one that was saved by this part of its size: another machine rounds otherwise."""
+
+
+class Remembered(NamedTuple):
+    """What is left of the contacts of the last step: enough to start the next projection from their impulses."""
+
+    pairs: Integers
+    normals: Array
+
+
+def arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an .npz, none of them pickled, compressed, or larger than the file."""
+    try:
+        if not path.is_file():
+            raise BrokenFile(f"{path} is not a regular file, so not a checkpoint")
+        with open(path, "rb") as opened, zipfile.ZipFile(opened) as archive:
+            entries, size = archive.infolist(), path.stat().st_size
+            if len(entries) > MOST_ENTRIES or sum(entry.file_size for entry in entries) > size:
+                raise BrokenFile(
+                    f"{path} is refused: it declares more than {MOST_ENTRIES} arrays, or more than its size"
+                )
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise BrokenFile(f"{path} is refused: it is compressed, which checkpoints never are")
+            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
+    except (OSError, ValueError, EOFError, KeyError, SyntaxError, zipfile.BadZipFile, NotImplementedError) as error:
+        if isinstance(error, BrokenFile):
+            raise
+        raise BrokenFile(f"{path} is not a checkpoint, or is damaged: {error}") from None
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
+    with archive.open(entry) as file:
+        version = np.lib.format.read_magic(file)
+        header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = header(file)
+        if dtype.hasobject or dtype.kind not in "biufU":
+            raise ValueError(f"{entry.filename} holds objects of type {dtype}")
+        data = file.read()
+    count = 1
+    for length in shape:
+        count *= int(length)
+    if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):
+        raise ValueError(f"{entry.filename} declares the shape {shape}, and has {len(data)} bytes")
+    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C").copy()
+
+
+class Contents:
+    """The arrays of a checkpoint by name; what is missing, or of another kind than expected, is a `BrokenFile`."""
+
+    def __init__(self, path: Path, kept: Mapping[str, Any]) -> None:
+        self.path, self.kept = path, kept
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.kept
+
+    def text(self, name: str) -> str:
+        """A text."""
+        found = self._found(name)
+        if found.shape != () or found.dtype.kind != "U":
+            raise self._wrong(name, "a text")
+        return str(found)
+
+    def json(self, name: str) -> dict[str, Any]:
+        """A description of a run: tables `titles`, `fixed` and `free`, written as JSON."""
+        try:
+            found = json.loads(self.text(name))
+            tables = [found[part] for part in ("titles", "fixed", "free")]
+            if all(isinstance(table, dict) for table in (*tables, *found["fixed"].values())):
+                return dict(found)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            pass
+        raise self._wrong(name, "the description of a run")
+
+    def number(self, name: str, *, finite: bool = True) -> float:
+        """A number; where it need not be finite it may be infinite or NaN."""
+        found = self._found(name)
+        if found.shape != () or found.dtype.kind not in "iuf" or (finite and not np.isfinite(found)):
+            raise self._wrong(name, "a finite number" if finite else "a number")
+        return float(found)
+
+    def count(self, name: str) -> int:
+        """A whole number that is not negative."""
+        found = self._found(name)
+        if found.shape != () or found.dtype.kind not in "iu" or found < 0:
+            raise self._wrong(name, "a whole number that is not negative")
+        return int(found)
+
+    def array(self, name: str, shape: tuple[int | None, ...], *, kind: str = "f") -> Any:
+        """An array of finite numbers of a shape, in which None stands for any length."""
+        found = self._found(name)
+        fits = len(found.shape) == len(shape) and all(
+            length in (None, here) for length, here in zip(shape, found.shape, strict=True)
+        )
+        if not fits or found.dtype.kind not in kind or not np.isfinite(found).all():
+            what = "finite numbers" if kind == "f" else "whole numbers"
+            raise self._wrong(name, f"{what} of shape {tuple('any' if k is None else k for k in shape)}")
+        return found.astype(np.int64 if kind == "i" else float)
+
+    def state(self, problem: Any, scheme: Scheme) -> State:
+        """The state, whose arrays must have the shapes of the problem."""
+        shape = problem.q0.shape
+        p = self.array("multipliers", (None,))
+        contacts: Any = None
+        if "pairs" in self:
+            pairs = self.array("pairs", (len(p), 2), kind="i")
+            if ((pairs[:, 0] < -1) | (pairs[:, 0] >= problem.q0.size)).any():
+                raise self._wrong("pairs", "contacts of bodies of the problem")
+            contacts = Remembered(pairs, self.array("normals", (len(p), None)))
+        elif len(p):
+            raise self._wrong("multipliers", "empty, since there are no pairs")
+        return State(
+            self.number("t"), self.array("q", shape), self.array("u", shape), None, contacts, p,
+            self._memory(scheme, shape), self.number("overshoot"), self._presence(shape),
+            self.number("duration", finite=False),
+        )  # fmt: skip
+
+    def _presence(self, shape: tuple[int, ...]) -> Presence | None:
+        if "codes" not in self:
+            return None
+        codes = self.array("codes", shape[:1], kind="i")
+        if len(codes) and not WAITING <= codes.min() <= codes.max() <= GONE:
+            raise self._wrong("codes", f"numbers from {WAITING} to {GONE}")
+        entered = tuple((int(source), int(count)) for source, count in self.array("entered", (None, 2), kind="i"))
+        return Presence(codes, self.array("aside", shape), self.number("start"), entered)
+
+    def remembered(self, where: str, owner: Any, title: str) -> Any:
+        """What a scheme or a condition remembers, the fields of its NamedTuple; None if that was nothing."""
+        fields = {name.removeprefix(f"{where}."): self.kept[name] for name in self.kept if name.startswith(f"{where}.")}
+        if not fields:
+            return None
+        expected = getattr(owner.remembers, "_fields", None)
+        if expected is None or set(fields) != set(expected):
+            raise BrokenFile(
+                f"{self.path} is damaged, or of another run: {title} remembers {expected}, the file holds "
+                f"{sorted(fields)}"
+            )
+        for name, value in fields.items():
+            if value.dtype.kind not in "biuf" or not np.isfinite(value).all():
+                raise self._wrong(f"{where}.{name}", "finite numbers")
+        return owner.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
+
+    def _memory(self, scheme: Scheme, shape: tuple[int, ...]) -> Any:
+        """What the scheme remembers: arrays with the shape of q, or lists of contacts."""
+        memory = self.remembered("memory", scheme, type(scheme).__name__)
+        if memory is not None and not _fits(memory, shape):
+            raise BrokenFile(
+                f"{self.path} is damaged: the memory of {type(scheme).__name__} does not fit q of shape {shape}"
+            )
+        return memory
+
+    def _found(self, name: str) -> Any:
+        if name not in self.kept:
+            raise BrokenFile(f"{self.path} is damaged: the checkpoint has no {name!r}")
+        return self.kept[name]
+
+    def _wrong(self, name: str, expected: str) -> BrokenFile:
+        found = self.kept.get(name)
+        is_now = "" if found is None else f", not {found.dtype} of shape {found.shape}"
+        return BrokenFile(f"{self.path} is damaged: {name!r} must be {expected}{is_now}")
+
+
+def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
+    """Has what a scheme of jostle remembers the right shapes? Those of other schemes are not known here."""
+    if isinstance(memory, Memory):
+        arrays_fit = all(np.shape(x) == shape for x in (memory.before, memory.z, memory.shift, memory.v_older))
+        return arrays_fit and np.ndim(memory.h) == np.ndim(memory.h_older) == 0 and min(memory.h, memory.h_older) > 0.0
+    if isinstance(memory, Glue):
+        pairs = np.asarray(memory.pairs)
+        if np.ndim(memory.gamma) != 1 or pairs.shape != (len(memory.gamma), 2) or pairs.dtype.kind != "i":
+            return False
+        bodies = shape[0] if len(shape) == 2 else 1
+        return bool(((pairs >= [-1, -np.inf]) & (pairs[:, :1] < bodies)).all())
+    return True
+
+
+def check_inside(path: Path, problem: Any, state: State, saved: float) -> None:
+    """Refuse a state that overlaps deeper than the one that was saved did: q was changed, or the problem."""
+    gap = smallest_gap(problem, state)
+    size = float(np.abs(state.q).max(initial=0.0)) + problem.within.widest()
+    if np.isnan(saved) or gap < min(saved, 0.0) - DEEPER * size:
+        raise BrokenFile(
+            f"{path} is damaged, or of another problem: q overlaps by {max(0.0, -gap):.3g} at t = {state.t:g}, the "
+            f"state that was saved by {max(0.0, -saved):.3g}"
+        )

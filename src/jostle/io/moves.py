@@ -1,0 +1,254 @@
+"""What people do between two saved frames: they walk straight on, leave, or take stairs.
+
+Who is taken out between two frames (`Outlet`) is seen last before they left: they are taken to walk on with their last
+velocity, at most for GOING_ON times the time between the frames, so that they cross a line right before the outlet.
+
+The floors of a plan are drawn side by side, and stairs put people from one to the other: a jump, which is not a walk
+across what lies between. A jump is recognised by the plan, where it is known: the person is on another floor than
+before. Otherwise, and between places of one floor, it is recognised by the displacement: above JUMP times what the
+fastest speed in the record allows. In a plan with stairs the person walks to the end of the stairs, and on from their
+landing; without a plan nothing is known of that way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.errors import InvalidValue
+from jostle.io.areas import floors, present
+from jostle.problems import Sweeping
+from jostle.solution import Solution
+
+GOING_ON = 2.0
+"""Who left is taken to have walked on for this many times between frames: they may have been pushed faster."""
+JUMP = 3.0
+"""A displacement that needs more than this many times the fastest speed in the record is a jump."""
+
+
+@runtime_checkable
+class HasPlan(Protocol):
+    """A problem of people on a plan, such as `crowds.Crowd`."""
+
+    plan: Any
+
+
+@runtime_checkable
+class HasStairs(Protocol):
+    """A plan with stairs: `links` by name, and the `shafts` in which they are walked."""
+
+    area: Any
+    links: Any
+    shafts: Any
+
+
+class Move(NamedTuple):
+    """How people move between two frames, or on the last part of the way, after stairs."""
+
+    start: Array
+    """(n,) when each person starts,"""
+    end: Array
+    """(n,) and when they arrive."""
+    before: Array
+    """(n, 2) where people were, NaN for those who were not there,"""
+    after: Array
+    """(n, 2) where they were next; for those who left, where they would have been."""
+    gone: Booleans
+    """(n,) who left."""
+    landed: Booleans
+    """(n,) who came off stairs to `before`."""
+
+    def time(self, person: Integers, part: Array) -> Array:
+        """When a person had done some part of the way; those who left had done all that counts at the end."""
+        longer = np.where(self.gone[person], GOING_ON, 1.0)
+        start, end = self.start[person], self.end[person]
+        return np.asarray(np.minimum(start + part * longer * (end - start), end))
+
+
+def plan_of(sol: Solution) -> Any:
+    """The plan of the crowd that was solved; None if it is not known, as for a file.
+
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+    >>> sol = jo.solve(jo.crowds.crowd(1, radius=0.25, room=room), jo.Venel(), t=0.1, h=0.1)
+    >>> plan_of(sol) is room
+    True
+    """
+    return sol.problem.plan if isinstance(sol.problem, HasPlan) else None
+
+
+def radii_in(sol: Solution, k: int) -> Array:
+    """(n,) the radii of people in frame k, of the problem or of the file; 0 where they are not known.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.5, 0.0], within=jo.Balls([0.2]))
+    >>> radii_in(jo.solve(walker, jo.Venel(), t=1.0, h=0.5), 0).tolist()
+    [0.2]
+    """
+    if sol.problem is not None:
+        radii = sol.problem.within.radii_at(float(sol.t[k]))
+    elif sol.radii is None:
+        radii = np.zeros(())
+    else:
+        k = range(len(sol.t))[k]
+        now, before = sol.radii[k], sol.radii[max(k - 1, 0)]
+        radii = np.where(now > 0.0, now, before)  # who left in the last step is not in the frame any more
+    return np.broadcast_to(radii, sol.q.shape[1])
+
+
+def planar(sol: Solution) -> Solution:
+    """The solution, if it is one of bodies in the plane."""
+    if sol.q.ndim != 3 or sol.q.shape[2] != 2:
+        raise InvalidValue(f"people walk in the plane: q must have the shape (frames, n, 2), not {sol.q.shape}")
+    return sol
+
+
+def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
+    """One `Move` after the other; two for the time in which somebody took stairs. By default the plan is the crowd's.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    >>> sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5, change=jo.Outlet(lambda q: q[:, 0] > 0.7))
+    >>> [(move.after[0, 0].tolist(), move.gone.tolist()) for move in moves(sol)]
+    [(0.5, [False]), (1.5, [True])]
+    """
+    stairs = _Stairs.of(planar(sol), plan)
+    time, before, velocity = 0.0, np.zeros((0, 2)), np.zeros((0, 2))
+    for k, (t, q, u) in enumerate(zip(sol.t, sol.q, sol.u, strict=True)):
+        if k:
+            gone = np.isfinite(before).all(axis=1) & ~np.isfinite(q).all(axis=1)
+            if k == 1 and gone.any() and not velocity[gone].any():
+                velocity = _wished(sol, time, before, gone)
+            ahead = before + GOING_ON * (t - time) * velocity
+            after = np.where(gone[:, None], ahead, q)
+            jumped = stairs.jumped(float(t) - time, before, after) & ~gone
+            start, end = np.full(len(q), time), np.full(len(q), float(t))
+            if not jumped.any():
+                yield Move(start, end, before, after, gone, jumped)
+            else:
+                yield from stairs.legs(Move(start, end, before, after, gone, jumped), radii_in(sol, k - 1))
+        time, before, velocity = float(t), q, u
+
+
+def jumps(sol: Solution) -> Booleans:
+    """(frames - 1, n) who took stairs between a frame and the next, instead of walking."""
+    stairs = _Stairs.of(planar(sol), None)
+    rows = [
+        stairs.jumped(float(sol.t[k + 1] - sol.t[k]), np.asarray(sol.q[k]), np.asarray(sol.q[k + 1]))
+        for k in range(len(sol.t) - 1)
+    ]
+    return np.array(rows, dtype=bool).reshape(-1, sol.q.shape[1])
+
+
+def known(some: Iterator[Move]) -> Iterator[Move]:
+    """The same moves; an error if the file does not say how people walked on who left before the first saved time."""
+    for move in some:
+        if np.isnan(move.after[move.gone]).any():
+            raise InvalidValue(
+                f"people left before t = {move.end.max():g}, the first saved time, and the file does not say where "
+                f"they walked to: give the problem, jo.io.read(path, problem)"
+            )
+        yield move
+
+
+def _wished(sol: Solution, t: float, q: Array, gone: Booleans) -> Array:
+    """(n, 2) how those who left in the first step wished to walk: a first-order run starts with u = 0."""
+    if sol.problem is None and sol.order != 2:
+        return np.full_like(q, np.nan)  # not known
+    if not isinstance(sol.problem, Sweeping):
+        return np.zeros_like(q)
+    return sol.problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
+
+
+class _Stairs(NamedTuple):
+    """What is known of jumps."""
+
+    plan: Any
+    """With stairs, or None."""
+    floors: tuple[Any, ...]
+    """Of the plan."""
+    fastest: float
+    """The fastest speed in the record."""
+
+    @staticmethod
+    def of(sol: Solution, plan: Any) -> _Stairs:
+        known = plan if isinstance(plan, HasStairs) else plan_of(sol)
+        known = known if isinstance(known, HasStairs) and known.links else None
+        areas = () if known is None else tuple(floors(known.area))
+        return _Stairs(known, areas, fastest(sol))
+
+    def jumped(self, duration: float, before: Array, after: Array) -> Booleans:
+        """(n,) who did not walk."""
+        way = np.linalg.norm(after - before, axis=1)
+        with np.errstate(invalid="ignore"):
+            found = way > JUMP * self.fastest * duration
+        if len(self.floors) > 1:
+            here, there = self._floor(before), self._floor(after)
+            found |= (here >= 0) & (there >= 0) & (here != there)
+        return np.asarray(found & np.isfinite(way))
+
+    def _floor(self, x: Array) -> Integers:
+        floor = np.full(len(x), -1)
+        for number, area in enumerate(self.floors):
+            floor[present(x, area)] = number
+        return floor
+
+    def legs(self, move: Move, radii: Array) -> Iterator[Move]:
+        """To the end of the stairs, and on from their landing; all others have arrived with the first."""
+        jumped = move.landed
+        foot, landing = move.before.copy(), move.after.copy()
+        for person in np.flatnonzero(jumped):
+            if self.plan is not None:
+                foot[person], landing[person] = self._way(radii[person], move.before[person], move.after[person])
+        first, last = (np.linalg.norm(b - a, axis=1) for a, b in ((move.before, foot), (landing, move.after)))
+        total = np.where(jumped, first + last, 1.0)
+        part = np.where(jumped, np.where(total > 0.0, first / np.where(total > 0.0, total, 1.0), 0.5), 1.0)
+        change = move.start + part * (move.end - move.start)
+        nobody = np.zeros(len(jumped), dtype=bool)
+        there = np.where(jumped[:, None], foot, move.after)
+        yield Move(move.start, change, move.before, there, move.gone, nobody)
+        at = np.where(move.gone[:, None], np.nan, landing)
+        yield Move(change, move.end, at, np.where(move.gone[:, None], np.nan, move.after), nobody, jumped)
+
+    def _way(self, size: float, before: Array, after: Array) -> tuple[Array, Array]:
+        """The end of the stairs and the landing on the shortest way over stairs, for a person of this radius."""
+        found = []
+        for name, link in self.plan.links.items():
+            shaft = self.plan.shafts[name]
+            foot = _nearest(link.start + (link.length - size) * shaft.outward, before, size)
+            landing = _nearest(link.end + size * shaft.inward, after, size)
+            found.append((np.linalg.norm(before - foot) + np.linalg.norm(after - landing), foot, landing))
+        return min(found, key=lambda one: float(one[0]))[1:]
+
+
+def _nearest(segment: Array, x: Array, margin: float) -> Array:
+    """The point of a segment (2, 2) nearest to x, a margin away from its ends."""
+    along = segment[1] - segment[0]
+    width = float(np.linalg.norm(along))
+    aside = min(margin / width, 0.5)
+    part = np.clip((x - segment[0]) @ along / width**2, aside, 1.0 - aside)
+    return np.asarray(segment[0] + part * along)
+
+
+def fastest(sol: Solution) -> float:
+    """The fastest speed in the record: that of a velocity, or of the median displacement if that is larger.
+
+    It is infinite where all velocities are zero: then nothing is known of speeds.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.5, 0.0], within=jo.Balls([0.2]))
+    >>> fastest(jo.solve(walker, jo.Venel(), t=1.0, h=0.5))
+    1.5
+    """
+    speed, usual = 0.0, []
+    time, before = 0.0, np.zeros((0, 2))
+    for k, (t, q, u) in enumerate(zip(sol.t, sol.q, sol.u, strict=True)):
+        speed = max(speed, float(np.linalg.norm(u[np.isfinite(u).all(axis=1)], axis=1).max(initial=0.0)))
+        if k:
+            way = np.linalg.norm(q - before, axis=1) / (t - time)
+            usual.append(float(np.median(way[np.isfinite(way)])) if np.isfinite(way).any() else 0.0)
+        time, before = float(t), q
+    return np.inf if speed == 0.0 else max(speed, float(np.median(usual)) if usual else 0.0)

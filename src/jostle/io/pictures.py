@@ -1,0 +1,120 @@
+"""States as pictures: the points, velocities, radii and contacts that a trajectory file holds of one saved state."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from jostle.errors import InvalidValue
+
+Floats = NDArray[np.floating[Any]]
+Numbers = NDArray[np.int32]
+NOBODY = np.zeros(0, dtype=np.int64)
+
+
+def points_of(shape: tuple[int, ...]) -> tuple[int, int]:
+    """How many points a q of this shape is, and in how many dimensions.
+
+    >>> points_of((5, 2)), points_of((5,)), points_of((5, 4))
+    ((5, 2), (5, 1), (20, 1))
+    """
+    return (shape[0], shape[1]) if len(shape) == 2 and 1 <= shape[1] <= 3 else (prod(shape), 1)
+
+
+class Touching(NamedTuple):
+    """The contacts with p != 0 of one state."""
+
+    ends: Numbers
+    """(m, 2) which points the lines join."""
+    first: Numbers
+    """(m,) the pairs, as in `Contacts.pairs`."""
+    second: Numbers
+    impulse: Floats
+    normal: Floats
+    """(m, 3)"""
+    components: int
+    """How many of the three are those of the normals; 0 where there are no normals, or too many components."""
+
+
+class Picture(NamedTuple):
+    """One state: the bodies that are there, and their contacts."""
+
+    points: Floats
+    """(n, 3)"""
+    velocity: Floats
+    body: Numbers
+    """(n,) their numbers."""
+    radius: Floats
+    touching: Touching | None
+
+
+class Scene:
+    """Turns states whose q has one shape into pictures.
+
+    >>> scene = Scene((2, 2), contacts=True)
+    >>> contacts = [[0, 1], [1, -1]], [3.0, 0.0], [[1, 0], [0, -1]]
+    >>> picture = scene.picture([[0, 0], [2, 0]], np.zeros((2, 2)), 1.0, *contacts)
+    >>> picture.points.tolist(), picture.touching.ends.tolist(), picture.touching.impulse.tolist()
+    ([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], [[0, 1]], [3.0])
+    """
+
+    def __init__(self, shape: tuple[int, ...], *, contacts: bool = False, dtype: DTypeLike = np.float32) -> None:
+        self.shape, self.contacts, self.dtype = tuple(shape), contacts, np.dtype(dtype)
+        self.count, self.d = points_of(self.shape)
+        self.everybody = np.arange(self.count, dtype=np.int32)
+
+    def picture(
+        self, q: ArrayLike, u: ArrayLike, radii: ArrayLike, pairs: ArrayLike, multipliers: ArrayLike, normals: ArrayLike
+    ) -> Picture:
+        """The state (q, u); radii one for each point, or one for all."""
+        x, v = np.asarray(q), np.asarray(u)
+        if x.shape != self.shape or v.shape != self.shape:
+            raise InvalidValue(f"q and u must have the shape {self.shape}, not {x.shape} and {v.shape}")
+        x, v = x.reshape(self.count, self.d), v.reshape(self.count, self.d)
+        radius = np.asarray(radii, dtype=self.dtype)
+        if radius.shape != (self.count,):
+            radius = self.broadcast(radius)
+        body, absent = self.everybody, np.isnan(x)
+        if absent.any():
+            here = ~absent.any(axis=1)
+            x, v, radius, body = x[here], v[here], radius[here], body[here]
+        points, velocity = np.zeros((2, len(x), 3), dtype=self.dtype)
+        points[:, : self.d], velocity[:, : self.d] = x, v
+        touching = self._touching(body, pairs, multipliers, normals) if self.contacts else None
+        return Picture(points, velocity, body, radius, touching)
+
+    def broadcast(self, radii: Floats) -> Floats:
+        """(n,) the radii of all points: from one for all, or one for each body, drawn as one point or as many."""
+        by_entry = self.shape != (self.count, self.d)
+        if radii.size not in (1, self.count) and not (by_entry and radii.size and self.count % radii.size == 0):
+            raise InvalidValue(f"there are {self.count} points, and radii of shape {radii.shape}")
+        return np.repeat(radii.ravel(), self.count // max(radii.size, 1))
+
+    def _touching(self, body: Numbers, pairs: ArrayLike, multipliers: ArrayLike, normals: ArrayLike) -> Touching:
+        p, pair, n = np.asarray(multipliers), np.asarray(pairs), np.asarray(normals)
+        if pair.shape != (len(p), 2) or len(n) != len(p):
+            raise InvalidValue(f"there are {len(p)} multipliers, pairs of shape {pair.shape}, normals of {n.shape}")
+        active = np.flatnonzero(p) if len(body) else NOBODY
+        if len(active) < len(p):
+            p, pair, n = p.take(active), pair.take(active, axis=0), n.take(active, axis=0)
+        components = n.shape[1] if n.shape[1] <= 3 else 0
+        normal = np.zeros((len(p), 3), dtype=self.dtype)
+        normal[:, :components] = n[:, :components]
+        first, second = np.array(pair.T, dtype=np.int32, order="C")
+        return Touching(self._ends(body, first, second), first, second, p.astype(self.dtype), normal, components)
+
+    def _ends(self, body: Numbers, first: Numbers, second: Numbers) -> Numbers:
+        """The points that the lines join."""
+        ends = np.stack([first, np.where(second < 0, first, second)], axis=1)
+        if len(ends) == 0:
+            return ends
+        if len(body) == self.count and first.min() >= 0 and ends.max() < self.count:
+            return ends
+        place = np.full(max(int(ends.max()) + 2, self.count + 1), -1, dtype=np.int32)
+        place[body] = np.arange(len(body))
+        ends[first < 0] = -1
+        ends = place[ends]
+        return np.asarray(np.maximum(np.where(ends < 0, ends[:, ::-1], ends), 0))

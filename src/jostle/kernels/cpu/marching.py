@@ -1,0 +1,178 @@
+"""Shortest distances on a grid with obstacles: fast marching of second order (Sethian 1999), with a binary heap.
+
+The smallest tentative value is accepted first, and each acceptance updates the nodes that use it. A node uses, along
+each axis, its neighbour and the one behind it. Values do not depend on the order in which equal values are accepted,
+except for round-off: an update is a continuous function of the accepted values, and it is repeated for nodes two steps
+away, whose second-order difference may have been waiting for this one.
+
+The grid is stored with a frame of two closed nodes. Distances are infinite until they are accepted: the tentative ones
+are the keys of the heap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.kernels.cpu.jit import jit
+from jostle.kernels.reference import FLAT, LEVEL
+
+CLOSED, UNKNOWN, ACCEPTED = -3, -2, -1
+"""The state of a node. From 0 on it is tentative, and the number is its place in the heap."""
+FRAME = 2
+"""Layers of closed nodes around the grid: no neighbour is out of range."""
+
+
+@jit()
+def marched(free, start, step):
+    """The distances on the free nodes: see `reference.marched`."""
+    rows, columns = free.shape
+    stride = columns + 2 * FRAME
+    total = (rows + 2 * FRAME) * stride
+    d, state = np.full(total, np.inf), np.full(total, CLOSED, np.int32)
+    heap, keys = np.empty(rows * columns + 1, np.int32), np.empty(rows * columns + 1)
+    size = 0
+    for i in range(rows):
+        node = (i + FRAME) * stride + FRAME
+        for j in range(columns):
+            d[node + j] = start[i, j]
+            if start[i, j] < np.inf:
+                state[node + j] = ACCEPTED
+            elif free[i, j]:
+                state[node + j] = UNKNOWN
+    sides = (-stride, stride, -1, 1)
+    for i in range(rows):
+        for node in range((i + FRAME) * stride + FRAME, (i + FRAME) * stride + FRAME + columns):
+            if state[node] == UNKNOWN:
+                value = _updated(d, node, stride, step)
+                if value < np.inf:
+                    heap[size], keys[size], state[node] = node, value, size
+                    _up(size, heap, keys, state)
+                    size += 1
+    while size > 0:
+        node = np.int64(heap[0])
+        d[node], state[node] = keys[0], ACCEPTED
+        size -= 1
+        if size > 0:
+            heap[0], keys[0] = heap[size], keys[size]
+            _down(0, size, heap, keys, state)
+        for side in sides:
+            other = node + side
+            if state[other] == ACCEPTED:
+                other += side
+            at = np.int64(state[other])
+            if at == UNKNOWN:
+                heap[size], keys[size] = other, _updated(d, other, stride, step)
+                _up(size, heap, keys, state)
+                size += 1
+            elif at >= 0:
+                before, keys[at] = keys[at], _updated(d, other, stride, step)
+                if keys[at] < before:
+                    _up(at, heap, keys, state)
+                elif keys[at] > before:
+                    _down(at, size, heap, keys, state)
+    return d.reshape(rows + 2 * FRAME, stride)[FRAME : FRAME + rows, FRAME : FRAME + columns].copy()
+
+
+@jit()
+def _updated(d, node, stride, step):
+    """The value of a node from the accepted values around it: see `reference.upwind`."""
+    south, slope_south = _towards(d, node, -stride, step)
+    north, slope_north = _towards(d, node, stride, step)
+    west, slope_west = _towards(d, node, -1, step)
+    east, slope_east = _towards(d, node, 1, step)
+    least = min(
+        _solved(south, slope_south, west, slope_west, step), _solved(north, slope_north, east, slope_east, step)
+    )
+    return min(
+        least,
+        min(_solved(south, slope_south, east, slope_east, step), _solved(north, slope_north, west, slope_west, step)),
+    )
+
+
+@jit(inline="always")
+def _towards(d, node, side, step):
+    """The base and the slope of the difference towards a neighbour."""
+    near, far = d[node + side], d[node + 2 * side]
+    if near < np.inf and far <= near + LEVEL * step:
+        return near + max(near - far, 0.0) / 3.0, 1.5
+    return near, 1.0
+
+
+@jit(inline="always")
+def _solved(a, slope_a, b, slope_b, step):
+    """The T with max(slope_a (T - a), 0)^2 + max(slope_b (T - b), 0)^2 = step^2; infinite if a and b are."""
+    if a > b:
+        a, slope_a, b, slope_b = b, slope_b, a, slope_a
+    apart = b - a
+    if not slope_a * apart < step:
+        return a + step / slope_a
+    square_a, square_b = slope_a * slope_a, slope_b * slope_b
+    both = square_a + square_b
+    return a + (square_b * apart + np.sqrt(both * step * step - square_a * square_b * apart * apart)) / both
+
+
+@jit()
+def _up(at, heap, keys, state):
+    """Move an entry of the heap towards its top until none above it is larger."""
+    node, key = heap[at], keys[at]
+    while at > 0:
+        parent = (at - 1) // 2
+        if not key < keys[parent]:
+            break
+        heap[at], keys[at], state[heap[parent]] = heap[parent], keys[parent], at
+        at = parent
+    heap[at], keys[at], state[node] = node, key, at
+
+
+@jit()
+def _down(at, size, heap, keys, state):
+    """Move an entry of the heap away from its top until none below it is smaller."""
+    node, key = heap[at], keys[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and keys[child + 1] < keys[child]:
+            child += 1
+        if not keys[child] < key:
+            break
+        heap[at], keys[at], state[heap[child]] = heap[child], keys[child], at
+        at = child
+    heap[at], keys[at], state[node] = node, key, at
+
+
+@jit()
+def descent(d, step):
+    """The unit vectors along which distances fall: see `reference.descent`."""
+    rows, columns = d.shape
+    out = np.zeros((rows * columns, 2))
+    for i in range(rows):
+        for j in range(columns):
+            here = d[i, j]
+            if not here < np.inf:
+                continue
+            x, lower_x = _slopes(here, d[i - 1, j] if i > 0 else np.inf, d[i + 1, j] if i + 1 < rows else np.inf, step)
+            y, lower_y = _slopes(
+                here, d[i, j - 1] if j > 0 else np.inf, d[i, j + 1] if j + 1 < columns else np.inf, step
+            )
+            size = np.sqrt(x * x + y * y)
+            if size < FLAT:
+                x, y = lower_x, lower_y
+                size = np.sqrt(x * x + y * y)
+            if size > 0.0:
+                out[i * columns + j, 0], out[i * columns + j, 1] = -x / size, -y / size
+    return out
+
+
+@jit(inline="always")
+def _slopes(here, before, after, step):
+    """The mean of the slopes on both sides, and the slope towards the lower neighbour."""
+    below, above = (here - before) / step, (after - here) / step
+    if not before < np.inf:
+        below = above
+        if not after < np.inf:
+            return 0.0, 0.0
+    elif not after < np.inf:
+        above = below
+    down = max(below, 0.0) if before < np.inf else 0.0
+    up = max(-above, 0.0) if after < np.inf else 0.0
+    lower = 0.0 if abs(down - up) <= LEVEL else down if down > up else -up
+    return (below + above) / 2.0, lower

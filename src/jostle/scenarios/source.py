@@ -1,0 +1,51 @@
+"""Where the values of a scenario come from, and the error that says where one is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from jostle.errors import JostleError
+
+Path = tuple[str | int, ...]
+"""The keys that lead to a value, and the numbers of entries of lists."""
+MOST_PROBLEMS = 50
+"""Problems that are listed; the others are counted."""
+
+
+class ScenarioError(JostleError, ValueError):
+    """A scenario that cannot be read or built; `problems` has one line for each thing that is wrong."""
+
+    def __init__(self, problems: Sequence[str]):
+        more = len(problems) - MOST_PROBLEMS
+        shown = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
+        super().__init__("\n".join(shown))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the values of a scenario come from: the text, its lines, and the settings on top of it."""
+
+    name: str
+    text: str
+    """With all settings."""
+    lines: Mapping[Path, int]
+    settings: Mapping[Path, str]
+    """The setting that a key comes from."""
+
+    def line(self, path: Path) -> int:
+        """The line of a key, or of the table that it is missing in; 0 for what comes from a setting."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.settings:
+                return 0
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 1
+
+    def place(self, path: Path) -> str:
+        """The beginning of a message about a key."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.settings:
+                return f"{self.name}, setting {self.settings[path[:length]][:80]!r}: "
+        return f"{self.name}:{self.line(path)}: "

@@ -1,0 +1,161 @@
+"""Contacts: the gaps of an admissible set, linearised at a configuration.
+
+From them come the three convex sets of the papers:
+
+    .velocities(h)   K_h(t, q) = {u : g + h G u >= 0}          Bernicot & Lefebvre-Lepot 2010 (1.11)
+    .positions(q)    Q~(t, q) = {x : g + G (x - q) >= 0}       Venel 2009 (22)
+    .cone()          C_{t,q} = {u : G_i u >= 0 if g_i = 0}     Bernicot & Lefebvre-Lepot 2010 (4.1)
+
+K_h is kept as g/h + G u >= 0, so that its multipliers p are impulses: M (u - w) = G^T p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Integers
+from jostle.convex.maps import LinearMap, Pairs
+from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
+from jostle.kernels import compiled
+from jostle.sets.numbering import same_pair
+
+CLOSED = 1e-9
+"""A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
+
+ROUND_OFF = 4 * float(np.finfo(float).eps)
+
+Reach = float | Array
+"""Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
+of them and up to reach_i for one and a wall."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Contacts:
+    """The gaps of a set at one configuration, and their gradients.
+
+    >>> import jostle as jo
+    >>> contacts = jo.Balls([1.0, 1.0]).linearise(0.0, np.array([[0.0, 0.0], [2.0, 0.0]]))
+    >>> contacts.gap.tolist(), contacts.pairs.tolist(), contacts.describe(0)
+    ([0.0], [[0, 1]], 'balls 0 and 1')
+    >>> contacts.cone().slack([[1.0, 0.0], [0.0, 0.0]]).tolist()         # they approach
+    [-1.0]
+    """
+
+    gap: Array
+    """(m,) g_i(t, q)."""
+    G: LinearMap
+    """(m, N) dg/dq."""
+    pairs: Integers
+    """(m, 2) who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k
+    on the whole configuration. The same pair keeps its numbers from step to step."""
+    _: KW_ONLY
+    numbers: int
+    """The set owns the constraint numbers k = 0, ..., numbers - 1 at all times, whether or not their rows are present.
+    An intersection tells the constraints of its parts apart by them."""
+    length: float | None = None
+    """The length that violations are compared with: the smallest radius, if there are radii."""
+    reach: Reach = np.inf
+    """Pairs whose gap is larger than this were left out; see `Reach`."""
+    describe: Callable[[int], str] = "constraint {}".format
+    """What row c is, in words."""
+    at: Array | None = None
+    """The configuration: without a length, its size says how large the round-off of a gap is."""
+    bend: Array | None = None
+    """(m,) b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for
+    planes. None: not known, the gradients are differenced where curvature is needed."""
+    bodies: int = 1
+    """How many bodies the configuration has."""
+
+    @property
+    def normals(self) -> Array:
+        """(m, d) unit vectors from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
+        if isinstance(self.G, Pairs):
+            return self.G.normal
+        first = self.pairs[:, 0]
+        d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
+        if odd or self.bodies == 0 or (first < 0).any():
+            return np.zeros((len(self.gap), 0))
+        rows = np.arange(len(first))
+        return np.asarray(-self.G.toarray().reshape(len(first), self.bodies, d)[rows, first])
+
+    def velocities(self, h: float) -> Polyhedron:
+        """K_h = {u : g / h + G u >= 0}."""
+        length = None if self.length is None else self.length / h
+        return Polyhedron(self.G, self.gap / h, length=length, describe=self.describe, noise=self.noise / h)
+
+    def positions(self, q: ArrayLike) -> Polyhedron:
+        """Q~ = {x : g + G (x - q) >= 0}."""
+        offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
+        return Polyhedron(self.G, offset, length=self.length, describe=self.describe, noise=self.noise)
+
+    @property
+    def noise(self) -> Array | float:
+        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on."""
+        return 0.0 if self.at is None else ROUND_OFF * self.G.magnitude(self.at.ravel())
+
+    def only(self, rows: Integers) -> Contacts:
+        """The contacts of some rows."""
+        return replace(
+            self,
+            gap=self.gap[rows],
+            G=self.G.rows(rows),
+            pairs=self.pairs[rows],
+            describe=lambda row: self.describe(int(rows[row])),
+            bend=None if self.bend is None else self.bend[rows],
+        )
+
+    def cone(self, closed: float | None = None) -> Cone:
+        """C_{t,q}: the rows with gap <= closed; by default those whose gap is zero up to round-off.
+
+        For sets at rest: the rates dg/dt of a moving set, which (1.7) has, are not in it.
+        """
+        near = self.gap <= (self.tolerance() if closed is None else closed)
+        closed_ones = self.only(np.flatnonzero(near))
+        return Cone(closed_ones.G, describe=closed_ones.describe)
+
+    def tolerance(self) -> Array:
+        """How negative a gap may be before it counts as an overlap: a part of the length, or of the coordinates."""
+        if self.length is not None:
+            return np.full(len(self.gap), CLOSED * self.length)
+        if self.at is None:
+            return np.zeros(len(self.gap))
+        return CLOSED * (np.abs(self.gap) + self.G.magnitude(self.at.ravel()))
+
+
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float = 0.0) -> Array:
+    """The value of each wanted pair, where pairs[c] (see `Contacts.pairs`) has values[c]; else `otherwise`.
+
+    >>> by_pair(np.array([[0, 1], [1, -1]]), np.array([5.0, 7.0]), np.array([[1, -1], [0, 2]])).tolist()
+    [7.0, 0.0]
+    """
+    if len(pairs) == 0 or len(wanted) == 0:
+        return np.full(len(wanted), otherwise)
+    return np.asarray(compiled().by_pair(pairs, values, wanted, otherwise))
+
+
+def check_start(contacts: Contacts) -> None:
+    """Raise `InfeasibleStart`, naming the worst pairs, if a gap is negative."""
+    if not np.isfinite(contacts.gap).all():
+        row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
+        raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
+    same = same_pair(contacts.pairs)
+    if same is not None:
+        raise InvalidValue(
+            f"rows {same[0]} ({contacts.describe(same[0])}) and {same[1]} ({contacts.describe(same[1])}) have the same "
+            f"pair {contacts.pairs[same[0]].tolist()}; give each constraint of a set a number of its own"
+        )
+    overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
+    if len(overlap) == 0:
+        return
+    worst = overlap[np.argsort(contacts.gap[overlap])][:5]
+    named = "; ".join(f"gap {contacts.gap[row]:.2e}: {contacts.describe(int(row))}" for row in worst)
+    more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
+    raise InfeasibleStart(
+        f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
+        f"admissible configuration, within.nearest(q0).point"
+    )

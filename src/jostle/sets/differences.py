@@ -1,0 +1,298 @@
+"""Gradients of a function g(t, q) by central differences, with a step that is searched for once and then remembered.
+
+The step s has to be far above the round-off of g and far below the lengths over which g bends. Neither can be read off
+q and g(t, q): 1 - |q - e| at q = 1e-12 e is the small difference of two numbers of size 1. So the search climbs a
+ladder of steps s = 16^k, beginning where q + s is hardly different from q, and judges each rung by its neighbours:
+
+    error_k = max(|D_k - D_{k-1}|, |D_{k+1} - D_k|) / |D_k|,
+
+and at least 16^-j on the j-th rung above the first one on which g changes at all: one rung up, the error by round-off
+falls to a 16th, and that by curvature grows 256-fold. A rung on which the second differences are as large as the first
+ones sees a kink, or the far field of g, and does not count. The first minimum of the error is taken.
+
+Afterwards a linearisation costs 2 N evaluations; the second differences, which these contain, and the sizes of q and g
+tell whether the step still serves. Lengths enter only through q, g and g's own behaviour: units do not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans
+from jostle.errors import InvalidValue
+
+EPS = float(np.finfo(float).eps)
+STEP = float(np.cbrt(EPS))
+"""Step of the differences where a length is given, relative to it."""
+RUNG, LEAP = 4, 16
+"""Powers of two between neighbouring rungs, and between those tried while g does not change at all."""
+LOWEST, HIGHEST = -960, 960
+"""Powers of two between which steps are looked for."""
+RUNGS = 18
+"""Rungs that are tried after the first one on which g changes; 16^13 is 1 over the round-off."""
+FLAT = 24
+"""A gap that is not zero and does not change up to a step of 2^FLAT times the size of q and g is constant."""
+KINK = 1e-3
+"""On a kink at q itself, the two lowest rungs on which g changes agree up to this part."""
+UNKNOWN = 0.1
+"""A gradient with a larger error is none."""
+SETTLED = 1e-10
+"""An error below this one ends the search."""
+GOOD = 1e-8
+"""Constraints share a step if that leaves their errors below this one."""
+BENT = 1e-2
+"""Second differences, relative to the first ones, above which a rung of the search does not count."""
+TRUSTED = 1e-5
+"""Second differences, relative to the first ones, up to which a remembered step serves: their square is the error."""
+CURVED = 1e-6
+"""Second differences, relative to the first ones, above which it is curvature that limits the step."""
+NOISE = 8.0 * EPS
+"""Round-off of g, relative to the size of q and g."""
+PRECISE = 1e-9
+"""Round-off, relative to the first differences, that no longer step need reduce."""
+
+
+AGREEMENT = 1e-5
+"""A given gradient may differ from the differenced one by this part of its size."""
+CERTAIN = 1e-6
+"""Differences with a larger estimated error say nothing about a given gradient."""
+
+
+class Gradient(NamedTuple):
+    """dg/dq (m, N), and how far each row may be trusted."""
+
+    G: Array
+    error: Array
+    """(m,) the estimated error of each row, relative to its largest entry; infinite if there is no gradient."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """What is remembered of a search."""
+
+    step: Array
+    """(m,) the step of each constraint."""
+    noise: Array
+    """(m,) the round-off, relative to the first differences, up to which the step serves."""
+    bend: Array
+    """(m,) the second differences, relative to the first ones, up to which the step serves."""
+    least: Array
+    """(m,) those below which a longer step would serve better, if there is round-off to be gained on."""
+    radius: Array
+    """(m,) how far around the place of the search g did not change at all; zero where it did."""
+    place: Array
+    """(N,) where the search was."""
+
+
+class Rung(NamedTuple):
+    """Differences with one step s."""
+
+    s: float
+    D: Array
+    """(m, N) first differences over 2 s; NaN where g is not finite."""
+    size: Array
+    """(m,) the largest entry of each row of D."""
+    bend: Array
+    """(m,) the largest second difference of each row, relative to the largest first difference."""
+    noise: Array
+    """(m,) the round-off that the sizes of q and g make, relative to the largest first difference."""
+    changes: Booleans
+    """(m,) whether g differs at all from its value at q."""
+
+
+class Differences:
+    """The gradient of g, evaluated as seldom as the remembered step allows.
+
+    >>> disc = Differences(lambda t, q: np.array([np.hypot(q[0], q[1] + 1.0) - 1.0]))
+    >>> q = np.array([0.0, 1e-9])
+    >>> disc(0.0, q, disc.g(0.0, q)).round(9).tolist()
+    [[0.0, 1.0]]
+    """
+
+    def __init__(self, g: Callable[[float, Array], Array], length: float | None = None):
+        self.g, self.length = g, length
+        self._steps: Steps | None = None
+
+    def forget(self) -> None:
+        """Search anew at the next point, as at the first one."""
+        self._steps = None
+
+    def __call__(self, t: float, q: Array, gap: Array) -> Array:
+        """(m, N) dg/dq at q, where g is gap; zero in rows that have no gradient."""
+        steps = self._steps
+        if steps is None and self.length is not None:
+            steps = _same(len(gap), STEP * self.length, q)
+        if steps is None or len(steps.step) != len(gap):
+            return self.search(t, q, gap).G
+        G, trusted = np.zeros((len(gap), q.size)), np.zeros(len(gap), dtype=bool)
+        for s in np.unique(steps.step):
+            rows, rung = steps.step == s, self._rung(t, q, gap, float(s))
+            serves = (rung.size > 0.0) & (rung.bend <= steps.bend) & (rung.noise <= steps.noise)
+            serves &= (rung.bend >= steps.least) | (rung.noise <= PRECISE)
+            constant = ~rung.changes & (np.abs(q.ravel() - steps.place).max(initial=0.0) <= steps.radius / 2.0)
+            trusted[rows] = np.where(steps.radius > 0.0, constant, serves)[rows]
+            G[rows] = rung.D[rows]
+        if trusted.all():
+            self._steps = steps
+            return G
+        return self.search(t, q, gap).G
+
+    def search(self, t: float, q: Array, gap: Array) -> Gradient:
+        """The gradient, by the step that the ladder finds; it is remembered."""
+        ladder = _Ladder(gap, q.ravel())
+        while ladder.climbing:
+            ladder.add(self._rung(t, q, gap, 2.0**ladder.power))
+        found, self._steps = ladder.result()
+        return found
+
+    def _rung(self, t: float, q: Array, gap: Array, s: float) -> Rung:
+        flat, m = q.ravel(), len(gap)
+        first, second, width = np.zeros((m, flat.size)), np.zeros((m, flat.size)), np.ones(flat.size)
+        changes = np.zeros(m, dtype=bool)
+        with np.errstate(all="ignore"):
+            for k in range(flat.size):
+                ends = [flat.copy(), flat.copy()]
+                ends[0][k] += s
+                ends[1][k] -= s
+                if not ends[0][k] > ends[1][k]:
+                    continue
+                ahead, behind = (self._values(t, end.reshape(q.shape), m) for end in ends)
+                width[k] = ends[0][k] - ends[1][k]
+                first[:, k], second[:, k] = ahead - behind, (ahead - gap) + (behind - gap)
+                changes |= (ahead != gap) | (behind != gap)
+            D = first / width
+            size, rise = np.abs(D).max(axis=1, initial=0.0), np.abs(first).max(axis=1, initial=0.0)
+            bend = np.abs(second).max(axis=1, initial=0.0) / rise
+            noise = NOISE * (np.abs(flat).max(initial=0.0) / s + np.abs(gap) / rise)
+        return Rung(s, D, size, bend, noise, changes)
+
+    def _values(self, t: float, q: Array, m: int) -> Array:
+        values = self.g(t, q)
+        if len(values) != m:
+            raise InvalidValue(
+                f"there are {len(values)} constraints at t = {t:g}, q = {q.tolist()}, and {m} nearby; their number is "
+                f"fixed: return a large value for those that do not matter"
+            )
+        return values
+
+
+def wrong_entry(given: Array, found: Gradient, rows: Booleans | slice = slice(None)) -> tuple[int, int] | None:
+    """The first entry (row, k) of a given gradient that differs from differences that are certain, if any."""
+    size = np.abs(found.G).max(axis=1, keepdims=True, initial=0.0) + np.abs(given)
+    wrong = np.zeros(given.shape, dtype=bool)
+    wrong[rows] = ((found.error <= CERTAIN)[:, None] & ~(np.abs(given - found.G) <= AGREEMENT * size))[rows]
+    if not wrong.any():
+        return None
+    row, k = np.argwhere(wrong)[0]
+    return int(row), int(k)
+
+
+def _same(m: int, step: float, q: Array) -> Steps:
+    """A given step for all constraints."""
+    every = np.ones(m)
+    return Steps(step * every, GOOD * every, BENT * every, 0.0 * every, 0.0 * every, q.ravel())
+
+
+class _Ladder:
+    """The rungs that were tried, and where to go on."""
+
+    def __init__(self, gap: Array, q: Array):
+        m, far = len(gap), float(np.abs(q).max(initial=0.0))
+        self.gap, self.q = gap, q
+        self.far = far
+        """How far q is from the origin: steps below the round-off of q have no effect."""
+        self.flat = 2.0**FLAT * max(far, float(np.abs(gap).max(initial=0.0)))
+        lowest = np.log2(max(16.0 * EPS * far, 2.0**LOWEST))
+        self.power = int(np.floor(lowest / RUNG)) * RUNG
+        self.rungs: list[Rung] = []
+        self.errors: list[Array] = []
+        """(m,) of all rungs but the last one."""
+        self.low = np.full(m, np.inf)
+        """(m,) how much the two lowest rungs on which a constraint changes differ."""
+        self.onset = np.full(m, -1)
+        """The first rung on which each constraint changes."""
+        self.done = np.zeros(m, dtype=bool)
+        self.leaping = False
+
+    @property
+    def climbing(self) -> bool:
+        return not self.done.all() and self.power <= HIGHEST
+
+    def add(self, rung: Rung) -> None:
+        """Judge the rung below by the new one, and choose the next power."""
+        new = rung.changes & (self.onset < 0) & ~self.done
+        if self.leaping and new.any():
+            self.leaping = False
+            self.power += RUNG - LEAP
+            return
+        self.onset[new] = len(self.rungs)
+        self.rungs.append(rung)
+        if len(self.rungs) > 1:
+            self.errors.append(self._error(len(self.rungs) - 2))
+            self.done |= self._settled()
+        if rung.s > self.flat:
+            self.done |= (self.onset < 0) & (self.gap != 0.0)
+        self.leaping = not (~self.done & (self.onset >= 0)).any()
+        self.power += LEAP if self.leaping else RUNG
+
+    def _error(self, k: int) -> Array:
+        """(m,) the error of rung k, by the rungs beside it and by how far it is above the round-off of g."""
+        D, size = self.rungs[k].D, self.rungs[k].size
+        with np.errstate(all="ignore"):
+            above = np.abs(D - self.rungs[k + 1].D).max(axis=1, initial=0.0) / size
+            below = np.abs(D - self.rungs[k - 1].D).max(axis=1, initial=0.0) / size if k else above
+        self.low = np.where(self.onset == k, above, self.low)
+        change = np.maximum(above, below)
+        floor = 2.0 ** (-RUNG * np.maximum(k - self.onset, 0.0))
+        usable = (self.onset >= 0) & (k > self.onset) & (size > 0.0) & np.isfinite(change)
+        return np.where(usable, np.maximum(change, floor), np.inf)
+
+    def _smooth(self) -> Array:
+        """(rungs - 1, m) the errors, infinite on rungs that see a kink."""
+        return np.array([
+            np.where(rung.bend <= BENT, np.maximum(error, rung.bend**2), np.inf)
+            for rung, error in zip(self.rungs, self.errors, strict=False)
+        ])  # fmt: skip
+
+    def _settled(self) -> Booleans:
+        """Which constraints need no further rung: the error is small, or grows again, or the ladder is long enough."""
+        smooth = self._smooth()
+        best, last = smooth.min(axis=0), smooth[-1]
+        grows = (best <= GOOD) & (last > 4.0 * best)
+        long = (self.onset >= 0) & (len(self.rungs) - self.onset > RUNGS)
+        return np.asarray((best <= SETTLED) | grows | long)
+
+    def result(self) -> tuple[Gradient, Steps]:
+        """The gradient, and the steps to remember: one for all constraints, if it serves all."""
+        m = len(self.gap)
+        if not self.errors:
+            return Gradient(np.zeros((m, len(self.q))), np.full(m, np.inf)), _same(m, STEP, self.q)
+        error = self._smooth()
+        kinked = ~np.isfinite(error).any(axis=0)
+        if kinked.any():  # q is on a kink, or so near that g bends below its round-off: take the mean of both sides
+            near = np.array([(rung.s <= self.far) | (self.low <= KINK) for rung in self.rungs[:-1]])
+            error = np.where(kinked & near, np.array(self.errors), error)
+        rows = np.arange(m)
+        chosen = error.argmin(axis=0)
+        there = error[chosen, rows] <= UNKNOWN
+        if there.any():
+            common = int(error[:, there].max(axis=1).argmin())
+            shared = there & (error[common] <= np.maximum(GOOD, error[chosen, rows]))
+            chosen[shared | ~there] = common
+        found, rung = error[chosen, rows], [self.rungs[k] for k in chosen]
+        G = np.where(there[:, None], np.array([at.D[row] for row, at in enumerate(rung)]), 0.0)
+        bend, noise = (np.array([getattr(at, name)[row] for row, at in enumerate(rung)]) for name in ("bend", "noise"))
+        below = np.array([at.s for at in self.rungs])[np.maximum(self.onset, 0) - 1]  # the last one, if g never changes
+        steps = Steps(
+            np.array([at.s for at in rung]),
+            np.where(there, np.maximum(found, 4.0 * noise), 0.0),
+            np.where(there & ~kinked, np.maximum(TRUSTED, 4.0 * bend), 0.0),
+            np.where(bend > CURVED, bend / 16.0, 0.0),
+            np.where(there | (self.onset == 0), 0.0, below),
+            self.q,
+        )
+        return Gradient(G, np.where(there & ~kinked, found, np.inf)), steps

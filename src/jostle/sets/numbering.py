@@ -1,0 +1,64 @@
+"""The numbers by which constraints keep their identity; see `Contacts.pairs` and `Contacts.numbers`."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from jostle.arrays import Integers
+from jostle.errors import InvalidValue
+
+
+@lru_cache(maxsize=16)
+def body_wall_pairs(n: int, k: int) -> Integers:
+    """(n k, 2): (body, -1 - wall), body by body."""
+    pairs = pairs_of_rows(np.arange(n * k), k)
+    pairs.setflags(write=False)
+    return pairs
+
+
+def pairs_of_rows(row: Integers, k: int) -> Integers:
+    """(body, -1 - wall) of the rows body k + wall."""
+    pairs = np.empty((len(row), 2), dtype=np.int64)
+    pairs[:, 0] = row // max(k, 1)
+    pairs[:, 1] = pairs[:, 0] * k - row - 1
+    return pairs
+
+
+def check_owned(name: str, pairs: Integers, numbers: int) -> None:
+    """Refuse a set that uses a constraint number beyond those that it declares: another set owns it."""
+    largest = _largest_number(pairs)
+    if largest >= numbers:
+        raise InvalidValue(
+            f"{name} uses constraint number {largest} in its pairs but declares numbers={numbers}, so it cannot be "
+            f"told apart from the other sets of the intersection; build its Contacts with numbers={largest + 1}, the "
+            f"number of constraints that the set can ever have"
+        )
+
+
+def check_unchanged(name: str, numbers: int, before: int, t: float) -> None:
+    """Refuse a set that declares another count than before: the numbers of the sets after it would shift."""
+    if numbers != before:
+        raise InvalidValue(
+            f"{name} declares numbers={numbers} at t = {t:g} and declared numbers={before} before; declare the number "
+            f"of constraints that the set can ever have, present or not"
+        )
+
+
+def same_pair(pairs: Integers) -> tuple[int, int] | None:
+    """Two rows that name the same constraint, if any."""
+    order = np.lexsort(pairs.T)
+    same = np.flatnonzero((np.diff(pairs[order], axis=0) == 0).all(axis=1))
+    if len(same) == 0:
+        return None
+    one, other = sorted(int(row) for row in order[same[0] :][:2])
+    return one, other
+
+
+def _largest_number(pairs: Integers) -> int:
+    """The largest constraint number k in pairs; -1 if all rows are between two bodies."""
+    lowest = int(pairs[:, 1].min(initial=0))
+    if len(pairs) == 0 or int(pairs[:, 0].min()) >= 0:
+        return -1 - lowest
+    return max(-1 - lowest, int(pairs[pairs[:, 0] < 0, 1].max()))

@@ -1,0 +1,190 @@
+"""Behaviours around wishes: nothing that the inner wish says is lost, and a plain function is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
+from jostle.crowds.strategies import ahead
+
+pytest.importorskip("shapely")
+
+R, N = 0.25, 12
+BOX = [(0, 0), (9, 0), (9, 4), (0, 4)]
+EXITS = {"west": ((0, 1.4), (0, 2.6)), "east": ((9, 1.4), (9, 2.6))}
+Q = np.array([[x, y] for x in (1.0, 3.0, 5.5, 7.5) for y in (0.6, 2.0, 3.4)])
+PLAN = Plan(BOX, exits=EXITS)
+ROOM = Room(BOX, doors=[EXITS["west"], EXITS["east"]])
+
+WISHES = {
+    "walk": lambda: walk(PLAN, radius=R, speed=1.3, stops={"desk": (4, 2)}),
+    "straight": lambda: ROOM.walk(radius=R, speed=1.3),
+    "free": lambda: FreeWish(lambda t, q: [1.3, 0.0], nearer=lambda q: 9.0 - q[:, 0]),
+}
+BEHAVIOURS = {
+    "inhibition": lambda wish: inhibition(wish, np.full(N, R), T=0.8),
+    "following": lambda wish: following(wish, np.full(N, R), sight=1.5),
+    "AvoidJams": AvoidJams,
+    "Journey": lambda wish: Journey(wish, [None], people=N, reach=0.5),
+}
+
+
+def around(names, wish):
+    for name in names:
+        wish = BEHAVIOURS[name](wish)
+    return wish
+
+
+@pytest.mark.parametrize("name", BEHAVIOURS)
+def test_a_behaviour_refuses_a_function_that_does_not_say_who_is_nearer(name):
+    inner = WISHES["walk"]()
+    with pytest.raises(jo.InvalidValue, match=r"needs to know who is nearer.*FreeWish\(function, nearer"):
+        BEHAVIOURS[name](lambda t, q: inner(t, q))
+
+
+def test_the_velocity_of_a_problem_is_no_wish_and_is_refused():
+    people = crowd(N, radius=R, room=PLAN, q0=Q)
+    with pytest.raises(jo.InvalidValue, match="needs to know who is nearer"):
+        inhibition(people.velocity, R)
+    with pytest.raises(jo.InvalidValue, match="needs to know who is nearer"):
+        crowd(N, radius=R, room=PLAN, q0=Q, wish=lambda t, q: 0.0 * q, inhibition=True)
+
+
+@pytest.mark.parametrize("base", ["walk", "straight"])
+@pytest.mark.parametrize("outer", BEHAVIOURS)
+@pytest.mark.parametrize("inner", [None, *BEHAVIOURS])
+def test_every_behaviour_around_every_wish_keeps_ranks_goals_and_reach(base, inner, outer):
+    """The rank is the way to the goal that is walked to, whoever chose it."""
+    wish = WISHES[base]()
+    made = around([name for name in (inner, outer) if name], wish)
+    assert isinstance(made, Wish)
+    goal = made.chosen(Q)
+    rank, to = made.order(Q)
+    np.testing.assert_array_equal(to, goal)
+    np.testing.assert_array_equal(rank, wish.distance(Q, goal))
+    np.testing.assert_array_equal(made.length(Q), wish.distance(Q, goal))
+    np.testing.assert_array_equal(made.lengths(Q), wish.lengths(Q))
+    assert [one.name for one in made.goals] == [one.name for one in wish.goals]
+    assert made.eligible == wish.eligible == 2
+    np.testing.assert_array_equal(made.speeds(N), np.full(N, 1.3))
+    u = made(0.0, Q)
+    assert u.shape == (N, 2)
+    assert (np.linalg.norm(u, axis=1) <= 1.3 * (1 + 1e-12)).all()
+    outside = np.array([[-1.0, 2.0]] * N)
+    assert (made.order(outside)[0] == -np.inf).all()  # who has left is before everyone
+    assert (made.length(outside) == np.inf).all()
+
+
+@pytest.mark.parametrize("names", [("inhibition",), ("following",), ("following", "inhibition")])
+def test_the_order_of_a_free_wish_is_the_one_that_was_given(names):
+    made = around(names, WISHES["free"]())
+    rank, goal = made.order(Q)
+    np.testing.assert_array_equal(rank, 9.0 - Q[:, 0])
+    assert len(set(goal.tolist())) == 1
+
+
+def test_inhibition_counts_the_nearer_ones_alone():
+    """Two face each other in the strip ahead: with a rank one of them goes on, without a rank both slow down."""
+    q = np.array([[1.0, 0.0], [2.0, 0.0]])
+    meet = np.array([[1.0, 0.0], [-1.0, 0.0]])
+    ranked = inhibition(FreeWish(lambda t, q: meet, nearer=lambda q: q[:, 0]), [R, R], T=1.0)(0.0, q)
+    alone = inhibition(FreeWish(lambda t, q: meet, nearer=None), [R, R], T=1.0)(0.0, q)
+    np.testing.assert_allclose(ranked, [[1.0, 0.0], [-0.5, 0.0]])
+    np.testing.assert_allclose(alone, [[0.5, 0.0], [-0.5, 0.0]])
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_of_two_who_are_each_ahead_of_the_other_the_one_who_looks_straighter_at_them_is_behind(order):
+    """Side by side before a door: one sees the other at 50 degrees, and is seen at 70."""
+    angle = np.deg2rad(50.0)
+    q = np.array([[0.0, 0.0], [0.51 * np.cos(angle), 0.51 * np.sin(angle)]])[order]
+    ways = np.array([[1.0, 0.0], [np.cos(np.deg2rad(60.0)), -np.sin(np.deg2rad(60.0))]])[order]
+    found = ahead(jo.Balls([R, R]), q, ways, np.full(2, R), 1.0)
+    assert found.walker.tolist() == [order.index(0)]
+    assert found.other.tolist() == [order.index(1)]
+
+
+def test_another_seed_gives_other_places_and_the_same_seed_the_same():
+    places = [crowd(5, radius=R, room=ROOM, seed=seed).q0 for seed in (0, 1, 1)]
+    np.testing.assert_array_equal(places[1], places[2])
+    assert np.abs(places[0] - places[1]).max() > 0.1
+    np.testing.assert_array_equal(crowd(5, radius=R, room=ROOM).q0, places[0])
+
+
+def test_in_a_room_people_aim_where_their_whole_body_passes():
+    """A person before the jamb of a door aims a radius inside of it; the way goes on a radius behind the door."""
+    wish = ROOM.walk(radius=R, goal="door 1")
+    q = np.array([[8.0, 0.6], [8.0, 2.0], [8.0, 3.4]])
+    aims = np.array([[9.0 + R, 1.4 + R], [9.0 + R, 2.0], [9.0 + R, 2.6 - R]])
+    expected = (aims - q) / np.linalg.norm(aims - q, axis=1, keepdims=True)
+    np.testing.assert_allclose(wish(0.0, q), expected, atol=1e-12)
+    np.testing.assert_allclose(wish.length(q), np.linalg.norm(aims - [R, 0.0] - q, axis=1), atol=1e-12)
+
+
+def test_those_with_a_goal_on_their_journey_keep_it_and_the_others_avoid_jams():
+    """All at the left: at the stage "west" nobody changes; at the stage of the nearest exit some go east."""
+    q = np.array([[x, y] for x in (0.5, 1.5, 2.5, 3.5) for y in (0.6, 2.0, 3.4)])
+    for made in (
+        lambda stage: AvoidJams(Journey(WISHES["walk"](), ["west", None], people=N, reach=0.5, stage=stage)),
+        lambda stage: Journey(AvoidJams(WISHES["walk"]()), ["west", None], people=N, reach=0.5, stage=stage),
+    ):
+        assert made(np.zeros(N)).chosen(q).tolist() == [0] * N
+        assert 0 < made(np.ones(N)).chosen(q).sum() < N
+
+
+def test_an_inhibited_journey_goes_on_through_its_stages():
+    journey = Journey(WISHES["walk"](), ["desk", "east"], people=1, reach=0.5)
+    made = following(inhibition(journey, R), R, sight=1.0)
+    np.testing.assert_allclose(made(0.0, np.array([[2.0, 2.0]])), [[1.3, 0.0]], atol=1e-9)
+    assert journey.stage.tolist() == [0]
+    np.testing.assert_allclose(made(0.0, np.array([[4.4, 2.0]])), [[1.3, 0.0]], atol=1e-9)
+    assert journey.stage.tolist() == [1]
+    assert made.chosen(np.array([[4.4, 2.0]])).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda wish: following(wish, 0.7, sight=1.0), lambda wish: inhibition(wish, 0.7), AvoidJams]
+)
+@pytest.mark.parametrize("plan", [PLAN, ROOM])
+def test_an_exit_that_is_too_narrow_is_refused_through_every_behaviour(make, plan):
+    wish = make(plan.walk(radius=0.7))
+    with pytest.raises(jo.InvalidValue, match=r"1.4 wide"):
+        crowd(1, radius=0.7, room=plan, q0=[[4.0, 2.0]], wish=wish)
+
+
+def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
+    room = Room(BOX, doors=[((0, 1), (0, 3)), ((9, 1.8), (9, 2.2))])
+    assert crowd(1, radius=R, room=room, q0=[[4.0, 2.0]], goal="door 0").velocity(0.0, np.array([[4.0, 2.0]]))[0, 0] < 0
+    with pytest.raises(jo.InvalidValue, match="cannot reach their exit"):
+        crowd(1, radius=R, room=room, q0=[[4.0, 2.0]], goal="door 1")
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: AvoidJams(WISHES["free"]()), "the wish has none"),
+        (lambda: AvoidJams(WISHES["walk"](), flow=0.0), "flow must be a positive number"),
+        (lambda: Journey(WISHES["walk"](), ["west"], people=1, reach=0.0), "reach must be positive"),
+        (lambda: Journey(WISHES["free"](), ["west"], people=1, reach=0.5), "no exit 'west'"),
+        (lambda: ROOM.walk(radius=R, speed=-1.0), "speed not negative"),
+        (lambda: ROOM.walk(radius=0.0), "radius must be positive"),
+        (lambda: walk(PLAN, radius=R, speed=-1.0), "speed not negative"),
+        (lambda: FreeWish(None, nearer=None), "must be a function"),
+        (lambda: FreeWish(lambda t, q: q, nearer=3.0), "nearer of a FreeWish must be a function"),
+        (lambda: FreeWish(lambda t, q: q, nearer=lambda q: 1.0).order(Q), r"\(n,\) distances"),
+        (lambda: FreeWish(lambda t, q: q, nearer=lambda q: np.full(N, np.nan)).order(Q), "distances, not NaN"),
+        (lambda: FreeWish(lambda t, q: [1.0], nearer=None)(0.0, Q), r"\(n, 2\) velocities"),
+        (lambda: FreeWish(lambda t, q: q, nearer=None).length(Q), "no exits"),
+        (lambda: FreeWish(lambda t, q: q, nearer=None).speeds(N), "no exits"),
+    ],
+)
+def test_nonsense_is_refused_with_the_remedy(make, says):
+    with pytest.raises(jo.InvalidValue, match=says):
+        make()
+
+
+def test_wishes_of_classes_can_be_pickled():
+    made = around(["AvoidJams", "following", "inhibition"], WISHES["straight"]())
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(made))(0.0, Q), made(0.0, Q))

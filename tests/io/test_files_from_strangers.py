@@ -1,0 +1,315 @@
+"""Trajectories and checkpoints that somebody else made, or that were damaged: refused by name, never read as data."""
+
+import os
+import random
+import zipfile
+
+import h5py
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.errors import BrokenFile, JostleError
+from jostle.io import layout
+from jostle.io.reading import about, read, repair
+from jostle.io.trajectory import Writer
+from jostle.solution import STATISTICS
+
+RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "Nesterov")
+
+
+@pytest.fixture
+def good(tmp_path):
+    """A trajectory of some frames, of float64 without zeros, so that each damaged byte of the data matters."""
+    path, chance = tmp_path / "good.vtkhdf", np.random.default_rng(0)
+    with Writer(path, shape=(300, 2), contacts=True, dtype=float, order=2, walls=1, about={"seed": "7"}) as file:
+        for k in range(12):
+            q, u, radii = chance.random((300, 2)), chance.random((300, 2)), 1.0 + chance.random(300)
+            pairs = np.stack([np.arange(40), np.arange(1, 41)], axis=1)
+            file.frame(0.1 * k, q, u, radii, pairs, chance.random(40), chance.random((40, 2)), 0.1)
+            file.steps(np.array([RECORD] * 3, dtype=STATISTICS)[: 3 if len(STATISTICS) == len(RECORD) else 0])
+    return path
+
+
+def everything(path):
+    """All that a user can get from a file."""
+    sol = read(path)
+    parts = [sol.t, sol.durations, np.asarray(sol.q), np.asarray(sol.u), sol.stats, np.array(about(path)["seed"])]
+    parts += [np.concatenate(list(part)) for part in (sol.radii, sol.pairs, sol.multipliers, sol.normals)]
+    return [np.asarray(part).tobytes() for part in parts]
+
+
+def refused(path, match):
+    """Each verb refuses the file, and does not change it."""
+    before = path.read_bytes()
+    for verb in (everything, repair, lambda path: Writer.reopen(path, 1, 0).close()):
+        with pytest.raises(BrokenFile, match=match) as caught:
+            verb(path)
+        assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def secret(folder):
+    path = folder / "secret.h5"
+    with h5py.File(path, "w", libver=("v110", "v110")) as file:
+        file.create_dataset("Points", data=np.ones((3600, 3)), chunks=(1024, 3), maxshape=(None, 3))
+        file.create_group("run").attrs["format"] = 2
+    return path
+
+
+LINKS = {
+    "external": lambda folder: h5py.ExternalLink(str(secret(folder)), "/Points"),
+    "soft": lambda folder: h5py.SoftLink("/VTKHDF/PointData/velocity"),
+}
+
+
+@pytest.mark.parametrize("kind", LINKS)
+def test_links_to_other_places_are_refused(good, tmp_path, kind):
+    link = LINKS[kind](tmp_path)
+    for name in (layout.POINTS, "jostle/run", "VTKHDF", layout.TIME, layout.STEPS):
+        with h5py.File(good, "r+") as file:
+            file.move(name, "aside")
+            file[name] = link
+        refused(good, "is a link to another place")
+        with h5py.File(good, "r+") as file:
+            del file[name]
+            file.move("aside", name)
+    assert everything(good)
+
+
+def replaced(path, name, **options):
+    """Another data set in the place of one, with the same values unless a shape is given."""
+    with h5py.File(path, "r+") as file:
+        values = file[name][:]
+        del file[name]
+        if "shape" not in options:
+            options |= {"data": values}
+        file.create_dataset(name, **options)
+
+
+def test_data_outside_the_file_are_refused(good, tmp_path):
+    outside = tmp_path / "outside"
+    outside.write_bytes(np.ones((3600, 3)).tobytes())
+    whole = (3600, 3)
+    replaced(good, layout.POINTS, shape=whole, dtype=float, external=[(str(outside), 0, 3600 * 24)])
+    refused(good, "not stored in chunks of this file")
+
+
+def test_virtual_data_sets_are_refused(good, tmp_path):
+    view = h5py.VirtualLayout(shape=(3600, 3), dtype=float)
+    view[:] = h5py.VirtualSource(str(secret(tmp_path)), "Points", shape=(3600, 3))
+    with h5py.File(good, "r+", libver=("v110", "v110")) as file:
+        del file[layout.POINTS]
+        file.create_virtual_dataset(layout.POINTS, view)
+    refused(good, "not stored in chunks of this file")
+
+
+def test_filters_and_other_types_are_refused(good):
+    whole = good.read_bytes()
+    chunks = {"chunks": (1024, 3), "maxshape": (None, 3)}
+    for options, match in (
+        (chunks | {"compression": "gzip"}, "is compressed"),
+        (chunks | {"fletcher32": True}, "is compressed, or filtered"),
+        (chunks | {"dtype": np.int64}, "has rows of shape"),
+    ):
+        good.write_bytes(whole)
+        replaced(good, layout.POINTS, **options)
+        refused(good, match)
+
+
+def test_more_data_than_the_file_has_bytes_are_refused_before_memory_is_taken(good):
+    whole = good.read_bytes()
+    for name, many in ((layout.TIME, 10**13), (layout.STEPS, 10**12)):
+        good.write_bytes(whole)
+        with h5py.File(good, "r+") as file:
+            file[name].resize(many, axis=0)
+            if name == layout.TIME:
+                file["VTKHDF/Steps"].attrs["NSteps"] = np.int64(many)
+            else:
+                file["jostle/run"].attrs["steps"] = np.int64(many)
+        refused(good, "more than the whole file|is damaged")
+    for shape in ((10**13, 3), (10**6, 2), (-1, 2), (3,) * 40, (299, 2)):
+        good.write_bytes(whole)
+        with h5py.File(good, "r+") as file:
+            del file["jostle/run"].attrs["shape"]
+            file["jostle/run"].attrs["shape"] = np.array(shape, dtype=np.int64)
+        refused(good, "points, but holds fewer|says that q has the shape")
+
+
+def test_a_deeply_nested_file_is_read_as_fast_as_any(good):
+    with h5py.File(good, "r+") as file:
+        group = file
+        for _ in range(3000):
+            group = group.create_group("deeper")
+        group["round"] = file["/"]  # a circle of hard links
+    assert everything(good)
+
+
+def test_every_damaged_byte_is_found_or_does_not_matter(good):
+    """Corruptions at random places of the file: an error of ours, or the same data as before."""
+    whole, chance, expected, found = good.read_bytes(), random.Random(3), everything(good), 0
+    for at in chance.sample(range(48, len(whole) - 16), 60):
+        broken = bytearray(whole)
+        width = chance.choice([1, 8])
+        broken[at : at + width] = bytes(byte ^ chance.randrange(1, 256) for byte in broken[at : at + width])
+        good.write_bytes(broken)
+        try:
+            assert everything(good) == expected, f"byte {at} was read as data"
+        except JostleError as error:
+            assert str(good) in str(error)  # noqa: PT017
+            found += 1
+    assert found > 12
+
+
+@pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.DURATION, layout.COUNT, layout.STEPS])
+def test_a_damaged_frame_is_named_with_its_data_set(good, name):
+    sol = read(good)
+    with h5py.File(good, "r+") as file:
+        data = file[name]
+        row = len(data) // 2 + 3
+        values = data[row]
+        if name == layout.STEPS:
+            values["h"] *= 2.0
+        data[row] = values if name == layout.STEPS else np.flip(values) + 1
+    if name in layout.CHECKED:
+        frame = {40: row // 41, 300: row // 300}[40 if name in layout.CELL_DATA else 300]
+        with pytest.raises(BrokenFile, match=rf"{name} of frame {frame} does not have its checksum"):
+            everything(good)
+        part = sol.q if name == layout.POINTS else sol.u if name == layout.VELOCITY else None
+        if part is not None:
+            assert part[frame - 1].shape == (300, 2)  # other frames are still there
+            with pytest.raises(BrokenFile, match=rf"{name} of frame {frame}"):
+                part[frame]
+    elif name == layout.STEPS:
+        with pytest.raises(BrokenFile, match=rf"the record of step {row + 1} is wrong"):
+            everything(good)
+    else:
+        with pytest.raises(BrokenFile, match=rf"the entries of frame {row} in the tables"):
+            everything(good)
+
+
+def crafted(path, frame):
+    """One frame of two bodies, whose checksums are right."""
+    with Writer(path, shape=(2, 2), contacts=True, about={}) as file:
+        file._scene.picture, plain = lambda *_: frame(plain), file._scene.picture
+        file.frame(0.0, np.zeros((2, 2)), np.zeros((2, 2)), 1.0)
+
+
+def test_bodies_that_do_not_exist_are_refused(tmp_path):
+    def state(plain):
+        pairs, normals = [[0, 1]], [[1.0, 0.0]]
+        return plain(np.zeros((2, 2)), np.zeros((2, 2)), 1.0, pairs, [1.0], normals)
+
+    def wrong_body(plain):
+        picture = state(plain)
+        return picture._replace(body=np.array([0, -1], dtype=np.int32))
+
+    def wrong_pair(plain):
+        picture = state(plain)
+        return picture._replace(touching=picture.touching._replace(second=np.array([7], dtype=np.int32)))
+
+    crafted(tmp_path / "body.vtkhdf", wrong_body)
+    with pytest.raises(BrokenFile, match="frame 0 has bodies that do not exist"):
+        read(tmp_path / "body.vtkhdf").radii[0]
+    crafted(tmp_path / "pair.vtkhdf", wrong_pair)
+    with pytest.raises(BrokenFile, match="contact of frame 0 is between bodies that do not exist"):
+        read(tmp_path / "pair.vtkhdf").pairs[0]
+
+
+def test_a_pipe_is_no_trajectory(tmp_path):
+    os.mkfifo(tmp_path / "pipe.vtkhdf")
+    for verb in (read, about, repair):
+        with pytest.raises(BrokenFile, match="is a pipe or a device"):
+            verb(tmp_path / "pipe.vtkhdf")
+
+
+# Checkpoints
+
+
+def resting():
+    within = jo.Balls([1.0, 1.0]) & jo.HalfSpace([0, 1], radii=1.0)
+    return jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -10.0], within=within)
+
+
+def solved(path, scheme, **more):
+    return jo.solve(resting(), scheme, h=0.01, checkpoint=path, **more)
+
+
+def stored(path, arrays, how=np.savez):
+    with open(path, "wb") as file:
+        how(file, **arrays)
+
+
+@pytest.fixture(params=["Maury", "Paoli", "Gluey"])
+def kept(request, tmp_path):
+    """A checkpoint, its scheme, and the arrays in it."""
+    path, scheme = tmp_path / "run.checkpoint", getattr(jo, request.param)()
+    solved(path, scheme, t=0.05)
+    with np.load(path) as file:
+        return path, scheme, dict(file)
+
+
+def test_a_state_inside_a_wall_or_another_body_is_refused(kept):
+    path, scheme, arrays = kept
+    for q in ([[0.0, 0.5], [0.0, 3.0]], [[0.0, 1.0], [0.0, 2.5]]):
+        stored(path, (arrays | {"q": np.array(q)}))
+        with pytest.raises(BrokenFile, match=r"q overlaps by 0.5 at t = 0.05, the state that was saved by 0"):
+            solved(path, scheme, t=0.1, resume=True)
+    stored(path, arrays)
+    assert solved(path, scheme, t=0.1, resume=True).status == "finished"
+
+
+def test_an_overlap_that_the_scheme_made_is_accepted(tmp_path):
+    ball = jo.Motion(q0=[[0.0, 1.004]], v0=[0.0, -3.0], within=jo.HalfSpace([0, 1], radii=1.0), law=jo.Restitution(0.5))
+    call = {"h": 0.01, "checkpoint": tmp_path / "run.checkpoint"}
+    half = jo.solve(ball, jo.MoreauJean(), t=0.01, **call)
+    assert half.gaps()[-1] < -1e-3
+    rest = jo.solve(ball, jo.MoreauJean(), t=0.05, **call, resume=True)
+    whole = jo.solve(ball, jo.MoreauJean(), t=0.05, h=0.01)
+    np.testing.assert_array_equal(rest.q[-1], whole.q[-1])
+
+
+WRONG = [np.array(np.nan), np.array("text"), np.zeros((3, 5)), np.full((2, 2), np.inf), np.array(-1), np.zeros(0)]
+WRONG += [np.zeros((0, 7), dtype=bool), np.full((2, 2), 10**9), np.array([[1 + 2j]]), None]
+
+
+def test_a_crafted_checkpoint_never_raises_an_error_of_others(kept):
+    (path, scheme, arrays), chance = kept, random.Random(0)
+    for name in arrays:
+        for wrong in chance.sample(WRONG, 4):
+            changed = {key: value for key, value in arrays.items() if key != name}
+            if wrong is not None:
+                changed[name] = wrong
+            stored(path, changed)
+            try:
+                solved(path, scheme, t=0.06, resume=True)
+            except JostleError as error:
+                assert str(path) in str(error) or name == "duration"  # noqa: PT017
+
+
+def test_checkpoints_that_take_memory_or_run_code_are_refused(kept, tmp_path):
+    path, scheme, arrays = kept
+
+    def resumed(match):
+        with pytest.raises(BrokenFile, match=match):
+            solved(path, scheme, t=0.1, resume=True)
+
+    stored(path, arrays, np.savez_compressed)
+    resumed("it is compressed|more than its size")
+    stored(path, (arrays | {"q": np.array([print], dtype=object)}))
+    resumed("objects")
+    stored(path, arrays)
+    header = path.read_bytes()
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("format.npy", b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<i8', 'fortran_order': False, 'shape': "
+                         b"(1000000000000,), }".ljust(117) + b"\n")  # fmt: skip
+    resumed("declares the shape")
+    path.write_bytes(header[: len(header) // 2])
+    resumed("is not a checkpoint, or is damaged")
+    broken = bytearray(header)
+    broken[header.index(b"q.npy") + 140] ^= 1
+    path.write_bytes(broken)
+    resumed("is not a checkpoint, or is damaged")
+    path.unlink()
+    os.mkfifo(path)
+    resumed("is not a regular file")

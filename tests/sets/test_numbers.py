@@ -1,0 +1,118 @@
+"""Constraints keep their identity: every set declares the numbers that it owns, and an intersection checks them."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.convex.maps import Dense
+from jostle.kernels.cpu import contacts
+from jostle.sets.contacts import by_pair
+
+
+class Plane(jo.ConstraintSet):
+    """normal . q >= 0, written as a user would; `declared` are the numbers that it says it owns."""
+
+    moving = False
+
+    def __init__(self, normal, declared, pair=(0, -1)):
+        self.normal, self.declared, self.pair = np.array(normal, dtype=float), declared, pair
+
+    def linearise(self, t, q, reach=np.inf):
+        declared = self.declared(t) if callable(self.declared) else self.declared
+        return jo.Contacts(
+            gap=np.array([self.normal @ q]),
+            G=Dense(self.normal[None]),
+            pairs=np.array([self.pair]),
+            numbers=declared,
+        )
+
+
+def pressed_then_pulled(declared, pair=(0, -1)):
+    """A body in a corner is pressed on the floor for a second and then pulled along it, away from the other wall."""
+    within = Plane([1.0, 0.0], declared, pair) & Plane([0.0, 1.0], declared, pair)
+    force = lambda t, q: [0.0, -1.0] if t < 1.0 else [1.0, 0.0]  # noqa: E731
+    return jo.Motion(q0=[0.0, 0.0], force=force, within=within)
+
+
+@pytest.mark.parametrize("pair", [(0, -1), (-1, 0)])
+def test_the_glue_of_one_wall_does_not_hold_at_another(pair):
+    """The floor holds the body down, the wall does not hold it back: it moves as it would alone, x = (t - 1)^2 / 2."""
+    sol = jo.solve(pressed_then_pulled(1, pair), jo.Gluey(), t=3.5, h=0.1)
+    assert sol.q[-1] == pytest.approx([3.25, 0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("pair", [(0, -1), (-1, 0)])
+def test_a_number_that_is_not_declared_is_refused(pair):
+    with pytest.raises(jo.InvalidValue, match=r"Plane uses constraint number 0 .* declares numbers=0.*numbers=1"):
+        jo.solve(pressed_then_pulled(0, pair), jo.Gluey(), t=3.5, h=0.1)
+
+
+def test_contacts_cannot_be_built_without_their_numbers():
+    with pytest.raises(TypeError, match="numbers"):
+        jo.Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]))
+
+
+def test_a_set_that_declares_another_count_later_is_refused():
+    """The numbers of the sets after it would shift, and with them the identity of their constraints."""
+    with pytest.raises(jo.InvalidValue, match=r"numbers=2 at t = .* declared numbers=1 before") as raised:
+        jo.solve(pressed_then_pulled(lambda t: 1 if t < 0.45 else 2), jo.Maury(), t=1.0, h=0.1)
+    assert raised.value.step == 5
+
+
+def test_two_rows_with_the_same_pair_are_refused_at_the_start():
+    class Twice(Plane):
+        def linearise(self, t, q, reach=np.inf):
+            return jo.Contacts(gap=q + 1.0, G=Dense(np.eye(2)), pairs=np.array([[0, -1], [0, -1]]), numbers=1)
+
+    with pytest.raises(jo.InvalidValue, match=r"rows 0 .* and 1 .* have the same pair \[0, -1\]"):
+        jo.solve(jo.Motion(q0=[0.0, 0.0], within=Twice([1.0, 0.0], 1)), jo.Maury(), t=1.0, h=0.1)
+
+
+@pytest.mark.parametrize("hub", [0, 20_000])
+def test_one_body_with_many_contacts_is_looked_up_like_any_other(hub):
+    """No bucket of the table holds more than a few pairs, whichever side the hub is on."""
+    others = np.setdiff1d(np.arange(20_001), [hub])
+    pairs = np.sort(np.stack([np.full_like(others, hub), others], axis=1), axis=1)
+    buckets = max(len(pairs), int(pairs[:, 0].max()) + 1)
+    filled = np.bincount([contacts._bucket(int(a), int(b), buckets) for a, b in pairs])
+    assert filled.max() <= 128
+    values = np.arange(len(pairs), dtype=float)
+    assert by_pair(pairs, values, pairs[::-1]).tolist() == values[::-1].tolist()
+
+
+def test_the_set_that_the_documentation_teaches_declares_its_numbers():
+    page = Path(__file__).parents[2] / "docs" / "extending.md"
+    example = re.search(r"```\{code-cell\}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    names: dict[str, object] = {}
+    exec(example[1], names)
+    assert names["sol"].gaps().min() > -1e-9
+    contacts = (names["ellipse"] & names["ellipse"]).linearise(0.0, np.array([-4.0, 0.1]))
+    assert contacts.pairs.tolist() == [[0, -1], [0, -2]]
+
+
+class Counted(jo.ConstraintSet):
+    """A floor that says nothing about its motion and counts how often it is asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def linearise(self, t, q, reach=np.inf):
+        self.asked += 1
+        gap, i = q[:, 1] - 0.5, np.arange(len(q))
+        G = np.zeros((len(q), q.size))
+        G[i, 2 * i + 1] = 1.0
+        return jo.Contacts(gap=gap, G=Dense(G), pairs=np.stack([i, -1 - 0 * i], axis=1), numbers=1, at=q)
+
+
+@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])
+def test_only_the_sets_that_do_not_say_whether_they_move_are_asked(scheme, monkeypatch):
+    """The gaps of all pairs of balls are never computed for it."""
+    asked = []
+    monkeypatch.setattr(jo.Balls, "gaps", lambda *args: asked.append(1))
+    q0 = np.stack([1.5 * np.arange(70.0), np.full(70, 0.6)], axis=1)
+    problem = jo.Motion(q0=q0, force=[0.0, -1.0], within=jo.Balls(np.full(70, 0.5)) & Counted())
+    jo.solve(problem, scheme, t=0.05, h=0.01)
+    assert asked == []
