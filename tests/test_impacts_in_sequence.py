@@ -52,6 +52,13 @@ def test_an_impact_in_the_first_step_is_told():
     np.testing.assert_allclose(right.u[-1], LAST_LEAVES, atol=1e-12)
 
 
+@pytest.mark.parametrize("first", [0.0555, 1e-3])
+def test_the_warning_names_the_line_that_called_solve(first):
+    with pytest.warns(jo.CloseImpacts) as warned:
+        jo.solve(balls_in_a_row(1e-3, first=first), jo.Paoli(), t=0.1, h=0.01)
+    assert warned[0].filename == __file__
+
+
 def test_a_start_in_an_impact_is_told_to_begin_earlier():
     touching = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], within=jo.Line([0.5, 0.5]), law=jo.Restitution(1.0))
     with pytest.warns(jo.CloseImpacts, match="Start before the impact"):

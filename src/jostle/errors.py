@@ -7,6 +7,8 @@ and the solution computed so far (``error.step``, ``error.time``, ``error.soluti
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -133,3 +135,11 @@ class CloseImpacts(JostleWarning):
 
 class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""
+
+
+def warn(text: str, category: type[JostleWarning]) -> None:
+    """Warn at the line that called the library, through however many functions of it the call went."""
+    depth, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=depth)

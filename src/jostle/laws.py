@@ -6,7 +6,6 @@ contacts and N its polar, in the kinetic metric. The kinetic energy lost is (1 -
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +17,7 @@ from jostle.convex.maps import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import ROUND_OFF, Projection
-from jostle.errors import InvalidValue, NotApproaching
+from jostle.errors import InvalidValue, NotApproaching, warn
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
@@ -92,11 +91,10 @@ def impact(
         admissible = _within(cone, -rate_after - allowed, before, after)
     if e > 0.0 and not admissible:
         row = int(np.argmin(rate_after))
-        warnings.warn(
+        warn(
             f"with e = {e:g} the law gives an inadmissible velocity: gap rate {rate_after[row]:.3g} "
             f"in {cone.describe(row)}, because not all contacts approach; leave out those that separate",
             NotApproaching,
-            stacklevel=3,
         )
     return Impact(after, (1.0 + e) * P.multipliers, P, approaching, admissible)
 

@@ -154,6 +154,12 @@ def test_an_exit_that_is_too_narrow_is_refused_through_every_behaviour(make, pla
         crowd(1, radius=0.7, room=plan, q0=[[4.0, 2.0]], wish=wish)
 
 
+@pytest.mark.parametrize("plan", [PLAN, ROOM])
+def test_an_exit_that_is_too_narrow_is_refused_where_the_walk_is_of_smaller_people(plan):
+    with pytest.raises(jo.InvalidValue, match=r"1.4 wide"):
+        crowd(1, radius=0.7, room=plan, q0=[[4.0, 2.0]], wish=plan.walk(radius=0.2))
+
+
 def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
     room = Room(BOX, doors=[((0, 1), (0, 3)), ((9, 1.8), (9, 2.2))])
     assert crowd(1, radius=R, room=room, q0=[[4.0, 2.0]], goal="door 0").velocity(0.0, np.array([[4.0, 2.0]]))[0, 0] < 0

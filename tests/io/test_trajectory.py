@@ -123,8 +123,12 @@ def test_a_frame_counts_when_it_is_committed(tmp_path, monkeypatch):
     with Writer(path, shape=(3, 2), about={}) as file:
         file.frame(0.0, np.ones((3, 2)), np.zeros((3, 2)))
         assert file.acknowledged == 0
-        with pytest.raises(JostleError, match="no frame yet"):
+        with pytest.raises(JostleError, match="no frame yet: its run is under way"):
             read(path)
+        left = tmp_path / "left by a killed process.vtkhdf"
+        left.write_bytes(path.read_bytes())
+        with pytest.raises(JostleError, match="holds no frame: its run was killed"):
+            read(left)
         file.commit()
         assert file.acknowledged == 1
         assert read(path).status == "running"

@@ -50,6 +50,12 @@ def test_a_number_that_is_not_declared_is_refused(pair):
         jo.solve(pressed_then_pulled(0, pair), jo.Gluey(), t=3.5, h=0.1)
 
 
+@pytest.mark.parametrize("declared", [1.5, "1", None])
+def test_a_count_that_is_no_whole_number_is_refused(declared):
+    with pytest.raises(jo.InvalidValue, match=r"Plane must declare a whole number of constraints, not numbers="):
+        jo.solve(pressed_then_pulled(declared), jo.Gluey(), t=3.5, h=0.1)
+
+
 def test_contacts_cannot_be_built_without_their_numbers():
     with pytest.raises(TypeError, match="numbers"):
         jo.Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]))

@@ -192,12 +192,17 @@ def evacuation_time(sol: Solution, area: Any = None) -> float:
     True
     """
     times = leaving_times(sol, area)
+    check_area_is_known(sol, times, area, "evacuation_time")
+    if np.isnan(times).all():
+        raise InvalidValue("nobody was in the area at any saved time, so nobody left it")
+    return float(np.nanmax(times))
+
+
+def check_area_is_known(sol: Solution, times: Array, area: Any, asked: str) -> None:
+    """Raise if somebody is there at the end, by their leaving times, of a run whose plan is not known."""
     stays = np.flatnonzero(times == np.inf)
     if area is None and plan_of(sol) is None and len(stays):
         raise InvalidValue(
             f"person {stays[0]} is there at the end, at {sol.q[-1][stays[0]].tolist()}, and what they leave is not "
-            f"known: give the plan or the area, evacuation_time(sol, plan)"
+            f"known: give the plan or the area, {asked}(sol, plan)"
         )
-    if np.isnan(times).all():
-        raise InvalidValue("nobody was in the area at any saved time, so nobody left it")
-    return float(np.nanmax(times))

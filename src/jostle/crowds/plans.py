@@ -272,7 +272,8 @@ class Plan:
         """Raise, naming the person and the exits, if somebody cannot leave; wishes without exits are not checked."""
         if not isinstance(wish, Wish) or not wish.goals:
             return
-        lost = np.flatnonzero(~np.isfinite(wish.length(q)))
+        width_of = np.array([goal.width for goal in wish.goals])[wish.chosen(q)]  # a walk may be of smaller people
+        lost = np.flatnonzero(~np.isfinite(wish.length(q)) | (width_of < 2.0 * radii))
         if len(lost) == 0:
             return
         person, width = int(lost[0]), 2.0 * float(radii[lost[0]])

@@ -20,12 +20,23 @@ from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
 from jostle.io import changes, layout
 from jostle.io.checksums import of_rows
-from jostle.io.container import FLAGS, HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
+from jostle.io.container import (
+    FLAGS,
+    HDF5_ERRORS,
+    Lock,
+    abandon,
+    being_written,
+    clear_flags,
+    reading,
+    reason,
+    superblock,
+    writing,
+)
 from jostle.io.pictures import points_of
 from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
-from jostle.solution import Solution
+from jostle.solution import RUNNING, Solution
 
 AT_ONCE = 4 * 2**20
 """Bytes that are read at a time when one goes through all frames."""
@@ -51,7 +62,11 @@ def read(
     """
     source = Source(Path(path))
     if len(source.index.t) == 0:
-        raise BrokenFile(f"{path} holds no frame yet (its status is {source.header.status!r})")
+        if being_written(source.path):
+            raise BrokenFile(f"{path} holds no frame yet: its run is under way")
+        if source.header.status == RUNNING:
+            raise BrokenFile(f"{path} holds no frame: its run was killed before it saved one; start it again")
+        raise BrokenFile(f"{path} holds no frame (its status is {source.header.status!r})")
     if not isinstance(problem, Motion | Sweeping | None):
         raise InvalidValue(f"problem must be a jo.Motion or a jo.Sweeping, not {problem!r}")
     if problem is not None and problem.q0.shape != source.shape:

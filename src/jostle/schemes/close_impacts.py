@@ -10,14 +10,13 @@ metric (condition (H6) of Paoli 2010).
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
-from jostle.errors import CloseImpacts
+from jostle.errors import CloseImpacts, warn
 from jostle.problems import Motion
 from jostle.schemes.abilities import SCHEMES, needs_of
 from jostle.schemes.base import State, first_reach
@@ -70,9 +69,9 @@ def warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contac
     words = f"{chosen.describe(int(hits[first]))} collide in the first step, which has no restitution: energy is lost"
     if delay[first] * -rate[hits[first]] <= chosen.tolerance()[hits[first]]:
         start = f"Start before the impact: at a q0 at which they are apart by more than h = {h:g} times the speed"
-        _warn(f"{words}. {start}", depth=6)
+        warn(f"{words}. {start}", CloseImpacts)
     else:
-        _warn(f"{words}. {_advice(problem, float(delay[first]))}", depth=6)
+        warn(f"{words}. {_advice(problem, float(delay[first]))}", CloseImpacts)
     return True
 
 
@@ -100,11 +99,11 @@ def warn_of_sequence(
     if not found:
         return False
     delay, first, second = min(found)
-    _warn(
+    warn(
         f"{chosen.describe(first)} and {chosen.describe(second)} collide within {delay:.2g} of each other at t = "
         f"{state.t:.6g}, which is less than {STEPS_OF_AN_IMPACT} steps of h = {h:g}: Paoli treats them as one impact, "
         f"and the velocities and the energy after it are wrong. {_advice(problem, delay)}",
-        depth=5,
+        CloseImpacts,
     )
     return True
 
@@ -165,8 +164,3 @@ def _advice(problem: Motion, delay: float) -> str:
         if other
         else text
     )
-
-
-def _warn(text: str, depth: int) -> None:
-    """Warn whoever called `solve`, which is so many calls up."""
-    warnings.warn(text, CloseImpacts, stacklevel=depth)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +28,10 @@ def pairs_of_rows(row: Integers, k: int) -> Integers:
     return pairs
 
 
-def check_owned(name: str, pairs: Integers, numbers: int) -> None:
+def check_owned(name: str, pairs: Integers, numbers: Any) -> None:
     """Refuse a set that uses a constraint number beyond those that it declares: another set owns it."""
+    if not isinstance(numbers, Integral):
+        raise InvalidValue(f"{name} must declare a whole number of constraints, not numbers={numbers!r}")
     largest = _largest_number(pairs)
     if largest >= numbers:
         raise InvalidValue(

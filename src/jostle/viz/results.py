@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from jostle.analysis.crowds import leaving_times
+from jostle.analysis.crowds import check_area_is_known, leaving_times
 from jostle.analysis.order import Order
 from jostle.arguments import check_arguments
 from jostle.arrays import finite
@@ -52,7 +52,8 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
 def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
     """How many people are still inside, over time: of one run, or of several with names.
 
-    `area` is what is to be left, as in `jostle.analysis.leaving_times`.
+    `area` is what is to be left, as in `jostle.analysis.leaving_times`. A run whose plan is not known, such as a file,
+    needs it, unless everybody was taken out.
 
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
@@ -63,11 +64,13 @@ def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes 
     [8, 0]
     >>> plt.close(ax.figure)
     """
-    ax = axes(ax)
     named = dict(runs) if isinstance(runs, Mapping) else {"": runs}
-    for number, (name, run) in enumerate(named.items()):
-        sol = solution(run)
-        left = leaving_times(sol, area)
+    found = []
+    for sol in map(solution, named.values()):
+        found.append((sol, leaving_times(sol, area)))
+        check_area_is_known(*found[-1], area, "evacuation")
+    ax = axes(ax)
+    for number, (name, (sol, left)) in enumerate(zip(named, found, strict=True)):
         here = int((~np.isnan(left)).sum())
         times = np.sort(left[np.isfinite(left)])
         t = np.concatenate([[sol.t[0]], times, [max(sol.t[-1], times.max(initial=sol.t[0]))]])
