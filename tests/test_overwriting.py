@@ -9,7 +9,6 @@ import sys
 import pytest
 
 import jostle as jo
-from jostle.cli import main
 from jostle.cli.runs import checkpoint_of
 from jostle.cli.show import summary
 from jostle.errors import FileIsThere, WriteFailed
@@ -17,25 +16,6 @@ from jostle.io.container import beside, whole
 from numbers_of_files import contents
 
 TWO = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[1.0, 0.0], [0.0, 0.0]], within=jo.Balls([0.3, 0.3]))
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def jostle(capsys):
-    """Run a command in this process: its exit code, what it printed, and what it said on stderr."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return ended.value.code or 0, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

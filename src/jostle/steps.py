@@ -64,7 +64,7 @@ class Grid:
         return Grid(start, end, len(sizes), sizes)
 
     def after(self, done: int) -> Iterator[Step]:
-        """The steps that are left when so many are done."""
+        """The remaining steps after `done` of them."""
         if self.sizes.ndim:
             ends, lengths = self.start + np.cumsum(self.sizes), self.sizes.tolist()
             for n in range(done, self.count):

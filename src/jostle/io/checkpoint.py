@@ -71,7 +71,7 @@ class Run:
         self.free = {name: _free(name, free[name], random) for name in FREE}
 
     def text(self, done: int) -> str:
-        """What a checkpoint after so many steps keeps of it, as JSON."""
+        """The description of the run that a checkpoint keeps after `done` steps, as JSON."""
         return json.dumps({"titles": self.titles, "fixed": self._fixed(done), "free": self.free})
 
     def _fixed(self, done: int) -> dict[str, dict[str, str]]:
@@ -101,7 +101,7 @@ class Run:
 
     def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
         """{name: [old, new]} of what may change and did."""
-        before = kept["free"]
+        before = {name: str(kept["free"].get(name, "not recorded")) for name in FREE}
         return {name: [before[name], self.free[name]] for name in FREE if before[name] != self.free[name]}
 
 
