@@ -6,7 +6,7 @@
 The three residuals are dimensionless and are computed from (w, K, M, u, p) alone, whichever solver
 made u and p:
 
-    primal           the largest violation -s_i over the length of K
+    primal           the largest violation -s_i over the length of its row
     dual             |M (u - w) - G^T p| over |M (u - w)|, and p < 0 in the same unit
     complementarity  sum p |s| over |u - w|_M^2
 
@@ -93,12 +93,12 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     """The residuals of (u, p) as the projection of w on K in the metric M (flat vectors)."""
     if isinstance(K.G, Dense) and M.diagonal:
         out = np.empty(3)
-        compiled().residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length or 0.0, ROUND_OFF, K.noise, out)
+        compiled().residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length, ROUND_OFF, K.noise, out)
         return Residual(*out.tolist())
     if isinstance(K.G, Pairs) and M.diagonal:
         out, shape = np.empty(3), (K.G.bodies, K.G.dimension)
         by_body = (vector.reshape(shape) for vector in (w, M.mass, u))
-        compiled().residual_pairs(K.G.i, K.G.j, K.G.normal, K.c, *by_body, p, K.length or 0.0, ROUND_OFF, K.noise, out)
+        compiled().residual_pairs(K.G.i, K.G.j, K.G.normal, K.c, *by_body, p, K.length, ROUND_OFF, K.noise, out)
         return Residual(*out.tolist())
     if not np.isfinite(u).all() or not np.isfinite(p).all():
         return Residual(np.inf, np.inf, np.inf)
@@ -109,11 +109,9 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     distance = M.norm(moved)
     unit = K.G.norms(M)
 
-    violation = -slack.min(initial=0.0)
-    if violation > 0.0 and K.length is None:
-        violation, scale = np.max(np.maximum(-slack, 0.0) / np.maximum(unit, TINY)), distance
-    else:
-        scale = K.length or 1.0
+    violation, known = np.maximum(-slack, 0.0), K.length > 0.0
+    relative = (violation[known] / K.length[known]).max(initial=0.0)
+    moved_by = (violation[~known] / np.maximum(unit[~known], TINY)).max(initial=0.0)
 
     gap = M.times(moved) - reaction
     stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
@@ -124,7 +122,7 @@ def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual
     negative = max(0.0, float((-p * unit).max(initial=0.0)))
     product = float(np.abs(p) @ np.abs(slack))
     return Residual(
-        _ratio(float(violation), float(scale)),
+        max(float(relative), _ratio(float(moved_by), distance)),
         _ratio(max(float(stationarity) - rounding, 0.0) + negative, distance),
         _ratio(product, distance**2),
     )

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.endings import Ending
 from jostle.scenarios.fields import Complaint, Path, Table
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 
 Change = Callable[[State], State]
 

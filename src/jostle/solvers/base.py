@@ -2,7 +2,7 @@
 
     violation <= tol r   and   sum p |s| <= tol |u - w|_M^2
 
-with r the length of the polyhedron (the smallest radius, say). Both sides scale alike, so the test does
+with r the length of the row (the smallest radius, say). Both sides scale alike, so the test does
 not change with the units. It is evaluated on what the solver returned, by `convex.projection.residual`.
 """
 
@@ -108,7 +108,7 @@ class Solver:
         plan = self._plan(K)
         solver: Solver | None = next(plan)
         while solver is not None and used < self.max_iterations:
-            if solver.accepts_start and not warm and not tried and -slack.min() <= self.tol * (K.length or 0.0):
+            if solver.accepts_start and not warm and not tried and (slack >= -self.tol * K.length).all():
                 start = self._start(target, w, K, M, slack)
                 if start.converged:
                     return start
@@ -152,7 +152,7 @@ class Solver:
         Without a length the violation is compared with the distance moved, which is not known before the end; -min s0
         is a lower bound of it.
         """
-        allowed = -s0.min() if K.length is None else K.length / unit
+        allowed = np.where(K.length > 0.0, K.length / unit, -s0.min())
         return np.maximum(part * self.tol * allowed, noise), part * self.tol
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
