@@ -53,7 +53,7 @@ def test_the_careless_scheme_is_that_of_venel():
 
 def test_overlaps_of_a_scheme_that_says_nothing_are_measured():
     sol = jo.solve(crowd(None), Blind(), t=1.0, h=0.1)
-    assert sol.overlap == pytest.approx(1.0 - 0.2)  # the third at 4.0, where the wall allows 3.1, over a radius of 0.5
+    assert sol.overlap == pytest.approx((4.0 - 3.1) / 0.5)  # the wall allows the third 3.1, its radius is 0.5
     assert jo.solve(crowd(None), Careless(), t=1.0, h=0.1).overlap < 1e-8
 
 

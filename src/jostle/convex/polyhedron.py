@@ -56,7 +56,7 @@ class Polyhedron:
         describe: Callable[[int], str] = "row {}".format,
         noise: ArrayLike = 0.0,
     ):
-        if not hasattr(G, "adjoint"):  # the library itself gives maps, in each step
+        if not isinstance(G, LinearMap):  # the library itself gives maps, in each step
             _check(G, c, length, describe, noise)
         rows, offset = as_map(G), np.asarray(c, dtype=float)
         if offset.shape != rows.shape[:1]:
@@ -66,6 +66,13 @@ class Polyhedron:
         object.__setattr__(self, "length", lengths(length, len(offset)))
         object.__setattr__(self, "describe", describe)
         object.__setattr__(self, "noise", np.zeros(len(offset)) + np.asarray(noise, dtype=float))
+
+    def dense(self) -> Polyhedron:
+        """The same with G in dense form."""
+        G = self.G.dense()
+        if G is self.G:
+            return self
+        return Polyhedron(G, self.c, length=self.length, describe=self.describe, noise=self.noise)
 
     def slack(self, u: ArrayLike) -> Array:
         """c + G u: how far inside each half-space u is."""
@@ -101,7 +108,7 @@ class Cone(Polyhedron):
     """
 
     def __init__(self, G: ArrayLike | LinearMap, *, describe: Callable[[int], str] = "row {}".format):
-        if not hasattr(G, "adjoint"):
+        if not isinstance(G, LinearMap):
             _check(G, 0.0, None, describe, 0.0)
         rows = as_map(G)
         super().__init__(rows, np.zeros(rows.shape[0]), describe=describe)

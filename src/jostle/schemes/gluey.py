@@ -37,7 +37,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
-from jostle.convex.maps import Dense, LinearMap, Pairs, Sparse, stacked
+from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
@@ -246,7 +246,7 @@ def _with_upper(K: Polyhedron, rows: Integers, closest: Array) -> Polyhedron:
         return K.describe(row) if row < m else f"{K.describe(int(rows[row - m]))} (glued)"
 
     return Polyhedron(
-        stacked(K.G, _opposite(K.G.rows(rows))),
+        stacked(K.G, K.G.rows(rows).opposite()),
         np.concatenate([K.c, closest - K.c[rows]]),
         length=np.concatenate([K.length, K.length[rows]]),
         describe=describe,
@@ -257,13 +257,6 @@ def _with_upper(K: Polyhedron, rows: Integers, closest: Array) -> Polyhedron:
 def _split(p: Array, rows: Integers) -> Array:
     """The multipliers of the lower rows, and of the upper rows of some contacts, from p = p1 - p2."""
     return np.concatenate([np.maximum(p, 0.0), np.maximum(-p[rows], 0.0)])
-
-
-def _opposite(G: LinearMap) -> LinearMap:
-    """-G."""
-    if isinstance(G, Pairs):
-        return Pairs(G.i, G.j, -G.normal, G.bodies, G.places)
-    return Dense(-G.array) if isinstance(G, Dense) else Sparse(-G.tocsr())
 
 
 def _remembered(pairs: Integers, gamma: Array) -> Glue:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers
-from jostle.convex.maps import LinearMap, Pairs
+from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone, Polyhedron, lengths
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import compiled
@@ -79,8 +79,9 @@ class Contacts:
     @property
     def normals(self) -> Array:
         """(m, d) unit vectors from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
-        if isinstance(self.G, Pairs):
-            return self.G.normal
+        contacts = self.G.contacts
+        if contacts is not None and len(self.G.others) == 0:
+            return contacts.normal
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
         if odd or self.bodies == 0 or (first < 0).any():

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_fields
 from jostle.arrays import Array
 from jostle.convex.emptiness import Undecided, contradiction, empty_set
-from jostle.convex.maps import Dense
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import NO_RESIDUAL, ROUND_OFF, Projection, residual
+from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
 
 DENSE = 16_384
@@ -88,8 +88,8 @@ class Solver:
         """
         target = np.asarray(w, dtype=float)
         M, flat = metric(mass, target.shape), target.ravel()
-        if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE and not isinstance(K.G, Dense):
-            K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe, noise=K.noise)
+        if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE:
+            K = K.dense()
         _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)
         lowest = np.minimum.reduce(slack, initial=0.0)

@@ -15,9 +15,9 @@ import numpy as np
 
 from jostle.arrays import Array
 from jostle.convex.emptiness import empty_set
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import ROUND_OFF
 from jostle.kernels import compiled
 from jostle.kernels.reference import EMPTY
 from jostle.solvers.base import Solver
