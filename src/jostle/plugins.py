@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from jostle.errors import BrokenPlugin, InvalidValue
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Item = TypeVar("Item")
 Given = TypeVar("Given")
@@ -56,9 +58,9 @@ class Registry(Generic[Item]):
         check: Callable[[str, Any], None] | None = None,
     ):
         self.group, self.noun, self._check = group, noun, check
-        self._references = {name: EntryPoint(name, place, group) for name, place in (builtin or {}).items()}
+        self._builtin = dict(builtin or {})
+        self._references: dict[str, EntryPoint] | None = None
         self._items: dict[str, Item] = {}
-        self._searched = False
 
     @overload
     def register(self, name: str) -> Callable[[Given], Given]: ...
@@ -86,7 +88,7 @@ class Registry(Generic[Item]):
                 near = nearest(name, self.names())
                 hint = f"did you mean {near!r}?" if near else f"known: {', '.join(self.names())}"
                 raise InvalidValue(f"unknown {self.noun} {name!r}; {hint}")
-            self._items[name] = self._loaded(self._references[name])
+            self._items[name] = self._loaded(self._found()[name])
         return self._items[name]
 
     def items(self) -> Iterator[tuple[str, Item]]:
@@ -97,17 +99,19 @@ class Registry(Generic[Item]):
         return name in self._items or name in self._found()
 
     def _found(self) -> dict[str, EntryPoint]:
-        """What jostle and the installed packages define."""
-        if not self._searched:
+        """What jostle and the installed packages define, by name."""
+        if self._references is None:
+            from importlib.metadata import EntryPoint, entry_points  # takes longer to import than `import jostle` may
+
+            found = {name: EntryPoint(name, place, self.group) for name, place in self._builtin.items()}
             for each in entry_points(group=self.group):
-                other = self._references.get(each.name)
-                if other is not None and (other.value, _owner(other)) != (each.value, _owner(each)):
+                if each.name in found:
                     raise BrokenPlugin(
-                        f"the {self.noun} {each.name!r} is defined twice, by {_owner(other)} and by {_owner(each)}; "
-                        f"uninstall one of them"
+                        f"the {self.noun} {each.name!r} is defined twice, by {_owner(found[each.name])} and by "
+                        f"{_owner(each)}; uninstall one of them"
                     )
-                self._references[each.name] = each
-            self._searched = True
+                found[each.name] = each
+            self._references = found
         return self._references
 
     def _loaded(self, reference: EntryPoint) -> Item:
