@@ -101,7 +101,7 @@ class Registry(Generic[Item]):
     def _found(self) -> dict[str, EntryPoint]:
         """What jostle and the installed packages define, by name."""
         if self._references is None:
-            from importlib.metadata import EntryPoint, entry_points  # takes longer to import than `import jostle` may
+            from importlib.metadata import EntryPoint, entry_points  # slow to import, and rarely needed
 
             found = {name: EntryPoint(name, place, self.group) for name, place in self._builtin.items()}
             for each in entry_points(group=self.group):

@@ -20,7 +20,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import SCHEMES
+from jostle.schemes.abilities import EXCHANGE, MOVING, SECOND
 from jostle.schemes.base import Scheme, State, check_inside, overshoot, project_velocity
 
 
@@ -36,7 +36,7 @@ class Maury(Scheme):
     [0.0]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["Maury"]
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
 
     samples: int = 2
