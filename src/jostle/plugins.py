@@ -81,6 +81,10 @@ class Registry(Generic[Item]):
         """All names; nothing is imported for it."""
         return list(dict.fromkeys([*self._found(), *self._items]))
 
+    def added(self) -> list[str]:
+        """The names that packages and scripts have added to those of jostle."""
+        return [name for name in self.names() if name not in self._builtin]
+
     def get(self, name: str) -> Item:
         """The item of a name; an unknown name and a plug-in that cannot be imported are errors."""
         if name not in self._items:

@@ -14,7 +14,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.schemes import SCHEMES, SchemeClass
 
 SECOND, FIRST = "second order", "first order"
-RESTITUTION, VARIABLE_MASS, MOVING = "restitution", "variable mass", "moving set"
+RESTITUTION, VARIABLE_MASS, MOVING = "restitution", "a variable mass", "a moving set"
 NOT_CONVEX, EXCHANGE = "gaps that are not convex", "bodies that come and go"
 """Needs of problems, which are abilities of schemes."""
 
@@ -75,7 +75,7 @@ def nobody(needs: frozenset[str]) -> str:
     """The sentence that no scheme can do all of this.
 
     >>> nobody(frozenset({SECOND, RESTITUTION, MOVING}))
-    'no known scheme solves a second-order problem with all of: moving set, restitution'
+    'no known scheme solves a second-order problem with all of: a moving set, restitution'
     """
     order = "second-order" if SECOND in needs else "first-order"
     return f"no known scheme solves a {order} problem with all of: {', '.join(sorted(needs - {SECOND, FIRST}))}"
