@@ -18,7 +18,8 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.errors import CloseImpacts, warn
 from jostle.problems import Motion
-from jostle.schemes.abilities import SCHEMES, needs_of
+from jostle.schemes import SCHEMES
+from jostle.schemes.abilities import needs_of
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
@@ -174,7 +175,7 @@ def _among(pairs: Integers, some: Integers) -> Booleans:
 
 
 def _advice(problem: Motion, delay: float) -> str:
-    other = needs_of(problem) <= SCHEMES["MoreauJean"]
+    other = needs_of(problem) <= SCHEMES.get("moreau_jean").abilities
     text = f"Choose h up to {delay / STEPS_OF_AN_IMPACT:.2g}"
     return (
         f"{text}, or MoreauJean, which obeys the law at each contact whatever h, and overlaps by O(h)"

@@ -20,7 +20,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import SCHEMES
+from jostle.schemes.abilities import EXCHANGE, MOVING, SECOND
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
@@ -38,7 +38,7 @@ class Maury(Scheme):
     [0.0]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["Maury"]
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
 
     samples: int = 2

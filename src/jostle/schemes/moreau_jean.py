@@ -18,7 +18,7 @@ import numpy as np
 
 from jostle.convex.polyhedron import Cone
 from jostle.problems import Motion
-from jostle.schemes.abilities import SCHEMES
+from jostle.schemes.abilities import EXCHANGE, NOT_CONVEX, RESTITUTION, SECOND
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
@@ -34,7 +34,7 @@ class MoreauJean(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["MoreauJean"]
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, NOT_CONVEX, EXCHANGE})
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u

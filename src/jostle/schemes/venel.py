@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import SCHEMES
+from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
@@ -31,7 +31,7 @@ class Venel(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["Venel"]
+    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
