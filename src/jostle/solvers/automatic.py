@@ -56,7 +56,7 @@ class Automatic(Solver):
             yield exact
             return
         contacts = K.G.contacts
-        if contacts is not None and contacts.dimension == 2 and len(K.G.others) == 0:
+        if contacts is not None and contacts.dimension == 2:
             yield from self._trials()
         elif contacts is not None:
             yield self._trial(PLENTY)

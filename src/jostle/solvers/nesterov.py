@@ -1,7 +1,7 @@
 """The accelerated first-order projection: Nesterov's momentum on the multipliers, with restarts.
 
-One pass over the rows an iteration, scaled to length one: a Gauss-Seidel sweep for contacts of bodies, a gradient step
-for all other rows.
+Each iteration is one Gauss-Seidel sweep over the rows, scaled to length one: a fused loop where all rows are contacts
+of bodies, and sparse rows otherwise, contacts and general rows together.
 """
 
 from __future__ import annotations
@@ -78,7 +78,5 @@ def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop
     else:
         A = csr_array(M.whiten(G.toarray()))
     A.data = A.data / np.repeat(unit, np.diff(A.indptr))
-    size = A.shape[1]
-    L = compiled().largest_eigenvalue(A.data, A.indices, A.indptr, size)
-    x, p, iterations = compiled().accelerated(A.data, A.indices, A.indptr, size, s0, start, L, *stop)
+    x, p, iterations = compiled().sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
     return M.unwhiten(x), p, iterations
