@@ -34,12 +34,13 @@ from jostle.evolution import Progress, solve
 from jostle.exchange import Outlet, Source
 from jostle.laws import Impact, Restitution, impact
 from jostle.problems import Motion, Sweeping
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.gluey import Gluey, glue
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
+from jostle.schemes.state import State
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free

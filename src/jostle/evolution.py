@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, numbers
-from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged, NotFinite
+from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording, smallest_gap
-from jostle.schemes.base import Scheme, State, check_crossings
+from jostle.schemes.base import Scheme
+from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
 from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
 from jostle.solvers.project import require
@@ -126,11 +127,8 @@ def solve(
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
             before, there = state, here
             try:
-                state = _timed(scheme.step(problem, before._replace(duration=np.nan), step), t_next, step)
-                state.q.setflags(write=False)
-                state.u.setflags(write=False)
+                state = scheme.advance(problem, before, step, t_next)
                 _check(state, scheme, strict)
-                check_crossings(scheme, problem.within, before, state)
                 after = _changed(problem, state, made) if made else state
                 ended = _ended(until, after)
                 recorder.add(before, state, step)
@@ -171,11 +169,6 @@ def _status(quality: str, ended: str) -> str:
     if quality == NOT_CONVERGED or (quality == BUDGET and ended != BLOCKED):
         return quality
     return ended
-
-
-def _timed(state: State, t: float, h: float) -> State:
-    """The state after a step of length h, at exactly t; its impulses acted over h unless the scheme says otherwise."""
-    return state._replace(t=t, duration=h if np.isnan(state.duration) else state.duration)
 
 
 def _close(recorder: Recording, error: BaseException, before: State, number: int, t: float) -> None:
@@ -293,7 +286,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     if moved.any() or (before.presence is None and here is not None):  # the first who goes shows whether any may
-        contacts = state.linearise(problem.within, state.t, 0.0)
+        contacts = state.within(problem.within).linearise(state.t, state.q, 0.0)
         first, second = contacts.pairs.T
         if moved.ndim == 2 and (first >= 0).all():
             body = moved.any(axis=1)
@@ -314,9 +307,6 @@ def _own(changed: Array, before: Array, name: str) -> Array:
 
 
 def _check(state: State, scheme: Scheme, strict: bool) -> None:
-    if not np.isfinite(state.q).all():
-        body = tuple(int(k) for k in np.argwhere(~np.isfinite(state.q))[0])
-        raise NotFinite(f"position {body} became {state.q[body]}")
     P = state.projection
     if strict and scheme.solver.promises and P is not None and not P.converged:
         try:

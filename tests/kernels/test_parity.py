@@ -5,10 +5,11 @@ import pytest
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.maps import Dense, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import ROUND_OFF, residual
+from jostle.convex.projection import residual
 from jostle.kernels import cpu, reference
 
 SHAPES = [(1, 1), (3, 5), (6, 6), (12, 4), (40, 15), (30, 60)]
@@ -197,7 +198,7 @@ def both_residuals(G, c, w, mass, u, p, length):
     return residual(w, dense, M, u, p), residual(w, generic, M, u, p)
 
 
-@pytest.mark.parametrize("length", [None, 0.37])
+@pytest.mark.parametrize("length", [None, 0.37, [0.37, 0.0, 1.2] * 3], ids=["none", "one", "some"])
 @pytest.mark.parametrize("kind", ["far", "near", "negative", "still", "inside"])
 def test_residual_dense_is_the_generic_residual(kind, length):
     random = np.random.default_rng(11)

@@ -222,7 +222,7 @@ def signature(text):
             moved[..., 0] += right
             moved[..., -1] -= down
             state = start._replace(t=t, q=moved, u=u)
-            contacts = state._replace(q=start.q).linearise(problem.within, t, np.inf)
+            contacts = state.within(problem.within).linearise(t, start.q, np.inf)
             found += [np.sort(contacts.gap), contacts.pairs.astype(float)]
             found.append([-1.0 if run.until is None else float(run.until(state))])
             for change in run.change or ():

@@ -22,7 +22,8 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, No
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
 from jostle.io.identity import describe, differences, digest, listed
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.base import Scheme
+from jostle.schemes.state import State
 
 FORMAT = 2
 FREE = ("t", "every", "until", "strict")

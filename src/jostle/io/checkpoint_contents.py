@@ -18,9 +18,10 @@ import numpy as np
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile
 from jostle.recording import smallest_gap
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.base import Scheme
 from jostle.schemes.gluey import Glue
 from jostle.schemes.paoli import Memory
+from jostle.schemes.state import State
 from jostle.sets.presence import GONE, WAITING, Presence
 
 MOST_ENTRIES = 64

@@ -10,7 +10,7 @@ from jostle.errors import JostleError
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.endings import Ending
 from jostle.scenarios.fields import Path, Table
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 
 Change = Callable[[State], State]
 

@@ -20,8 +20,10 @@ from jostle.errors import CloseImpacts, warn
 from jostle.problems import Motion
 from jostle.schemes import SCHEMES
 from jostle.schemes.abilities import needs_of
-from jostle.schemes.base import State, first_reach
+from jostle.schemes.reach import first_reach
+from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts, by_pair
+from jostle.sets.curvature import Nearest
 
 STEPS_OF_AN_IMPACT = 2
 """A second impact must be this many steps later than the first one."""
@@ -45,7 +47,22 @@ class Motions(NamedTuple):
     u: Array
 
 
-def closing(state: State, contacts: Contacts, p: Array) -> Integers:
+def watch(problem: Motion, state: State, h: float, Z: Nearest, F: Array | None, M: Metric) -> tuple[Integers, bool]:
+    """The pairs that close in this step, and whether the run has been warned; F is None for an implicit force."""
+    (P, contacts), warned = Z, state.memory.warned
+    if problem.law.e > 0.0 and not warned and F is not None:
+        warned = _warn_of_sequence(problem, state, h, contacts, P.multipliers, F, M)
+    return _closing(state, contacts, P.multipliers), warned
+
+
+def watch_first(problem: Motion, state: State, h: float, Z: Nearest, F: Array) -> tuple[Integers, bool]:
+    """The same for the first step."""
+    P, contacts = Z
+    warned = _warn_of_first_step(problem, state, h, contacts, P.multipliers, F)
+    return _closing(state, contacts, P.multipliers), warned
+
+
+def _closing(state: State, contacts: Contacts, p: Array) -> Integers:
     """The pairs of the contacts that carry an impulse p now, and did not in the step that led to the state."""
     rows = np.flatnonzero(p)
     if state.contacts is None or len(rows) == 0:
@@ -54,7 +71,7 @@ def closing(state: State, contacts: Contacts, p: Array) -> Integers:
     return np.asarray(contacts.pairs[rows[before == 0.0]])
 
 
-def warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
+def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
     """Warn if contacts close in the first step, which has no restitution; was there a warning?"""
     rows = np.flatnonzero(p)
     if problem.law.e == 0.0 or len(rows) == 0:
@@ -76,7 +93,7 @@ def warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contac
     return True
 
 
-def warn_of_sequence(
+def _warn_of_sequence(
     problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array, M: Metric
 ) -> bool:
     """Warn if a contact closes in this step while an impact that is coupled with it goes on; was there a warning?
@@ -87,7 +104,7 @@ def warn_of_sequence(
     if len(rows) < 2:
         return False
     chosen = contacts.only(rows)
-    new = _among(chosen.pairs, closing(state, contacts, p))
+    new = _among(chosen.pairs, _closing(state, contacts, p))
     if not new.any():
         return False
     now, before = Motions(state.q, state.u), Motions(state.memory.before, state.memory.v_older)

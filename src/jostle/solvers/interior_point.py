@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.maps import Pairs
+from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
@@ -50,27 +50,28 @@ class InteriorPoint(Solver):
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
-        if isinstance(K.G, Pairs) and K.G.places is not None and M.diagonal:
-            return self._on_pairs(w, K, K.G, M, unit, s0, noise)
+        contacts = K.G.contacts
+        if contacts is not None and contacts.places is not None and len(K.G.others) == 0 and M.diagonal:
+            return self._on_contacts(w, K, contacts, M, unit, s0, noise)
         return self._by_piqp(w, K, M, unit, s0)
 
-    def _on_pairs(
-        self, w: Array, K: Polyhedron, G: Pairs, M: Metric, unit: Array, s0: Array, noise: Array
+    def _on_contacts(
+        self, w: Array, K: Polyhedron, contacts: Contacting, M: Metric, unit: Array, s0: Array, noise: Array
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space."""
-        kernels, mass = compiled(), M.mass.reshape(G.bodies, G.dimension)
-        rows, stop = G.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
+        kernels, mass = compiled(), M.mass.reshape(contacts.bodies, contacts.dimension)
+        rows, stop = contacts.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
         with kernels.one_blas_thread():
             p, iterations, _, numbers = kernels.interior_point(
-                G.i, G.j, rows, mass, s0, G.places, *stop, most_memory() // BYTES
+                contacts.i, contacts.j, rows, mass, s0, contacts.places, *stop, most_memory() // BYTES
             )
         if numbers * BYTES > most_memory():
             raise Declined(
-                f"the factors of {G.bodies} bodies would take {numbers * BYTES / GIB:.3g} GiB of memory, and "
+                f"the factors of {contacts.bodies} bodies would take {numbers * BYTES / GIB:.3g} GiB of memory, and "
                 f"{most_memory() / GIB:.3g} GiB are allowed; choose Nesterov or Automatic"
             )
         p = p / unit
-        return *_without_noise(w, K, M, w + M.solve(G.adjoint(p)), p, unit, self.tol), iterations
+        return *_without_noise(w, K, M, w + M.solve(K.G.adjoint(p)), p, unit, self.tol), iterations
 
     def _by_piqp(self, w: Array, K: Polyhedron, M: Metric, unit: Array, s0: Array) -> tuple[Array, Array, int]:
         from scipy.sparse import csr_array, diags_array
