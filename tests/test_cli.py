@@ -82,7 +82,7 @@ def test_overwrite_keeps_what_it_cannot_replace(here, jostle):
     [
         (["run", "hourglas"], "did you mean 'hourglass'?"),
         (["run", "nowhere.toml"], "nowhere.toml: cannot be read"),
-        (["run", "spheres", "--set", "run.stepp=1"], "unknown key 'stepp' in [run]; did you mean 'until'"),
+        (["run", "spheres", "--set", "run.stepp=1"], "unknown key 'stepp' in [run]; the keys are"),
         (["run", "spheres", "--set", "run.h"], "run.h"),
         (["new", "nonsense"], "unknown scenario 'nonsense'"),
     ],

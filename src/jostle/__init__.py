@@ -5,11 +5,11 @@ solve(problem, scheme, t=..., h=...)           with the scheme of a paper
 project, impact                                the one projection in the middle, and Moreau's law
 """
 
-from __future__ import annotations
+import importlib as _importlib
+import types as _types
+import typing as _typing
 
-import importlib
-from typing import Any
-
+from jostle import schemes, solvers
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
@@ -57,6 +57,9 @@ from jostle.solvers.exact import Exact
 from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.nesterov import Nesterov
 from jostle.solvers.project import decompose, project
+
+if _typing.TYPE_CHECKING:
+    from jostle import analysis, crowds, io, macro, models, scenarios, terminal, viz
 
 __version__ = "0.1.0"
 
@@ -126,16 +129,26 @@ __all__ = [
     "models",
     "project",
     "scenarios",
+    "schemes",
     "solve",
+    "solvers",
     "terminal",
     "viz",
 ]
 
 _LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
+"""Modules that are imported when they are first used."""
 
 
-def __getattr__(name: str) -> Any:
-    """Parts that are imported when first used."""
-    if name in _LAZY:
-        return importlib.import_module(f"jostle.{name}")
-    raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> _types.ModuleType:
+        """The modules in `_LAZY`."""
+        if name in _LAZY:
+            return _importlib.import_module(f"jostle.{name}")
+        raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, of modules too, and those that Python gives every module."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -7,16 +7,14 @@
 [0.0, 0.0, 0.0, 0.0, 1.0]
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import typing as _typing
 
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.reading import load, names, parse, shipped
 from jostle.scenarios.source import ScenarioError
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from jostle.scenarios.problem import Built, ProblemTable
     from jostle.scenarios.scenario import Run, Scenario, schema
 
@@ -37,8 +35,15 @@ _LAZY = {"Built": "problem", "ProblemTable": "problem", "Run": "scenario", "Scen
 """The modules of the names that need pydantic, which is imported when one of them is first used."""
 
 
-def __getattr__(name: str) -> Any:
-    """The names in `_LAZY`."""
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"jostle.scenarios.{_LAZY[name]}"), name)
-    raise AttributeError(f"module 'jostle.scenarios' has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> object:
+        """The names in `_LAZY`."""
+        if name in _LAZY:
+            return getattr(_importlib.import_module(f"jostle.scenarios.{_LAZY[name]}"), name)
+        raise AttributeError(f"module 'jostle.scenarios' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, and those that Python gives every module."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

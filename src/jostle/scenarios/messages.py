@@ -94,6 +94,8 @@ def _sentence(complaint: Complaint, data: Any) -> str:
 def _words(kind: str, context: dict[str, Any], found: Any, reason: str) -> str:
     if kind == "allowed":
         return str(context["phrase"])
+    if kind == "value_error":
+        return str(context["error"])
     if kind == "literal_error":
         text = str(context["expected"])
         choices = re.findall(r"'([^']*)'", text)

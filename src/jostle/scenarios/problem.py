@@ -16,7 +16,12 @@ Change = Callable[[State], State]
 
 
 class Built(NamedTuple):
-    """What a kind of scenario builds."""
+    """What a kind of problem builds.
+
+    >>> import jostle as jo
+    >>> Built(jo.Motion(q0=[1.0])).change
+    ()
+    """
 
     problem: Motion | Sweeping
     change: tuple[Change, ...] = ()
@@ -26,7 +31,20 @@ class Built(NamedTuple):
 
 
 class ProblemTable(Table):
-    """The table [problem] of a scenario. A new kind defines its keys and `build`; the rest has defaults."""
+    """The table [problem] of a scenario. A new kind defines its keys and `build`; the rest has defaults.
+
+    >>> from typing import Literal
+    >>> import jostle as jo
+    >>> class Fall(ProblemTable):
+    ...     kind: Literal["fall"]
+    ...     height: float = 1.0
+    ...     def build(self, seed):
+    ...         return Built(jo.Motion(q0=[self.height], force=[-9.81], within=jo.HalfSpace([1.0])))
+    >>> Fall(kind="fall", height=2.0).build(seed=0).problem.q0.tolist()
+    [2.0]
+
+    ``jo.scenarios.KINDS.register("fall", Fall)``, or an entry point of a package, makes it known to scenario files.
+    """
 
     first_order: ClassVar[bool] = False
     """Is it a first-order problem (`Sweeping`), without inertia?"""

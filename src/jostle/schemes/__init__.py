@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Protocol
 from jostle.errors import InvalidValue
 from jostle.plugins import Registry
 
+__all__ = ["SCHEMES"]
+
 
 class SchemeClass(Protocol):
     """A class of schemes, as far as the list needs to know it."""

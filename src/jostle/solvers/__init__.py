@@ -13,6 +13,8 @@ from typing import Any
 from jostle.errors import InvalidValue
 from jostle.plugins import Registry
 
+__all__ = ["SOLVERS"]
+
 
 def _check(name: str, item: Any) -> None:
     if not (isinstance(item, type) and hasattr(item, "project")):
