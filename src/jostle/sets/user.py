@@ -68,8 +68,8 @@ class UserSet(ConstraintSet):
     def gaps(self, t: float, q: Array) -> Array:
         return numbers(self.g(t, q), f"what {self.name} returned at t = {t:g}").ravel()
 
-    def forget(self) -> None:
-        self.differences.forget()
+    def differenced(self) -> tuple[Differences, ...]:
+        return (self.differences,) if self.gradient is None else ()
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
         assert self.gradient is not None
