@@ -116,18 +116,21 @@ def solve(
     if resumed is None:
         keeping.check_free()
         state, done, quality = scheme.start(problem, grid.start), 0, FINISHED
+        remembered = problem.within.memory
     else:
-        state, done, quality = resumed.state, resumed.step, resumed.status
+        state, done, quality, remembered = resumed.state, resumed.step, resumed.status, resumed.within
     keeping.remind(None if resumed is None else resumed.noted)
     recorder = _recorder(problem, scheme, output, state, resumed, keeping)
     if done == grid.count and recorder.saved_at < state.t:
         recorder.save(state)
-    here, ended = keeping.position(recorder, state, done, quality), FINISHED
+    here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
             before, there = state, here
             try:
+                problem.within.memory = remembered  # whatever looked at the set since the last step
                 state = scheme.advance(problem, before, step, t_next)
+                remembered = problem.within.memory
                 _check(state, scheme, strict)
                 after = _changed(problem, state, made) if made else state
                 ended = _ended(until, after)
@@ -137,7 +140,7 @@ def solve(
                     quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
                 if due(number, before.t, t_next):
                     recorder.save(state)
-                here = keeping.position(recorder, state, number, quality)
+                here = keeping.position(recorder, state, number, quality, remembered)
                 if last and recorder.saved_at < state.t:
                     recorder.save(state)
                 if keeping.due() or last:
@@ -250,14 +253,16 @@ class _Keeping:
     def due(self) -> bool:
         return self.checkpoint is not None and self.checkpoint.due()
 
-    def position(self, recorder: Recording, state: State, number: int, quality: str) -> Position | None:
-        """Where the run stands, were it to go on from here."""
+    def position(
+        self, recorder: Recording, state: State, number: int, quality: str, remembered: Any
+    ) -> Position | None:
+        """Where the run stands, were it to go on from here; remembered: by the admissible set."""
         if self.checkpoint is None:
             return None
         from jostle.io.checkpoint import Position
 
         noted = self.until.memory if hasattr(self.until, "remembers") else None
-        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted)
+        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted, within=remembered)
 
     def save(self, recorder: Recording, position: Position | None) -> None:
         if position is not None:

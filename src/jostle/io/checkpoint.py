@@ -25,7 +25,7 @@ from jostle.io.identity import describe, differences, digest, listed
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
-FORMAT = 2
+FORMAT = 3
 FREE = ("t", "every", "until", "strict")
 """What may change when a run is resumed."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -56,6 +56,8 @@ class Position(NamedTuple):
     """What the condition `until` remembers."""
     gap: float = np.nan
     """The smallest gap at the state; inf where no contact is near."""
+    within: Any = None
+    """What the admissible set remembers."""
 
 
 class Run:
@@ -191,8 +193,11 @@ class Checkpoint:
             values |= _kept(state.memory, "memory")
         if position.noted is not None:
             values |= _kept(position.noted, "until")
+        if position.within is not None:
+            values |= _kept(position.within, "within")
         if self.random is not None:
             values["random"] = position.random
+        values["names"] = " ".join(sorted(values))
         write_whole(Path(self.path), values)
         self._last = time.monotonic()
 
@@ -219,7 +224,8 @@ class Checkpoint:
         state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
         check_inside(path, problem, state, gap)
         noted = kept.remembered("until", until, "until") if hasattr(until, "remembers") else None
-        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap)
+        within = kept.within(problem)
+        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
         return position, run.changes(kept.json("run"))
 
 
@@ -236,7 +242,7 @@ def _listed(value: Any) -> Any:
 
 
 def _kept(memory: Any, where: str) -> dict[str, Any]:
-    """The fields of what a scheme, or a condition, remembers."""
+    """The fields of what a scheme, a condition or a set remembers."""
     fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
     if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):
         raise InvalidValue(

@@ -30,6 +30,7 @@ LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(s
 PASSING = {
     ("jostle.crowds.journeys", "Journey"): {"stage"},
     ("jostle.scenarios.endings", "EmptyOrBlocked"): {"memory"},
+    ("jostle.sets.differences", "Differences"): {"steps"},
 }
 """Attributes of classes that change during a run."""
 FEW = 8

@@ -16,6 +16,7 @@ from jostle.errors import InvalidValue
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.crossings import Crossing, Step
+from jostle.sets.differences import Differences
 
 WAITING, PRESENT, GONE = 0, 1, 2
 APART = 8.0
@@ -125,8 +126,8 @@ class _OfThosePresent(ConstraintSet):
     def crossing(self, step: Step) -> Crossing | None:
         return self.Q.crossing(step)
 
-    def forget(self) -> None:
-        self.Q.forget()
+    def differenced(self) -> tuple[Differences, ...]:
+        return self.Q.differenced()
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:

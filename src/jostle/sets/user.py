@@ -73,8 +73,8 @@ class UserSet(ConstraintSet):
         gap = self.gaps(t, q)  # the gradients are not needed, and differences of the gaps are costly
         return deepest(gap, lengths(self.length, len(gap)))
 
-    def forget(self) -> None:
-        self.differences.forget()
+    def differenced(self) -> tuple[Differences, ...]:
+        return (self.differences,) if self.gradient is None else ()
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
         assert self.gradient is not None
