@@ -24,7 +24,8 @@ from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Outside, Segments, body_radii
+from jostle.sets.segments import Segments
+from jostle.sets.walls import Outside, body_radii
 
 
 class Crowd(Sweeping):
