@@ -80,11 +80,11 @@ def test_overwrite_keeps_what_it_cannot_replace(here, jostle):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "hourglas"], "Did you mean 'hourglass'?"),
+        (["run", "hourglas"], "did you mean 'hourglass'?"),
         (["run", "nowhere.toml"], "nowhere.toml: cannot be read"),
-        (["run", "spheres", "--set", "run.stepp=1"], "run.stepp"),
+        (["run", "spheres", "--set", "run.stepp=1"], "unknown key 'stepp' in [run]; the keys are"),
         (["run", "spheres", "--set", "run.h"], "run.h"),
-        (["new", "nonsense"], "no shipped scenario 'nonsense'"),
+        (["new", "nonsense"], "unknown scenario 'nonsense'"),
     ],
 )
 def test_a_wrong_scenario_is_exit_code_two_and_a_line_that_helps(here, jostle, arguments, words):

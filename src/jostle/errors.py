@@ -106,6 +106,10 @@ class MissingPackage(JostleError, ImportError):
     """Something optional is not installed; the message says how to get it."""
 
 
+class BrokenPlugin(JostleError, ImportError):
+    """A plug-in of another package cannot be imported, or is not what its entry point says."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C came during a run: the step was finished and what it led to is in ``error.solution``.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
-from jostle.memory import Remembers, remembering
+from jostle.past import Remembers, remembering
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
 
@@ -89,6 +90,13 @@ class Motion:
         M = self.mass(q)
         return metric(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
 
+    def of_those_present(self, presence: Presence) -> Motion:
+        """The same motion for the bodies that are there: the others have no contacts and no force."""
+        there, force, constant = copy(self), self.force, self.constant_force
+        _set(there, within=presence.within(self.within), force=lambda *state: presence.still(force(*state)))
+        _set(there, constant_force=None if constant is None else presence.still(constant))
+        return there
+
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M(q)^-1 f(t, q, u)."""
         return self.metric(q).solve(self.force(t, q, u).ravel()).reshape(q.shape)
@@ -127,6 +135,12 @@ class Sweeping:
         wished, _ = _field(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
+
+    def of_those_present(self, presence: Presence) -> Sweeping:
+        """The same process for the bodies that are there: the others have no contacts and do not move."""
+        there, velocity = copy(self), self.velocity
+        _set(there, within=presence.within(self.within), velocity=lambda t, q: presence.still(velocity(t, q)))
+        return there
 
     def __repr__(self) -> str:
         return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r})"

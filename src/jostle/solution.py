@@ -270,7 +270,7 @@ class Solution:
         spread = float(np.ptp(q[here], axis=0).max())
         reach, placed = (spread or within.widest() or 1.0) / here.sum(), presence.placed(q)
         for _ in range(WIDENINGS):
-            contacts = presence.linearise(within, t, placed, reach)
+            contacts = presence.within(within).linearise(t, placed, reach)
             if len(contacts.gap):
                 return float(contacts.gap.min())
             reach *= 4.0

@@ -25,7 +25,8 @@ from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Outside, Segments
+from jostle.sets.segments import Segments
+from jostle.sets.walls import Outside
 
 ONE_GROUP = "people"
 """The name of the group of a crowd that is made without groups."""

@@ -29,7 +29,7 @@ from jostle.crowds.wkt import read_wkt, write_wkt
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
 from jostle.problems import Sweeping
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 
 BEYOND = 4.0
 """People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""

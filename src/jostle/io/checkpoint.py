@@ -23,10 +23,11 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, No
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
 from jostle.io.identity import describe, differences, digest, listed
-from jostle.memory import Remembers
-from jostle.schemes.base import Scheme, State
+from jostle.past import Remembers
+from jostle.schemes.base import Scheme
+from jostle.schemes.state import State
 
-FORMAT = 2
+FORMAT = 3
 FREE = ("t", "every", "until", "strict")
 """What may change when a run is resumed."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -54,9 +55,11 @@ class Position(NamedTuple):
     random: str = ""
     """The state of the random generator, as JSON."""
     noted: Mapping[str, Any] = {}
-    """What the condition `until`, the problem and the changes remember, by name; see `jostle.memory`."""
+    """What the condition `until`, the problem and the changes remember, by name; see `jostle.past`."""
     gap: float = np.nan
     """The smallest gap at the state; inf where no contact is near."""
+    within: Any = None
+    """What the admissible set remembers."""
 
 
 class Run:
@@ -193,8 +196,11 @@ class Checkpoint:
         for name, memory in position.noted.items():
             if memory is not None:
                 values |= _kept(memory, name)
+        if position.within is not None:
+            values |= _kept(position.within, "within")
         if self.random is not None:
             values["random"] = position.random
+        values["names"] = " ".join(sorted(values))
         write_whole(Path(self.path), values)
         self._last = time.monotonic()
 
@@ -223,13 +229,8 @@ class Checkpoint:
         state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
         check_inside(path, problem, state, gap)
         noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
-        for name, memory in noted.items():
-            if memory is None and name != "until" and past[name].memory is not None:
-                raise BrokenFile(
-                    f"{path} does not hold what the {name} remembers: it is damaged, or of an older version; start the "
-                    f"run again without resume"
-                )
-        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap)
+        within = kept.within(problem)
+        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
         return position, run.changes(kept.json("run"))
 
 
@@ -246,7 +247,7 @@ def _listed(value: Any) -> Any:
 
 
 def _kept(memory: Any, where: str) -> dict[str, Any]:
-    """The fields of what a scheme, or a condition, remembers."""
+    """The fields of what a scheme, a condition or a set remembers."""
     fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
     if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):
         owner = "this scheme" if where == "memory" else f"the {where}"

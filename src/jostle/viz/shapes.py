@@ -17,8 +17,9 @@ from jostle.arrays import Array, at
 from jostle.sets.balls import Line
 from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.polygons import Polygons
+from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
+from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 
 ROUND = 96
 """Points of a circle."""
