@@ -110,6 +110,14 @@ class Behaviour(Wish):
     """A wish that wraps a wish and passes on everything; behaviours replace what they change.
 
     Of several behaviours around each other only one may have a memory of its own.
+
+    >>> class Tired(Behaviour):
+    ...     def towards(self, t, q, goal):
+    ...         return 0.5 * self.wish.towards(t, q, goal)
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    >>> Tired(room.walk(radius=0.25, speed=1.4))(0.0, np.array([[1.0, 1.5]])).tolist()
+    [[0.7, 0.0]]
     """
 
     wish: Wish
