@@ -31,7 +31,7 @@ RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
     "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
-    "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.ProblemTable", "scenarios.Run",
+    "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable", "scenarios.Run",
     "scenarios.Scenario", "scenarios.names",
     "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
 }  # fmt: skip
