@@ -22,6 +22,7 @@ CHECKS = 10
 """Linearisations in which a given gradient is compared with differences, if these say nothing in the first one."""
 
 
+@check_arguments
 class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
