@@ -1,6 +1,7 @@
 """People who walk to exits: floor plans, wishes, and what people do about each other (Venel 2009, section 4.2)."""
 
 from jostle.crowds.crowd import Crowd, crowd
+from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
 from jostle.crowds.plans import Plan
 from jostle.crowds.rooms import Room
@@ -14,6 +15,7 @@ __all__ = [
     "AvoidJams",
     "Crowd",
     "FreeWish",
+    "Group",
     "Journey",
     "Link",
     "Plan",
