@@ -367,9 +367,9 @@ def test_a_run_whose_scenario_cannot_be_built_is_shown_without_walls(here, jostl
 def test_people_at_a_door_are_filmed(here, jostle):
     """Walls have higher numbers than the few who are left."""
     pytest.importorskip("shapely")
-    few = ["--set", "problem.groups.0.n=12", "--set", "run.t=12"]
+    few = ["--set", "problem.groups.0.n=5", "--set", "run.t=10"]
     assert jostle("run", "bottleneck", "-q", "-o", "a.vtkhdf", *few)[0] == 0
-    assert jostle("movie", "a.vtkhdf", "a.gif", "--speed", "4") == (0, "a.gif\n", "")
+    assert jostle("movie", "a.vtkhdf", "a.gif", "--speed", "20") == (0, "a.gif\n", "")
 
 
 def test_ctrl_c_while_python_starts_is_quiet(here):
