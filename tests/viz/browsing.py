@@ -33,7 +33,7 @@ def image(tab):
 def play_faster(tab):
     """Choose the highest speed.
 
-    At the speed that is chosen at first, a run takes ten seconds: time enough to look while it plays, on a busy machine.
+    At the speed that is chosen at first a run takes ten seconds, so that a busy machine can look while it plays.
     """
     tab.locator("#speed").select_option(index=6)
 
