@@ -1,12 +1,14 @@
 """The command line, as a person uses it."""
 
 import contextlib
+import gzip
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import pytest
 import jostle as jo
 from numbers_of_files import contents
 
+DATA = Path(__file__).parent / "data"
 SMALL = ["--set", "problem.n=60", "--set", "run.t=0.4"]
 
 
@@ -346,18 +349,46 @@ def test_a_trajectory_has_the_precision_of_its_scenario(here, jostle, precision)
     np.testing.assert_array_equal(np.asarray(sol.q), stored)
 
 
-@pytest.mark.parametrize("command", ["view", "plot", "movie"])
-def test_a_run_whose_scenario_cannot_be_built_is_shown_without_walls(here, jostle, monkeypatch, command):
+SHOWN = {"view": ["--save", "a.html"], "plot": ["--save", "a.png"], "movie": ["a.gif", "--speed", "10"]}
+
+
+@pytest.fixture
+def walls_seen(monkeypatch):
+    """How many lines of walls were drawn, each time that some were."""
+    from jostle.viz.scene import Scene
+
+    plain, seen = Scene.walls, []
+
+    def walls(self, *arguments):
+        seen.append(len(plain(self, *arguments)))
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(Scene, "walls", walls)
+    return seen
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_a_run_whose_scenario_cannot_be_built_is_shown_with_its_walls(here, jostle, monkeypatch, command, walls_seen):
     pytest.importorskip("shapely")
     few = ["--set", "problem.groups.0.n=3", "--set", "run.t=1"]
     assert jostle("run", "bottleneck", "-q", "-o", "a.vtkhdf", *few)[0] == 0
     monkeypatch.setitem(sys.modules, "shapely", None)
-    target = {"view": ["--save", "a.html"], "plot": [], "movie": ["a.gif", "--speed", "10"]}[command]
-    code, out, err = jostle(command, "a.vtkhdf", *target)
-    assert (code, out) == (0, f"a{({'view': '.html', 'plot': '.png', 'movie': '.gif'})[command]}\n")
-    assert err.startswith("note: walls are not shown, for the scenario cannot be built: ")
-    assert "shapely" in err
+    target = next(word for word in SHOWN[command] if word.startswith("a."))
+    assert jostle(command, "a.vtkhdf", *SHOWN[command]) == (0, f"{target}\n", "")
+    assert min(walls_seen) > 4
     assert jostle("info", "bottleneck")[0] == 2
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_a_file_of_an_older_format_has_the_walls_of_its_scenario(here, jostle, monkeypatch, command, walls_seen):
+    (here / "a.vtkhdf").write_bytes(gzip.decompress((DATA / "six_spheres_format_2.vtkhdf.gz").read_bytes()))
+    code, _, err = jostle(command, "a.vtkhdf", *SHOWN[command])
+    assert (code, err) == (0, "")
+    assert min(walls_seen) == 8
+    monkeypatch.setattr("jostle.scenarios.parse", lambda *_: jo.scenarios.load("nowhere.toml"))
+    code, _, err = jostle(command, "a.vtkhdf", *SHOWN[command])
+    assert code == 0
+    assert err.startswith("note: walls hidden: the scenario could not be rebuilt: ")
 
 
 def test_people_at_a_door_are_filmed(here, jostle):

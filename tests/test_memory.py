@@ -89,7 +89,7 @@ def test_a_checkpoint_without_the_memory_or_with_a_wrong_one_is_refused(tmp_path
         with pytest.raises(BrokenFile, match="damaged, in the memory of the problem: stage must be one number below 3"):
             go(4.0, checkpoint=path, resume=True)
     write_whole(path, {name: value for name, value in kept.items() if name != "problem.stage"})
-    with pytest.raises(BrokenFile, match="the checkpoint has no .problem.stage."):
+    with pytest.raises(BrokenFile, match=r"the checkpoint has no .problem.stage."):
         go(4.0, checkpoint=path, resume=True)
 
 
