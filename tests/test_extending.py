@@ -150,7 +150,7 @@ def room():
 def test_tired_people_leave_later_and_everything_else_is_passed_on(extension):
     tired, plan = extension("fatigue").tired, room()
     people = jo.crowds.crowd(8, radius=0.25, room=plan)
-    slow = tired(people, half_time=3.0)
+    slow = tired(people, half_time=8.0)
     ends = [jo.solve(each, jo.Venel(), t=60.0, h=0.05, until=plan.empty).t[-1] for each in (people, slow)]
     assert ends[0] < ends[1] < 60.0
     assert slow.wish.goals == people.wish.goals

@@ -9,10 +9,11 @@ from jostle.crowds.stairs import Link
 from jostle.crowds.strategies import TIME_GAP as TIME_GAP
 from jostle.crowds.strategies import AvoidJams, following, inhibition
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import FreeWish, Wish
+from jostle.crowds.wish import Behaviour, FreeWish, Wish
 
 __all__ = [
     "AvoidJams",
+    "Behaviour",
     "Crowd",
     "FreeWish",
     "Group",

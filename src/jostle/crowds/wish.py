@@ -110,6 +110,14 @@ class Behaviour(Wish):
     """A wish that wraps a wish and passes on everything; behaviours replace what they change.
 
     Of several behaviours around each other only one may have a memory of its own.
+
+    >>> class Slower(Behaviour):
+    ...     def towards(self, t, q, goal):
+    ...         return 0.5 * self.wish.towards(t, q, goal)
+    >>> wish = Slower(FreeWish(lambda t, q: [1.0, 0.0] + 0.0 * q, nearer=lambda q: -q[:, 0]))
+    >>> q = np.array([[1.0, 0.0], [2.0, 0.0]])
+    >>> wish(0.0, q).tolist(), wish.order(q)[0].tolist()
+    ([[0.5, 0.0], [0.5, 0.0]], [-1.0, -2.0])
     """
 
     wish: Wish

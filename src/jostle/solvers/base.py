@@ -29,6 +29,10 @@ DENSE = 16_384
 """Up to so many entries G is treated as dense: it fits into the nearest cache, and one call does it all."""
 
 
+MAX_NAME_LENGTH = 32
+"""Longest name of a solver, in characters: the statistics of the steps keep it."""
+
+
 class Declined(Exception):
     """A solver's reason not to try: its method needs too much memory, for instance."""
 
@@ -68,6 +72,11 @@ class Solver:
             raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
         if self.max_iterations < 1:
             raise InvalidValue(f"max_iterations must be at least 1, not {self.max_iterations}")
+        if len(self.name) > MAX_NAME_LENGTH or not self.name.isascii():
+            raise InvalidValue(
+                f"the name of the solver {self.name} must have at most {MAX_NAME_LENGTH} ASCII characters, which the "
+                f"statistics of the steps keep: give its class a shorter name"
+            )
 
     @property
     def name(self) -> str:
