@@ -56,7 +56,7 @@ def pile(counts: tuple[int, ...]) -> dict[str, Any]:
     state = scheme.start(heap, 0.0)
     end = 3.0 * np.sqrt(2.0 * 0.4 * 1.32 * counts[-1])
     while state.t < end:
-        state = scheme.step(heap, state, h)
+        state = scheme.advance(heap, state, h)
     w = state.u + h * weight / mass[:, None]
     return _cut(within, state.t + h, state.q, h, w, mass)
 
@@ -81,7 +81,7 @@ def crowd(counts: tuple[int, ...]) -> dict[str, Any]:
     scheme, h = jo.Venel(solver=BUDGET), 0.1
     state = scheme.start(people, 0.0)
     for _ in range(int(2.0 * counts[0])):
-        state = scheme.step(people, state, h)
+        state = scheme.advance(people, state, h)
     return _cut(within, state.t + h, state.q, h, wish(0.0, state.q), np.ones(n))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jostle as jo
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 
 
 def box_of_spheres(side: int, seed: int = 0) -> tuple[jo.Motion, float, float]:
@@ -75,7 +75,7 @@ class Stopwatch:
     def step(self, times: int = 1) -> None:
         for _ in range(times):
             begin = time.perf_counter()
-            self.state = self.scheme.step(self.problem, self.state, self.h)
+            self.state = self.scheme.advance(self.problem, self.state, self.h)
             self.total += time.perf_counter() - begin
             P = self.state.projection
             assert P is not None

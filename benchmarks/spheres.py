@@ -162,7 +162,7 @@ def peak_of_a_step(n: int) -> tuple[int, int]:
     before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     rows = 0
     for _ in range(2):
-        state = scheme.step(problem, state, 0.05)
+        state = scheme.advance(problem, state, 0.05)
         rows = max(rows, len(state.multipliers))
     return rows, 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 

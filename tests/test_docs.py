@@ -16,7 +16,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "gallery"} 
 def listed():
     """The names that the API page documents, as jostle.name or jostle.part.name."""
     text = (DOCS / "api.md").read_text(encoding="utf-8")
-    found = {name.removeprefix("jostle.") for name in re.findall(r"auto(?:class|function):: ([\w.]+)", text)}
+    found = {name.removeprefix("jostle.") for name in re.findall(r"auto(?:class|function|data):: ([\w.]+)", text)}
     for module, members in re.findall(r"automodule:: jostle\.([\w.]+)\n   :members:(.*)", text):
         part = getattr(jostle, module.split(".")[0])
         seen = set(dir(part)) & set(getattr(part, "__all__", dir(part)))  # what autodoc finds

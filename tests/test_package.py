@@ -1,5 +1,6 @@
 """The package as a whole: documented names, a light import, short files."""
 
+import ast
 import doctest
 import inspect
 import subprocess
@@ -43,6 +44,24 @@ def test_the_public_names_exist_once():
     assert len(jostle.__all__) == len(set(jostle.__all__))
     assert all(hasattr(jostle, name) for name in jostle.__all__)
     assert "models.rack" in set(public_names())
+
+
+@pytest.mark.parametrize("module", [jostle, jostle.scenarios], ids=lambda module: module.__name__)
+def test_completion_offers_the_public_names_and_modules_and_nothing_else(module):
+    offered = [name for name in dir(module) if not name.startswith("__")]
+    assert offered == sorted(module.__all__)
+    hidden = {name for name in vars(module) if not name.startswith("_")} - set(module.__all__)
+    assert [name for name in hidden if not inspect.ismodule(vars(module)[name])] == []
+    own = {name for name, value in vars(module).items() if getattr(value, "__name__", "").startswith(module.__name__)}
+    assert hidden <= own, "no module of another package"
+
+
+def test_modules_that_are_imported_when_first_used_are_known_to_type_checkers():
+    """Editors complete ``jo.crowds.`` without running anything."""
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    branches = [node for node in ast.walk(tree) if isinstance(node, ast.If) and isinstance(node.test, ast.Attribute)]
+    assert [ast.unparse(node.test) for node in branches] == ["_typing.TYPE_CHECKING"]
+    assert [alias.name for alias in branches[0].body[0].names] == list(jostle._LAZY)
 
 
 def test_the_parts_have_a_page():

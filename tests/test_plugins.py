@@ -29,6 +29,7 @@ def test_a_package_adds_to_a_list_by_an_entry_point(installed):
     installed("plugin_of_stars", "class Star: ...", "[jostle.shapes]\nstar = plugin_of_stars:Star\n")
     shapes = Registry("jostle.shapes", "shape", {"fraction": "fractions:Fraction"})
     assert shapes.names() == ["fraction", "star"]
+    assert shapes.added() == ["star"]
     assert shapes.get("star").__name__ == "Star"
     assert [item.__name__ for _, item in shapes.items()] == ["Fraction", "Star"]
 

@@ -5,11 +5,11 @@ solve(problem, scheme, t=..., h=...)           with the scheme of a paper
 project, impact                                the one projection in the middle, and Moreau's law
 """
 
-from __future__ import annotations
+import importlib as _importlib
+import types as _types
+import typing as _typing
 
-import importlib
-from typing import Any
-
+from jostle import schemes, solvers
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
@@ -34,20 +34,22 @@ from jostle.evolution import Progress, solve
 from jostle.exchange import Outlet, Source
 from jostle.laws import Impact, Restitution, impact
 from jostle.problems import Motion, Sweeping
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.gluey import Gluey, glue
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
+from jostle.schemes.state import State
 from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
+from jostle.sets.segments import Segments
 from jostle.sets.user import constraints
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
+from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 from jostle.solution import Solution
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -56,6 +58,9 @@ from jostle.solvers.exact import Exact
 from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.nesterov import Nesterov
 from jostle.solvers.project import decompose, project
+
+if _typing.TYPE_CHECKING:
+    from jostle import analysis, crowds, io, macro, models, scenarios, terminal, viz
 
 __version__ = "0.1.0"
 
@@ -125,16 +130,26 @@ __all__ = [
     "models",
     "project",
     "scenarios",
+    "schemes",
     "solve",
+    "solvers",
     "terminal",
     "viz",
 ]
 
 _LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
+"""Modules that are imported when they are first used."""
 
 
-def __getattr__(name: str) -> Any:
-    """Parts that are imported when first used."""
-    if name in _LAZY:
-        return importlib.import_module(f"jostle.{name}")
-    raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> _types.ModuleType:
+        """The modules in `_LAZY`."""
+        if name in _LAZY:
+            return _importlib.import_module(f"jostle.{name}")
+        raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, of modules too, and those that Python gives every module."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

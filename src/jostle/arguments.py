@@ -30,14 +30,14 @@ Truths = ArrayLike
 LONGEST_VALUE = 80
 """Characters of a wrong value that an error shows."""
 ALIASES = {
-    "InTime": "ArrayLike | Callable",
+    "InTime": "ArrayLike | Callable[[t], ArrayLike]",
     "Array": "ArrayLike",
     "Integers": "ArrayLike",
     "Ends": "tuple[ArrayLike, ArrayLike]",
     "Vertices": "ArrayLike | Sequence",
     "Wish": "Callable",
     "Field": "Callable",
-    "Gap": "Callable",
+    "Gap": "Callable[[t, q], ArrayLike]",
     "Route": "Sequence[str | None]",
     "FilePath": "os.PathLike",
     "Span": "ArrayLike",
@@ -105,8 +105,8 @@ RULES = {
     "Shown": Rule(lambda value: _shown(value), "a Solution, or the path of a trajectory file"),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
-    "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Room or Plan"),
-    "HasStairs": Rule(lambda value: hasattr(value, "shafts"), "a jo.crowds.Room or Plan"),
+    "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Plan"),
+    "HasStairs": Rule(lambda value: hasattr(value, "shafts"), "a jo.crowds.Plan"),
     "DTypeLike": Rule(lambda value: _precision(value), "numpy.float32 or numpy.float64"),
     "slice": Rule(lambda value: isinstance(value, slice), "a slice"),
     "Finite": Rule(lambda value: number(value) and bool(np.isfinite(value)), "a finite number"),
@@ -119,11 +119,11 @@ RULES = {
 }
 CLASSES = {
     "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.Cone", "Console": "a rich.Console",
-    "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid",
+    "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid", "Group": "a jo.crowds.Group",
     "Lattice": "a lattice of jo.macro", "Map": "a map of densities or speeds",
     "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
-    "Plan": "a jo.crowds.Room or Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
+    "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
     "Restitution": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.Exact()", "State": "a state",
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
@@ -177,7 +177,7 @@ def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
 
 def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
-        shown = repr(value)
+        shown = described(value)
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
         hint = ": give an object, with its brackets" if isinstance(value, type) else ""
         raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
@@ -204,6 +204,8 @@ def _one(name: str) -> Rule | None:
     base, _, inside = name.removesuffix("]").partition("[")
     if base in ALIASES:
         return _rule(ALIASES[base])
+    if base == "Callable" and inside.startswith("["):
+        return _function(_split(inside[1:].partition("]")[0], ","))
     if base in RULES:
         return RULES[base]
     if base in CLASSES:
@@ -214,6 +216,42 @@ def _one(name: str) -> Rule | None:
     if base in ("Sequence", "Iterable", "list"):
         return _several(_rule(inside) if inside else None)
     return None
+
+
+def accepts(function: Callable[..., Any], count: int) -> bool:
+    """Can the function be called with this number of positional arguments, as far as it says?
+
+    >>> accepts(lambda t, q: q, 2), accepts(lambda t, q: q, 1), accepts(max, 5)
+    (True, False, True)
+    """
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # some functions written in C do not say what they take
+        return True
+    return True
+
+
+def described(value: object) -> str:
+    """A value as an error shows it; a function with its parameters.
+
+    >>> described(lambda t: 0.0), described([1, "a"])
+    ('<lambda>(t)', "[1, 'a']")
+    """
+    if not inspect.isroutine(value):
+        return repr(value)
+    try:
+        return f"{value.__name__}{inspect.signature(value)}"
+    except ValueError:
+        return value.__name__
+
+
+def _function(parameters: Sequence[str]) -> Rule:
+    """A function that takes these positional arguments."""
+    return Rule(
+        lambda value: callable(value) and accepts(value, len(parameters)), f"a function of ({', '.join(parameters)})"
+    )
 
 
 def _several(entry: Rule | None) -> Rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, numbers
-from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged, NotFinite
+from jostle.errors import BrokenFile, DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
+from jostle.memory import remembering
 from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording, smallest_gap
-from jostle.schemes.base import Scheme, State, check_crossings
+from jostle.schemes.base import Scheme
+from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
 from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
 from jostle.solvers.project import require
@@ -87,8 +89,8 @@ def solve(
     the solution reads it from there when asked. `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the state of
     the run safe each minute and at its end. The same call with resume=True goes on from there: the result is
     bit-identical to an uninterrupted run. Only t, every, until and strict may change; a later t goes on from the last
-    step that the longer run has too, so that it is the longer run. `progress` is called with a `Progress` after each
-    step.
+    step that the longer run has too, so that it is the longer run. What depends on the past of the run implements
+    `jostle.memory.Remembers`. `progress` is called with a `Progress` after each step.
 
     An error in the middle carries the step and what was computed before it, in ``error.solution``; so does
     `Interrupted`, which Ctrl-C raises when the step is done.
@@ -115,22 +117,22 @@ def solve(
     if resumed is None:
         keeping.check_free()
         state, done, quality = scheme.start(problem, grid.start), 0, FINISHED
+        remembered = problem.within.memory
     else:
-        state, done, quality = resumed.state, resumed.step, resumed.status
-    keeping.remind(None if resumed is None else resumed.noted)
+        state, done, quality, remembered = resumed.state, resumed.step, resumed.status, resumed.within
+    keeping.remind({} if resumed is None else resumed.noted)
     recorder = _recorder(problem, scheme, output, state, resumed, keeping)
     if done == grid.count and recorder.saved_at < state.t:
         recorder.save(state)
-    here, ended = keeping.position(recorder, state, done, quality), FINISHED
+    here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
             before, there = state, here
             try:
-                state = _timed(scheme.step(problem, before._replace(duration=np.nan), step), t_next, step)
-                state.q.setflags(write=False)
-                state.u.setflags(write=False)
+                problem.within.memory = remembered  # whatever looked at the set since the last step
+                state = scheme.advance(problem, before, step, t_next)
+                remembered = problem.within.memory
                 _check(state, scheme, strict)
-                check_crossings(scheme, problem.within, before, state)
                 after = _changed(problem, state, made) if made else state
                 ended = _ended(until, after)
                 recorder.add(before, state, step)
@@ -139,7 +141,7 @@ def solve(
                     quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
                 if due(number, before.t, t_next):
                     recorder.save(state)
-                here = keeping.position(recorder, state, number, quality)
+                here = keeping.position(recorder, state, number, quality, remembered)
                 if last and recorder.saved_at < state.t:
                     recorder.save(state)
                 if keeping.due() or last:
@@ -171,11 +173,6 @@ def _status(quality: str, ended: str) -> str:
     if quality == NOT_CONVERGED or (quality == BUDGET and ended != BLOCKED):
         return quality
     return ended
-
-
-def _timed(state: State, t: float, h: float) -> State:
-    """The state after a step of length h, at exactly t; its impulses acted over h unless the scheme says otherwise."""
-    return state._replace(t=t, duration=h if np.isnan(state.duration) else state.duration)
 
 
 def _close(recorder: Recording, error: BaseException, before: State, number: int, t: float) -> None:
@@ -216,7 +213,12 @@ class _Keeping:
         self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any]
     ) -> None:
         self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
-        self.until: Any = free["until"]
+        things = {"until": free["until"], "problem": getattr(problem, "past", None)}
+        things |= {f"change {k}": change for k, change in enumerate(made)}
+        self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
+        """What depends on the past of the run, by where it is."""
+        self.remind({})  # before the run is described
+        problem.within.memory = None
         self.run: Any = None
         self.changed: dict[str, list[str]] = {}
         """What changed when the run was resumed: {name: [old, new]}."""
@@ -232,7 +234,7 @@ class _Keeping:
         """The position to go on from."""
         if self.checkpoint is None:
             raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
-        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.until)
+        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
         now, end = position.state.t, self.grid.end
         if position.step > self.grid.count or end < now - SAME * abs(float(self.grid.sizes.max())):
             raise InvalidValue(
@@ -241,10 +243,15 @@ class _Keeping:
             )
         return position  # type: ignore[no-any-return]
 
-    def remind(self, noted: Any) -> None:
-        """Give a condition that remembers something what it remembered at this position; None at the start."""
-        if hasattr(self.until, "remembers"):
-            self.until.memory = noted
+    def remind(self, noted: Mapping[str, Any]) -> None:
+        """Give what depends on the past the memory of this position; none is the memory at the start."""
+        for name, thing in self.past.items():
+            try:
+                thing.remind(noted.get(name))
+            except InvalidValue as error:
+                if name not in noted:
+                    raise
+                raise BrokenFile(f"{self.checkpoint.path} is damaged, in the memory of the {name}: {error}") from None
 
     def check_free(self) -> None:
         if self.checkpoint is not None:
@@ -257,14 +264,16 @@ class _Keeping:
     def due(self) -> bool:
         return self.checkpoint is not None and self.checkpoint.due()
 
-    def position(self, recorder: Recording, state: State, number: int, quality: str) -> Position | None:
-        """Where the run stands, were it to go on from here."""
+    def position(
+        self, recorder: Recording, state: State, number: int, quality: str, remembered: Any
+    ) -> Position | None:
+        """Where the run stands, were it to go on from here; remembered: by the admissible set."""
         if self.checkpoint is None:
             return None
         from jostle.io.checkpoint import Position
 
-        noted = self.until.memory if hasattr(self.until, "remembers") else None
-        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted)
+        noted = {name: thing.memory for name, thing in self.past.items()}
+        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted, within=remembered)
 
     def save(self, recorder: Recording, position: Position | None) -> None:
         if position is not None:
@@ -293,7 +302,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
     if moved.any() or (before.presence is None and here is not None):  # the first who goes shows whether any may
-        contacts = state.linearise(problem.within, state.t, 0.0)
+        contacts = state.within(problem.within).linearise(state.t, state.q, 0.0)
         first, second = contacts.pairs.T
         if moved.ndim == 2 and (first >= 0).all():
             body = moved.any(axis=1)
@@ -314,9 +323,6 @@ def _own(changed: Array, before: Array, name: str) -> Array:
 
 
 def _check(state: State, scheme: Scheme, strict: bool) -> None:
-    if not np.isfinite(state.q).all():
-        body = tuple(int(k) for k in np.argwhere(~np.isfinite(state.q))[0])
-        raise NotFinite(f"position {body} became {state.q[body]}")
     P = state.projection
     if strict and scheme.solver.promises and P is not None and not P.converged:
         try:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Natural, check_arguments
+from jostle.arguments import Natural, accepts, check_arguments, described
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import GONE, PRESENT, Presence
 
@@ -126,7 +126,7 @@ class Source:
 
     def _overlapping(self, presence: Presence, t: float, q: Array, candidates: Integers) -> Integers:
         """The candidates that overlap something; of two that overlap each other, the later one."""
-        contacts = presence.linearise(self.within, t, q, 0.0)
+        contacts = presence.within(self.within).linearise(t, q, 0.0)
         first, second = contacts.pairs[contacts.gap < 0.0].T
         new = np.zeros(len(q), dtype=bool)
         new[candidates] = True
@@ -139,8 +139,9 @@ def changes(change: Any) -> tuple[Callable[[State], State], ...]:
     made: list[Callable[[State], State]] = []
     taken: set[int] = set()
     for one in found:
-        if not callable(one):
-            raise InvalidValue(f"change must be a function of the state, such as jo.Outlet(...), not {one!r}")
+        if not callable(one) or not accepts(one, 1):
+            wanted = "change must be a function of the state, such as jo.Outlet(...)"
+            raise InvalidValue(f"{wanted}, not {described(one)}")
         if isinstance(one, Source):
             number = one.number
             while number in taken:

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.maps import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone
-from jostle.convex.projection import ROUND_OFF, Projection
+from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotApproaching, warn
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver

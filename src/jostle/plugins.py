@@ -81,6 +81,10 @@ class Registry(Generic[Item]):
         """All names; nothing is imported for it."""
         return list(dict.fromkeys([*self._found(), *self._items]))
 
+    def added(self) -> list[str]:
+        """The names that packages and scripts have added to those of jostle."""
+        return [name for name in self.names() if name not in self._builtin]
+
     def get(self, name: str) -> Item:
         """The item of a name; an unknown name and a plug-in that cannot be imported are errors."""
         if name not in self._items:
@@ -101,7 +105,7 @@ class Registry(Generic[Item]):
     def _found(self) -> dict[str, EntryPoint]:
         """What jostle and the installed packages define, by name."""
         if self._references is None:
-            from importlib.metadata import EntryPoint, entry_points  # takes longer to import than `import jostle` may
+            from importlib.metadata import EntryPoint, entry_points  # slow to import, and rarely needed
 
             found = {name: EntryPoint(name, place, self.group) for name, place in self._builtin.items()}
             for each in entry_points(group=self.group):

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Truths, check_arguments
+from jostle.arguments import Truths, accepts, check_arguments, described
 from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
+from jostle.memory import Remembers, remembering
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
 
@@ -54,6 +56,8 @@ class Motion:
     """The force, if it is the same at all times and places."""
     presence: Presence | None
     """Who is there at the start; None: everyone, always."""
+    past: Remembers | None
+    """The force that was given, if it depends on the past of the run."""
 
     def __init__(
         self,
@@ -73,7 +77,7 @@ class Motion:
         if not (law is None or isinstance(law, Restitution)):
             raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
         _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"), law=law or Restitution())
-        _set(self, force=f, constant_force=constant, mass=M)
+        _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
 
     def __repr__(self) -> str:
@@ -85,6 +89,13 @@ class Motion:
             return self.mass
         M = self.mass(q)
         return metric(M if isinstance(M, Metric) else finite(M, "what the function mass(q) returned"), q.shape)
+
+    def of_those_present(self, presence: Presence) -> Motion:
+        """The same motion for the bodies that are there: the others have no contacts and no force."""
+        there, force, constant = copy(self), self.force, self.constant_force
+        _set(there, within=presence.within(self.within), force=lambda *state: presence.still(force(*state)))
+        _set(there, constant_force=None if constant is None else presence.still(constant))
+        return there
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M(q)^-1 f(t, q, u)."""
@@ -108,6 +119,8 @@ class Sweeping:
     """U(t, q), whatever was given."""
     presence: Presence | None
     """Who is there at the start; None: everyone, always."""
+    past: Remembers | None
+    """The velocity that was given, if it depends on the past of the run."""
 
     def __init__(
         self,
@@ -120,8 +133,14 @@ class Sweeping:
         q = finite(q0, "q0")
         q.setflags(write=False)
         wished, _ = _field(velocity, q, "velocity", arguments=2)
-        _set(self, q0=q, within=_within(within), velocity=wished)
+        _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
+
+    def of_those_present(self, presence: Presence) -> Sweeping:
+        """The same process for the bodies that are there: the others have no contacts and do not move."""
+        there, velocity = copy(self), self.velocity
+        _set(there, within=presence.within(self.within), velocity=lambda t, q: presence.still(velocity(t, q)))
+        return there
 
     def __repr__(self) -> str:
         return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r})"
@@ -161,10 +180,10 @@ def _field(
 
 def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
     """The user's function, called with as many of (t, q, u) as it takes, its value checked and copied."""
-    takes = _arguments(function, arguments)
-    if takes < 2:
+    takes = min(arguments, _required(function, arguments))
+    if takes < 2 or not accepts(function, takes):
         letters = "(t, q)" if arguments == 2 else "(t, q) or (t, q, u)"
-        raise InvalidValue(f"{name} must be a function of {letters}; it takes {takes} argument{'s' * (takes != 1)}")
+        raise InvalidValue(f"{name} must be a function of {letters}, not {described(function)}")
 
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
@@ -181,14 +200,13 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
     return value
 
 
-def _arguments(function: Callable[..., Any], most: int) -> int:
-    """How many positional arguments the function must be given, at most `most`."""
+def _required(function: Callable[..., Any], unknown: int) -> int:
+    """How many positional arguments the function must be given; `unknown` if it takes any number or does not say."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return most
+        return unknown
     if any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters):
-        return most
+        return unknown
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]
-    return min(most, len(required))
+    return len([p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty])

@@ -8,7 +8,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.problems import Motion
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solution import STATISTICS, Impacts, Solution
@@ -98,7 +98,7 @@ def contacts_of(state: State) -> tuple[Integers, Array, Array]:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    return float(state.linearise(problem.within, state.t, 0.0).gap.min(initial=np.inf))
+    return float(state.within(problem.within).linearise(state.t, state.q, 0.0).gap.min(initial=np.inf))
 
 
 def record_of(state: State, h: float) -> tuple[Any, ...]:

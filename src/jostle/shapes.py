@@ -30,8 +30,9 @@ from jostle.plugins import Registry
 from jostle.sets.balls import Line
 from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.polygons import Polygons
+from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
+from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 
 PLANE, BOX, BALL, BOWL, SEGMENTS, LINE, SOLID, VESSEL = KINDS = (
     "plane", "box", "ball", "bowl", "segments", "line", "solid", "vessel",

@@ -17,6 +17,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.schemes.paoli import Paoli
 from jostle.sets.presence import Presence
 from jostle.shapes import Shape
+from jostle.solvers.base import MAX_NAME_LENGTH
 
 STATISTICS = np.dtype(
     [
@@ -30,7 +31,7 @@ STATISTICS = np.dtype(
         ("complementarity", float),
         ("overshoot", float),
         ("converged", bool),
-        ("solver", "U16"),
+        ("solver", f"U{MAX_NAME_LENGTH}"),
     ]
 )
 """One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
@@ -306,7 +307,7 @@ class Solution:
         spread = float(np.ptp(q[here], axis=0).max())
         reach, placed = (spread or within.widest() or 1.0) / here.sum(), presence.placed(q)
         for _ in range(WIDENINGS):
-            contacts = presence.linearise(within, t, placed, reach)
+            contacts = presence.within(within).linearise(t, placed, reach)
             if len(contacts.gap):
                 return float(contacts.gap.min())
             reach *= 4.0

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from jostle.convex.maps import Dense, Pairs, Sparse, Stacked, as_map, stacked
+import jostle as jo
+from jostle.convex.maps import Dense, LinearMap, Mixed, Pairs, Sparse, as_map, stacked
 from jostle.convex.metric import metric
+from jostle.convex.projection import residual
 from jostle.errors import InvalidValue
 
 BODIES, ROWS = 6, 15
@@ -26,6 +28,27 @@ def contact_rows(d):
     return Pairs(i, j, normal, BODIES), rows.reshape(ROWS, BODIES * d)
 
 
+class Foreign(LinearMap):
+    """A map of somebody else: what must be defined, and nothing more."""
+
+    shape = None
+
+    def __init__(self, array):
+        self.array, self.shape = array, array.shape
+
+    def __matmul__(self, u):
+        return self.array @ u
+
+    def adjoint(self, p):
+        return self.array.T @ p
+
+    def tocsr(self):
+        return csr_array(self.array)
+
+    def rows(self, selection):
+        return Foreign(self.array[selection])
+
+
 def form(kind, d):
     """(G in that form, the same as an array)."""
     pairs, array = contact_rows(d)
@@ -33,12 +56,16 @@ def form(kind, d):
         "dense": lambda: Dense(array),
         "sparse": lambda: Sparse(csr_array(array)),
         "pairs": lambda: pairs,
-        "stacked": lambda: Stacked((pairs.rows(np.arange(6)), Dense(array[6:7]), Sparse(csr_array(array[7:])))),
+        "mixed": lambda: stacked(pairs.rows(np.arange(6)), Dense(array[6:7]), Sparse(csr_array(array[7:]))),
+        "interleaved": lambda: stacked(
+            Dense(array[:2]), pairs.rows(np.arange(2, 5)), Foreign(array[5:6]), pairs.rows(np.arange(6, ROWS))
+        ),
+        "foreign": lambda: Foreign(array),
     }
     return made[kind](), array
 
 
-every_form = pytest.mark.parametrize("kind", ["dense", "sparse", "pairs", "stacked"])
+every_form = pytest.mark.parametrize("kind", ["dense", "sparse", "pairs", "mixed", "interleaved", "foreign"])
 every_dimension = pytest.mark.parametrize("d", [1, 2, 3])
 
 
@@ -132,9 +159,54 @@ def test_dense_stacked_on_dense_stays_dense():
 def test_mixed_forms_are_stacked_in_order_and_one_alone_is_left_alone():
     pairs, array = contact_rows(2)
     mixed = stacked(Dense(array[:2]), pairs)
-    assert isinstance(mixed, Stacked)
+    assert isinstance(mixed, Mixed)
+    assert mixed.others.tolist() == [0, 1]
+    np.testing.assert_array_equal(mixed.contacts.normal, pairs.normal)
     np.testing.assert_array_equal(mixed.toarray(), np.vstack([array[:2], array]))
     assert stacked(pairs) is pairs
+    assert stacked(Dense(array[:0]), pairs) is pairs
+
+
+@every_form
+@every_dimension
+def test_the_opposite_and_the_contacts_of_every_form(kind, d):
+    G, array = form(kind, d)
+    np.testing.assert_array_equal(G.opposite().toarray(), -array)
+    rows = np.setdiff1d(np.arange(len(array)), G.others)
+    contacts = G.contacts
+    assert (contacts is None) == (len(rows) == 0)
+    if contacts is not None:
+        again = Pairs(contacts.i, contacts.j, contacts.normal, contacts.bodies)
+        np.testing.assert_array_equal(again.toarray(), array[rows])
+
+
+@every_form
+def test_residuals_do_not_depend_on_the_form(kind):
+    G, array = form(kind, 2)
+    random = np.random.default_rng(4)
+    w, c, p = random.normal(size=array.shape[1]), random.normal(size=len(array)), random.exponential(size=len(array))
+    length = np.where(np.arange(len(array)) % 3 == 0, 0.0, random.uniform(0.1, 2.0, len(array)))
+    found, expected = (
+        residual(w, jo.Polyhedron(H, c, length=length), metric(2.0, w.shape), w + H.adjoint(p) / 2.0 + 0.1, p)
+        for H in (G, Foreign(array))
+    )
+    assert expected.primal > 0.0
+    for name in ("primal", "dual", "complementarity"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
+
+
+def test_a_map_that_does_not_inherit_is_not_turned_into_a_matrix_in_silence():
+    class Almost:
+        shape = (1, 2)
+
+        def adjoint(self, p):
+            return np.zeros(2)
+
+        def tocsr(self):
+            return csr_array(np.eye(2)[:1])
+
+    with pytest.raises(jo.InvalidValue, match=r"Almost looks like a linear map: let it inherit"):
+        jo.Cone(Almost())
 
 
 @pytest.mark.parametrize("given", [[[1.0, 2.0], [0.0, 3.0]], np.array([[1, 2], [0, 3]])], ids=["lists", "integers"])

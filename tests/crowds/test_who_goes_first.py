@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import AvoidJams, Journey, Link, Plan, Room, inhibition, walk
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 
 pytest.importorskip("shapely")
 

@@ -1,7 +1,9 @@
 """Trajectories and checkpoints that somebody else made, or that were damaged: refused by name, never read as data."""
 
+import json
 import os
 import random
+import re
 import zipfile
 
 import h5py
@@ -290,6 +292,69 @@ def test_a_crafted_checkpoint_never_raises_an_error_of_others(kept):
                 solved(path, scheme, t=0.06, resume=True)
             except JostleError as error:
                 assert str(path) in str(error) or name == "duration"  # noqa: PT017
+
+
+def test_a_checkpoint_that_lacks_an_array_is_refused_by_its_name(kept):
+    path, scheme, arrays = kept
+    for name in arrays.keys() - {"format"}:
+        stored(path, {key: value for key, value in arrays.items() if key != name})
+        with pytest.raises(BrokenFile, match=f"is damaged: the checkpoint has no '{re.escape(name)}'"):
+            solved(path, scheme, t=0.1, resume=True)
+
+
+def test_a_checkpoint_from_which_all_that_is_optional_was_taken_is_not_one_without_it(tmp_path):
+    """It would go on with everybody present, and without what Paoli remembers."""
+    rain = jo.Motion(q0=np.eye(2), within=jo.Balls([0.1, 0.1]), present=[True, False])
+    ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    for problem, scheme, start, words in (
+        (rain, jo.Maury(), ("codes", "aside", "start", "entered"), "aside"),
+        (ball, jo.Paoli(), ("memory.",), r"memory\.before"),
+    ):
+        path = tmp_path / type(scheme).__name__
+        jo.solve(problem, scheme, t=0.1, h=0.01, checkpoint=path)
+        with np.load(path) as file:
+            arrays = {name: value for name, value in file.items() if not name.startswith(start)}
+        stored(path, arrays)
+        with pytest.raises(BrokenFile, match=f"the checkpoint has no '{words}'"):
+            jo.solve(problem, scheme, t=0.2, h=0.01, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("part", ["titles", "fixed", "free"])
+@pytest.mark.parametrize("value", ["nothing", 3, [], "absent"])
+def test_a_description_of_a_run_without_one_of_its_tables_is_refused(kept, part, value):
+    path, scheme, arrays = kept
+    tables = json.loads(str(arrays["run"])) | {part: value}
+    if value == "absent":
+        del tables[part]
+    stored(path, arrays | {"run": np.array(json.dumps(tables))})
+    with pytest.raises(BrokenFile, match="'run' must be the description of a run"):
+        solved(path, scheme, t=0.1, resume=True)
+
+
+@pytest.mark.parametrize("part", ["titles", "fixed"])
+def test_a_description_of_a_run_without_an_entry_belongs_to_another_run_or_goes_on(kept, part):
+    """Titles are words for the reader; what is fixed must be the same."""
+    path, scheme, arrays = kept
+    tables = json.loads(str(arrays["run"]))
+    del tables[part]["problem"]
+    stored(path, arrays | {"run": np.array(json.dumps(tables))})
+    if part == "titles":
+        assert solved(path, scheme, t=0.1, resume=True).status == "finished"
+    else:
+        with pytest.raises(jo.InvalidValue, match="belongs to another run: problem was"):
+            solved(path, scheme, t=0.1, resume=True)
+
+
+def test_what_may_change_and_was_not_recorded_is_said_to_be_so(tmp_path):
+    path, trajectory = tmp_path / "c", tmp_path / "a.vtkhdf"
+    solved(path, jo.Maury(), t=0.05, output=trajectory)
+    with np.load(path) as file:
+        arrays = dict(file)
+    tables = json.loads(str(arrays["run"]))
+    del tables["free"]["every"]
+    stored(path, arrays | {"run": np.array(json.dumps(tables))})
+    solved(path, jo.Maury(), t=0.1, output=trajectory, resume=True)
+    assert "every was not recorded, now None" in about(trajectory)["changes"]
 
 
 def test_checkpoints_that_take_memory_or_run_code_are_refused(kept, tmp_path):

@@ -262,7 +262,7 @@ def test_a_glued_hexagon_that_is_pulled_stays_rigid(solver):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_gamma_is_never_positive_and_nothing_ever_overlaps(seed, solver):
     problem, scheme, h = cluster(seed), Gluey(solver=solver), 0.02
-    length = problem.within.linearise(0.0, problem.q0).length
+    length = problem.within.linearise(0.0, problem.q0).smallest_length()
     state = scheme.start(problem, 0.0)
     for _ in range(100):
         before, state = state, scheme.step(problem, state, h)
@@ -425,7 +425,7 @@ def test_glue_goes_with_the_body_that_leaves():
     watch, scheme, state = Watch(), Gluey(), Gluey().start(discs, 0.0)
     outlet = jo.Outlet(lambda q: q[:, 0] > 2.0)
     for _ in range(40):
-        state = outlet(scheme.step(discs, state, 0.05))
+        state = outlet(scheme.advance(discs, state, 0.05))
         watch(state)
     assert watch.gamma((0, 1))[15] == pytest.approx(-0.5, abs=1e-6)
     assert state.presence.here.tolist() == [True, False, False]

@@ -9,7 +9,7 @@ import pytest
 import jostle as jo
 from jostle.cli import main
 from jostle.scenarios import endings
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 
 pytest.importorskip("shapely")
 

@@ -129,7 +129,7 @@ def test_spectators_of_the_stand_take_both_stairs():
         (TWO, "inhibition = -1", "problem.inhibition", "true, false or a positive time"),
         (TWO, "inhibition = 'yes'", "problem.inhibition", "true, false or a positive time"),
         (TWO, "doors = [[[4, 0], [4, 4]]]", "problem.doors.0", "door 0 does not lie between two rooms"),
-        (TWO, "rooom = 1", "problem.rooom", "rooms"),
+        (TWO, "rooom = 1", "unknown key 'rooom' in [problem]", "rooms"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(groups, more, where, message):

@@ -7,7 +7,7 @@ import jostle as jo
 from jostle.models.labyrinth import HOLES
 from jostle.scenarios import parse
 from jostle.scenarios.radii import Size, Spread, drawn
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 from jostle.sets.presence import Presence
 
 RUN = "[run]\nt = 1.0\nh = 0.01\n"

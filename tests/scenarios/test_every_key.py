@@ -13,6 +13,7 @@ import pytest
 import jostle as jo
 from jostle.scenarios import ScenarioError, parse
 from jostle.scenarios.fields import Table
+from jostle.scenarios.one_of import OneOf
 from jostle.scenarios.scenario import Scenario
 
 RUN = "\n[run]\nt = 1.0\nh = 0.01\n"
@@ -221,7 +222,7 @@ def signature(text):
             moved[..., 0] += right
             moved[..., -1] -= down
             state = start._replace(t=t, q=moved, u=u)
-            contacts = state._replace(q=start.q).linearise(problem.within, t, np.inf)
+            contacts = state.within(problem.within).linearise(t, start.q, np.inf)
             found += [np.sort(contacts.gap), contacts.pairs.astype(float)]
             found.append([-1.0 if run.until is None else float(run.until(state))])
             for change in run.change or ():
@@ -246,6 +247,9 @@ def changed_keys(before, after):
 
 def tables(annotation):
     """All tables that may stand at a place, and those inside them."""
+    if isinstance(annotation, OneOf):
+        for kind in annotation.names():
+            yield from tables(annotation.table(kind))
     if (
         isinstance(annotation, type)
         and not isinstance(annotation, types.GenericAlias)
@@ -253,7 +257,8 @@ def tables(annotation):
     ):
         yield annotation
         for field in annotation.model_fields.values():
-            yield from tables(field.annotation)
+            for part in (*field.metadata, field.annotation):
+                yield from tables(part)
     for inner in typing.get_args(annotation):
         yield from tables(inner)
 
@@ -279,6 +284,9 @@ def test_the_same_file_gives_the_same_numbers(text):
 def test_every_key_is_among_the_cases():
     every = {(table.__name__, key) for table in tables(Scenario) for key in table.model_fields if key != "kind"}
     covered = {key for before, after in CASES for key in changed_keys(parse(before), parse(after))}
+    assert {"Grains", "Cradle", "Crowd", "Labyrinth", "Building", "GlueyTable", "BudgetTable"} <= {
+        name for name, _ in every
+    }
     assert every - covered - SHOWN - NAMES - LATER == set()
 
 

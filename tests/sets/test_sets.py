@@ -93,7 +93,7 @@ SETS = {
     "a user's": (parabola, ONE, lambda t, q: [q[1] - q[0] ** 2 - t, 5.0 - q[0] - q[1]]),
     "free": (jo.Free(), THREE, lambda t, q: []),
     "intersection": (
-        jo.Balls(RADII) & jo.HalfSpace(rotation, radii=RADII) & jo.Outside(CENTRES[:1], 0.5), THREE,
+        jo.Balls(RADII) & jo.HalfSpace(rotation, radii=RADII) & jo.Outside(CENTRES[:1], 0.5, radii=0.0), THREE,
         lambda t, q: [*pair_gaps(q, RADII), *(q @ rotation(t) - RADII), *(norm(q - CENTRES[0]) - 0.5)]),
 }  # fmt: skip
 every_set = pytest.mark.parametrize(("Q", "q", "formula"), SETS.values(), ids=SETS)
@@ -152,14 +152,14 @@ def test_contacts_make_the_three_sets_of_the_papers():
     assert contacts.gap.round(12).tolist() == [0.0, round(np.sqrt(5.0) - 1.1, 12), 0.9]
     np.testing.assert_array_equal(contacts.cone().G.toarray(), G[:1])
     np.testing.assert_array_equal(contacts.cone(closed=1.0).G.toarray(), G[[0, 2]])
-    assert contacts.velocities(h).length == pytest.approx(5.0, rel=1e-15)
-    assert contacts.positions(q).length == 0.5
+    np.testing.assert_allclose(contacts.velocities(h).length, 5.0, rtol=1e-15)
+    assert contacts.positions(q).length.tolist() == [0.5, 0.5, 0.5]
     assert contacts.velocities(h).describe(2) == "balls 1 and 2"
 
 
 def test_the_length_is_the_smallest_radius_in_sight():
     def length(Q, q, t=0.0):
-        return Q.linearise(t, q).length
+        return Q.linearise(t, q).smallest_length()
 
     assert length(jo.Balls(RADII), THREE) == 0.2
     assert length(jo.Balls(growing), THREE, t=2.0) == pytest.approx(0.4, rel=1e-15)
@@ -172,6 +172,25 @@ def test_the_length_is_the_smallest_radius_in_sight():
     assert length(jo.HalfSpace([0, 1]) & jo.Balls(RADII) & jo.Outside(CENTRES, 0.1), THREE) == 0.1
     assert length(jo.HalfSpace([0, 1]) & jo.HalfSpace([1, 0]), ONE) is None
     assert length(jo.constraints(length=3.0)(lambda t, q: [q[0]]), ONE) == 3.0
+
+
+def test_each_row_of_an_intersection_keeps_its_own_length():
+    angle = jo.constraints(length=np.pi)(lambda t, q: [q[0, 0]])
+    free = jo.constraints(lambda t, q: [q[1, 1], q[2, 1]])
+    contacts = (jo.Balls(RADII) & angle & free).linearise(0.0, THREE)
+    assert contacts.length.tolist() == [0.2, 0.2, 0.2, np.pi, 0.0, 0.0]
+    assert contacts.only(np.array([3, 0])).length.tolist() == [np.pi, 0.2]
+    assert contacts.tolerance()[:4].tolist() == [1e-9 * length for length in (0.2, 0.2, 0.2, np.pi)]
+
+
+def test_an_overlap_is_measured_by_the_length_of_its_own_row():
+    """1e-3 of a degree of freedom that runs to 1000 is little, though it is five small radii."""
+    wide = jo.constraints(length=1000.0)(lambda t, q: [q[0, 0] + 1.0])
+    Q = jo.Balls(RADII) & wide
+    q = THREE.copy()
+    q[0, 0] = -2.0
+    assert Q.overlap(0.0, q) == pytest.approx(1e-3)
+    assert jo.Free().overlap(0.0, q) == 0.0
 
 
 # --- words ---

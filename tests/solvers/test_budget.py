@@ -70,7 +70,7 @@ def test_an_overlap_that_is_no_part_of_a_radius_is_refused(overlap):
 
 def test_an_overlap_without_a_radius_is_refused():
     K = jo.Polyhedron([[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0])
-    with pytest.raises(jo.InvalidValue, match="these constraints have none; leave it out"):
+    with pytest.raises(jo.InvalidValue, match="row 0 has none; leave overlap out"):
         jo.Budget(overlap=1e-3).project([-1.0, -1.0], K)
 
 
@@ -159,7 +159,7 @@ def warm_and_cold(problem, solver, steps):
     state = scheme.step(problem, scheme.start(problem, 0.0), H)
     for _ in range(steps):
         w = state.u + H * problem.acceleration(state.t, state.q, state.u)
-        contacts = state.linearise(problem.within, state.t + H, 0.05)
+        contacts = problem.within.near(state.t + H, state.q, 0.05)
         guess, K = state.impulses_of(contacts), contacts.velocities(H)
         starts = guess, None, np.roll(guess, 1)
         counts.append([solver.project(w, K, problem.mass, start).iterations for start in starts])
@@ -186,7 +186,7 @@ def test_impulses_follow_their_pairs_into_the_next_step(pile):
     """Between two steps rows come and go: a start by row number would be another one."""
     scheme = jo.Maury(solver=jo.Nesterov())
     state = scheme.step(pile, scheme.step(pile, scheme.start(pile, 0.0), H), H)
-    contacts = state.linearise(pile.within, state.t + H, 0.05)
+    contacts = pile.within.near(state.t + H, state.q, 0.05)
     before = {tuple(pair): p for pair, p in zip(state.contacts.pairs.tolist(), state.multipliers, strict=True)}
     assert contacts.pairs.tolist() != state.contacts.pairs.tolist()
     assert state.impulses_of(contacts).tolist() == [before.get(tuple(pair), 0.0) for pair in contacts.pairs.tolist()]

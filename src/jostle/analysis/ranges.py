@@ -135,7 +135,7 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     way = np.where(here[:, None], sol.u[k], 0.0) * (sol.stats["h"][step[0]] if linearised else 0.0)
     presence = Presence.of(q, here, within.widest())
     reach = 2.0 * float(np.linalg.norm(way, axis=1).max(initial=0.0)) + closed * within.widest()
-    contacts = presence.linearise(within, t, presence.placed(q - way), reach)
+    contacts = presence.within(within).linearise(t, presence.placed(q - way), reach)
     slack = contacts.gap + contacts.G @ way.ravel()
     touching = slack <= closed * contacts.tolerance() / PART
     new = np.flatnonzero(touching & (by_pair(found.pairs, np.ones(len(found.pairs)), contacts.pairs) == 0.0))

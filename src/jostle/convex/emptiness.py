@@ -67,7 +67,7 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
         return None
     if found.status != 0:
         raise Undecided(f"the linear program that decides it was not solved ({found.message.strip().rstrip('.')})")
-    allowed = float(found.x @ ((K.noise + tol * (K.length or 0.0)) / unit))
+    allowed = float(found.x @ ((K.noise + tol * K.length) / unit))
     if -found.fun <= max(PROVEN, allowed / scale):
         return None
     return np.asarray(found.x) / unit

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
 
 
 @check_arguments
 def _check(
-    G: ArrayLike | LinearMap, c: ArrayLike, length: float | None, describe: Callable[[int], str], noise: ArrayLike
+    G: ArrayLike | LinearMap, c: ArrayLike, length: ArrayLike | None, describe: Callable[[int], str], noise: ArrayLike
 ) -> None:
     """Refuse what is no matrix, no number, no function."""
 
@@ -29,8 +29,8 @@ def _check(
 class Polyhedron:
     """K = {u : c + G u >= 0}.
 
-    `length` is what the violation of a row is compared with (a radius, or a radius over h for
-    velocities). Without one, a violation is compared with the distance moved, |G_i| |u - w|.
+    `length` is what the violation of a row is compared with (a radius, or a radius over h for velocities): one number,
+    or one a row. Without one, or where it is 0, a violation is compared with the distance moved, |G_i| |u - w|.
 
     >>> K = Polyhedron([[1.0, 0.0]], [-1.0])            # u_x >= 1
     >>> K.slack([3.0, 0.0]).tolist()
@@ -39,7 +39,8 @@ class Polyhedron:
 
     G: LinearMap
     c: Array
-    length: float | None
+    length: Array
+    """(m,) the length of each row, 0 where there is none."""
     describe: Callable[[int], str]
     """What a row is, in words, for the messages of errors."""
     noise: Array
@@ -51,26 +52,62 @@ class Polyhedron:
         G: ArrayLike | LinearMap,
         c: ArrayLike,
         *,
-        length: float | None = None,
+        length: ArrayLike | None = None,
         describe: Callable[[int], str] = "row {}".format,
         noise: ArrayLike = 0.0,
     ):
-        if not hasattr(G, "adjoint"):  # the library itself gives maps, in each step
+        if not isinstance(G, LinearMap):  # the library itself gives maps, in each step
             _check(G, c, length, describe, noise)
         rows, offset = as_map(G), np.asarray(c, dtype=float)
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
-        if length is not None and not length > 0.0:
-            raise InvalidValue(f"length must be positive, not {length}")
         object.__setattr__(self, "G", rows)
         object.__setattr__(self, "c", offset)
-        object.__setattr__(self, "length", length)
+        object.__setattr__(self, "length", lengths(length, len(offset)))
         object.__setattr__(self, "describe", describe)
         object.__setattr__(self, "noise", np.zeros(len(offset)) + np.asarray(noise, dtype=float))
+
+    def dense(self) -> Polyhedron:
+        """The same with G in dense form."""
+        G = self.G.dense()
+        if G is self.G:
+            return self
+        return Polyhedron(G, self.c, length=self.length, describe=self.describe, noise=self.noise)
+
+    def only(self, rows: Integers) -> Polyhedron:
+        """Some rows of the same polyhedron."""
+        return Polyhedron(
+            self.G.rows(rows),
+            self.c[rows],
+            length=self.length[rows],
+            describe=lambda row: self.describe(int(rows[row])),
+            noise=self.noise[rows],
+        )
 
     def slack(self, u: ArrayLike) -> Array:
         """c + G u: how far inside each half-space u is."""
         return self.c + (self.G @ np.asarray(u, dtype=float).ravel())
+
+
+def lengths(length: ArrayLike | None, rows: int) -> Array:
+    """(m,) the length of each row, 0 where there is none; one number given is that of all rows.
+
+    >>> lengths(0.5, 2).tolist(), lengths(None, 1).tolist()
+    ([0.5, 0.5], [0.0])
+    """
+    if length is None:
+        return np.zeros(rows)
+    given = np.asarray(length, dtype=float)
+    if given.ndim == 0:
+        if not given > 0.0:
+            raise InvalidValue(f"length must be positive, not {length}; None stands for no length")
+        return np.full(rows, given)
+    if given.shape != (rows,):
+        raise InvalidValue(f"length must be one number, or one for each of the {rows} rows; it has shape {given.shape}")
+    if not (given >= 0.0).all():
+        row = int(np.argmin(given >= 0.0))
+        raise InvalidValue(f"the length of row {row} is {given[row]}; it must be positive, or 0 for none")
+    return given
 
 
 class Cone(Polyhedron):
@@ -81,7 +118,7 @@ class Cone(Polyhedron):
     """
 
     def __init__(self, G: ArrayLike | LinearMap, *, describe: Callable[[int], str] = "row {}".format):
-        if not hasattr(G, "adjoint"):
+        if not isinstance(G, LinearMap):
             _check(G, 0.0, None, describe, 0.0)
         rows = as_map(G)
         super().__init__(rows, np.zeros(rows.shape[0]), describe=describe)

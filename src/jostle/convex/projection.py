@@ -6,7 +6,7 @@
 The three residuals are dimensionless and are computed from (w, K, M, u, p) alone, whichever solver
 made u and p:
 
-    primal           the largest violation -s_i over the length of K
+    primal           the largest violation -s_i over the length of its row
     dual             |M (u - w) - G^T p| over |M (u - w)|, and p < 0 in the same unit
     complementarity  sum p |s| over |u - w|_M^2
 
@@ -21,16 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.maps import Dense, Pairs
+from jostle.convex.linear_map import Offsets
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.kernels import compiled
-
-ROUND_OFF = 16 * float(np.finfo(float).eps)
-"""A slack below this times |c| + |G| (|u| + |w|), plus the noise of K, is a zero: it was not computed any better."""
-
-
-TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,47 +84,4 @@ class Projection:
 
 def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual:
     """The residuals of (u, p) as the projection of w on K in the metric M (flat vectors)."""
-    if isinstance(K.G, Dense) and M.diagonal:
-        out = np.empty(3)
-        compiled().residual_dense(K.G.array, K.c, w, M.mass, u, p, K.length or 0.0, ROUND_OFF, K.noise, out)
-        return Residual(*out.tolist())
-    if isinstance(K.G, Pairs) and M.diagonal:
-        out, shape = np.empty(3), (K.G.bodies, K.G.dimension)
-        by_body = (vector.reshape(shape) for vector in (w, M.mass, u))
-        compiled().residual_pairs(K.G.i, K.G.j, K.G.normal, K.c, *by_body, p, K.length or 0.0, ROUND_OFF, K.noise, out)
-        return Residual(*out.tolist())
-    if not np.isfinite(u).all() or not np.isfinite(p).all():
-        return Residual(np.inf, np.inf, np.inf)
-    slack = K.c + (K.G @ u)
-    noise = K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(np.abs(u) + np.abs(w)))
-    slack = np.where(np.abs(slack) <= noise, 0.0, slack)
-    moved, reaction = u - w, K.G.adjoint(p)
-    distance = M.norm(moved)
-    unit = K.G.norms(M)
-
-    violation = -slack.min(initial=0.0)
-    if violation > 0.0 and K.length is None:
-        violation, scale = np.max(np.maximum(-slack, 0.0) / np.maximum(unit, TINY)), distance
-    else:
-        scale = K.length or 1.0
-
-    gap = M.times(moved) - reaction
-    stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
-    rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ unit))
-    if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
-        sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(K.G.toarray())
-        rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
-    negative = max(0.0, float((-p * unit).max(initial=0.0)))
-    product = float(np.abs(p) @ np.abs(slack))
-    return Residual(
-        _ratio(float(violation), float(scale)),
-        _ratio(max(float(stationarity) - rounding, 0.0) + negative, distance),
-        _ratio(product, distance**2),
-    )
-
-
-def _ratio(size: float, scale: float) -> float:
-    """size / scale, where 0 / 0 = 0 and x / 0 = infinity."""
-    if size == 0.0:
-        return 0.0
-    return size / scale if scale > 0.0 else np.inf
+    return Residual(*K.G.residuals(Offsets(K.c, K.length, K.noise), M, w, u, p))

@@ -16,7 +16,7 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.crowds.outlines import a_segment
 from jostle.errors import InvalidValue
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import Presence
 
@@ -110,6 +110,6 @@ class Stairs:
 
     def _free(self, state: State, q: Array, person: int) -> bool:
         presence = state.presence or Presence.of(q, np.ones(len(q), dtype=bool))
-        contacts = presence.linearise(self.within, state.t, q, 0.0)
+        contacts = presence.within(self.within).linearise(state.t, q, 0.0)
         own = (contacts.pairs == person).any(axis=1)
         return not (contacts.gap[own] < -contacts.tolerance()[own]).any()

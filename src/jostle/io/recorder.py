@@ -25,7 +25,7 @@ from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
 from jostle.recording import contacts_of, record_of, shown
-from jostle.schemes.base import State
+from jostle.schemes.state import State
 from jostle.solution import STATISTICS, Solution
 
 RECORDS, SECONDS = 256, 0.2

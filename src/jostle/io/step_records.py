@@ -11,10 +11,13 @@ from jostle.errors import BrokenFile
 from jostle.io.checksums import of_records
 from jostle.io.trust import data_set, rows
 from jostle.solution import STATISTICS
+from jostle.solvers.base import MAX_NAME_LENGTH
 
 STEPS = "jostle/steps"
 CHECK = "checksum"
-RECORD = np.dtype([(n, "S16" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")])
+RECORD = np.dtype(
+    [(n, f"S{MAX_NAME_LENGTH}" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")]
+)
 """A record of `STATISTICS` as it is stored, with its checksum."""
 STEPS_OF_FORMAT_1 = ("t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot")
 """The fields that each record of a step has had since format 1."""

@@ -81,7 +81,7 @@ def separate(
             return target
     except UndefinedGradient:
         start = _shaken(Q, target, np.random.default_rng(seed))
-    length = Q.linearise(0.0, start, 0.0).length
+    length = _radius(Q)
     if length is None:
         raise InvalidValue(f"{Q} has no radii to compare overlaps with")
     x = _nearest(Q, _apart(Q, start, length), target, M, length, tol)
@@ -97,8 +97,13 @@ def _admissible(contacts: Contacts) -> bool:
 def _shaken(Q: ConstraintSet, q: Array, random: np.random.Generator) -> Array:
     """Every ball moved a little, so that each gap has a gradient."""
     direction, spread = random.standard_normal(q.shape), float(np.abs(q).max(initial=0.0)) or 1.0
-    length = Q.linearise(0.0, q + spread * direction, 0.0).length  # any other place tells the smallest radius
-    return q + SHAKE * (length or spread) * direction
+    return q + SHAKE * (_radius(Q) or spread) * direction
+
+
+def _radius(Q: ConstraintSet) -> float | None:
+    """The smallest radius of a ball; None if there are only points."""
+    smallest = float(Q.radii_at(0.0).min(initial=np.inf))
+    return smallest if 0.0 < smallest < np.inf else None
 
 
 def _apart(Q: ConstraintSet, x: Array, length: float) -> Array:
@@ -150,9 +155,8 @@ def _swept(
     """
     solver = Automatic(tol=MARGIN / 4.0)
     contacts = Q.linearise(0.0, y, reach)
-    length = contacts.length or 0.0
     K = Polyhedron(
-        contacts.G, contacts.gap - MARGIN * length,
+        contacts.G, contacts.gap - MARGIN * contacts.length,
         length=contacts.length, describe=contacts.describe, noise=contacts.noise,
     )  # fmt: skip
     try:
@@ -163,7 +167,7 @@ def _swept(
         return None, reach
     furthest = largest(P.point)
     if 2.0 * furthest <= contacts.reach:
-        return y + P.point, max(4.0 * furthest, NEAR * length)
+        return y + P.point, max(4.0 * furthest, NEAR * (_radius(Q) or 0.0))
     longer = max(reach, min(4.0 * reach, 4.0 * furthest))
     return (y + contacts.reach / (2.0 * furthest) * P.point if admissible else None), longer
 
@@ -181,7 +185,7 @@ def descend(Q: ConstraintSet, x: Array, unit: float, room: float = 0.0) -> Array
 
     y, memory = x.ravel() / unit, deque[tuple[Array, Array, float]](maxlen=MEMORY)
     E, gradient = overlap(y)
-    longest = LONGEST * (Q.linearise(0.0, x, 0.0).length or np.inf) / unit
+    longest = LONGEST * (_radius(Q) or np.inf) / unit
     for _ in range(DESCENT_STEPS):
         if np.abs(gradient).max(initial=0.0) <= BALANCED:
             break

@@ -7,22 +7,43 @@
 [0.0, 0.0, 0.0, 0.0, 1.0]
 """
 
-from __future__ import annotations
+import importlib as _importlib
+import typing as _typing
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.reading import load, names, parse, shipped
 from jostle.scenarios.source import ScenarioError
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from jostle.scenarios.problem import Built, ProblemTable
     from jostle.scenarios.scenario import Run, Scenario, schema
 
-__all__ = ["Run", "Scenario", "ScenarioError", "load", "names", "parse", "schema", "shipped"]
+__all__ = [
+    "KINDS",
+    "Built",
+    "ProblemTable",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "load",
+    "names",
+    "parse",
+    "schema",
+    "shipped",
+]
+_LAZY = {"Built": "problem", "ProblemTable": "problem", "Run": "scenario", "Scenario": "scenario", "schema": "scenario"}
+"""The modules of the names that need pydantic, which is imported when one of them is first used."""
 
 
-def __getattr__(name: str) -> Any:
-    """What needs pydantic, which is imported when first used."""
-    if name in ("Run", "Scenario", "schema"):
-        return getattr(importlib.import_module("jostle.scenarios.scenario"), name)
-    raise AttributeError(f"module 'jostle.scenarios' has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
+
+    def __getattr__(name: str) -> object:
+        """The names in `_LAZY`."""
+        if name in _LAZY:
+            return getattr(_importlib.import_module(f"jostle.scenarios.{_LAZY[name]}"), name)
+        raise AttributeError(f"module 'jostle.scenarios' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, and those that Python gives every module."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

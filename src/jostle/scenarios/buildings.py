@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,9 +16,11 @@ from jostle.crowds.stairs import Link
 from jostle.crowds.strategies import AvoidJams
 from jostle.crowds.walk import walk
 from jostle.errors import JostleError
+from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.fields import (
     Complaint,
     Number,
+    Path,
     People,
     Point,
     Positive,
@@ -31,6 +32,7 @@ from jostle.scenarios.fields import (
     complain,
 )
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
 
@@ -149,9 +151,8 @@ class Building(ProblemTable):
     def ending(self) -> str:
         return "empty"
 
-    def refuses(self, scheme: str) -> Iterator[Complaint]:
-        if scheme == "catching_up":
-            yield (), 'must be solved with "venel": people who have left go out of the run'
+    def needs(self) -> dict[str, Path]:
+        return {EXCHANGE: ()}
 
     def plan(self) -> Plan:
         """The floor plan."""
@@ -206,4 +207,4 @@ class Building(ProblemTable):
         wish = AvoidJams(way) if self.avoid_jams else way
         with belongs_to("groups"):
             people = crowd(len(radii), radius=radii, room=plan, q0=places, wish=wish, inhibition=self.inhibition)
-        return Built(people, tuple(plan.changes(people)), plan.empty)
+        return Built(people, tuple(plan.changes(people)), EmptyOrBlocked(plan.empty, radii))

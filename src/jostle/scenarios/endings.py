@@ -12,7 +12,8 @@ from jostle.arrays import Array, Booleans
 from jostle.errors import EmptySet
 from jostle.problems import Motion
 from jostle.scenarios.fields import NotNegative, Number, Positive, Share, Table
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.base import Scheme
+from jostle.schemes.state import State
 from jostle.solution import BLOCKED
 
 Ending = Callable[[State], bool | str]
@@ -113,6 +114,9 @@ class EmptyOrBlocked:
         self.empty, self.radii = empty, radii
         self.memory: Standing | None = None
 
+    def remind(self, memory: Standing | None) -> None:
+        self.memory = memory
+
     def __call__(self, state: State) -> bool | str:
         if self.empty(state):
             return True
@@ -139,7 +143,7 @@ def jammed(problem: Motion, scheme: Scheme, h: float) -> Ending:
 
     def stuck(state: State) -> bool:
         try:
-            scheme.step(problem, state, h)
+            scheme.advance(problem, state, h)
         except EmptySet:
             return True
         return False

@@ -121,6 +121,7 @@ Tolerance = Annotated[
 ]
 Coordinate = Annotated[float, AfterValidator(_or_infinite), allowed("a number, or inf or -inf where it is open")]
 Multiple = Annotated[float, Field(gt=1.0, le=LARGEST, allow_inf_nan=False), allowed("a number above 1")]
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63), allowed("a whole number")]
 Count = Annotated[int, Field(ge=1, le=MOST), allowed(f"a whole number from 1 to {MOST}")]
 CountOrNone = Annotated[int, Field(ge=0, le=MOST), allowed(f"a whole number from 0 to {MOST}")]
 People = Annotated[int, Field(ge=1, le=MOST_PEOPLE), allowed(f"a whole number from 1 to {MOST_PEOPLE}")]

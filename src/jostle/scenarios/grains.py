@@ -23,6 +23,7 @@ from jostle.scenarios.fields import (
     CountOrNone,
     Number,
     Part,
+    Path,
     Positive,
     Vector,
     allowed,
@@ -34,6 +35,7 @@ from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
 from jostle.scenarios.radii import Radii, Swelling, drawn, in_time
 from jostle.scenarios.starts import Points, Start
 from jostle.scenarios.walls import AnyWall
+from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 
@@ -79,7 +81,7 @@ class Grains(ProblemTable):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        complain([*self.of_dimension(self.dimension), *self._numbers(), *self._waits(), *self._moves()])
+        complain([*self.of_dimension(self.dimension), *self._numbers(), *self._waits()])
         return self
 
     def _numbers(self) -> Iterator[Complaint]:
@@ -88,7 +90,7 @@ class Grains(ProblemTable):
         if isinstance(self.start, Points) and not self._waiting():
             lists[("start", "points")] = self.start.points  # type: ignore[index, assignment]
         if n is None:
-            yield ("n",), "is missing: say how many grains there are"
+            yield ("n",), "missing; set the number of grains"
             return
         for path, entries in lists.items():
             if isinstance(entries, tuple) and len(entries) != n:
@@ -97,7 +99,7 @@ class Grains(ProblemTable):
         if self.density is not None and self.masses is not None:
             yield ("masses",), "must not be given together with a density"
         if self.period is not None and not all(length > 0.0 for length in self.period):
-            yield ("period",), "must be positive lengths, inf where space is open"
+            yield ("period",), "must be positive; inf along open axes"
 
     def _waits(self) -> Iterator[Complaint]:
         n, waiting = self._number(), self._waiting()
@@ -106,24 +108,15 @@ class Grains(ProblemTable):
         if waiting > n:
             yield ("waiting",), f"must be at most n = {n}"
         elif waiting < n and self.start is None:
-            yield ("start",), f"is missing: {n - waiting} grains do not wait, and need a place"
+            yield ("start",), f"missing; {n - waiting} grains do not wait for a source and need a place"
         elif waiting == n and self.start is not None:
             yield ("start",), "must be left out if all grains wait for a source"
         if waiting and not self.sources:
-            yield ("sources",), f"is missing: {waiting} grains wait for a source, and there is none"
+            yield ("sources",), f"missing; {waiting} grains wait for a source"
         if self.sources and not waiting:
-            yield ("waiting",), "is missing: say how many of the grains wait for the source"
+            yield ("waiting",), "missing; set the number of grains that wait for a source"
         if isinstance(self.start, Points) and waiting and len(self.start.points) != n - waiting:
             yield ("start", "points"), f"must be {n - waiting} points, one for each grain that does not wait"
-
-    def _moves(self) -> Iterator[Complaint]:
-        if self.e == 0.0:
-            return
-        if self.swelling is not None:
-            yield ("e",), "must be 0 where grains swell: no scheme has both"
-        for k, wall in enumerate(self.walls):
-            if wall.moves:
-                yield ("walls", k), "must not move where e > 0: no scheme has both"
 
     def _number(self) -> int | None:
         if self.n is not None:
@@ -145,15 +138,20 @@ class Grains(ProblemTable):
     def ending(self) -> str:
         return "jammed" if self.swelling is not None else "empty" if self.outlets else "never"
 
-    def refuses(self, scheme: str) -> Iterator[Complaint]:
-        exchange = [name for name in ("outlets", "sources") if getattr(self, name)]
-        moving = self.swelling is not None or any(wall.moves for wall in self.walls)
-        if scheme in ("maury", "gluey") and self.e > 0.0:
-            yield ("e",), f'must be 0 with the scheme "{scheme}"; "moreau_jean" and "paoli" have restitution'
-        if scheme == "paoli" and exchange:
-            yield (exchange[0],), 'must be left out with the scheme "paoli", which moves all bodies together'
-        if scheme in ("paoli", "moreau_jean") and moving:
-            yield (), f'must have neither swelling nor moving walls with the scheme "{scheme}"; "maury" has both'
+    def needs(self) -> dict[str, Path]:
+        moving: list[Path] = [("walls", k) for k, wall in enumerate(self.walls) if wall.moves]
+        asked: dict[str, list[Path]] = {
+            RESTITUTION: [("e",)] if self.e > 0.0 else [],
+            MOVING: ([("swelling",)] if self.swelling is not None else []) + moving,
+            EXCHANGE: [(name,) for name in ("outlets", "sources") if getattr(self, name)],
+        }
+        return {need: paths[0] for need, paths in asked.items() if paths}
+
+    def refuses_ending(self, kind: str) -> Iterator[str]:
+        if kind == "jammed" and self.swelling is None:
+            yield 'can be "jammed" only if the grains swell (problem.swelling)'
+        if kind == "empty" and not self.outlets:
+            yield 'can be "empty" only if there is an outlet (problem.outlets)'
 
     def build(self, seed: int) -> Built:
         d, n, waiting = self.dimension, self._number() or 0, self._waiting()

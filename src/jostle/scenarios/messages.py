@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
+from jostle.plugins import nearest
+from jostle.scenarios.one_of import NO_TABLE, UNKNOWN_KIND, OneOf
 from jostle.scenarios.source import Path, Source
 from jostle.scenarios.writing import path as written_path
 from jostle.scenarios.writing import value as written
@@ -25,8 +27,10 @@ class Complaint(NamedTuple):
 
     path: Path
     message: str
-    shown: bool = False
-    """Is a table that stands there shown as a value? It is wrong itself, not something in it."""
+    shows_tables: bool = False
+    """Is the value also shown if it is a table? Then the table is wrong itself, and not something in it."""
+    names_key: bool = True
+    """Do the key and its value precede the message?"""
 
 
 def problems(error: ValidationError, model: type[BaseModel], data: dict[str, Any], source: Source) -> list[str]:
@@ -40,37 +44,58 @@ def problems(error: ValidationError, model: type[BaseModel], data: dict[str, Any
 
 
 def _complaints(details: dict[str, Any], model: type[BaseModel], data: Any) -> Iterator[Complaint]:
-    path, table = _walk(details["loc"], model)
+    path, table = _walk(details["loc"], model, data)
     kind, context, found = details["type"], details.get("ctx", {}), _at(data, path)
     if kind == "complaints":
         for inner, message in context["complaints"]:
             yield Complaint((*path, *inner), message)
     elif kind == "extra_forbidden":
-        yield Complaint(path, f"is no key of this table{_nearest(str(path[-1]), list(table.model_fields))}")
+        yield Complaint(path, _unknown_key(path, table), names_key=False)
     elif kind == "missing":
-        yield Complaint(path, f"is missing. {table.model_fields[str(path[-1])].description}")
-    elif kind in ("union_tag_invalid", "union_tag_not_found"):
-        kinds = sorted(_kinds(table.model_fields[_field(path)].annotation))
-        yield Complaint((*path, "kind"), _one_of(kinds, _at(data, (*path, "kind"))), True)
-    elif kind == "model_attributes_type":
-        first = min(_kinds(table.model_fields[_field(path)].annotation))
-        yield Complaint(path, f'must be a table, such as {{ kind = "{first}", ... }}')
+        description = table.model_fields[str(path[-1])].description
+        yield Complaint(path, f"missing key {path[-1]!r} in {_table_name(path)}: {description}", names_key=False)
+    elif kind in ("union_tag_invalid", "union_tag_not_found", UNKNOWN_KIND):
+        yield Complaint((*path, "kind"), _one_of(_kinds(table, path), _at(data, (*path, "kind"))), shows_tables=True)
+    elif kind in ("model_attributes_type", NO_TABLE):
+        yield Complaint(path, f'must be a table, such as {{ kind = "{min(_kinds(table, path))}", ... }}')
     elif kind != "too_short" or not isinstance(found, list) or len(found) < context["min_length"]:
         # pydantic does not count entries that are wrong themselves
-        yield Complaint(path, _words(kind, context, found, details["msg"]), True)
+        yield Complaint(path, _words(kind, context, found, details["msg"]), shows_tables=True)
+
+
+def _unknown_key(path: Path, table: type[BaseModel]) -> str:
+    """The sentence about a key that the table does not have.
+
+    >>> from jostle.scenarios.scenario import RunTable
+    >>> _unknown_key(("run", "evry"), RunTable)
+    "unknown key 'evry' in [run]; did you mean 'every'?"
+    """
+    key = str(path[-1])
+    near = nearest(key, table.model_fields)
+    hint = f"did you mean {near!r}?" if near else f"the keys are {', '.join(sorted(table.model_fields))}"
+    return f"unknown key {key!r} in {_table_name(path)}; {hint}"
+
+
+def _table_name(path: Path) -> str:
+    """The table that a key is in."""
+    return f"[{written_path(path[:-1])}]" if path[1:] else "the file"
 
 
 def _sentence(complaint: Complaint, data: Any) -> str:
     """The key, the value if it is one, and what is allowed."""
+    if not complaint.names_key:
+        return complaint.message
     key, found = written_path(complaint.path), _at(data, complaint.path)
-    if found is NOTHING or (isinstance(found, dict) and not complaint.shown):
-        return f"{key} {complaint.message}"
+    if found is NOTHING or (isinstance(found, dict) and not complaint.shows_tables):
+        return f"{key}: {complaint.message}"
     return f"{key} = {_short(found)}: {complaint.message}"
 
 
 def _words(kind: str, context: dict[str, Any], found: Any, reason: str) -> str:
     if kind == "allowed":
         return str(context["phrase"])
+    if kind == "value_error":
+        return str(context["error"])
     if kind == "literal_error":
         text = str(context["expected"])
         choices = re.findall(r"'([^']*)'", text)
@@ -84,7 +109,7 @@ def _words(kind: str, context: dict[str, Any], found: Any, reason: str) -> str:
     return TABLE if kind in ("model_type", "dict_type") else f"is not allowed: {reason}"
 
 
-def _walk(place: tuple[str | int, ...], model: type[BaseModel]) -> tuple[Path, type[BaseModel]]:
+def _walk(place: tuple[str | int, ...], model: type[BaseModel], data: Any) -> tuple[Path, type[BaseModel]]:
     """The path of keys, without the names of kinds that pydantic puts in between, and the table of the last key."""
     path: Path = ()
     table, inside = model, None
@@ -95,30 +120,49 @@ def _walk(place: tuple[str | int, ...], model: type[BaseModel]) -> tuple[Path, t
         if part in SHAPES and inside is not None:
             continue
         if inside is not None:
-            choices = _kinds(inside)
+            choices = _tables(inside, _at(data, (*path, "kind")))
             table, inside = choices.get(part, choices.get("", table)), None
             if part in choices:
                 continue
         path = (*path, part)
-        field = table.model_fields.get(part)
-        inside = None if field is None else field.annotation
+        inside = table.model_fields.get(part)
     return path, table
 
 
-def _kinds(annotation: Any) -> dict[str, type[BaseModel]]:
-    """The tables that may stand here, by their kind; '' if they have none."""
+def _tables(annotation: Any, kind: object) -> dict[str, type[BaseModel]]:
+    """The tables that may stand at a place, by their kind; '' if there is none, or if the file has chosen by `kind`."""
+    if isinstance(annotation, OneOf):
+        chosen = annotation.table(None if kind is NOTHING else kind)
+        return {} if chosen is None else {"": chosen}
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        kind = annotation.model_fields.get("kind")
-        return {str(get_args(kind.annotation)[0]) if kind is not None else "": annotation}
-    found: dict[str, type[BaseModel]] = {}
-    for inner in get_args(annotation):
-        found.update(_kinds(inner))
-    return found
+        field = annotation.model_fields.get("kind")
+        return {str(get_args(field.annotation)[0]) if field is not None else "": annotation}
+    return {name: table for inner in _parts(annotation) for name, table in _tables(inner, kind).items()}
 
 
-def _field(path: Path) -> str:
-    """The last key that is not a number."""
-    return next(str(part) for part in reversed(path) if isinstance(part, str))
+def _kinds(table: type[BaseModel], path: Path) -> list[str]:
+    """The kinds of tables that may stand at a path, of which `table` has the last key that is not a number."""
+    key = next(str(part) for part in reversed(path) if isinstance(part, str))
+    return sorted(_names(table.model_fields[key]))
+
+
+def _names(annotation: Any) -> list[str]:
+    if isinstance(annotation, OneOf):
+        return annotation.names()
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [name for name in _tables(annotation, NOTHING) if name]
+    return [name for inner in _parts(annotation) for name in _names(inner)]
+
+
+def _parts(annotation: Any) -> tuple[Any, ...]:
+    """What an annotation is made of; the mark of an open list stands for all of its tables."""
+    if isinstance(annotation, FieldInfo):
+        return _open_or_all((*annotation.metadata, annotation.annotation))
+    return _open_or_all(get_args(annotation))
+
+
+def _open_or_all(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(part for part in parts if isinstance(part, OneOf)) or parts
 
 
 def _at(data: Any, path: Path) -> Any:
@@ -138,16 +182,6 @@ def _short(found: Any) -> str:
 
 def _one_of(choices: list[str], found: Any) -> str:
     names = ", ".join(f'"{name}"' for name in choices)
-    hint = _nearest(found, choices, quote='"').removesuffix(_keys(choices)) if isinstance(found, str) else ""
-    missing = "is missing; it " if found is NOTHING else ""
-    return f"{missing}must be {'one of ' if len(choices) > 1 else ''}{names}{hint}"
-
-
-def _nearest(word: str, choices: list[str], quote: str = "") -> str:
-    """The nearest correct spelling, or all of them."""
-    near = difflib.get_close_matches(word, choices, n=1, cutoff=0.6)
-    return f"; did you mean {quote}{near[0]}{quote}?" if near else _keys(choices)
-
-
-def _keys(choices: list[str]) -> str:
-    return f"; its keys are {', '.join(sorted(choices))}"
+    near = nearest(found, choices) if isinstance(found, str) else ""
+    missing = "missing; it " if found is NOTHING else ""
+    return f"{missing}must be {'one of ' if len(choices) > 1 else ''}{names}" + (near and f'; did you mean "{near}"?')

@@ -1,168 +1,119 @@
-"""How a scenario is solved: the tables [scheme] and [solver]."""
+"""How a scenario is solved: the tables [scheme] and [solver], made from the options that the classes declare.
+
+The keys of such a table are the fields of the class. A class of a plug-in needs nothing else: the first line of its
+docstring describes it, ``field(metadata={"description": ...})`` describes an option, and its ``__post_init__`` checks
+the values.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+import dataclasses
+import math
+from functools import cache
+from typing import Any, ClassVar, Literal, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, create_model
 
-from jostle.scenarios.fields import Iterations, NotPositive, Number, ProperPart, Samples, Switch, Table, Tolerance
-from jostle.schemes.base import Scheme
-from jostle.schemes.catching_up import CatchingUp
-from jostle.schemes.gluey import Gluey
-from jostle.schemes.maury import Maury
-from jostle.schemes.moreau_jean import MoreauJean
-from jostle.schemes.paoli import Paoli
-from jostle.schemes.venel import Venel
-from jostle.solvers.automatic import Automatic
-from jostle.solvers.base import Solver
-from jostle.solvers.budget import Budget
-from jostle.solvers.exact import Exact
-from jostle.solvers.interior_point import InteriorPoint
-from jostle.solvers.nesterov import Nesterov
+from jostle.errors import InvalidValue
+from jostle.scenarios.fields import (
+    CountOrNone,
+    Iterations,
+    NotNegative,
+    NotPositive,
+    Number,
+    Positive,
+    ProperPart,
+    Samples,
+    Switch,
+    Table,
+    Text,
+    Tolerance,
+    Whole,
+)
+
+DEFAULT_SOLVER = "automatic"
+"""The solver of a file that does not name one."""
+DESCRIPTIONS = {
+    "maury": "Motion without rebound (e = 0); bodies never overlap.",
+    "gluey": "Like maury, but contacts stick until the impulse that pressed them is paid back.",
+    "paoli": "Motion with restitution, by positions; for few bodies.",
+    "moreau_jean": "Motion with restitution, by velocities; for many bodies.",
+    "venel": "First-order motion, such as crowds; bodies never overlap.",
+    "catching_up": "First-order motion, such as labyrinths; projects on the set itself.",
+    "automatic": "Chooses an algorithm by the size of the problem and by its progress. The default.",
+    "exact": "Active-set method, for up to about a hundred contacts.",
+    "interior_point": "Second-order method, for jammed discs and tight tolerances.",
+    "nesterov": "First-order method, for spheres and loose tolerances.",
+    "budget": "First-order method with a fixed number of iterations; the overlap that remains is reported.",
+}
+"""What the schemes and solvers of jostle are for."""
+OPTIONS: dict[str, tuple[Any, str]] = {
+    "samples": (Samples, "Number of Gauss points over which a force that changes in time is averaged."),
+    "weakest": (NotPositive, "Minus the largest impulse (N s) that a contact remembers; -inf, the default: all of it."),
+    "z": (Number, "Weight of the force in the first step: 0.5 is second order, 0 leaves the force out."),
+    "implicit": (Switch, "Evaluate the velocity in the force at the new time (e = 0 only)."),
+    "tol": (Tolerance, "Largest overlap, relative to the smallest radius; 1e-6 by default for grains."),
+    "max_iterations": (Iterations, "Largest number of iterations in one step."),
+    "overlap": (ProperPart, "A step ends when no overlap exceeds this part of the smallest radius."),
+}
+"""The options of the classes of jostle: what a file may say, and what they do."""
+TYPES = {
+    "float": Number, "int": Whole, "bool": Switch, "str": Text,
+    "Finite": Number, "Positive": Positive, "NotNegative": NotNegative, "Count": Iterations, "Natural": CountOrNone,
+}  # fmt: skip
+"""What a file may say for an option of a plug-in, by the annotation of its field."""
 
 
 class Method(Table):
-    """A scheme or a solver, with the name of its class and its options."""
+    """A scheme or a solver with its options."""
 
-    makes: ClassVar[type]
+    makes: ClassVar[type[Any]]
+    """The class that the table describes."""
+    kind: str
 
     def options(self) -> dict[str, Any]:
-        """What the file says; the rest is up to the library."""
-        return {key: value for key, value in self.model_dump(exclude={"kind"}).items() if value is not None}
+        """The options that the file sets."""
+        return {name: getattr(self, name) for name in self.model_fields_set if name != "kind"}
 
 
-class MauryTable(Method):
-    """Maury's scheme."""
+@cache
+def table_of(kind: str, makes: type[Any]) -> type[Method]:
+    """The table of a scheme or a solver.
 
-    makes: ClassVar[type] = Maury
-    kind: Literal["maury"] = Field(description="Motion without rebound (e = 0), never any overlap.")
-    samples: Samples = Field(2, description="Gauss points at which a force that changes in time is averaged.")
-
-
-class GlueyTable(Method):
-    """Gluey contacts."""
-
-    makes: ClassVar[type] = Gluey
-    kind: Literal["gluey"] = Field(description="As maury, but contacts stick: what pressed them must be paid back.")
-    samples: Samples = Field(2, description="Gauss points at which a force that changes in time is averaged.")
-    weakest: NotPositive | None = Field(
-        None, description="Minus the largest impulse (N s) that a contact remembers; -inf, the default: all of it."
-    )
-
-
-class PaoliTable(Method):
-    """Paoli's scheme."""
-
-    makes: ClassVar[type] = Paoli
-    kind: Literal["paoli"] = Field(description="Motion with restitution, by positions; for few bodies.")
-    z: Number = Field(0.5, description="The force in the first step: 0.5 is second order, 0 leaves it out.")
-    implicit: Switch = Field(False, description="Take the velocity in the force at the new time (e = 0 only).")
-
-
-class MoreauJeanTable(Method):
-    """The scheme of Moreau and Jean."""
-
-    makes: ClassVar[type] = MoreauJean
-    kind: Literal["moreau_jean"] = Field(description="Motion with restitution, by velocities; for many bodies.")
-
-
-class VenelTable(Method):
-    """Venel's scheme."""
-
-    makes: ClassVar[type] = Venel
-    kind: Literal["venel"] = Field(description="For crowds and labyrinths: never any overlap.")
-
-
-class CatchingUpTable(Method):
-    """Moreau's catching-up algorithm."""
-
-    makes: ClassVar[type] = CatchingUp
-    kind: Literal["catching_up"] = Field(description="For crowds and labyrinths: projects on the set itself.")
-
-
-AnyScheme = Annotated[
-    MauryTable | GlueyTable | PaoliTable | MoreauJeanTable | VenelTable | CatchingUpTable, Field(discriminator="kind")
-]
-DEFAULTS: dict[str, Method] = {
-    kind: table.model_validate({"kind": kind})
-    for kind, table in (
-        ("maury", MauryTable), ("paoli", PaoliTable), ("moreau_jean", MoreauJeanTable), ("venel", VenelTable),
-    )
-}  # fmt: skip
-
-
-class SolverTable(Method):
-    """What all solvers have."""
-
-    tol: Tolerance | None = Field(
-        default=None,
-        description="Overlap that is allowed, as a part of the smallest radius; 1e-6 by default for grains.",
-    )
-    max_iterations: Iterations | None = Field(default=None, description="At most so many iterations in a step.")
-
-
-class AutomaticTable(SolverTable):
-    """The default."""
-
-    makes: ClassVar[type] = Automatic
-    kind: Literal["automatic"] = Field(
-        default="automatic", description="Chooses by size and by what it sees. The default."
-    )
-
-
-class ExactTable(SolverTable):
-    """Dual active set."""
-
-    makes: ClassVar[type] = Exact
-    kind: Literal["exact"] = Field(description="Exact, for up to about a hundred contacts.")
-
-
-class InteriorPointTable(SolverTable):
-    """Second order."""
-
-    makes: ClassVar[type] = InteriorPoint
-    kind: Literal["interior_point"] = Field(description="Second order: jammed discs, tight tolerances.")
-
-
-class NesterovTable(SolverTable):
-    """First order."""
-
-    makes: ClassVar[type] = Nesterov
-    kind: Literal["nesterov"] = Field(description="First order: spheres, loose tolerances.")
-
-
-class BudgetTable(SolverTable):
-    """First order without a promise."""
-
-    makes: ClassVar[type] = Budget
-    kind: Literal["budget"] = Field(description="A fixed number of iterations; the overlap it leaves is reported.")
-    overlap: ProperPart | None = Field(
-        default=None, description="A step ends when no overlap exceeds this part of the smallest radius."
-    )
-
-
-def _automatic(value: Any) -> Any:
-    """A table [solver] that does not name one means the automatic one."""
-    return {"kind": "automatic", **value} if isinstance(value, dict) else value
-
-
-AnySolver = Annotated[
-    AutomaticTable | ExactTable | InteriorPointTable | NesterovTable | BudgetTable,
-    Field(discriminator="kind"),
-    BeforeValidator(_automatic),
-]
-
-
-def scheme_of(method: Method, solver: SolverTable, tol: float | None) -> Scheme:
-    """The scheme with its solver; tol is what the problem asks for by default.
-
-    >>> scheme_of(VenelTable(kind="venel"), ExactTable(kind="exact", tol=1e-9), None)
-    Venel(solver=Exact(tol=1e-09, max_iterations=10000))
+    >>> import jostle as jo
+    >>> sorted(table_of("maury", jo.Maury).model_fields)
+    ['kind', 'samples']
     """
-    options = solver.options()
-    if tol is not None and solver.makes is not Exact:
-        options.setdefault("tol", tol)
-    solving: Solver = solver.makes(**options)
-    scheme: Scheme = method.makes(solver=solving, **method.options())
-    return scheme
+    summary = DESCRIPTIONS.get(kind) or (makes.__doc__ or makes.__name__).strip().splitlines()[0]
+    default = kind if kind == DEFAULT_SOLVER else ...
+    fields: dict[str, Any] = {"kind": (Literal[kind], Field(default, description=summary))}
+    for each in dataclasses.fields(makes):
+        if not each.init or each.name == "solver":
+            continue
+        allowed, description = _allowed(makes, each)
+        if allowed is not None:
+            fields[each.name] = (allowed, Field(_default(each), description=description))
+        elif each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
+            raise InvalidValue(
+                f"{makes.__name__} cannot be used in scenario files: its option {each.name!r} has no default, and "
+                f"its type is none of {', '.join(TYPES)}"
+            )
+    table = cast("type[Method]", create_model(f"{makes.__name__}Table", __base__=Method, __doc__=summary, **fields))
+    table.makes = makes
+    return table
+
+
+def _allowed(makes: type[Any], field: dataclasses.Field[Any]) -> tuple[Any, str]:
+    """What a file may say for an option, or None, and what the option does."""
+    first = next(each for each in reversed(makes.__mro__) if field.name in vars(each).get("__annotations__", {}))
+    if first.__module__.startswith("jostle.") and field.name in OPTIONS:
+        return OPTIONS[field.name]
+    annotation = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+    return TYPES.get(annotation.removesuffix(" | None")), field.metadata.get("description", "")
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """The default, as far as JSON can say it."""
+    default = field.default
+    known = isinstance(default, bool | int | str) or (isinstance(default, float) and math.isfinite(default))
+    return default if known else None

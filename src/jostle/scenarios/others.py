@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -15,12 +14,14 @@ from jostle.crowds.rooms import Room
 from jostle.models.labyrinth import HOLES, TILTS
 from jostle.models.line import cradle
 from jostle.problems import Motion, Sweeping
+from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.fields import (
     Complaint,
     Count,
     NotNegative,
     Number,
     Part,
+    Path,
     People,
     Point,
     Positive,
@@ -30,6 +31,7 @@ from jostle.scenarios.fields import (
     complain,
 )
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.schemes.abilities import EXCHANGE, RESTITUTION
 from jostle.sets.walls import Box, Outside
 
 MOST_BALLS = 10_000
@@ -59,9 +61,8 @@ class Cradle(ProblemTable):
         complain(wrong)
         return self
 
-    def refuses(self, scheme: str) -> Iterator[Complaint]:
-        if scheme in ("maury", "gluey") and self.e > 0.0:
-            yield ("e",), f'must be 0 with the scheme "{scheme}"; "paoli" and "moreau_jean" have restitution'
+    def needs(self) -> dict[str, Path]:
+        return {RESTITUTION: ("e",)} if self.e > 0.0 else {}
 
     def build(self, seed: int) -> Built:
         row = cradle(self.n, gap=self.gap, radius=self.radius, striking=self.striking, e=self.e, mass=self.mass)
@@ -90,9 +91,8 @@ class Crowd(ProblemTable):
     def ending(self) -> str:
         return "empty"
 
-    def refuses(self, scheme: str) -> Iterator[Complaint]:
-        if scheme == "catching_up":
-            yield (), 'must be solved with "venel": people who have left go out of the run'
+    def needs(self) -> dict[str, Path]:
+        return {EXCHANGE: ()}
 
     def build(self, seed: int) -> Built:
         with belongs_to("corners"):
@@ -101,7 +101,7 @@ class Crowd(ProblemTable):
             room = Room(self.corners, doors=self.doors)
         with belongs_to("n"):
             people = crowd(self.n, radius=self.radius, room=room, speed=self.speed, seed=seed)
-        return Built(people, tuple(room.changes(people, beyond=self.outlet)), room.empty)
+        return Built(people, tuple(room.changes(people, beyond=self.outlet)), EmptyOrBlocked(room.empty, self.radius))
 
 
 class Tilt(Table):
@@ -136,9 +136,9 @@ class Labyrinth(ProblemTable):
         if times[0] != 0.0:
             wrong.append((("tilts", 0, "t"), "must be 0: the first tilt starts with the run"))
         if any(a >= b for a, b in pairwise(times)):
-            wrong.append((("tilts",), "must be in the order of their times"))
+            wrong.append((("tilts",), "must be sorted by their times t"))
         if min(self.board) <= 2.0 * self.radius:
-            wrong.append((("board",), "must be positive, and wider than the ball"))
+            wrong.append((("board",), f"must have sides longer than the diameter of the ball, {2.0 * self.radius:g}"))
         complain(wrong)
         return self
 

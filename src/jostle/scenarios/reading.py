@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable
@@ -10,6 +9,8 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from jostle.arguments import check_arguments
+from jostle.plugins import nearest
+from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.lines import lines
 from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
@@ -20,36 +21,46 @@ if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
 
 SHIPPED = FilePath(__file__).parent
-LARGEST_FILE = 32 * 2**20
-"""Bytes."""
-DEEPEST = 20
-"""Tables and lists inside each other."""
+MAX_FILE_SIZE = 32 * 2**20
+"""Largest size of a scenario file, in bytes."""
+MAX_DEPTH = 20
+"""Largest number of tables and lists inside each other."""
 
 
 def names() -> list[str]:
-    """The names of the shipped scenarios.
+    """The names of the scenarios that come with jostle, and of the kinds of plug-ins that have an example.
 
     >>> "hourglass" in names()
     True
     """
-    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+    return sorted([*_files(), *(name for name in KINDS.added() if KINDS.get(name).example)])
+
+
+def _files() -> dict[str, FilePath]:
+    """The scenario files of jostle by their names."""
+    return {path.stem: path for path in SHIPPED.glob("*.toml")}
 
 
 @check_arguments
 def shipped(name: str) -> str:
-    """The text of a shipped scenario, comments and all, to be copied and changed.
+    """The text of a scenario that comes with jostle or with a plug-in, with its comments.
 
     >>> shipped("cradle_apart").splitlines()[0].startswith("#")
     True
     """
-    if name not in names():
-        raise _unknown(name)
-    return (SHIPPED / f"{name}.toml").read_text(encoding="utf-8")
+    files = _files()
+    if name in files:
+        return files[name].read_text(encoding="utf-8")
+    if name in KINDS.added() and KINDS.get(name).example:
+        return KINDS.get(name).example
+    near = nearest(name, names())
+    hint = f"did you mean {near!r}?" if near else "give a .toml file, or a name from `jostle list`"
+    raise ScenarioError([f"unknown scenario {name!r}; {hint}"])
 
 
 @check_arguments
 def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
-    """A scenario from a .toml file, or a shipped one by its name.
+    """A scenario from a .toml file, or by its name one of `names()`.
 
     `settings` change it, each ``"key.sub=value"`` with a TOML value or a bare word; entries of lists go by number,
     ``"problem.walls.0.radius=2"``. `seed` replaces the one in the file.
@@ -57,44 +68,28 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     >>> load("cradle_touching", settings=["problem.n=4"], seed=3).problem.n
     4
     """
-    path, name = _located(source)
+    path, name = FilePath(source), str(source)
+    if isinstance(source, str) and not name.endswith(".toml") and not re.search(r"[/\\\0]", name):
+        return parse(shipped(name), name, settings=settings, seed=seed)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
         with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+            content = file.read(MAX_FILE_SIZE + 1)
     except OSError as error:
         raise ScenarioError([f"{name}: cannot be read: {error.strerror or error}"]) from error
     except ScenarioError:
         raise
     except ValueError as error:
-        raise ScenarioError([f"{name!r} is not the name of a file"]) from error
-    if len(content) > LARGEST_FILE:
-        raise ScenarioError([f"{name}: is larger than {LARGEST_FILE // 2**20} MB; scenarios are small"])
+        raise ScenarioError([f"{name!r} is not a valid file name"]) from error
+    if len(content) > MAX_FILE_SIZE:
+        raise ScenarioError([f"{name}: is larger than {MAX_FILE_SIZE // 2**20} MB, the limit for scenario files"])
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ScenarioError([f"{name}:{line}: is not a text in UTF-8: byte {content[error.start]:#04x}"]) from error
+        raise ScenarioError([f"{name}:{line}: is not valid UTF-8: byte {content[error.start]:#04x}"]) from error
     return parse(text, name, settings=settings, seed=seed)
-
-
-def _located(source: str | FilePath) -> tuple[FilePath, str]:
-    """The file, and the name by which errors call it."""
-    name = str(source)
-    if isinstance(source, str) and name in names():
-        return SHIPPED / f"{name}.toml", name
-    if isinstance(source, str) and not name.endswith(".toml") and not re.search(r"[/\\\0]", name):
-        raise _unknown(name)
-    return FilePath(source), name
-
-
-def _unknown(name: str) -> ScenarioError:
-    near = difflib.get_close_matches(name, names(), n=1, cutoff=0.4)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return ScenarioError(
-        [f"there is no shipped scenario {name!r}.{hint} There are: {', '.join(names())}. Files end with .toml"]
-    )
 
 
 @check_arguments
@@ -131,7 +126,7 @@ def _tables(text: str, name: str) -> dict[str, Any]:
         data = tomllib.loads(text)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
-        raise ScenarioError([f"{name}:{line}: has a character that is none, {text[error.start]!r}"]) from None
+        raise ScenarioError([f"{name}:{line}: contains an invalid Unicode character, {text[error.start]!r}"]) from None
     except ValueError as error:
         raise ScenarioError([_not_toml(str(error), text, name)]) from None
     except RecursionError:
@@ -144,17 +139,17 @@ def _not_toml(message: str, text: str, name: str) -> str:
     """tomllib's message, with the line in front."""
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
     if match is None:
-        return f"{name}: is not TOML: {message}"
+        return f"{name}: invalid TOML: {message}"
     words, line, column = match.groups()
     if line is None:
-        return f"{name}:{text.count(chr(10)) + 1}: is not TOML: {words}, at the end of the file"
-    return f"{name}:{line}: is not TOML: {words}, at column {column}"
+        return f"{name}:{text.count(chr(10)) + 1}: invalid TOML: {words}, at the end of the file"
+    return f"{name}:{line}: invalid TOML: {words}, at column {column}"
 
 
 def _check_depth(data: dict[str, Any], name: str) -> None:
     """Tables and lists inside each other may be followed by functions that call themselves."""
     level: list[tuple[str, Any]] = list(data.items())
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [
             (top, inner)
             for top, value in level
@@ -164,4 +159,4 @@ def _check_depth(data: dict[str, Any], name: str) -> None:
         if not level:
             return
     where = written_path([level[0][0]])
-    raise ScenarioError([f"{name}: {where}: lists and tables are nested deeper than {DEEPEST} levels"])
+    raise ScenarioError([f"{name}: {where}: lists and tables are nested deeper than {MAX_DEPTH} levels"])

@@ -8,24 +8,26 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
-from jostle.errors import JostleError
 from jostle.problems import Motion, Sweeping
-from jostle.scenarios.buildings import Building
-from jostle.scenarios.endings import AtRest, Below, EmptyOrBlocked, Ending, Until, jammed
+from jostle.scenarios.endings import AtRest, Below, Ending, Until, jammed
 from jostle.scenarios.fields import Complaint, Path, Positive, Seed, Switch, Table, Text, complain
-from jostle.scenarios.grains import Grains
-from jostle.scenarios.methods import DEFAULTS, AnyScheme, AnySolver, AutomaticTable, scheme_of
-from jostle.scenarios.others import Cradle, Crowd, Labyrinth
-from jostle.scenarios.problem import Built, Change, Misfit
+from jostle.scenarios.kinds import KINDS
+from jostle.scenarios.methods import DEFAULT_SOLVER, Method, table_of
+from jostle.scenarios.one_of import OneOf
+from jostle.scenarios.problem import Built, Change, Misfit, ProblemTable, belongs_to
 from jostle.scenarios.source import ScenarioError, Source
 from jostle.scenarios.writing import document
 from jostle.scenarios.writing import path as written_path
+from jostle.schemes import SCHEMES
+from jostle.schemes.abilities import FIRST, SECOND, able, in_words, nobody
 from jostle.schemes.base import Scheme
+from jostle.solvers import SOLVERS
+from jostle.solvers.exact import Exact
 
-MOST_STEPS = 100_000_000
-FRAMES = 200
-"""Frames that are saved if the file does not say how often."""
-FIRST_ORDER, SECOND_ORDER = ("venel", "catching_up"), ("maury", "gluey", "paoli", "moreau_jean")
+MAX_STEPS = 100_000_000
+"""Largest number of steps of a run."""
+DEFAULT_FRAMES = 200
+"""Number of saved frames if the file does not say how often to save."""
 
 
 class Run(NamedTuple):
@@ -53,7 +55,7 @@ class RunTable(Table):
     t: Positive = Field(description="The time at which the run ends, at the latest (s).")
     h: Positive = Field(description="The time step (s).")
     every: Positive | None = Field(
-        None, description=f"Time between two saved frames (s); a {FRAMES}th of t if not given."
+        None, description=f"Time between two saved frames (s); a {DEFAULT_FRAMES}th of t if not given."
     )
     until: Until | None = Field(None, description="What ends the run before t. By default that depends on the problem.")
     strict: Switch = Field(True, description="Stop with an error if a step was not solved up to the tolerance.")
@@ -79,12 +81,12 @@ class Scenario(Table):
 
     title: Text = Field("", description="What it shows, in a line.")
     seed: Seed = Field(0, description="All that is random follows from it: the same seed gives the same run.")
-    problem: Annotated[Grains | Cradle | Crowd | Building | Labyrinth, Field(discriminator="kind")] = Field(
-        description="What moves."
+    problem: Annotated[ProblemTable, OneOf(KINDS)] = Field(description="What moves.")
+    scheme: Annotated[Method, OneOf(SCHEMES, table_of)] | None = Field(
+        None, description="How time advances. By default what fits the problem."
     )
-    scheme: AnyScheme | None = Field(None, description="How time advances. By default what fits the problem.")
-    solver: AnySolver = Field(
-        AutomaticTable(), description="How the velocities without overlap are found in each step."
+    solver: Annotated[Method, OneOf(SOLVERS, table_of, default=DEFAULT_SOLVER)] = Field(
+        {}, validate_default=True, description="How the velocities without overlap are found in each step."
     )
     run: RunTable = Field(description="How long, in which steps, and what is saved.")
     output: OutputTable = Field(OutputTable(), description="What goes into a file of the trajectory.")
@@ -96,39 +98,40 @@ class Scenario(Table):
         return self
 
     def _scheme_fits(self) -> Iterator[Complaint]:
-        kind = self.problem.kind
-        fitting = FIRST_ORDER if self.problem.first_order else SECOND_ORDER
-        scheme = self.problem.scheme() if self.scheme is None else self.scheme.kind
-        if scheme not in fitting:
-            names = ", ".join(f'"{name}"' for name in fitting)
-            yield ("scheme", "kind"), f'must be one of {names} for a problem of kind "{kind}"'
+        order, needs = FIRST if self.problem.first_order else SECOND, self.problem.needs()
+        kind = self.problem.scheme() if self.scheme is None else self.scheme.kind
+        abilities = SCHEMES.get(kind).abilities
+        if order not in abilities:
+            fitting = [f'"{name}"' for name, scheme in SCHEMES.items() if order in scheme.abilities]
+            yield ("scheme", "kind"), f'must be {in_words(fitting)} for a problem of kind "{self.problem.kind}"'
             return
-        for path, message in self.problem.refuses(scheme):
-            yield ("problem", *path), message
+        every = frozenset({order, *needs})
+        for need, path in needs.items():
+            if need not in abilities:
+                others = [f'"{name}"' for name in able(every)]
+                remedy = f"use {in_words(others)}" if others else nobody(every)
+                yield ("problem", *path), f'the scheme "{kind}" cannot handle {need}; {remedy}'
 
     def _ends(self) -> Iterator[Complaint]:
         kinds = self.problem.endings
         if self.run.until is not None and self.run.until.kind not in kinds:
-            names = ", ".join(f'"{name}"' for name in kinds)
-            yield ("run", "until", "kind"), f'must be one of {names} for a problem of kind "{self.problem.kind}"'
-        elif isinstance(self.problem, Grains):
-            kind = self._ending()
-            if kind == "jammed" and self.problem.swelling is None:
-                yield ("run", "until", "kind"), 'can be "jammed" only if the grains swell (problem.swelling)'
-            if kind == "empty" and not self.problem.outlets:
-                yield ("run", "until", "kind"), 'can be "empty" only if there is an outlet (problem.outlets)'
+            names = in_words([f'"{name}"' for name in kinds])
+            yield ("run", "until", "kind"), f'must be {names} for a problem of kind "{self.problem.kind}"'
+            return
+        for message in self.problem.refuses_ending(self._ending()):
+            yield ("run", "until", "kind"), message
 
     def _steps(self) -> Iterator[Complaint]:
         if self.run.h > self.run.t:
             yield ("run", "h"), f"must be at most t = {self.run.t:g}"
-        elif self.run.t / self.run.h > MOST_STEPS:
-            yield ("run", "h"), f"must be at least {self.run.t / MOST_STEPS:g}: at most {MOST_STEPS} steps to t"
+        elif self.run.t / self.run.h > MAX_STEPS:
+            yield ("run", "h"), f"must be at least {self.run.t / MAX_STEPS:g}: a run has at most {MAX_STEPS} steps"
 
     @property
     def text(self) -> str:
         """What reproduces the run, with all settings and the seed: ``parse(scenario.text)`` builds the same bits."""
         if self._source is None:
-            return document(self.model_dump(exclude_none=True))
+            return document(self.model_dump(exclude_none=True, exclude_unset=True))
         return self._source.text
 
     @property
@@ -142,23 +145,34 @@ class Scenario(Table):
             try:
                 return self._build()
             except Misfit as error:
-                raise self._error(("problem", *error.path), str(error)) from error.error
-            except JostleError as error:
-                raise self._error(("problem",), str(error)) from error
+                raise self._error(error.path, str(error)) from error.error
 
     def _error(self, path: Path, message: str) -> ScenarioError:
         source = self._source or Source(self.name, "", {}, {})
         return ScenarioError([f"{source.place(path)}{written_path(path)}: {message}"])
 
     def _build(self) -> Run:
-        built = self.problem.build(self.seed)
-        method = self.scheme or DEFAULTS[self.problem.scheme()]
-        scheme = scheme_of(method, self.solver, self.problem.tol)
-        scheme.start(built.problem, 0.0)
+        with belongs_to("problem"):
+            built = self.problem.build(self.seed)
+        scheme = self._scheme()
+        with belongs_to("problem"):
+            scheme.start(built.problem, 0.0)
         t, h = self.run.t, self.run.h
-        every = t / FRAMES if self.run.every is None else self.run.every
+        every = t / DEFAULT_FRAMES if self.run.every is None else self.run.every
         until = self._until(built, scheme)
         return Run(built.problem, scheme, t, h, every, until, built.change or None, self.run.strict)
+
+    def _scheme(self) -> Scheme:
+        """The scheme with its solver, whose tolerance is that of the problem if the file does not say."""
+        options = self.solver.options()
+        if self.problem.tol is not None and self.solver.makes is not Exact:
+            options.setdefault("tol", self.problem.tol)
+        with belongs_to("solver"):
+            solver = self.solver.makes(**options)
+        with belongs_to("scheme"):
+            if self.scheme is None:
+                return SCHEMES.get(self.problem.scheme())(solver=solver)  # type: ignore[no-any-return]
+            return self.scheme.makes(solver=solver, **self.scheme.options())  # type: ignore[no-any-return]
 
     def _ending(self) -> str:
         return self.problem.ending() if self.run.until is None else self.run.until.kind
@@ -170,11 +184,7 @@ class Scenario(Table):
         if self._ending() == "jammed":
             assert isinstance(built.problem, Motion)
             return jammed(built.problem, scheme, self.run.h)
-        if self._ending() != "empty" or built.empty is None:
-            return None
-        if isinstance(self.problem, Crowd | Building):
-            return EmptyOrBlocked(built.empty, built.problem.within.radii_at(0.0))
-        return built.empty
+        return built.empty if self._ending() == "empty" else None
 
 
 def schema() -> dict[str, Any]:

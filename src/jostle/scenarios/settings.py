@@ -88,7 +88,7 @@ def _put(data: dict[str, Any], path: list[str], value: Any) -> Path:
     if isinstance(here, list):
         last = _number(here, path[-1], done)
     elif not isinstance(here, dict):
-        raise _Refused(f"{written(done)} is no table and no list")
+        raise _Refused(f"{written(done)} is neither a table nor a list")
     here[last] = value
     return (*done, last)
 
@@ -96,5 +96,5 @@ def _put(data: dict[str, Any], path: list[str], value: Any) -> Path:
 def _number(entries: list[Any], key: str, path: Path) -> int:
     if key.isascii() and key.isdecimal() and len(key) < 10 and int(key) < len(entries):
         return int(key)
-    last = f"0 to {len(entries) - 1}" if entries else "none"
-    raise _Refused(f"{written(path)} is a list, whose entries are numbered {last}; {key!r} is not one")
+    known = f"entries 0 to {len(entries) - 1}" if entries else "no entries"
+    raise _Refused(f"{written(path)} is a list with {known}; it has no entry {key!r}")

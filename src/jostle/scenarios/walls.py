@@ -13,9 +13,10 @@ from jostle.scenarios.fields import Complaint, Corner, Path, Point, Positive, Ta
 from jostle.scenarios.movement import Movement, Shaken, Turning
 from jostle.sets.base import ConstraintSet
 from jostle.sets.polygons import Polygons
+from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
-from jostle.sets.walls import HalfSpace, Outside, Segments
+from jostle.sets.walls import HalfSpace, Outside
 
 MOST_POINTS = 10_000
 """Corners of a wall."""
@@ -30,8 +31,7 @@ class Wall(Table):
 
     def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
         if self.only not in (None, d):
-            kind = getattr(self, "kind", "")
-            yield (*path, "kind"), f'must be another kind: a wall of kind "{kind}" needs dimension = {self.only}'
+            yield (*path, "kind"), f"is available in dimension {self.only} only"
             return
         yield from super().of_dimension(d, path)
         for name in ("shaken", "turning"):
@@ -39,7 +39,7 @@ class Wall(Table):
             for key in ("direction", "axis"):
                 vector = getattr(table, key, None)
                 if vector is not None and not any(vector):
-                    yield (*path, name, key), "must be a direction, not zero"
+                    yield (*path, name, key), "must not be zero"
 
     def movement(self, d: int) -> Movement:
         return Movement(d, self.shaken, getattr(self, "turning", None))
@@ -73,7 +73,7 @@ class Plane(Turns):
 
     @model_validator(mode="after")
     def _has_a_normal(self) -> Self:
-        complain([] if any(self.normal) else [(("normal",), "must be a direction, not zero")])
+        complain([] if any(self.normal) else [(("normal",), "must not be zero")])
         return self
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
@@ -163,11 +163,11 @@ class Vessel(Turns):
     @model_validator(mode="after")
     def _can_be_turned(self) -> Self:
         wrong: list[Complaint] = [
-            (("profile", k), "must be [radius, height], and a radius is not negative")
+            (("profile", k), "must be [radius, height] with radius >= 0")
             for k, (radius, _) in enumerate(self.profile)
             if radius < 0.0
         ]
-        complain(wrong + ([] if any(self.axis) else [(("axis",), "must be a direction, not zero")]))
+        complain(wrong + ([] if any(self.axis) else [(("axis",), "must not be zero")]))
         return self
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:

@@ -1,6 +1,7 @@
-"""What each scheme can do, in one table, so that a refusal names a scheme that accepts the very same problem.
+"""What problems need and schemes can do: a scheme refuses a problem that needs more, and names schemes that accept it.
 
-A problem has needs (`needs_of`), a scheme has abilities (`SCHEMES`): it refuses a problem that needs another one.
+Each scheme class says what it can do, in `abilities`. A class that inherits this from another scheme is never
+recommended: it may solve another problem, as `Gluey` does.
 """
 
 from __future__ import annotations
@@ -10,19 +11,12 @@ from typing import Any
 from jostle.convex.metric import Metric
 from jostle.errors import SchemeRefuses
 from jostle.problems import Motion, Sweeping
+from jostle.schemes import SCHEMES, SchemeClass
 
 SECOND, FIRST = "second order", "first order"
-RESTITUTION, VARIABLE_MASS, MOVING = "restitution", "variable mass", "moving set"
+RESTITUTION, VARIABLE_MASS, MOVING = "restitution", "a variable mass", "a moving set"
 NOT_CONVEX, EXCHANGE = "gaps that are not convex", "bodies that come and go"
-
-SCHEMES = {
-    "Maury": frozenset({SECOND, MOVING, EXCHANGE}),
-    "Paoli": frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX}),
-    "MoreauJean": frozenset({SECOND, RESTITUTION, NOT_CONVEX, EXCHANGE}),
-    "Venel": frozenset({FIRST, MOVING, EXCHANGE}),
-    "CatchingUp": frozenset({FIRST, MOVING, NOT_CONVEX}),
-}
-"""The abilities of each scheme."""
+"""Needs of problems, which are abilities of schemes."""
 
 REASONS = {
     SECOND: "solves first-order problems (Sweeping), not {kind}",
@@ -58,16 +52,48 @@ def needs_of(problem: Any) -> frozenset[str]:
     return frozenset(need for need, there in found.items() if there)
 
 
+def able(needs: frozenset[str]) -> dict[str, SchemeClass]:
+    """The schemes that can do all of this, by their names in scenario files.
+
+    >>> list(able(frozenset({SECOND, RESTITUTION})))
+    ['paoli', 'moreau_jean']
+    """
+    return {name: each for name, each in SCHEMES.items() if "abilities" in vars(each) and needs <= each.abilities}
+
+
 def remedy(problem: Any, also: str | None = None) -> str:
     """What to do about a refusal: the schemes that accept the problem, or that none does; `also` is one more need."""
     needs = needs_of(problem) | ({also} if also else set())
-    able = [name for name, abilities in SCHEMES.items() if needs <= abilities]
-    if able:
-        return f"use {able[0]}" if len(able) == 1 else f"use {', '.join(able[:-1])} or {able[-1]}"
-    words = ", ".join(sorted(needs - {SECOND, FIRST}))
-    order = SECOND if SECOND in needs else FIRST
+    names = [_imported_name(each) for each in able(needs).values()]
+    if names:
+        return f"use {in_words(names)}"
     frame = "; if the set moves as a whole, write the problem in its frame, where it rests" if MOVING in needs else ""
-    return f"no scheme of jostle solves a problem of {order} that has all of: {words}{frame}"
+    return f"{nobody(needs)}{frame}"
+
+
+def nobody(needs: frozenset[str]) -> str:
+    """The sentence that no scheme can do all of this.
+
+    >>> nobody(frozenset({SECOND, RESTITUTION, MOVING}))
+    'no known scheme solves a second-order problem with all of: a moving set, restitution'
+    """
+    order = "second-order" if SECOND in needs else "first-order"
+    return f"no known scheme solves a {order} problem with all of: {', '.join(sorted(needs - {SECOND, FIRST}))}"
+
+
+def in_words(names: list[str]) -> str:
+    """The names as a choice.
+
+    >>> in_words(["a", "b", "c"])
+    'a, b or c'
+    """
+    return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+
+
+def _imported_name(scheme: SchemeClass) -> str:
+    """Its name, with the module if it belongs to a plug-in."""
+    inside = scheme.__module__.partition(".")[0] in ("jostle", "__main__")
+    return scheme.__name__ if inside else f"{scheme.__module__}.{scheme.__name__}"
 
 
 def refusal(scheme: str, need: str, problem: Any) -> SchemeRefuses:

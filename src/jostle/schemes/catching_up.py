@@ -18,8 +18,9 @@ from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import euclidean
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import SCHEMES
-from jostle.schemes.base import Scheme, State
+from jostle.schemes.abilities import FIRST, MOVING, NOT_CONVEX
+from jostle.schemes.base import Scheme
+from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection
 from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
@@ -41,13 +42,15 @@ class CatchingUp(Scheme):
     [1.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["CatchingUp"]
+    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, MOVING, NOT_CONVEX})
 
     solver: Solver = field(default_factory=Automatic)
 
+    def projects_positions(self, problem: Sweeping) -> bool:
+        return True
+
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
-        self.needs_everyone(problem, state)
         predicted = q + h * problem.velocity(t, q)
         try:
             P, contacts = nearest(problem.within, predicted, euclidean(q.shape), t + h, self.solver)

@@ -37,14 +37,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
-from jostle.convex.maps import Dense, LinearMap, Pairs, Sparse, stacked
+from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.base import WIDEN, State, check_inside, overshoot, with_checked_reach
 from jostle.schemes.maury import Maury
+from jostle.schemes.reach import REACH_FACTOR, with_checked_reach
+from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair
 
@@ -118,7 +119,7 @@ class Gluey(Maury):
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u, within = state.t, state.q, state.u, problem.within
         M = problem.metric(q)
-        predicted = state.still(u + h * M.solve(self.mean_force(problem, t, q, u, h).ravel()).reshape(q.shape))
+        predicted = u + h * M.solve(self.mean_force(problem, t, q, u, h).ravel()).reshape(q.shape)
 
         def attempt(reach: Reach) -> tuple[Contacts, Projection, tuple[_Known, Booleans]]:
             known = _known(within, state, h, reach, M)
@@ -126,14 +127,13 @@ class Gluey(Maury):
             return known.contacts, P, (known, held)
 
         contacts, P, (known, held) = with_checked_reach(within, state, h, predicted, attempt)
-        gamma, p, after = known.gamma, P.multipliers, q + h * P.point
-        check_inside(self, problem, state, t + h, after)
-        # An open contact has no glue, though a solver may have left it a small multiplier.
-        touching = held | (p - gamma >= known.K.slack(P.point) / known.squared)
-        gamma = np.where(touching, np.clip(gamma - p, self.weakest, 0.0), 0.0)
-        beyond = overshoot(within, state, contacts, t + h, after)
-        memory = _remembered(contacts.pairs, gamma)
-        return State(t + h, after, P.point, P, contacts, p, memory, overshoot=beyond, presence=state.presence)
+        memory = _remembered(contacts.pairs, self._paid(known, P, held))
+        return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers, memory)
+
+    def _paid(self, known: _Known, P: Projection, held: Booleans) -> Array:
+        """gamma^{n+1}. An open contact has no glue, though a solver may have left it a small multiplier."""
+        touching = held | (P.multipliers - known.gamma >= known.K.slack(P.point) / known.squared)
+        return np.where(touching, np.clip(known.gamma - P.multipliers, self.weakest, 0.0), 0.0)
 
     def _project(self, known: _Known, closest: Array, predicted: Array) -> tuple[Projection, Booleans]:
         """u^{n+1} with the signed impulses p, and which contacts were held by their glue."""
@@ -182,7 +182,7 @@ class Gluey(Maury):
             P = self.solver.project(-M.solve(K.G.adjoint(pull)), K, M)
             closed = K.slack(P.point)
             slack = closed if P.converged or closed.min() >= -LEFT * widest else slack
-        width = 0.0 if flat else max(LEFT * widest, self.solver.tol * (K.length or 0.0))
+        width = 0.0 if flat else np.maximum(LEFT * widest, self.solver.tol * K.length)
         # Where some overlap, by round-off or the tolerance of the solver, all may open by as much: these must part.
         return np.asarray(np.maximum(slack, width) - slack[glued].min(initial=0.0))
 
@@ -223,16 +223,16 @@ def _known(within: ConstraintSet, state: State, h: float, reach: Reach, M: Metri
         there = state.presence.both_here(glued.pairs)
         glued = Glue(glued.pairs[there], glued.gamma[there])
     while True:
-        contacts = state.linearise(within, state.t + h, reach)
+        contacts = within.near(state.t + h, state.q, reach)
         gamma = by_pair(glued.pairs, glued.gamma, contacts.pairs)
         everything, limited = np.all(contacts.reach == np.inf), np.any(contacts.reach < reach)
         if everything or limited or np.count_nonzero(gamma) >= len(glued.gamma):
             break
-        longer = WIDEN * np.maximum(reach, EPS * float(np.abs(state.q).max(initial=0.0)))
+        longer = REACH_FACTOR * np.maximum(reach, EPS * float(np.abs(state.q).max(initial=0.0)))
         reach = longer if np.all(longer > 0.0) else np.inf
     K = still = contacts.velocities(h)
     if within.moving is not False and gamma.any():
-        then = state.linearise(within, state.t, contacts.reach)
+        then = within.near(state.t, state.q, contacts.reach)
         gap = by_pair(then.pairs, then.gap, contacts.pairs, np.nan)
         still = replace(contacts, gap=np.where(np.isnan(gap), contacts.gap, gap)).velocities(h)
     return _Known(contacts, K, still, gamma, M, state.impulses_of(contacts), h)
@@ -246,9 +246,9 @@ def _with_upper(K: Polyhedron, rows: Integers, closest: Array) -> Polyhedron:
         return K.describe(row) if row < m else f"{K.describe(int(rows[row - m]))} (glued)"
 
     return Polyhedron(
-        stacked(K.G, _opposite(K.G.rows(rows))),
+        stacked(K.G, K.G.rows(rows).opposite()),
         np.concatenate([K.c, closest - K.c[rows]]),
-        length=K.length,
+        length=np.concatenate([K.length, K.length[rows]]),
         describe=describe,
         noise=np.concatenate([K.noise, K.noise[rows]]),
     )
@@ -257,13 +257,6 @@ def _with_upper(K: Polyhedron, rows: Integers, closest: Array) -> Polyhedron:
 def _split(p: Array, rows: Integers) -> Array:
     """The multipliers of the lower rows, and of the upper rows of some contacts, from p = p1 - p2."""
     return np.concatenate([np.maximum(p, 0.0), np.maximum(-p[rows], 0.0)])
-
-
-def _opposite(G: LinearMap) -> LinearMap:
-    """-G."""
-    if isinstance(G, Pairs):
-        return Pairs(G.i, G.j, -G.normal, G.bodies, G.places)
-    return Dense(-G.array) if isinstance(G, Dense) else Sparse(-G.tocsr())
 
 
 def _remembered(pairs: Integers, gamma: Array) -> Glue:

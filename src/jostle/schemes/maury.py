@@ -20,8 +20,10 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import SCHEMES
-from jostle.schemes.base import Scheme, State, check_inside, overshoot, project_velocity
+from jostle.schemes.abilities import EXCHANGE, MOVING, SECOND
+from jostle.schemes.base import Scheme
+from jostle.schemes.reach import project_velocity
+from jostle.schemes.state import State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class Maury(Scheme):
     [0.0]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["Maury"]
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
 
     samples: int = 2
@@ -48,14 +50,10 @@ class Maury(Scheme):
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
-        f = self.mean_force(problem, t, q, u, h)
-        M = problem.metric(q)
-        predicted = state.still(u + h * M.solve(f.ravel()).reshape(q.shape))
+        f, M = self.mean_force(problem, t, q, u, h), problem.metric(q)
+        predicted = u + h * M.solve(f.ravel()).reshape(q.shape)
         contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
-        after = q + h * P.point
-        check_inside(self, problem, state, t + h, after)
-        beyond = overshoot(problem.within, state, contacts, t + h, after)
-        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)
+        return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
 
     def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:
         """f^n, the average of f(., q^n) over the step."""

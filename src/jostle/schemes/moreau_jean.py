@@ -18,8 +18,10 @@ import numpy as np
 
 from jostle.convex.polyhedron import Cone
 from jostle.problems import Motion
-from jostle.schemes.abilities import SCHEMES
-from jostle.schemes.base import Scheme, State, first_reach, overlap
+from jostle.schemes.abilities import EXCHANGE, NOT_CONVEX, RESTITUTION, SECOND
+from jostle.schemes.base import Scheme
+from jostle.schemes.reach import first_reach
+from jostle.schemes.state import State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +34,13 @@ class MoreauJean(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["MoreauJean"]
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, NOT_CONVEX, EXCHANGE})
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
-        self.needs_still_set(problem, state, h)
         e, M = problem.law.e, problem.metric(q)
-        predicted = state.still(u + h * problem.acceleration(t, q, u))
-        contacts = state.linearise(problem.within, t, first_reach(h, predicted, u))
+        predicted = u + h * problem.acceleration(t, q, u)
+        contacts = problem.within.near(t, q, first_reach(h, predicted, u))
         rate = contacts.G @ u.ravel()
         closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= contacts.tolerance())
         touching = contacts.only(closed)
@@ -50,6 +51,4 @@ class MoreauJean(Scheme):
         after = (1.0 + e) * P.point - e * u
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = (1.0 + e) * P.multipliers
-        moved = q + h * (u + after) / 2.0
-        deepest = overlap(problem.within, state, contacts, t + h, moved)
-        return State(t + h, moved, after, P, contacts, multipliers, overshoot=deepest, presence=state.presence)
+        return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)

@@ -33,9 +33,10 @@ from jostle.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import NoContraction, SchemeRefuses
 from jostle.problems import Motion
-from jostle.schemes.abilities import SCHEMES
-from jostle.schemes.base import Scheme, State, overlap
-from jostle.schemes.close_impacts import NO_PAIRS, closing, warn_of_first_step, warn_of_sequence
+from jostle.schemes.abilities import NOT_CONVEX, RESTITUTION, SECOND, VARIABLE_MASS
+from jostle.schemes.base import Scheme
+from jostle.schemes.close_impacts import NO_PAIRS, watch, watch_first
+from jostle.schemes.state import State
 from jostle.sets.curvature import Nearest
 from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
@@ -78,7 +79,7 @@ class Paoli(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["Paoli"]
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX})
     remembers: ClassVar[type[Any] | None] = Memory
 
     solver: Solver = field(default_factory=Automatic)
@@ -93,51 +94,36 @@ class Paoli(Scheme):
                 f"use implicit=False"
             )
 
+    def projects_positions(self, problem: Motion) -> bool:
+        return problem.law.e == 0.0
+
     def step(self, problem: Motion, state: State, h: float) -> State:
-        t, q, u = state.t, state.q, state.u
-        self.needs_everyone(problem, state)
-        self.needs_still_set(problem, state, h)
         if state.memory is None or _was_changed(state):
             return self._first(problem, state, h)
-        before, h_before, _, shift, h_older, v_older, _, warned = state.memory
-        e, M = problem.law.e, problem.metric(q)
-        inertia = q + h / h_before * (q - before)
-        weight = h * (h + h_before) / 2.0
-        shift = shift + (h - h_older) * v_older
-        X = before + shift
-        if shift.any() and not state.multipliers.any():
-            back = q - h * u
-            if min(problem.within.gap(t, back), problem.within.gap(t, q)) >= 0.0:
-                X, shift = back, back - before
+        t, q, u, e, M = state.t, state.q, state.u, problem.law.e, problem.metric(state.q)
+        before, h_before = state.memory.before, state.memory.h
+        X = _traced_back(problem, state, h)
 
         def correct(F: Array) -> tuple[Nearest, Array]:
-            W = (inertia + weight * F + e * X) / (1.0 + e)
-            found = nearest(problem.within, W, M, t, self.solver)
-            return found, (1.0 + e) * found[0].point - e * X
+            W = (q + h / h_before * (q - before) + h * (h + h_before) / 2.0 * F + e * X) / (1.0 + e)
+            Z = nearest(problem.within, W, M, t, self.solver)
+            return Z, (1.0 + e) * Z[0].point - e * X
 
-        if self.implicit:
-            found, after = self._fixed_point(problem, state, correct, h, h_before)
-        else:
-            F = _acceleration(problem, M, t, q, u)
-            found, after = correct(F)
-            if e > 0.0 and not warned:
-                warned = warn_of_sequence(problem, state, h, found[1], found[0].multipliers, F, M)
-        fresh = closing(state, found[1], found[0].multipliers)
-        memory = Memory(q, h, found[0].point, shift, h_before, u, fresh, warned)
+        F = None if self.implicit else _acceleration(problem, M, t, q, u)
+        Z, after = self._fixed_point(problem, state, correct, h) if F is None else correct(F)
+        memory = Memory(q, h, Z[0].point, X - before, h_before, u, *watch(problem, state, h, Z, F, M))
         # The velocities belong to the middles of the steps, the first of them to the start: (4)-(5) with z = 1/2.
-        return _state(problem, state, h, found, after, (1.0 + e) / h, memory, (h + h_before) / 2.0)
+        return _state(state, h, Z, after, (1.0 + e) / h, memory, (h + h_before) / 2.0)
 
     def _first(self, problem: Motion, state: State, h: float) -> State:
         """(4): the first step, from u_0 and v_0."""
-        t, q, v = state.t, state.q, state.u
-        M = problem.metric(q)
+        t, q, v, M = state.t, state.q, state.u, problem.metric(state.q)
         F = _acceleration(problem, M, t, q, v)
         z = finite(self.z(h), "what z(h) returned") if callable(self.z) else self.z * h * F
-        found = nearest(problem.within, q + h * v + h * z, M, t, self.solver)
-        rest, p = np.zeros_like(q), found[0].multipliers
-        warned = warn_of_first_step(problem, state, h, found[1], p, F)
-        memory = Memory(q, h, found[0].point, rest, h, rest, closing(state, found[1], p), warned)
-        return _state(problem, state, h, found, found[0].point, 1.0 / h, memory, h / 2.0)
+        Z = nearest(problem.within, q + h * v + h * z, M, t, self.solver)
+        rest = np.zeros_like(q)
+        memory = Memory(q, h, Z[0].point, rest, h, rest, *watch_first(problem, state, h, Z, F))
+        return _state(state, h, Z, Z[0].point, 1.0 / h, memory, h / 2.0)
 
     def _fixed_point(
         self,
@@ -145,11 +131,10 @@ class Paoli(Scheme):
         state: State,
         correct: Callable[[Array], tuple[Nearest, Array]],
         h: float,
-        h_before: float,
     ) -> tuple[Nearest, Array]:
         """U^{n+1} = Proj_K(2 U^n - U^{n-1} + h^2 F(U^{n+1})), Paoli 2005 (1.5)-(1.6): contracts if h < 2 / L."""
         t, q, u = state.t, state.q, state.u
-        before = state.memory.before
+        before, h_before = state.memory.before, state.memory.h
         found, after = correct(problem.acceleration(t, q, u))
         last, factor, largest = np.inf, 0.0, 0.0
         for iteration in range(FIXED_POINT_STEPS):
@@ -185,17 +170,20 @@ def _was_changed(state: State) -> bool:
     return bool(moved > ROUND_OFF * size)
 
 
+def _traced_back(problem: Motion, state: State, h: float) -> Array:
+    """X^{n+1}: where the path was one step of length h ago; it starts anew in free flight."""
+    memory, q = state.memory, state.q
+    shift = memory.shift + (h - memory.h_older) * memory.v_older
+    if shift.any() and not state.multipliers.any():
+        back = q - h * state.u
+        if min(problem.within.gap(state.t, back), problem.within.gap(state.t, q)) >= 0.0:
+            return np.asarray(back)
+    return np.asarray(memory.before + shift)
+
+
 def _state(
-    problem: Motion,
-    state: State,
-    h: float,
-    found: Nearest,
-    after: Array,
-    per_impulse: float,
-    memory: Memory,
-    duration: float,
+    state: State, h: float, Z: Nearest, after: Array, per_impulse: float, memory: Memory, duration: float
 ) -> State:
-    P, contacts = found
-    t, p = state.t + h, per_impulse * P.multipliers
-    deepest = overlap(problem.within, state, contacts, t, after) if problem.law.e > 0.0 else 0.0
-    return State(t, after, (after - state.q) / h, P, contacts, p, memory, deepest, duration=duration)
+    P, contacts = Z
+    u = (after - state.q) / h
+    return State(state.t + h, after, u, P, contacts, per_impulse * P.multipliers, memory, duration=duration)

@@ -15,8 +15,10 @@ from typing import ClassVar
 
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import SCHEMES
-from jostle.schemes.base import Scheme, State, check_inside, overshoot, project_velocity
+from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING
+from jostle.schemes.base import Scheme
+from jostle.schemes.reach import project_velocity
+from jostle.schemes.state import State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +31,11 @@ class Venel(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = SCHEMES["Venel"]
+    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
-        wished = state.still(problem.velocity(t, q))
+        wished = problem.velocity(t, q)
         contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape))
-        after = q + h * P.point
-        check_inside(self, problem, state, t + h, after)
-        beyond = overshoot(problem.within, state, contacts, t + h, after)
-        return State(t + h, after, P.point, P, contacts, P.multipliers, overshoot=beyond, presence=state.presence)
+        return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)

@@ -38,7 +38,7 @@ class Balls(ConstraintSet):
     convex_gaps = by_body = True
 
     def __init__(self, radii: InTime, *, period: ArrayLike | None = None):
-        self.radii = frozen(radii)
+        self.radii = self.radii_of_bodies = frozen(radii)
         self.moving = callable(radii)
         self.period = frozen(np.inf if period is None else period)
         if not (self.period > 0.0).all():

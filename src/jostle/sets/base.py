@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, at
+from jostle.arrays import Array, InTime, at
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start
 from jostle.sets.crossings import Crossing, Step
+from jostle.sets.differences import Differences
+from jostle.sets.memory import Searched, put_back, searched
 from jostle.sets.nearest import DEFAULT, nearest
 from jostle.sets.numbering import check_owned, check_unchanged
 from jostle.solvers.base import Solver
@@ -40,6 +42,12 @@ class ConstraintSet:
     """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it?"""
     flat: bool = False
     """Is every gap linear in q, with the same gradient at all times and places?"""
+    radii_of_bodies: InTime | None = None
+    """The radii that walls beside this set take over; None: it does not say how large the bodies are."""
+    takes_radii: bool = False
+    """Does the set take over the radii of the bodies in an intersection (`with_radii`)?"""
+    remembers: type[Any] | None = Searched
+    """The NamedTuple that `memory` is, for checkpoints."""
     by_body: bool = False
     """Does `linearise` take a reach for each body? If not, it gets twice the largest for all."""
 
@@ -52,6 +60,10 @@ class ConstraintSet:
         if isinstance(reach, np.ndarray) and not self.by_body:
             reach = 2.0 * float(reach.max(initial=0.0))
         return self.linearise(t, q, reach)
+
+    def with_radii(self, radii: InTime) -> ConstraintSet:
+        """The same set for bodies of these radii; for sets with `takes_radii` only."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -69,6 +81,10 @@ class ConstraintSet:
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at (t, q); infinite without constraints."""
         return float(self.gaps(t, np.asarray(q, dtype=float)).min(initial=np.inf))
+
+    def overlap(self, t: float, q: Array) -> float:
+        """The deepest overlap at (t, q), over the length of its constraint; 0 if there is none."""
+        return self.linearise(t, q, 0.0).overlap()
 
     def nearest(
         self,
@@ -115,8 +131,18 @@ class ConstraintSet:
         """A wall that the centre of a body went through in the step, if any."""
         return None
 
-    def forget(self) -> None:
-        """Forget what earlier configurations have shown, so that runs from the same start have the same bits."""
+    def differenced(self) -> tuple[Differences, ...]:
+        """The differences that gradients of the set are computed by, which remember their steps."""
+        return ()
+
+    @property
+    def memory(self) -> Any:
+        """What earlier configurations have shown and later gradients depend on: `remembers`, or None if nothing."""
+        return searched(self.differenced())
+
+    @memory.setter
+    def memory(self, memory: Any) -> None:
+        put_back(self.differenced(), memory)
 
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
@@ -133,6 +159,9 @@ class Free(ConstraintSet):
 
     convex_gaps, moving, flat = True, False, True
 
+    def overlap(self, t: float, q: Array) -> float:
+        return 0.0
+
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
         nothing = np.zeros(0)
         pairs = np.zeros((0, 2), dtype=np.int64)
@@ -145,7 +174,7 @@ class Intersection(ConstraintSet):
     by_body = True
 
     def __init__(self, sets: tuple[ConstraintSet, ...]):
-        self.sets = sets
+        self.sets = sets = _with_common_radii(sets)
         self._numbers: tuple[int, ...] | None = None
         convex, moving = [Q.convex_gaps for Q in sets], [Q.moving for Q in sets]
         self.convex_gaps = False if False in convex else None if None in convex else True
@@ -161,6 +190,9 @@ class Intersection(ConstraintSet):
 
     def gap(self, t: float, q: ArrayLike) -> float:
         return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
+
+    def overlap(self, t: float, q: Array) -> float:
+        return max((Q.overlap(t, q) for Q in self.sets), default=0.0)
 
     def widest(self) -> float:
         return max((Q.widest() for Q in self.sets), default=0.0)
@@ -178,9 +210,8 @@ class Intersection(ConstraintSet):
         found = (Q.crossing(step) for Q in self.sets)
         return next((crossing for crossing in found if crossing is not None), None)
 
-    def forget(self) -> None:
-        for Q in self.sets:
-            Q.forget()
+    def differenced(self) -> tuple[Differences, ...]:
+        return tuple(one for Q in self.sets for one in Q.differenced())
 
     def moves(self, times: tuple[float, float], q: Array) -> bool:
         return any(Q.moves(times, q) for Q in self.sets)
@@ -211,7 +242,7 @@ class Intersection(ConstraintSet):
             stacked(*[part.G for part in parts], pairs=both),
             both.T,
             numbers=numbers,
-            length=min((part.length for part in parts if part.length is not None), default=None),
+            length=np.concatenate([part.length for part in parts]),
             reach=_least([part.reach for part in parts]),
             describe=describe,
             at=q,
@@ -227,6 +258,24 @@ class Intersection(ConstraintSet):
             check_owned(repr(Q), part.pairs, part.numbers)
             check_unchanged(repr(Q), part.numbers, before, t)
         return owned
+
+
+def _with_common_radii(sets: tuple[ConstraintSet, ...]) -> tuple[ConstraintSet, ...]:
+    """The sets, in which walls that were given no radii have those of the balls beside them."""
+    known = [Q.radii_of_bodies for Q in sets if Q.radii_of_bodies is not None]
+    if not known or not any(Q.takes_radii for Q in sets):
+        return sets
+    if not all(_same(radii, known[0]) for radii in known[1:]):
+        wall = next(Q for Q in sets if Q.takes_radii)
+        raise InvalidValue(f"{wall!r} stands beside balls of different radii; give it radii=")
+    return tuple(Q.with_radii(known[0]) if Q.takes_radii else Q for Q in sets)
+
+
+def _same(one: InTime, other: InTime) -> bool:
+    """Are the radii the same function of time, or the same numbers?"""
+    if callable(one) or callable(other):
+        return one is other
+    return np.array_equal(one, other)
 
 
 def _least(reaches: list[Reach]) -> Reach:

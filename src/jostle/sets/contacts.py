@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers
-from jostle.convex.maps import LinearMap, Pairs
-from jostle.convex.polyhedron import Cone, Polyhedron
+from jostle.convex.linear_map import LinearMap
+from jostle.convex.polyhedron import Cone, Polyhedron, lengths
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import compiled
 from jostle.sets.numbering import same_pair
@@ -57,8 +58,9 @@ class Contacts:
     numbers: int
     """The set owns the constraint numbers k = 0, ..., numbers - 1 at all times, whether or not their rows are present.
     An intersection tells the constraints of its parts apart by them."""
-    length: float | None = None
-    """The length that violations are compared with: the smallest radius, if there are radii."""
+    length: Any = None
+    """(m,) the length that the violation of each row is compared with, such as the smallest radius; 0 where a row has
+    none, and its violation is compared with the distance moved. Given as one number for all rows, or None for none."""
     reach: Reach = np.inf
     """Pairs whose gap is larger than this were left out; see `Reach`."""
     describe: Callable[[int], str] = "constraint {}".format
@@ -71,11 +73,15 @@ class Contacts:
     bodies: int = 1
     """How many bodies the configuration has."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", lengths(self.length, len(self.gap)))
+
     @property
     def normals(self) -> Array:
         """(m, d) unit vectors from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
-        if isinstance(self.G, Pairs):
-            return self.G.normal
+        contacts = self.G.contacts
+        if contacts is not None and len(self.G.others) == 0:
+            return contacts.normal
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
         if odd or self.bodies == 0 or (first < 0).any():
@@ -85,8 +91,7 @@ class Contacts:
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
-        length = None if self.length is None else self.length / h
-        return Polyhedron(self.G, self.gap / h, length=length, describe=self.describe, noise=self.noise / h)
+        return Polyhedron(self.G, self.gap / h, length=self.length / h, describe=self.describe, noise=self.noise / h)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
         """Q~ = {x : g + G (x - q) >= 0}."""
@@ -105,6 +110,7 @@ class Contacts:
             gap=self.gap[rows],
             G=self.G.rows(rows),
             pairs=self.pairs[rows],
+            length=self.length[rows],
             describe=lambda row: self.describe(int(rows[row])),
             bend=None if self.bend is None else self.bend[rows],
         )
@@ -120,11 +126,28 @@ class Contacts:
 
     def tolerance(self) -> Array:
         """How negative a gap may be before it counts as an overlap: a part of the length, or of the coordinates."""
-        if self.length is not None:
-            return np.full(len(self.gap), CLOSED * self.length)
-        if self.at is None:
-            return np.zeros(len(self.gap))
-        return CLOSED * (np.abs(self.gap) + self.G.magnitude(self.at.ravel()))
+        if self.at is None or (self.length > 0.0).all():
+            return np.asarray(CLOSED * self.length)
+        by_place = np.abs(self.gap) + self.G.magnitude(self.at.ravel())
+        return CLOSED * np.where(self.length > 0.0, self.length, by_place)
+
+    def overlap(self) -> float:
+        """The deepest overlap -g_i, each over its length (as it is without one); 0 if there is none."""
+        return deepest(self.gap, self.length)
+
+    def smallest_length(self) -> float | None:
+        """The smallest length of a row; None if no row has one."""
+        return float(self.length[self.length > 0.0].min(initial=np.inf)) if self.length.any() else None
+
+
+def deepest(gap: Array, length: Array) -> float:
+    """The deepest overlap -g_i over its length (as it is where the length is 0); 0 if there is none.
+
+    >>> deepest(np.array([-0.1, -0.3, 2.0]), np.array([0.5, 0.0, 0.0]))
+    0.3
+    """
+    overlap = -np.minimum(gap, 0.0)
+    return float((overlap / np.where(length > 0.0, length, 1.0)).max(initial=0.0))
 
 
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float = 0.0) -> Array:

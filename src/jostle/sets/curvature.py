@@ -201,7 +201,7 @@ def _of_bodies(contacts: Contacts, x: Array, p: Array) -> Array:
 def _differenced(linearise: Linearise, x: Array, rows: Integers, p: Array) -> Array:
     """sum_i p_i d^2 g_i / dq^2 at x, by central differences of the gradients."""
     flat = x.ravel()
-    scale = linearise(x).length or np.abs(flat).max(initial=0.0) or 1.0
+    scale = linearise(x).smallest_length() or np.abs(flat).max(initial=0.0) or 1.0
     H = np.empty((flat.size, flat.size))
     for k in range(flat.size):
         ahead, behind = flat.copy(), flat.copy()

@@ -233,7 +233,8 @@ def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, 
 
         found = _sweep(linearise, w, x, contacts.only(rows), M, solver)
         pull = float(np.linalg.norm(M.times((found[0].point - w).ravel())))
-        deep = contacts.length is None or pull > SHALLOW * M.lightest * contacts.length
+        length = contacts.smallest_length()
+        deep = length is None or pull > SHALLOW * M.lightest * length
         if deep and not Q.flat and w.size <= CURVED_SIZE:
             found = off_saddle(linearise, w, M, solver, found)
         violated = Q.gaps(t, found[0].point) < 0.0

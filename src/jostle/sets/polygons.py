@@ -51,7 +51,7 @@ class Polygons(Walls):
 
     passable = True
 
-    def __init__(self, vertices: Vertices | Callable[[float], Vertices], *, radii: InTime = 0.0):
+    def __init__(self, vertices: Vertices | Callable[[float], Vertices], *, radii: InTime | None = None):
         super().__init__(radii, vertices)
         self.dimension = 2
         self.vertices = vertices if callable(vertices) else _polygons(vertices, "")

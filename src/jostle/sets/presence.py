@@ -15,6 +15,8 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.crossings import Crossing, Step
+from jostle.sets.differences import Differences
 
 WAITING, PRESENT, GONE = 0, 1, 2
 APART = 8.0
@@ -83,15 +85,49 @@ class Presence:
         here, (first, second) = self.here, pairs.T
         return np.asarray(here[first] & ((second < 0) | here[np.maximum(second, 0)]))
 
-    def linearise(self, within: ConstraintSet, t: float, q: Array, reach: Reach) -> Contacts:
-        """The contacts of those who are there."""
-        contacts = within.near(t, q, reach)
+    def within(self, Q: ConstraintSet) -> ConstraintSet:
+        """Q for those who are there: the others have no contacts."""
+        return _OfThosePresent(Q, self)
+
+
+class _OfThosePresent(ConstraintSet):
+    """The constraints of a set on those who are there."""
+
+    by_body = True
+
+    def __init__(self, Q: ConstraintSet, presence: Presence):
+        self.Q, self.presence = Q, presence
+        self.convex_gaps, self.moving, self.flat, self.curved = Q.convex_gaps, Q.moving, Q.flat, Q.curved
+
+    def __repr__(self) -> str:
+        return repr(self.Q)
+
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        contacts = self.Q.near(t, q, reach)
         if (contacts.pairs[:, 0] < 0).any():
             raise InvalidValue(
                 "bodies can come and go only within sets made of contacts of bodies (Balls, walls), not under "
                 "constraints on the whole configuration"
             )
-        return contacts.only(np.flatnonzero(self.both_here(contacts.pairs)))
+        return contacts.only(np.flatnonzero(self.presence.both_here(contacts.pairs)))
+
+    def radii_at(self, t: float) -> Array:
+        return self.Q.radii_at(t)
+
+    def widest(self) -> float:
+        return self.Q.widest()
+
+    def curved_part(self) -> ConstraintSet:
+        return _OfThosePresent(self.Q.curved_part(), self.presence)
+
+    def unknown_part(self) -> ConstraintSet:
+        return _OfThosePresent(self.Q.unknown_part(), self.presence)
+
+    def crossing(self, step: Step) -> Crossing | None:
+        return self.Q.crossing(step)
+
+    def differenced(self) -> tuple[Differences, ...]:
+        return self.Q.differenced()
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:

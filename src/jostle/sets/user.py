@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, numbers
 from jostle.convex.maps import Dense
+from jostle.convex.polyhedron import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts
+from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
@@ -21,6 +22,7 @@ CHECKS = 10
 """Linearisations in which a given gradient is compared with differences, if these say nothing in the first one."""
 
 
+@check_arguments
 class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
@@ -68,8 +70,12 @@ class UserSet(ConstraintSet):
     def gaps(self, t: float, q: Array) -> Array:
         return numbers(self.g(t, q), f"what {self.name} returned at t = {t:g}").ravel()
 
-    def forget(self) -> None:
-        self.differences.forget()
+    def overlap(self, t: float, q: Array) -> float:
+        gap = self.gaps(t, q)  # the gradients are not needed, and differences of the gaps are costly
+        return deepest(gap, lengths(self.length, len(gap)))
+
+    def differenced(self) -> tuple[Differences, ...]:
+        return (self.differences,) if self.gradient is None else ()
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
         assert self.gradient is not None

@@ -53,13 +53,13 @@ class Vessel(Walls):
     """
 
     convex_gaps = False
-    curved = passable = True
+    curved = passable = thin = True
 
     def __init__(
         self,
         profile: InTime,
         *,
-        radii: InTime,
+        radii: InTime | None = None,
         axis: InTime = (0.0, 0.0, 1.0),
         base: InTime = (0.0, 0.0, 0.0),
         staves: int = STAVES,

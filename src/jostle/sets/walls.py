@@ -1,7 +1,9 @@
-"""Sets that act on each body alone: half-space, box, outside and inside of a ball, segments.
+"""Sets that act on each body alone: half-space, box, outside and inside of a ball.
 
 A configuration q is one body, shape (d,), or n of them, shape (n, d). With `radii` the bodies are balls and
-gaps are measured from their surfaces. Centres, offsets, ends and radii may be functions of time.
+gaps are measured from their surfaces. In an intersection with `Balls`, walls take the radii of these unless they are
+given others; ``radii=0`` keeps the centres inside. Alone, and without radii, the bodies are points. Centres, offsets,
+ends and radii may be functions of time.
 
 All gaps are convex in q, as the linearised schemes ask, but for `Inside`: the gap R - |q| is concave.
 """
@@ -9,6 +11,7 @@ All gaps are convex in q, as the linearised schemes ask, but for `Inside`: the g
 from __future__ import annotations
 
 from collections.abc import Iterator, Sized
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +24,7 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
-from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
+from jostle.sets.surfaces import Plane, Sides, Spheres, Surfaces
 
 TABLE = 2**15
 """Gaps of bodies and walls are looked through so many at a time: they stay in the cache, and need no memory."""
@@ -42,12 +45,24 @@ class Walls(ConstraintSet):
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
+    thin: bool = False
+    """Is the wall a surface without an inside, which no point can overlap? Then the bodies must have radii."""
 
-    def __init__(self, radii: InTime, *in_time: object):
-        self.radii = frozen(radii)
+    def __init__(self, radii: InTime | None, *in_time: object):
+        self.takes_radii = radii is None
         self._at_rest = not any(callable(value) for value in in_time)
-        self._recent: dict[float, Surfaces] = {}
+        self._set_radii(0.0 if radii is None else radii)
+
+    def with_radii(self, radii: InTime) -> ConstraintSet:
+        wall = copy(self)
+        wall.takes_radii = False
+        wall._set_radii(radii)
+        return wall
+
+    def _set_radii(self, radii: InTime) -> None:
+        self.radii = frozen(radii)
         self.moving = callable(radii) or not self._at_rest
+        self._recent: dict[float, Surfaces] = {}
         self._maps: dict[int, LinearMap] = {}
         self._known: dict[int, Sizes] = {}
 
@@ -140,6 +155,11 @@ class Walls(ConstraintSet):
         return self._known[n]
 
     def _sizes_at(self, t: float, n: int) -> Sizes:
+        if self.thin and self.takes_radii:
+            raise InvalidValue(
+                f"{type(self).__name__} stands for thin walls, which no point can overlap: give radii=, or intersect "
+                f"it with Balls(radii)"
+            )
         radii = at(self.radii, t)
         if not (radii.ndim or radii):
             return None, self.own_length
@@ -221,7 +241,7 @@ class HalfSpace(Walls):
     True
     """
 
-    def __init__(self, normal: InTime, offset: InTime = 0.0, *, radii: InTime = 0.0):
+    def __init__(self, normal: InTime, offset: InTime = 0.0, *, radii: InTime | None = None):
         super().__init__(radii, normal, offset)
         self.normal, self.offset = frozen(normal), frozen(offset)
         self.dimension = at(normal, 0.0).size
@@ -261,7 +281,7 @@ class Box(Walls):
 
     flat = True
 
-    def __init__(self, lower: InTime, upper: InTime, *, radii: InTime = 0.0):
+    def __init__(self, lower: InTime, upper: InTime, *, radii: InTime | None = None):
         super().__init__(radii, lower, upper)
         self.lower, self.upper = frozen(lower), frozen(upper)
         low, high = np.broadcast_arrays(np.atleast_1d(at(lower, 0.0)), np.atleast_1d(at(upper, 0.0)))
@@ -300,7 +320,7 @@ class Outside(Walls):
     kind = "obstacle"
     passable = True
 
-    def __init__(self, centre: InTime, radius: InTime, *, radii: InTime = 0.0):
+    def __init__(self, centre: InTime, radius: InTime, *, radii: InTime | None = None):
         super().__init__(radii, centre, radius)
         self.centre, self.radius = frozen(centre), frozen(radius)
         centres = np.atleast_2d(finite(at(centre, 0.0), f"centre of {self.kind}s"))
@@ -338,45 +358,6 @@ class Inside(Outside):
     sign = -1.0
     kind = "container"
     convex_gaps = passable = False
-
-
-@check_arguments
-class Segments(Walls):
-    """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, at rest or moving; ends (k, 2, 2).
-
-    A thin wall has two sides and no inside: a run in which it moves past the centre of a disc in one step ends with an
-    error. Walls that move fast are better `Polygons`.
-
-    >>> Segments([[[0, 0], [4, 0]]], radii=0.5).gap(0.0, [2.0, 1.5])
-    1.0
-    >>> turnstile = Segments(lambda t: [[[0, 0], [np.cos(t), np.sin(t)]]], radii=0.1)
-    >>> turnstile.moving, round(turnstile.gap(np.pi / 2, [0.5, 0.5]), 12)
-    (True, 0.4)
-    """
-
-    passable = True
-
-    def __init__(self, ends: InTime, *, radii: InTime):
-        super().__init__(radii, ends)
-        self.dimension = 2
-        first = self._ends_at(ends, 0.0)
-        self.ends = ends if callable(ends) else frozen(first)
-        self.names = tuple(
-            f"segment {k}, moving" if callable(ends) else f"segment {a.tolist()} to {b.tolist()}"
-            for k, (a, b) in enumerate(first)
-        )
-
-    @staticmethod
-    def _ends_at(ends: InTime, t: float) -> Array:
-        array = finite(ends(t), f"ends at t = {t:g}") if callable(ends) else finite(ends, "ends")
-        if array.size % 4:
-            raise InvalidValue(f"ends of segments have shape (k, 2, 2), two points each; these have {array.shape}")
-        return array.reshape(-1, 2, 2)
-
-    def _surfaces(self, t: float) -> Surfaces:
-        ends = self._ends_at(self.ends, t)
-        same_number(self.names, len(ends), "segment", t)
-        return Lines.between(ends[:, 0], ends[:, 1])
 
 
 def same_number(before: Sized, number: int, kind: str, t: float) -> None:

@@ -1,1 +1,36 @@
-"""How to project: one file per algorithm, one interface, one stopping test."""
+"""How to project: one file for each algorithm. `SOLVERS` lists them, and a plug-in or a script can add to it.
+
+>>> SOLVERS.names()
+['automatic', 'exact', 'interior_point', 'nesterov', 'budget']
+>>> SOLVERS.get("exact")
+<class 'jostle.solvers.exact.Exact'>
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jostle.errors import InvalidValue
+from jostle.plugins import Registry
+
+__all__ = ["SOLVERS"]
+
+
+def _check(name: str, item: Any) -> None:
+    if not (isinstance(item, type) and hasattr(item, "project")):
+        raise InvalidValue(f"the solver {name!r} must be a class that inherits from jo.Solver, not {item!r}")
+
+
+SOLVERS: Registry[type[Any]] = Registry(
+    "jostle.solvers",
+    "solver",
+    {
+        "automatic": "jostle.solvers.automatic:Automatic",
+        "exact": "jostle.solvers.exact:Exact",
+        "interior_point": "jostle.solvers.interior_point:InteriorPoint",
+        "nesterov": "jostle.solvers.nesterov:Nesterov",
+        "budget": "jostle.solvers.budget:Budget",
+    },
+    _check,
+)
+"""All solvers by the name that scenario files use."""

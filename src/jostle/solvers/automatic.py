@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.maps import Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
@@ -56,9 +55,10 @@ class Automatic(Solver):
         if rows <= SMALL:
             yield exact
             return
-        if isinstance(K.G, Pairs) and K.G.dimension == 2:
+        contacts = K.G.contacts
+        if contacts is not None and contacts.dimension == 2:
             yield from self._trials()
-        elif isinstance(K.G, Pairs):
+        elif contacts is not None:
             yield self._trial(PLENTY)
         elif self.tol >= LOOSE:
             yield self._trial(max(1, self.max_iterations // 2))

@@ -2,7 +2,7 @@
 
     violation <= tol r   and   sum p |s| <= tol |u - w|_M^2
 
-with r the length of the polyhedron (the smallest radius, say). Both sides scale alike, so the test does
+with r the length of the row (the smallest radius, say). Both sides scale alike, so the test does
 not change with the units. It is evaluated on what the solver returned, by `convex.projection.residual`.
 """
 
@@ -19,14 +19,18 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_fields
 from jostle.arrays import Array
 from jostle.convex.emptiness import Undecided, contradiction, empty_set
-from jostle.convex.maps import Dense
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import NO_RESIDUAL, ROUND_OFF, Projection, residual
+from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
 
 DENSE = 16_384
 """Up to so many entries G is treated as dense: it fits into the nearest cache, and one call does it all."""
+
+
+MAX_NAME_LENGTH = 32
+"""Longest name of a solver, in characters: the statistics of the steps keep it."""
 
 
 class Declined(Exception):
@@ -68,6 +72,11 @@ class Solver:
             raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
         if self.max_iterations < 1:
             raise InvalidValue(f"max_iterations must be at least 1, not {self.max_iterations}")
+        if len(self.name) > MAX_NAME_LENGTH or not self.name.isascii():
+            raise InvalidValue(
+                f"the name of the solver {self.name} must have at most {MAX_NAME_LENGTH} ASCII characters, which the "
+                f"statistics of the steps keep: give its class a shorter name"
+            )
 
     @property
     def name(self) -> str:
@@ -88,8 +97,8 @@ class Solver:
         """
         target = np.asarray(w, dtype=float)
         M, flat = metric(mass, target.shape), target.ravel()
-        if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE and not isinstance(K.G, Dense):
-            K = Polyhedron(Dense(K.G.toarray()), K.c, length=K.length, describe=K.describe, noise=K.noise)
+        if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE:
+            K = K.dense()
         _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)
         lowest = np.minimum.reduce(slack, initial=0.0)
@@ -108,7 +117,7 @@ class Solver:
         plan = self._plan(K)
         solver: Solver | None = next(plan)
         while solver is not None and used < self.max_iterations:
-            if solver.accepts_start and not warm and not tried and -slack.min() <= self.tol * (K.length or 0.0):
+            if solver.accepts_start and not warm and not tried and (slack >= -self.tol * K.length).all():
                 start = self._start(target, w, K, M, slack)
                 if start.converged:
                     return start
@@ -152,7 +161,7 @@ class Solver:
         Without a length the violation is compared with the distance moved, which is not known before the end; -min s0
         is a lower bound of it.
         """
-        allowed = -s0.min() if K.length is None else K.length / unit
+        allowed = np.where(K.length > 0.0, K.length / unit, -s0.min())
         return np.maximum(part * self.tol * allowed, noise), part * self.tol
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:

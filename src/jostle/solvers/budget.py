@@ -50,6 +50,7 @@ class Budget(Nesterov):
     def _stop(self, K: Polyhedron, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         if self.overlap == 0.0:
             return super()._stop(K, unit, s0, noise, part)
-        if K.length is None:
-            raise InvalidValue("overlap is a part of the smallest radius, these constraints have none; leave it out")
+        if not (K.length > 0.0).all():
+            row = K.describe(int(np.argmin(K.length > 0.0)))
+            raise InvalidValue(f"overlap is a part of the smallest radius, and {row} has none; leave overlap out")
         return np.maximum(self.overlap * K.length / unit, noise), np.inf

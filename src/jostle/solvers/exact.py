@@ -15,9 +15,9 @@ import numpy as np
 
 from jostle.arrays import Array
 from jostle.convex.emptiness import empty_set
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.convex.projection import ROUND_OFF
 from jostle.kernels import compiled
 from jostle.kernels.reference import EMPTY
 from jostle.solvers.base import Solver
@@ -40,7 +40,7 @@ class Exact(Solver):
     max_iterations: int = 10_000
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        G, allowed = K.G.toarray(), self.tol * (K.length or 0.0)
+        G, allowed = K.G.toarray(), self.tol * K.length
         if M.diagonal:
             u, p, status, iterations = compiled().project_dense(
                 G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations

@@ -1,7 +1,8 @@
 """The second-order projection: an interior point method, for tight tolerances in larger problems.
 
 Contacts of bodies whose places are known go to our own method, whose Cholesky factors follow the bodies in space
-(`kernels.cpu.barrier`). For all other rows PIQP (Schwan, Jiang, Kuhn & Jones 2023) does the work, on rows of length
+(`kernels.cpu.barrier`); a few other rows beside them are left out at first, and matter only if they are violated then.
+In all other cases PIQP (Schwan, Jiang, Kuhn & Jones 2023) does the work, on rows of length
 one and distances divided by the largest violation, so that its absolute tolerance means the same in all units. Its
 answer is put through our own stopping test, and asked for more precisely if it fails.
 """
@@ -9,14 +10,14 @@ answer is put through our own stopping test, and asked for more precisely if it 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.maps import Pairs
+from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
@@ -50,27 +51,45 @@ class InteriorPoint(Solver):
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
-        if isinstance(K.G, Pairs) and K.G.places is not None and M.diagonal:
-            return self._on_pairs(w, K, K.G, M, unit, s0, noise)
-        return self._by_piqp(w, K, M, unit, s0)
+        contacts = K.G.contacts
+        if contacts is None or contacts.places is None or not M.diagonal:
+            return self._by_piqp(w, K, M, unit, s0)
+        if len(K.G.others) == 0:
+            return self._on_contacts(w, K, contacts, M, unit, s0, noise)
+        return self._without_others(w, K, M, unit, s0, slack, guess)
 
-    def _on_pairs(
-        self, w: Array, K: Polyhedron, G: Pairs, M: Metric, unit: Array, s0: Array, noise: Array
+    def _without_others(
+        self, w: Array, K: Polyhedron, M: Metric, unit: Array, s0: Array, slack: Array, guess: Array | None
+    ) -> tuple[Array, Array, int]:
+        """The projection for the contacts alone, if the other rows hold there; with all rows if they do not."""
+        rows = np.delete(np.arange(len(K.c)), K.G.others)
+        alone = K.only(rows)
+        u, of_contacts, iterations = self._solve(w, alone, M, slack[rows], None if guess is None else guess[rows])
+        if (K.slack(u)[K.G.others] >= 0.0).all():
+            p = np.zeros(len(K.c))
+            p[rows] = of_contacts
+            return u, p, iterations
+        left = replace(self, max_iterations=max(1, self.max_iterations - iterations))
+        u, p, more = left._by_piqp(w, K, M, unit, s0)
+        return u, p, iterations + more
+
+    def _on_contacts(
+        self, w: Array, K: Polyhedron, contacts: Contacting, M: Metric, unit: Array, s0: Array, noise: Array
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space."""
-        kernels, mass = compiled(), M.mass.reshape(G.bodies, G.dimension)
-        rows, stop = G.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
+        kernels, mass = compiled(), M.mass.reshape(contacts.bodies, contacts.dimension)
+        rows, stop = contacts.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
         with kernels.one_blas_thread():
             p, iterations, _, numbers = kernels.interior_point(
-                G.i, G.j, rows, mass, s0, G.places, *stop, most_memory() // BYTES
+                contacts.i, contacts.j, rows, mass, s0, contacts.places, *stop, most_memory() // BYTES
             )
         if numbers * BYTES > most_memory():
             raise Declined(
-                f"the factors of {G.bodies} bodies would take {numbers * BYTES / GIB:.3g} GiB of memory, and "
+                f"the factors of {contacts.bodies} bodies would take {numbers * BYTES / GIB:.3g} GiB of memory, and "
                 f"{most_memory() / GIB:.3g} GiB are allowed; choose Nesterov or Automatic"
             )
         p = p / unit
-        return *_without_noise(w, K, M, w + M.solve(G.adjoint(p)), p, unit, self.tol), iterations
+        return *_without_noise(w, K, M, w + M.solve(K.G.adjoint(p)), p, unit, self.tol), iterations
 
     def _by_piqp(self, w: Array, K: Polyhedron, M: Metric, unit: Array, s0: Array) -> tuple[Array, Array, int]:
         from scipy.sparse import csr_array, diags_array

@@ -1,18 +1,17 @@
 """The accelerated first-order projection: Nesterov's momentum on the multipliers, with restarts.
 
-One pass over the rows an iteration, scaled to length one: a Gauss-Seidel sweep for contacts of bodies, a gradient step
-for all other rows.
+Each iteration is one Gauss-Seidel sweep over the rows, scaled to length one: a fused loop where all rows are contacts
+of bodies, and sparse rows otherwise, contacts and general rows together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.convex.maps import LinearMap, Pairs
+from jostle.convex.linear_map import Contacting, LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import compiled
@@ -43,26 +42,28 @@ class Nesterov(Solver):
         unit, s0, noise = self._whitened(w, K, M, slack)
         start = np.zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
         stop = *self._stop(K, unit, s0, noise, SAFETY), self.max_iterations, CHECK
-        loop = _on_pairs if isinstance(K.G, Pairs) and _one_mass_a_body(K.G, M) else _on_rows
-        moved, p, iterations = loop(K.G, M, unit, s0, start, stop)
+        contacts = K.G.contacts
+        fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)
+        moved, p, iterations = (_on_contacts if fused else _on_rows)(K.G, M, unit, s0, start, stop)
         return w + moved, p / unit, iterations
 
 
-def _one_mass_a_body(G: Pairs, M: Metric) -> bool:
+def _one_mass_a_body(contacts: Contacting, M: Metric) -> bool:
     if not M.diagonal:
         return False
-    mass = M.mass.reshape(G.bodies, G.dimension)
+    mass = M.mass.reshape(contacts.bodies, contacts.dimension)
     return bool((mass == mass[:, :1]).all())
 
 
-def _on_pairs(G: Any, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
+def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
     """(u - w, p unit, iterations) by the fused loop over contacts, on all cores if there are many."""
-    kernels = compiled()
+    kernels, contacts = compiled(), G.contacts
+    assert contacts is not None
     chunks = kernels.threads() if len(unit) >= kernels.WORTH_THREADS else 1
-    inverse = M.inverse_diagonal[:: G.dimension].copy()
+    inverse = M.inverse_diagonal[:: contacts.dimension].copy()
     violation, *rest = stop
     p, iterations = kernels.gauss_seidel(
-        G.i, G.j, G.normal, unit, inverse, s0, start, violation, *rest, chunks, G.places
+        contacts.i, contacts.j, contacts.normal, unit, inverse, s0, start, violation, *rest, chunks, contacts.places
     )
     return M.solve(G.adjoint(p / unit)), p, iterations
 
@@ -77,7 +78,5 @@ def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop
     else:
         A = csr_array(M.whiten(G.toarray()))
     A.data = A.data / np.repeat(unit, np.diff(A.indptr))
-    size = A.shape[1]
-    L = compiled().largest_eigenvalue(A.data, A.indices, A.indptr, size)
-    x, p, iterations = compiled().accelerated(A.data, A.indices, A.indptr, size, s0, start, L, *stop)
+    x, p, iterations = compiled().sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
     return M.unwhiten(x), p, iterations

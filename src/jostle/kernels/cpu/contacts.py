@@ -76,7 +76,7 @@ def norms(i, j, normal, inverse):
 
 @jit()
 def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise, out):
-    """(primal, dual, complementarity): see `convex.projection.residual`; u, w, mass (bodies, d), length 0 is none."""
+    """(primal, dual, complementarity): see `convex.projection.residual`; u, w, mass (bodies, d)."""
     m, d = normal.shape
     n = len(w)
     distance, size, force = 0.0, 0.0, np.zeros((n, d))
@@ -85,7 +85,7 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
             distance += mass[a, k] * (u[a, k] - w[a, k]) ** 2
             size += mass[a, k] * (abs(u[a, k]) + abs(w[a, k])) ** 2
     distance, size = np.sqrt(distance), np.sqrt(size)
-    violation, product, negative = 0.0, 0.0, 0.0
+    relative, violation, product, negative = 0.0, 0.0, 0.0, 0.0
     for c in range(m):
         a, b = i[c], j[c]
         s, scale, square = c_[c], abs(c_[c]), 0.0
@@ -106,7 +106,10 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
         if abs(s) <= c_noise[c] + noise_level * scale:
             s = 0.0
         if s < 0.0:
-            violation = max(violation, -s if length > 0.0 else -s / max(unit, 1e-300))
+            if length[c] > 0.0:
+                relative = max(relative, -s / length[c])
+            else:
+                violation = max(violation, -s / max(unit, 1e-300))
         product += abs(p[c] * s)
         negative = max(negative, -p[c] * unit)
         size += abs(p[c]) * unit
@@ -115,7 +118,7 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
         for k in range(d):
             gap = mass[a, k] * (u[a, k] - w[a, k]) - force[a, k]
             stationarity += gap * gap / mass[a, k]
-    ratios(violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, length, out)
+    ratios(relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, out)
 
 
 SHARED_BITS = 6

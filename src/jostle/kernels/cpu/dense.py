@@ -170,7 +170,7 @@ def exact(A, s0, noise, allowed, max_iterations):
 def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
     """The projection of w on {c + G u >= 0} in the metric diag(1 / root^2): whiten, `exact`, go back.
 
-    `allowed` is the violation, in units of c, that is not a contradiction. Returns (u, p, status, iterations).
+    `allowed` (m,) is the violation, in units of c, that is not a contradiction. Returns (u, p, status, iterations).
     """
     m, n = G.shape
     A, s0, noise, unit = np.empty((m, n)), np.empty(m), np.empty(m), np.empty(m)
@@ -190,31 +190,35 @@ def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
 
 
 @jit()
-def ratios(violation, stationarity, negative, product, distance, length, out):
-    """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite."""
-    if not np.isfinite(violation + stationarity + negative + product + distance):
+def ratios(relative, violation, stationarity, negative, product, distance, out):
+    """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite.
+
+    `relative` is the largest violation over its length, `violation` that of the unit rows without a length, which is
+    compared with the distance moved.
+    """
+    if not np.isfinite(relative + violation + stationarity + negative + product + distance):
         out[:] = np.inf
         return
     parts = violation, max(stationarity, 0.0) + negative, product
-    scales = length if length > 0.0 else distance, distance, distance**2
+    scales = distance, distance, distance**2
     for k in range(3):
         if parts[k] == 0.0:
             out[k] = 0.0
         else:
-            # without a length the violation is that of unit rows, compared with the distance moved
             out[k] = parts[k] / scales[k] if scales[k] > 0.0 else np.inf
+    out[0] = max(out[0], relative)
 
 
 @jit()
 def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
-    """(primal, dual, complementarity) for dense rows: see `convex.projection.residual`; length 0 is none."""
+    """(primal, dual, complementarity) for dense rows: see `convex.projection.residual`."""
     m, n = G.shape
     distance, size, reaction = 0.0, 0.0, np.zeros(n)
     for k in range(n):
         distance += mass[k] * (u[k] - w[k]) ** 2
         size += mass[k] * (abs(u[k]) + abs(w[k])) ** 2
     distance, size = np.sqrt(distance), np.sqrt(size)
-    violation, product, negative = 0.0, 0.0, 0.0
+    relative, violation, product, negative = 0.0, 0.0, 0.0, 0.0
     for i in range(m):
         s, scale, square = c[i], abs(c[i]), 0.0
         for k in range(n):
@@ -226,7 +230,10 @@ def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
         if abs(s) <= c_noise[i] + noise_level * scale:
             s = 0.0
         if s < 0.0:
-            violation = max(violation, -s if length > 0.0 else -s / max(unit, 1e-300))
+            if length[i] > 0.0:
+                relative = max(relative, -s / length[i])
+            else:
+                violation = max(violation, -s / max(unit, 1e-300))
         product += abs(p[i] * s)
         negative = max(negative, -p[i] * unit)
         size += abs(p[i]) * unit
@@ -234,4 +241,4 @@ def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
     for k in range(n):
         gap = mass[k] * (u[k] - w[k]) - reaction[k]
         stationarity += gap * gap / mass[k]
-    ratios(violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, length, out)
+    ratios(relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, out)

@@ -1,0 +1,238 @@
+"""G as a linear map on flat vectors: what every form offers, and the two general forms, dense and sparse rows.
+
+A new form of G defines `shape`, ``G @ u``, `adjoint`, `tocsr` and `rows`; everything else follows from these, and is
+defined again only where the form has a faster way. No code asks which type a map has: solvers ask which of its rows
+are `contacts` of bodies, for which they have fused loops, and treat the `others` as general rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.convex.metric import Metric
+from jostle.kernels import compiled
+
+ROUND_OFF = 16 * float(np.finfo(float).eps)
+"""A slack below this times |c| + |G| (|u| + |w|), plus the noise of its row, is a zero: it is not known any better."""
+TINY = float(np.finfo(float).tiny)
+NO_ROWS = np.zeros(0, dtype=np.int64)
+
+
+class Contacting(NamedTuple):
+    """Rows that are contacts of bodies: normal . (u_j - u_i), with j < 0 for a wall at rest."""
+
+    i: Integers
+    j: Integers
+    normal: Array
+    """(k, d) unit vectors from i to j, up to a factor."""
+    bodies: int
+    places: Array | None
+    """(bodies, d) where the bodies are, if known: solvers cut space in parts."""
+
+    @property
+    def dimension(self) -> int:
+        return int(self.normal.shape[1])
+
+
+class Offsets(NamedTuple):
+    """What a polyhedron {u : c + G u >= 0} knows of its rows beside G."""
+
+    c: Array
+    length: Array
+    """(m,) what a violation is compared with, 0 for the distance moved."""
+    noise: Array
+    """(m,) the round-off of c."""
+
+
+class LinearMap(ABC):
+    """G, an (m, N) matrix in any form.
+
+    >>> import jostle as jo
+    >>> class Differences(LinearMap):
+    ...     \"\"\"u[k + 1] - u[k], without a matrix.\"\"\"
+    ...     shape = (2, 3)
+    ...     def __matmul__(self, u):
+    ...         return np.diff(u)
+    ...     def adjoint(self, p):
+    ...         return -np.diff(p, prepend=0.0, append=0.0)
+    ...     def tocsr(self):
+    ...         from scipy.sparse import csr_array
+    ...         return csr_array(np.diff(np.eye(3), axis=0))
+    ...     def rows(self, selection):
+    ...         return Sparse(self.tocsr()[selection])
+    >>> jo.project([3.0, 2.0, 1.0], jo.Cone(Differences())).point.round(9).tolist()
+    [2.0, 2.0, 2.0]
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(m, N)."""
+
+    @abstractmethod
+    def __matmul__(self, u: Array) -> Array:
+        """G u, the rates of the gaps."""
+
+    @abstractmethod
+    def adjoint(self, p: Array) -> Array:
+        """G^T p, the impulse of the multipliers."""
+
+    @abstractmethod
+    def tocsr(self) -> Any:
+        """G as a SciPy array in CSR form."""
+
+    @abstractmethod
+    def rows(self, selection: Booleans | Integers) -> LinearMap:
+        """Some rows."""
+
+    @property
+    def contacts(self) -> Contacting | None:
+        """The rows that are contacts of bodies, in the order of the rows; None if there are none."""
+        return None
+
+    @property
+    def others(self) -> Integers:
+        """The numbers of the rows that are not among the `contacts`."""
+        return np.arange(self.shape[0])
+
+    def toarray(self) -> Array:
+        """G as a dense array."""
+        return np.asarray(self.tocsr().toarray())
+
+    def dense(self) -> Dense:
+        """G in dense form."""
+        return Dense(self.toarray())
+
+    def opposite(self) -> LinearMap:
+        """-G."""
+        return Sparse(-self.tocsr())
+
+    def magnitude(self, u: Array) -> Array:
+        """|G| |u|, entry by entry: the scale of the round-off in G @ u."""
+        return np.asarray(abs(self.tocsr()) @ np.abs(u))
+
+    def norms(self, M: Metric) -> Array:
+        """(m,) |G_i| in the dual norm of M."""
+        if not M.diagonal:
+            return _dual_norms(self.toarray(), M)
+        matrix = self.tocsr()
+        return np.asarray(np.sqrt(matrix.multiply(matrix) @ M.inverse_diagonal))
+
+    def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+        """(primal, dual, complementarity) of (u, p) as the projection of w; see `convex.projection`."""
+        if not np.isfinite(u).all() or not np.isfinite(p).all():
+            return np.inf, np.inf, np.inf
+        slack = rows.c + (self @ u)
+        noise = rows.noise + ROUND_OFF * (np.abs(rows.c) + self.magnitude(np.abs(u) + np.abs(w)))
+        slack = np.where(np.abs(slack) <= noise, 0.0, slack)
+        moved, unit = u - w, self.norms(M)
+        distance = M.norm(moved)
+
+        violation, known = np.maximum(-slack, 0.0), rows.length > 0.0
+        relative = (violation[known] / rows.length[known]).max(initial=0.0)
+        moved_by = (violation[~known] / np.maximum(unit[~known], TINY)).max(initial=0.0)
+
+        gap = M.times(moved) - self.adjoint(p)
+        stationarity = np.sqrt(max(float(gap @ M.solve(gap)), 0.0))
+        rounding = ROUND_OFF * (M.norm(np.abs(w) + np.abs(u)) + float(np.abs(p) @ unit))
+        if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
+            sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(self.toarray())
+            rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
+        negative = max(0.0, float((-p * unit).max(initial=0.0)))
+        return (
+            max(float(relative), _ratio(float(moved_by), distance)),
+            _ratio(max(float(stationarity) - rounding, 0.0) + negative, distance),
+            _ratio(float(np.abs(p) @ np.abs(slack)), distance**2),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(LinearMap):
+    """Rows of an (m, N) array.
+
+    >>> G = Dense(np.array([[1.0, -1.0]]))
+    >>> (G @ np.array([3.0, 1.0])).tolist(), G.adjoint(np.array([2.0])).tolist()
+    ([2.0], [2.0, -2.0])
+    """
+
+    array: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    def __matmul__(self, u: Array) -> Array:
+        return self.array @ u
+
+    def adjoint(self, p: Array) -> Array:
+        return p @ self.array
+
+    def tocsr(self) -> Any:
+        from scipy.sparse import csr_array
+
+        return csr_array(self.array)
+
+    def rows(self, selection: Booleans | Integers) -> Dense:
+        return Dense(self.array[selection])
+
+    def toarray(self) -> Array:
+        return self.array
+
+    def dense(self) -> Dense:
+        return self
+
+    def opposite(self) -> Dense:
+        return Dense(-self.array)
+
+    def magnitude(self, u: Array) -> Array:
+        return np.abs(self.array) @ np.abs(u)
+
+    def norms(self, M: Metric) -> Array:
+        return _dual_norms(self.array, M)
+
+    def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+        if not M.diagonal:
+            return super().residuals(rows, M, w, u, p)
+        out = np.empty(3)
+        compiled().residual_dense(self.array, rows.c, w, M.mass, u, p, rows.length, ROUND_OFF, rows.noise, out)
+        return tuple(out.tolist())  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse(LinearMap):
+    """Rows of a SciPy sparse matrix, kept in CSR form."""
+
+    matrix: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def __matmul__(self, u: Array) -> Array:
+        return np.asarray(self.matrix @ u)
+
+    def adjoint(self, p: Array) -> Array:
+        return np.asarray(self.matrix.T @ p)
+
+    def tocsr(self) -> Any:
+        return self.matrix
+
+    def rows(self, selection: Booleans | Integers) -> Sparse:
+        return Sparse(self.matrix[selection])
+
+
+def _dual_norms(array: Array, M: Metric) -> Array:
+    white = M.whiten(array)
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", white, white)))
+
+
+def _ratio(size: float, scale: float) -> float:
+    """size / scale, where 0 / 0 = 0 and x / 0 = infinity."""
+    if size == 0.0:
+        return 0.0
+    return size / scale if scale > 0.0 else np.inf

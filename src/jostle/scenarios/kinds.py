@@ -1,0 +1,33 @@
+"""The kinds of problems that scenario files know: an open list, to which plug-ins and scripts add."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, get_args
+
+from jostle.errors import InvalidValue
+from jostle.plugins import Registry
+
+if TYPE_CHECKING:
+    from jostle.scenarios.problem import ProblemTable
+
+
+def _check(name: str, item: Any) -> None:
+    if not (isinstance(item, type) and hasattr(item, "model_fields") and hasattr(item, "refuses_ending")):
+        raise InvalidValue(f"the kind {name!r} must be a class that inherits from ProblemTable, not {item!r}")
+    if get_args(item.model_fields["kind"].annotation) != (name,):
+        raise InvalidValue(f'{item.__name__} must have the field `kind: Literal["{name}"]`')
+
+
+KINDS: Registry[type[ProblemTable]] = Registry(
+    "jostle.scenarios",
+    "kind of problem",
+    {
+        "grains": "jostle.scenarios.grains:Grains",
+        "cradle": "jostle.scenarios.others:Cradle",
+        "labyrinth": "jostle.scenarios.others:Labyrinth",
+        "crowd": "jostle.scenarios.others:Crowd",
+        "building": "jostle.scenarios.buildings:Building",
+    },
+    _check,
+)
+"""All kinds of problems by the name that scenario files use."""

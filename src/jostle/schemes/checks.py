@@ -1,0 +1,83 @@
+"""What is checked and measured after each step, whatever the scheme."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.errors import LeftTheSet, NotFinite
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.abilities import NOT_CONVEX, remedy
+from jostle.schemes.state import State
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import CLOSED
+from jostle.sets.crossings import Step
+from jostle.sets.differences import Differences, wrong_entry
+
+CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
+
+
+def check_finite(q: Array) -> None:
+    """Raise `NotFinite`, naming the coordinate, if q is not finite."""
+    if not np.isfinite(q).all():
+        body = tuple(int(k) for k in np.argwhere(~np.isfinite(q))[0])
+        raise NotFinite(f"position {body} became {q[body]}")
+
+
+def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if a linearised step left Q(t), where it is not known that the gaps are convex.
+
+    `name` is that of the scheme, `tol` the tolerance of its solver.
+    """
+    if problem.within.convex_gaps is True:
+        return
+    t, q, within = after.t, after.q, problem.within.unknown_part()
+    if within.gaps(t, q).min(initial=0.0) >= 0.0:
+        return
+    contacts = within.linearise(t, q)
+    allowed = (1.0 + tol / CLOSED) * contacts.tolerance()
+    if not (contacts.gap < -allowed).any():
+        return
+    row = int(np.argmin(contacts.gap + allowed))
+    wrong = _wrong_gradient(within, t, before.q, contacts.pairs[row])
+    raise LeftTheSet(
+        f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
+        + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
+    )
+
+
+def _wrong_gradient(within: ConstraintSet, t: float, q: Array, pair: Integers) -> str | None:
+    """What is wrong with the gradient at q of the row of a pair, by differences of its gap; None if it is right."""
+    here = within.linearise(t, q)
+    rows = np.flatnonzero((here.pairs == pair).all(axis=1))
+    if len(rows) != 1 or len(within.gaps(t, q)) != len(here.gap):
+        return None
+    given = here.G.rows(rows).toarray()
+    found = Differences(lambda time, place: within.gaps(time, place)[rows]).search(t, q, here.gap[rows])
+    wrong = wrong_entry(given, found)
+    if wrong is None:
+        return None
+    return (
+        f"Its gradient is wrong: d/dq[{wrong[1]}] is {given[wrong]:.6g} at t = {t:g}, and differences of the gap give "
+        f"{found.G[wrong]:.6g}; correct the gradient of the set"
+    )
+
+
+def check_crossings(linearises: bool, within: ConstraintSet, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if the centre of a body went through a wall: the next steps would not notice.
+
+    `linearises` says whether the scheme keeps the constraints linearised at the state before.
+    """
+    held = linearises and after.projection is not None and after.projection.converged
+    overlap = np.inf if after.contacts is None else -float(after.contacts.gap.min(initial=0.0))
+    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, overlap))
+    if found is None:
+        return
+    h = after.t - before.t
+    remedy = f"{found.clearance:.3g} is safe; choose h below {h * found.clearance / found.moved:.2g}"
+    if found.moved < found.clearance:
+        remedy = f"they had overlapped before; choose h below {h / 2.0:.2g}, or a solver that leaves no overlaps"
+    raise LeftTheSet(
+        f"the centre of body {found.body} went through {found.wall}: together they moved by {found.moved:.3g} in a "
+        f"step of h = {h:.3g}, and {remedy}"
+    )

@@ -1,0 +1,101 @@
+"""Which contacts a step looks at: those within reach, checked afterwards and widened if a body went further."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.convex.metric import Metric
+from jostle.convex.projection import Projection
+from jostle.errors import EmptySet, InvalidValue, NotFinite
+from jostle.schemes.state import State
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, Reach, by_pair
+from jostle.solvers.base import Solver
+
+Found = TypeVar("Found")
+REACH_FACTOR = 4.0
+"""Initial contact search radius, in multiples of the displacement in one step, where all bodies share one radius."""
+MEAN_FACTOR, SPREAD_FACTOR = 0.5, 1.0
+"""The initial search radius of a body is its own displacement plus these multiples of the mean and of the standard
+deviation of the displacements of all moving bodies: a body that is pushed moves about as far as those who push it."""
+WIDENING_FACTOR = 1.5
+"""The widened search radius, in multiples of the displacement that exceeded the last one."""
+
+
+def project_velocity(
+    solver: Solver, within: ConstraintSet, state: State, h: float, w: Array, M: Metric
+) -> tuple[Contacts, Projection]:
+    """P_{K_h(t + h, q)} w for the state (t, q), Bernicot & Lefebvre-Lepot 2010 (1.13)."""
+
+    def attempt(reach: Reach) -> tuple[Contacts, Projection, None]:
+        contacts = within.near(state.t + h, state.q, reach)
+        try:
+            return contacts, solver.project(w, contacts.velocities(h), M, state.impulses_of(contacts)), None
+        except EmptySet as error:
+            if within.flat:
+                raise
+            where = "Linearised at the last q, that is: the set itself may have points left, out of its reach"
+            raise EmptySet(f"{error}. {where}", error.rows, error.weights) from None
+
+    return with_checked_reach(within, state, h, w, attempt)[:2]
+
+
+def with_checked_reach(
+    within: ConstraintSet,
+    state: State,
+    h: float,
+    w: Array,
+    attempt: Callable[[Reach], tuple[Contacts, Projection, Found]],
+) -> tuple[Contacts, Projection, Found]:
+    """attempt(reach), where pairs of bodies that are not expected to meet in a step of length h from w are left out.
+
+    Afterwards it is checked that none of those left out did: either no body went further than its reach, or the
+    linearised constraints of all that a longer reach adds hold too, so that they would have changed nothing. If not,
+    it is done again with the longer reach.
+    """
+    reach = first_reach(h, w, state.u)
+    while True:
+        contacts, P, found = attempt(reach)
+        way = h * _speeds(P.point)
+        if not isinstance(contacts.reach, np.ndarray):
+            way = 2.0 * way.max(initial=0.0)
+        beyond = ~(way <= contacts.reach)
+        if not np.any(beyond) or np.all(contacts.reach == np.inf):
+            return contacts, P, found
+        if not np.isfinite(way).all():
+            raise NotFinite("the velocity that a projection returned is not finite")
+        if np.any(beyond & (contacts.reach < reach)):
+            part = float(np.max(way / contacts.reach))
+            most = float(np.max(way)) / (1.0 if isinstance(contacts.reach, np.ndarray) else 2.0)
+            raise InvalidValue(
+                f"h = {h:g} is too large for the period: a body goes {most:g} in a step, and pairs are seen up to a "
+                f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
+            )
+        reach = np.maximum(reach, WIDENING_FACTOR * way)
+        more = within.near(state.t + h, state.q, reach)
+        new = by_pair(contacts.pairs, np.ones(len(contacts.pairs)), more.pairs) == 0.0
+        if np.all(way <= more.reach) and (more.gap + h * (more.G @ P.point.ravel()) >= 0.0)[new].all():
+            return contacts, P, found
+
+
+def first_reach(h: float, w: Array, before: Array) -> Reach:
+    """How far bodies may go in a step of length h from w: of each, or of any two if w does not say of which bodies.
+
+    Who was pushed in the step before, faster than w, will be so again.
+    """
+    speeds = np.maximum(_speeds(w), _speeds(before))
+    if w.ndim != 2:
+        return float(REACH_FACTOR * h * speeds)
+    moving = max(np.count_nonzero(speeds), 1)
+    mean = speeds.sum() / moving
+    spread = np.sqrt(max(0.0, speeds @ speeds / moving - mean * mean))  # zero if they overflow: the reach is infinite
+    return np.asarray(h * (speeds + MEAN_FACTOR * mean + SPREAD_FACTOR * spread))
+
+
+def _speeds(u: Array) -> Array:
+    """(n,) of bodies (n, d), or that of the whole."""
+    return np.asarray(np.sqrt(np.einsum("nd,nd->n", u, u) if u.ndim == 2 else (u * u).sum()))
