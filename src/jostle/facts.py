@@ -121,9 +121,10 @@ class RecordedPlan:
 
 @runtime_checkable
 class HasGroups(Protocol):
-    """A problem whose bodies belong to groups."""
+    """A problem whose bodies belong to groups, such as `crowds.Crowd`: their names, and the number of each body's."""
 
-    groups: Groups | None
+    groups: tuple[str, ...]
+    group: Integers
 
 
 @runtime_checkable
@@ -187,7 +188,7 @@ class Facts:
             walls_move=may_move(within),
             masses=_masses(problem, d),
             force=problem.constant_force if isinstance(problem, Motion) else None,
-            groups=groups or (problem.groups if isinstance(problem, HasGroups) else None),
+            groups=groups or (Groups(problem.groups, problem.group) if isinstance(problem, HasGroups) else None),
             units=units or Units(),
             plan=problem.plan if isinstance(problem, HasFloors) else None,
         )

@@ -26,6 +26,11 @@ def _forces(scene: Scene) -> str:
     return "" if scene.sized else "needs bodies with a radius, and these are points"
 
 
+def _groups(scene: Scene) -> str:
+    groups = scene.facts.groups
+    return "needs several groups of bodies" if groups is None or len(groups.names) < 2 else ""
+
+
 def _unit_of_force(scene: Scene) -> Unit:
     return {"force": NEWTON, "reaction": VELOCITY}.get(scene.force_name, IMPULSE)
 
@@ -71,7 +76,7 @@ MASS = Quantity(
 GROUP = Quantity(
     "group", Part("group"),
     constant=lambda scene: _all(None if scene.facts.groups is None else scene.facts.groups.number),
-    lacks=lambda scene: "needs groups of bodies, and there are none" if scene.facts.groups is None else "",
+    lacks=_groups,
     categories=lambda scene: () if scene.facts.groups is None else scene.facts.groups.names,
 )  # fmt: skip
 NUMBER = Quantity("number", Part("number"), "body number", low=0.0)
