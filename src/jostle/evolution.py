@@ -14,7 +14,7 @@ from jostle.arrays import Array, numbers
 from jostle.errors import BrokenFile, DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
-from jostle.memory import remembering
+from jostle.past import remembering
 from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording, smallest_gap
 from jostle.schemes.base import Scheme
@@ -90,7 +90,7 @@ def solve(
     the run safe each minute and at its end. The same call with resume=True goes on from there: the result is
     bit-identical to an uninterrupted run. Only t, every, until and strict may change; a later t goes on from the last
     step that the longer run has too, so that it is the longer run. What depends on the past of the run implements
-    `jostle.memory.Remembers`. `progress` is called with a `Progress` after each step.
+    `jostle.past.Remembers`. `progress` is called with a `Progress` after each step.
 
     An error in the middle carries the step and what was computed before it, in ``error.solution``; so does
     `Interrupted`, which Ctrl-C raises when the step is done.
@@ -214,7 +214,7 @@ class _Keeping:
     ) -> None:
         self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
         things = {"until": free["until"], "problem": getattr(problem, "past", None)}
-        things |= {f"change {k}": change for k, change in enumerate(made)}
+        things |= {f"change{k}": change for k, change in enumerate(made)}
         self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
         """What depends on the past of the run, by where it is."""
         self.remind({})  # before the run is described

@@ -21,7 +21,7 @@ from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
-from jostle.memory import Remembers, remembering
+from jostle.past import Remembers, remembering
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
 

@@ -44,9 +44,8 @@ def openings(plan: Plan, narrowest: float, widest: float) -> list[Opening]:
     named += [Opening.of(f"exit {name!r}", ends) for name, ends in plan.exits.items()]
     named += [Opening.of(f"stairs {name!r}", link.start) for name, link in plan.links.items()]
     gaps = [] if plan.convex else [Opening.of("the gap", ends) for ends in _gaps(plan, widest)]
-    known = np.array([one.ends.mean(axis=0) for one in named])
     for gap in gaps:
-        if np.linalg.norm(known - gap.ends.mean(axis=0), axis=1).min() > FREE * widest:
+        if all(np.linalg.norm((one.ends - gap.ends).mean(axis=0)) > FREE * widest for one in named):
             named.append(gap)
     return [one for one in named if narrowest <= one.width < widest]
 

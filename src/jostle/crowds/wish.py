@@ -83,7 +83,7 @@ class Wish(ABC):
 
     @property
     def remembers(self) -> type[Any] | None:
-        """The NamedTuple that `memory` is, for wishes that depend on the past: see `jostle.memory.Remembers`."""
+        """The NamedTuple that `memory` is, for wishes that depend on the past: see `jostle.past.Remembers`."""
         return None
 
     @property

@@ -23,7 +23,7 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, No
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
 from jostle.io.identity import describe, differences, digest, listed
-from jostle.memory import Remembers
+from jostle.past import Remembers
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
@@ -55,7 +55,7 @@ class Position(NamedTuple):
     random: str = ""
     """The state of the random generator, as JSON."""
     noted: Mapping[str, Any] = {}
-    """What the condition `until`, the problem and the changes remember, by name; see `jostle.memory`."""
+    """What the condition `until`, the problem and the changes remember, by name; see `jostle.past`."""
     gap: float = np.nan
     """The smallest gap at the state; inf where no contact is near."""
     within: Any = None
@@ -229,12 +229,6 @@ class Checkpoint:
         state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
         check_inside(path, problem, state, gap)
         noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
-        for name, memory in noted.items():
-            if memory is None and name != "until" and past[name].memory is not None:
-                raise BrokenFile(
-                    f"{path} does not hold what the {name} remembers: it is damaged, or of an older version; start the "
-                    f"run again without resume"
-                )
         within = kept.within(problem)
         position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
         return position, run.changes(kept.json("run"))

@@ -27,6 +27,8 @@ import numpy as np
 
 LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
 """Functions and classes of these packages are described by their names."""
+PASSING = {("jostle.sets.differences", "Differences"): {"steps"}}
+"""Attributes of classes that change during a run."""
 FEW = 8
 """Arrays and lists with at most this many entries are written out."""
 DIGITS = 12
@@ -263,7 +265,7 @@ def _attributes(thing: Any) -> dict[str, Any] | None:
         return None
     values = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
     values |= getattr(thing, "__dict__", {})
-    left_out = _private(kind)
+    left_out: frozenset[str] = _private(kind) | PASSING.get((kind.__module__, kind.__qualname__), set())
     return {name: value for name, value in values.items() if name not in left_out and not _cached(kind, name)}
 
 

@@ -25,8 +25,8 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
 
-DENSE = 16_384
-"""Up to so many entries G is treated as dense: it fits into the nearest cache, and one call does it all."""
+MAX_DENSE_ENTRIES = 16_384
+"""A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
 
 
 MAX_NAME_LENGTH = 32
@@ -97,7 +97,7 @@ class Solver:
         """
         target = np.asarray(w, dtype=float)
         M, flat = metric(mass, target.shape), target.ravel()
-        if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE:
+        if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES:
             K = K.dense()
         _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)

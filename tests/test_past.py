@@ -11,7 +11,7 @@ import pytest
 import jostle as jo
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import read_whole, write_whole
-from jostle.memory import Remembers, remembering
+from jostle.past import Remembers, remembering
 
 pytest.importorskip("shapely")
 
@@ -35,12 +35,10 @@ def go(t, **more):
     return jo.solve(crowd, jo.Venel(), t=t, h=0.1, change=crowd.plan.changes(crowd), **more)
 
 if __name__ == "__main__":
-    path, step, resume = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "resume"
-    def stop(progress):
-        if progress.step == step:
+    def kill(progress):
+        if progress.step == 25:
             os.kill(os.getpid(), signal.SIGKILL)
-    sol = go(8.0, checkpoint=jo.io.Checkpoint(path, seconds=0.0), resume=resume, progress=stop)
-    np.save(path + ".npy", sol.q[-1])
+    go(8.0, checkpoint=jo.io.Checkpoint(sys.argv[1], seconds=0.0), progress=kill)
 """
 scope: dict = {"__name__": "run"}
 exec(RUN, scope)
@@ -48,19 +46,16 @@ go, people = scope["go"], scope["people"]
 
 
 def test_a_journey_that_is_killed_and_resumed_ends_as_if_it_had_not_been(tmp_path):
-    """kill -9 while people are on different stages; the checkpoint is saved at each step."""
+    """kill -9 while some people have passed their first stop, and others have not."""
     whole = go(8.0)
-    script, path = tmp_path / "run.py", str(tmp_path / "run.checkpoint")
+    script, path = tmp_path / "run.py", tmp_path / "run.checkpoint"
     script.write_text(RUN)
-    passed = []
-    for step, how in ((15, "start"), (40, "resume"), (-1, "resume")):
-        done = subprocess.run(
-            [sys.executable, script, path, str(step), how], capture_output=True, text=True, check=False
-        )
-        assert done.returncode == (-signal.SIGKILL if step > 0 else 0), done.stderr
-        passed.append(int(read_whole(tmp_path / "run.checkpoint")["problem.stage"].sum()))
-    assert 0 < passed[0] < passed[1] < passed[2]
-    np.testing.assert_array_equal(np.load(path + ".npy"), whole.q[-1])
+    killed = subprocess.run([sys.executable, script, path], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    stage = read_whole(path)["problem.stage"]
+    assert (stage == 0).any()
+    assert (stage > 0).any()
+    np.testing.assert_array_equal(go(8.0, checkpoint=path, resume=True).q[-1], whole.q[-1])
 
 
 def test_a_second_run_with_the_same_people_starts_afresh():
@@ -89,7 +84,7 @@ def test_a_checkpoint_without_the_memory_or_with_a_wrong_one_is_refused(tmp_path
         with pytest.raises(BrokenFile, match="damaged, in the memory of the problem: stage must be one number below 3"):
             go(4.0, checkpoint=path, resume=True)
     write_whole(path, {name: value for name, value in kept.items() if name != "problem.stage"})
-    with pytest.raises(BrokenFile, match=r"the checkpoint has no .problem.stage."):
+    with pytest.raises(BrokenFile, match=r"problem\.stage"):
         go(4.0, checkpoint=path, resume=True)
 
 
