@@ -333,7 +333,7 @@ def test_a_plot_has_as_many_moments_as_it_is_asked_for(here, walk, jostle, monke
     figures = []
     monkeypatch.setattr(Figure, "savefig", lambda self, *_, **__: figures.append(len(self.axes) - 1))  # a colour bar
     for moments in (["--moments", 1], ["--moments", 5], []):
-        assert jostle("plot", "walk.vtkhdf", "--save", "x.png", *moments)[0] == 0
+        assert jostle("plot", "walk.vtkhdf", "--save", "x.png", "--overwrite", *moments)[0] == 0
     assert figures == [1, 5, 3]
 
 
@@ -386,7 +386,7 @@ def test_a_file_of_an_older_format_has_the_walls_of_its_scenario(here, jostle, m
     assert (code, err) == (0, "")
     assert min(walls_seen) == 8
     monkeypatch.setattr("jostle.scenarios.parse", lambda *_: jo.scenarios.load("nowhere.toml"))
-    code, _, err = jostle(command, "a.vtkhdf", *SHOWN[command])
+    code, _, err = jostle(command, "a.vtkhdf", *SHOWN[command], "--overwrite")
     assert code == 0
     assert err.startswith("note: walls hidden: the scenario could not be rebuilt: ")
 

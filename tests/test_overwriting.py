@@ -128,6 +128,40 @@ def test_an_export_replaces_nothing_unless_one_says_so(here, jostle, old, suffix
     assert target.stat().st_size > 100
 
 
+SHOWN = {"view": ["--save", "a.html"], "plot": ["--save", "a.png"], "movie": ["a.gif"], "plot without a name": []}
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_a_page_a_picture_or_a_film_replaces_nothing_unless_one_says_so(here, jostle, old, command):
+    arguments, command = SHOWN[command], command.split()[0]
+    target = here / (arguments[-1] if arguments else "old.png")
+    target.write_text("mine")
+    code, out, err = jostle(command, "old.vtkhdf", *arguments)
+    assert (code, out) == (1, "")
+    assert err == f"error: {target.name} exists already: --overwrite replaces it; or give another name\n"
+    assert target.read_text() == "mine"
+    assert jostle(command, "old.vtkhdf", *arguments, "--overwrite") == (0, f"{target.name}\n", "")
+    assert target.stat().st_size > 100
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_a_trajectory_under_the_name_of_a_picture_is_never_replaced(here, jostle, old, command):
+    arguments, command = SHOWN[command], command.split()[0]
+    target = here / (arguments[-1] if arguments else "old.png")
+    shutil.copy("old.vtkhdf", target)
+    code, out, err = jostle(command, "old.vtkhdf", *arguments, "--overwrite")
+    assert (code, out) == (1, "")
+    assert err == f"error: {target.name} is a trajectory, which is never replaced: give another name\n"
+    assert target.read_bytes() == old[0]
+
+
+def test_an_export_replaces_no_trajectory_of_any_name(here, jostle, old):
+    shutil.copy("old.vtkhdf", "run.csv")
+    code, _, err = jostle("export", "old.vtkhdf", "run.csv", "--overwrite")
+    assert (code, "run.csv is a trajectory, which is never replaced" in err) == (1, True)
+    assert (here / "run.csv").read_bytes() == old[0]
+
+
 def test_an_export_does_not_replace_trajectories(here, jostle, old):
     jostle("export", "old.vtkhdf", "copy.vtkhdf")
     before = (here / "copy.vtkhdf").read_bytes()

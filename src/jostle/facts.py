@@ -6,10 +6,9 @@ A `Solution` that `solve` returns has its problem. One that was read from a file
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -29,7 +28,22 @@ MOST_DIMENSIONS = 3
 """Of a space that can be drawn."""
 NO_GROUP = -1
 """The number of the group of a body that belongs to none."""
-SI = MappingProxyType({"length": "m", "time": "s", "mass": "kg"})
+
+
+@dataclass(frozen=True)
+class Units:
+    """The names of the units of length, time and mass; an empty text for one that is not known.
+
+    >>> Units("cm", "s", "g").length, Units().mass
+    ('cm', '')
+    """
+
+    length: str = ""
+    time: str = ""
+    mass: str = ""
+
+
+SI = Units("m", "s", "kg")
 """The units of scenario files."""
 
 
@@ -107,9 +121,10 @@ class RecordedPlan:
 
 @runtime_checkable
 class HasGroups(Protocol):
-    """A problem whose bodies belong to groups."""
+    """A problem whose bodies belong to groups, such as `crowds.Crowd`: their names, and the number of each body's."""
 
-    groups: Groups | None
+    groups: tuple[str, ...]
+    group: Integers
 
 
 @runtime_checkable
@@ -147,8 +162,7 @@ class Facts:
     force: Array | None = None
     """The force, in the shape of q, if it is the same at all times and places."""
     groups: Groups | None = None
-    units: Mapping[str, str] = field(default_factory=dict)
-    """The names of the units of length, time and mass, as far as they are known."""
+    units: Units = Units()
     plan: Any = None
     """The plan of a crowd: a `RecordedPlan`, or the plan itself."""
 
@@ -159,7 +173,7 @@ class Facts:
         *,
         t: float = 0.0,
         q: Array | None = None,
-        units: Mapping[str, str] | None = None,
+        units: Units | None = None,
         groups: Groups | None = None,
     ) -> Facts:
         """The facts of a problem; q (by default q0) is NaN for those who are not there."""
@@ -174,8 +188,8 @@ class Facts:
             walls_move=may_move(within),
             masses=_masses(problem, d),
             force=problem.constant_force if isinstance(problem, Motion) else None,
-            groups=groups or (problem.groups if isinstance(problem, HasGroups) else None),
-            units=dict(units or {}),
+            groups=groups or (Groups(problem.groups, problem.group) if isinstance(problem, HasGroups) else None),
+            units=units or Units(),
             plan=problem.plan if isinstance(problem, HasFloors) else None,
         )
 

@@ -25,7 +25,7 @@ RESTORE = """() => new Promise((done) => {
 })"""
 CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", ""]
 NAMES = [
-    "speed", "force", "pressure", "contacts", "radius", "body number", "x", "y", "velocity x", "velocity y"
+    "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
-from jostle.facts import Facts, Groups, drawable
+from jostle.facts import Facts, Groups, Units, drawable
 from jostle.io import layout
 from jostle.io.checkpoint import Position
 from jostle.io.container import Lock, beside, reading, regular
@@ -39,8 +39,8 @@ class Output:
 
     With `contacts` it holds the contacts that carry an impulse, with it and their normals. Positions and velocities are
     stored as float32 unless `dtype` says float64. With `overwrite` the run replaces a trajectory of the same name when
-    its own first frame is written; other files are never replaced. `units` are the names of the units of length, time
-    and mass, such as `jostle.io.SI`, and `groups` the numbers of the bodies of each group, by its name.
+    its own first frame is written; other files are never replaced. `units` are the names of the units, such as
+    `jostle.io.SI`, and `groups` the numbers of the bodies of each group, by its name.
 
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -56,7 +56,7 @@ class Output:
     dtype: DTypeLike = np.float32
     about: Mapping[str, str] = field(default_factory=dict)
     overwrite: bool = False
-    units: Mapping[str, str] = field(default_factory=dict)
+    units: Units | None = None
     groups: Mapping[str, ArrayLike] | None = None
 
 

@@ -11,6 +11,7 @@ The attribute "checksum" of jostle/problem covers all of them.
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.facts import Facts, Groups, RecordedPlan, Stair
+from jostle.facts import Facts, Groups, RecordedPlan, Stair, Units
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
 
@@ -62,7 +63,7 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "wall_names": list(facts.wall_names),
         "walls_move": facts.walls_move,
         "groups": None if groups is None else list(groups.names),
-        "units": dict(facts.units),
+        "units": asdict(facts.units),
         "plan": _plan(facts.plan),
     }
     return {
@@ -117,7 +118,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         masses=arrays["masses"] if len(arrays["masses"]) else None,
         force=arrays["force"].reshape(shape) if len(arrays["force"]) else None,
         groups=_groups(arrays["groups"], said["groups"]),
-        units={str(name): str(unit) for name, unit in said["units"].items()},
+        units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
         plan=_recorded(said["plan"]),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +22,7 @@ from jostle.sets.balls import Balls, Line
 from jostle.sets.walls import Walls
 from jostle.shapes import Shape, between, parts
 from jostle.solution import Solution
+from jostle.viz.frames import Bars, Frame
 
 POINT = 0.012
 """Bodies without a radius are shown with this part of the size of all."""
@@ -33,49 +34,6 @@ NOT_ZERO = 1e-6
 """Impulses below this part of the largest of a frame are not shown."""
 OFF_CENTRE = 0.02
 """Bodies may be outside the cell of a periodic space by so much of it, at the start, for it to be chosen."""
-
-
-@dataclass(frozen=True, eq=False)
-class Bars:
-    """The m contacts that carry a force: from the centre of a body to that of another, or to a wall."""
-
-    start: Array
-    """(m, d)"""
-    end: Array
-    """(m, d)"""
-    force: Array
-    """(m,) positive for a push, negative for a pull."""
-    rows: Integers
-    """(m, 2) the rows of the two bodies in the frame; -1 - w for wall w."""
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """The n bodies that are there at one saved time."""
-
-    k: int
-    """Which of the saved times."""
-    t: float
-    number: Integers
-    """(n,) who they are."""
-    x: Array
-    """(n, d), d = 2 or 3."""
-    u: Array
-    """(n, d)"""
-    radii: Array
-    """(n,) as they are shown: bodies without a radius have a small one."""
-    force: Array
-    """(n,) the sum of the forces of all contacts, whatever their directions."""
-    mass: Array
-    """(n,) NaN where the masses are not known."""
-    group: Integers
-    """(n,) the number of the group of each body, -1 for none."""
-    bars: Bars
-
-    @property
-    def speed(self) -> Array:
-        """(n,)"""
-        return np.asarray(np.linalg.norm(self.u, axis=1))
 
 
 class Scene:
@@ -150,7 +108,7 @@ class Scene:
         facts, unknown, none = self.facts, np.full(self.count, np.nan), np.full(self.count, -1)
         mass = (unknown if facts.masses is None else facts.masses)[here]
         group = (none if facts.groups is None else facts.groups.number)[here]
-        return Frame(k, float(self.sol.t[k]), here, x, u, shown, force, mass, group, bars)
+        return Frame(k, float(self.sol.t[k]), self.dimension, here, x, u, shown, force, mass, group, bars)
 
     def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
         """One frame after the other; of a file, as many as follow each other are read at once.
