@@ -5,8 +5,8 @@ Settled piles in 2-D and 3-D and a crowd at a door (see instances.py), to residu
 tightened by tens until the residual, which `jostle` computes from their multipliers, is reached, and the time of that
 last run counts, set-up included. What takes longer than the limit is left out.
 
-Then the methods against the growth of iterations with depth: the same residuals by the accelerated gradient, by the
-accelerated Gauss-Seidel sweep (`Nesterov`) and by second order (`InteriorPoint`).
+Then the methods against the growth of iterations with depth: the same residuals by the accelerated
+Gauss-Seidel sweep (`Nesterov`) and by second order (`InteriorPoint`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from instances import instance
 import jostle as jo
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
-from jostle.kernels import compiled
 
 LOOSER = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11)
 """Tolerances that the peers are given, until the residual is reached; each second one beyond 1000 bodies."""
@@ -131,22 +130,10 @@ def ours(problem: Problem, tol: float, repeat: int) -> dict[str, Any]:
     return {"s": best, "solver": P.solver, "iterations": P.iterations, "residual": P.residual.worst}
 
 
-def gradient(problem: Problem, tol: float, most: int) -> int:
-    """Iterations of the accelerated projected gradient (general rows), -1 if more than `most`."""
-    A = problem.A.tocsr()
-    kernels, size = compiled(), A.shape[1]
-    L = kernels.largest_eigenvalue(A.data, A.indices, A.indptr, size)
-    allowed = tol * problem.K.length / problem.unit
-    _, _, count = kernels.accelerated(
-        A.data, A.indices, A.indptr, size, problem.s0, np.zeros(len(problem.s0)), L, allowed, tol, most, 20
-    )
-    return count if count < most else -1
-
-
 def depth(problem: Problem, tols: list[float], most: int) -> list[dict[str, Any]]:
     rows = []
     for tol in tols:
-        row: dict[str, Any] = {"tol": tol, "gradient": gradient(problem, tol, most)}
+        row: dict[str, Any] = {"tol": tol}
         for solver in (jo.Nesterov(tol=tol, max_iterations=most), jo.InteriorPoint(tol=tol)):
             begin = time.perf_counter()
             P = solver.project(problem.w, problem.K, problem.M)
@@ -194,12 +181,10 @@ def main() -> None:
             if kind != "crowd" and n <= 10_000:
                 deep += [{"case": kind, "N": n, **row} for row in depth(problem, [1e-3, *tols[:2]], 100_000)]
     print("\niterations against depth (-1: not in 100 000)")
-    print(
-        f"{'case':10s}{'N':>8s}{'tol':>7s}{'gradient':>10s}{'Gauss-Seidel':>14s}{'s':>8s}{'second order':>14s}{'s':>8s}"
-    )
+    print(f"{'case':10s}{'N':>8s}{'tol':>7s}{'Gauss-Seidel':>14s}{'s':>8s}{'second order':>14s}{'s':>8s}")
     for row in deep:
         print(
-            f"{row['case']:10s}{row['N']:8d}{row['tol']:7.0e}{row['gradient']:10d}{row['Nesterov']:14d}"
+            f"{row['case']:10s}{row['N']:8d}{row['tol']:7.0e}{row['Nesterov']:14d}"
             f"{row['Nesterov_s']:8.2f}{row['InteriorPoint']:14d}{row['InteriorPoint_s']:8.2f}"
         )
     print(json.dumps({"projections": cases, "depth": deep}))

@@ -185,6 +185,15 @@ def calls(path):
         "FreeWish": {"function": at["walk"], "nearer": None},
         "AvoidJams": {"wish": at["walk"], "flow": 1.3},
         "Journey": {"wish": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
+        "Group": {
+            "name": "a",
+            "n": 2,
+            "radius": 0.25,
+            "speed": 1.0,
+            "goal": None,
+            "start": None,
+            "places": None,
+        },
         "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
         "Plan": {
             "area": area,
@@ -329,8 +338,8 @@ USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
 """What may depend on time is looked at when it is used."""
 LEGITIMATE = {
     "None": None,  # wherever the signature says so
-    "text": {"output", "checkpoint", "name", "path", "title"},
-    "texts": {"names"},
+    "text": {"output", "checkpoint", "goal", "name", "path", "title"},
+    "texts": {"goal", "names"},
     "nan": {"values", "zone"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",

@@ -46,9 +46,10 @@ from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
+from jostle.sets.segments import Segments
 from jostle.sets.user import constraints
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside, Segments
+from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 from jostle.solution import Solution
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver

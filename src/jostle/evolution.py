@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, numbers
-from jostle.errors import DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged
+from jostle.errors import BrokenFile, DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
+from jostle.past import remembering
 from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording, smallest_gap
 from jostle.schemes.base import Scheme
@@ -88,8 +89,8 @@ def solve(
     the solution reads it from there when asked. `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the state of
     the run safe each minute and at its end. The same call with resume=True goes on from there: the result is
     bit-identical to an uninterrupted run. Only t, every, until and strict may change; a later t goes on from the last
-    step that the longer run has too, so that it is the longer run. `progress` is called with a `Progress` after each
-    step.
+    step that the longer run has too, so that it is the longer run. What depends on the past of the run implements
+    `jostle.past.Remembers`. `progress` is called with a `Progress` after each step.
 
     An error in the middle carries the step and what was computed before it, in ``error.solution``; so does
     `Interrupted`, which Ctrl-C raises when the step is done.
@@ -116,18 +117,21 @@ def solve(
     if resumed is None:
         keeping.check_free()
         state, done, quality = scheme.start(problem, grid.start), 0, FINISHED
+        remembered = problem.within.memory
     else:
-        state, done, quality = resumed.state, resumed.step, resumed.status
-    keeping.remind(None if resumed is None else resumed.noted)
+        state, done, quality, remembered = resumed.state, resumed.step, resumed.status, resumed.within
+    keeping.remind({} if resumed is None else resumed.noted)
     recorder = _recorder(problem, scheme, output, state, resumed, keeping)
     if done == grid.count and recorder.saved_at < state.t:
         recorder.save(state)
-    here, ended = keeping.position(recorder, state, done, quality), FINISHED
+    here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
             before, there = state, here
             try:
+                problem.within.memory = remembered  # whatever looked at the set since the last step
                 state = scheme.advance(problem, before, step, t_next)
+                remembered = problem.within.memory
                 _check(state, scheme, strict)
                 after = _changed(problem, state, made) if made else state
                 ended = _ended(until, after)
@@ -137,7 +141,7 @@ def solve(
                     quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
                 if due(number, before.t, t_next):
                     recorder.save(state)
-                here = keeping.position(recorder, state, number, quality)
+                here = keeping.position(recorder, state, number, quality, remembered)
                 if last and recorder.saved_at < state.t:
                     recorder.save(state)
                 if keeping.due() or last:
@@ -209,7 +213,12 @@ class _Keeping:
         self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any]
     ) -> None:
         self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
-        self.until: Any = free["until"]
+        things = {"until": free["until"], "problem": getattr(problem, "past", None)}
+        things |= {f"change{k}": change for k, change in enumerate(made)}
+        self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
+        """What depends on the past of the run, by where it is."""
+        self.remind({})  # before the run is described
+        problem.within.memory = None
         self.run: Any = None
         self.changed: dict[str, list[str]] = {}
         """What changed when the run was resumed: {name: [old, new]}."""
@@ -225,7 +234,7 @@ class _Keeping:
         """The position to go on from."""
         if self.checkpoint is None:
             raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
-        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.until)
+        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
         now, end = position.state.t, self.grid.end
         if position.step > self.grid.count or end < now - SAME * abs(float(self.grid.sizes.max())):
             raise InvalidValue(
@@ -234,10 +243,15 @@ class _Keeping:
             )
         return position  # type: ignore[no-any-return]
 
-    def remind(self, noted: Any) -> None:
-        """Give a condition that remembers something what it remembered at this position; None at the start."""
-        if hasattr(self.until, "remembers"):
-            self.until.memory = noted
+    def remind(self, noted: Mapping[str, Any]) -> None:
+        """Give what depends on the past the memory of this position; none is the memory at the start."""
+        for name, thing in self.past.items():
+            try:
+                thing.remind(noted.get(name))
+            except InvalidValue as error:
+                if name not in noted:
+                    raise
+                raise BrokenFile(f"{self.checkpoint.path} is damaged, in the memory of the {name}: {error}") from None
 
     def check_free(self) -> None:
         if self.checkpoint is not None:
@@ -250,14 +264,16 @@ class _Keeping:
     def due(self) -> bool:
         return self.checkpoint is not None and self.checkpoint.due()
 
-    def position(self, recorder: Recording, state: State, number: int, quality: str) -> Position | None:
-        """Where the run stands, were it to go on from here."""
+    def position(
+        self, recorder: Recording, state: State, number: int, quality: str, remembered: Any
+    ) -> Position | None:
+        """Where the run stands, were it to go on from here; remembered: by the admissible set."""
         if self.checkpoint is None:
             return None
         from jostle.io.checkpoint import Position
 
-        noted = self.until.memory if hasattr(self.until, "remembers") else None
-        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted)
+        noted = {name: thing.memory for name, thing in self.past.items()}
+        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted, within=remembered)
 
     def save(self, recorder: Recording, position: Position | None) -> None:
         if position is not None:

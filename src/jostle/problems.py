@@ -21,6 +21,7 @@ from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
+from jostle.past import Remembers, remembering
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
 
@@ -55,6 +56,8 @@ class Motion:
     """The force, if it is the same at all times and places."""
     presence: Presence | None
     """Who is there at the start; None: everyone, always."""
+    past: Remembers | None
+    """The force that was given, if it depends on the past of the run."""
 
     def __init__(
         self,
@@ -74,7 +77,7 @@ class Motion:
         if not (law is None or isinstance(law, Restitution)):
             raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
         _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"), law=law or Restitution())
-        _set(self, force=f, constant_force=constant, mass=M)
+        _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
 
     def __repr__(self) -> str:
@@ -116,6 +119,8 @@ class Sweeping:
     """U(t, q), whatever was given."""
     presence: Presence | None
     """Who is there at the start; None: everyone, always."""
+    past: Remembers | None
+    """The velocity that was given, if it depends on the past of the run."""
 
     def __init__(
         self,
@@ -128,7 +133,7 @@ class Sweeping:
         q = finite(q0, "q0")
         q.setflags(write=False)
         wished, _ = _field(velocity, q, "velocity", arguments=2)
-        _set(self, q0=q, within=_within(within), velocity=wished)
+        _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
 
     def of_those_present(self, presence: Presence) -> Sweeping:

@@ -8,6 +8,7 @@ import pytest
 import jostle as jo
 from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
 from jostle.crowds.strategies import ahead
+from jostle.crowds.wish import Behaviour
 
 pytest.importorskip("shapely")
 
@@ -53,8 +54,9 @@ def test_the_velocity_of_a_problem_is_no_wish_and_is_refused():
 
 
 @pytest.mark.parametrize("base", ["walk", "straight"])
-@pytest.mark.parametrize("outer", BEHAVIOURS)
-@pytest.mark.parametrize("inner", [None, *BEHAVIOURS])
+@pytest.mark.parametrize(
+    ("inner", "outer"), [(a, b) for a in (None, *BEHAVIOURS) for b in BEHAVIOURS if (a, b) != ("Journey", "Journey")]
+)
 def test_every_behaviour_around_every_wish_keeps_ranks_goals_and_reach(base, inner, outer):
     """The rank is the way to the goal that is walked to, whoever chose it."""
     wish = WISHES[base]()
@@ -75,6 +77,90 @@ def test_every_behaviour_around_every_wish_keeps_ranks_goals_and_reach(base, inn
     outside = np.array([[-1.0, 2.0]] * N)
     assert (made.order(outside)[0] == -np.inf).all()  # who has left is before everyone
     assert (made.length(outside) == np.inf).all()
+
+
+class Spy(Wish):
+    """A wish whose answers are its own."""
+
+    goals, eligible, remembers, memory = ("goals",), 2, tuple, "memory"
+
+    def __init__(self):
+        self.asked = []
+
+    def _answer(self, name, *given):
+        self.asked.append((name, *given))
+        return name, *given
+
+    def own(self, n):
+        return self._answer("own", n)
+
+    def speeds(self, n):
+        return self._answer("speeds", n)
+
+    def widest(self, n):
+        return self._answer("widest", n)
+
+    def chosen(self, q):
+        return self._answer("chosen", q)
+
+    def towards(self, t, q, goal):
+        return self._answer("towards", t, q, goal)
+
+    def distance(self, q, goal):
+        return self._answer("distance", q, goal)
+
+    def lengths(self, q):
+        return self._answer("lengths", q)
+
+    def order(self, q, goal=None):
+        return self._answer("order", q, goal)
+
+    def remember(self, q):
+        return self._answer("remember", q)
+
+    def remind(self, memory):
+        return self._answer("remind", memory)
+
+
+ASKED = {
+    "own": (3,), "speeds": (3,), "widest": (3,), "chosen": ("q",), "towards": (0.5, "q", "goal"),
+    "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "remember": ("q",), "remind": ("memory",),
+}  # fmt: skip
+READ = {"goals", "eligible", "remembers", "memory"}
+CHANGED = {
+    "Inhibition": {"towards"},
+    "Following": {"towards"},
+    "AvoidJams": {"chosen"},
+    "Journey": {"own", "chosen", "remember", "remembers", "memory", "remind"},
+}
+"""What each behaviour says itself."""
+
+
+def kinds(kind):
+    """All classes of jostle that derive from one, without those that are not complete."""
+    below = [inner for one in kind.__subclasses__() for inner in (one, *kinds(one))]
+    return [one for one in below if one.__module__.startswith("jostle") and not one.__abstractmethods__]
+
+
+def test_what_a_wish_says_is_known_here():
+    said = {name for name in vars(Wish) if not name.startswith("_")}
+    assert said == {*ASKED, *READ, "length"}  # the length follows from distance and chosen
+    assert {kind.__name__ for kind in kinds(Behaviour)} == set(CHANGED)
+
+
+@pytest.mark.parametrize("kind", kinds(Behaviour), ids=lambda kind: kind.__name__)
+def test_a_behaviour_passes_on_all_that_it_does_not_change(kind):
+    made, spy = object.__new__(kind), Spy()
+    object.__setattr__(made, "wish", spy)
+    own = {name for one in kind.__mro__ if issubclass(one, Behaviour) and one is not Behaviour for name in vars(one)}
+    assert {name for name in own if name in {*ASKED, *READ}} == CHANGED[kind.__name__]
+    for name in READ - CHANGED[kind.__name__]:
+        assert getattr(made, name) is getattr(spy, name)
+    for name, given in ASKED.items():
+        if name not in CHANGED[kind.__name__]:
+            found = getattr(made, name)(*given)
+            assert spy.asked[-1] == (name, *given)
+            assert found == ((name, *given) if name not in ("remember", "remind") else None)
 
 
 @pytest.mark.parametrize("names", [("inhibition",), ("following",), ("following", "inhibition")])
@@ -113,16 +199,6 @@ def test_another_seed_gives_other_places_and_the_same_seed_the_same():
     np.testing.assert_array_equal(crowd(5, radius=R, room=ROOM).q0, places[0])
 
 
-def test_in_a_room_people_aim_where_their_whole_body_passes():
-    """A person before the jamb of a door aims a radius inside of it; the way goes on a radius behind the door."""
-    wish = ROOM.walk(radius=R, goal="door 1")
-    q = np.array([[8.0, 0.6], [8.0, 2.0], [8.0, 3.4]])
-    aims = np.array([[9.0 + R, 1.4 + R], [9.0 + R, 2.0], [9.0 + R, 2.6 - R]])
-    expected = (aims - q) / np.linalg.norm(aims - q, axis=1, keepdims=True)
-    np.testing.assert_allclose(wish(0.0, q), expected, atol=1e-12)
-    np.testing.assert_allclose(wish.length(q), np.linalg.norm(aims - [R, 0.0] - q, axis=1), atol=1e-12)
-
-
 def test_those_with_a_goal_on_their_journey_keep_it_and_the_others_avoid_jams():
     """All at the left: at the stage "west" nobody changes; at the stage of the nearest exit some go east."""
     q = np.array([[x, y] for x in (0.5, 1.5, 2.5, 3.5) for y in (0.6, 2.0, 3.4)])
@@ -156,7 +232,7 @@ def test_an_exit_that_is_too_narrow_is_refused_through_every_behaviour(make, pla
 
 @pytest.mark.parametrize("plan", [PLAN, ROOM])
 def test_an_exit_that_is_too_narrow_is_refused_where_the_walk_is_of_smaller_people(plan):
-    with pytest.raises(jo.InvalidValue, match=r"1.4 wide"):
+    with pytest.raises(jo.InvalidValue, match=r"1.4 wide and does not fit through exit '.*' from .*, 1.2 wide"):
         crowd(1, radius=0.7, room=plan, q0=[[4.0, 2.0]], wish=plan.walk(radius=0.2))
 
 
@@ -184,11 +260,29 @@ def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
         (lambda: FreeWish(lambda t, q: [1.0], nearer=None)(0.0, Q), r"\(n, 2\) velocities"),
         (lambda: FreeWish(lambda t, q: q, nearer=None).length(Q), "no exits"),
         (lambda: FreeWish(lambda t, q: q, nearer=None).speeds(N), "no exits"),
+        (lambda: FreeWish(lambda t, q: None, nearer=None)(0.0, Q), "what the wish returned at t = 0 must be numbers"),
+        (lambda: BEHAVIOURS["Journey"](BEHAVIOURS["Journey"](WISHES["walk"]())), "put all places into one route"),
+        (
+            lambda: BEHAVIOURS["Journey"](around(["Journey", "inhibition"], WISHES["walk"]())),
+            "put all places into one route",
+        ),
     ],
 )
 def test_nonsense_is_refused_with_the_remedy(make, says):
     with pytest.raises(jo.InvalidValue, match=says):
         make()
+
+
+def test_a_function_in_a_crowd_is_a_free_wish_and_stays_itself():
+    def east(t, q):
+        return [1.0 + t, 0.0]
+
+    people = crowd(N, radius=R, room=PLAN, q0=Q, wish=east)
+    assert isinstance(people.wish, FreeWish)
+    assert people.wish.function is east
+    assert people.velocity(0.5, Q).tolist() == [[1.5, 0.0]] * N
+    with pytest.raises(jo.NotFinite, match=r"velocity is nan at index \(0, 0\), t = 0"):
+        crowd(N, radius=R, room=PLAN, q0=Q, wish=lambda t, q: np.nan * q).velocity(0.0, Q)
 
 
 def test_wishes_of_classes_can_be_pickled():

@@ -216,19 +216,8 @@ def test_rooms_are_refused_if_they_cross_themselves_or_run_twice_around():
     star = [(np.cos(a), np.sin(a)) for a in 4.0 * np.pi * np.arange(5) / 5.0]
     with pytest.raises(jo.InvalidValue, match="not simple"):
         Room(star, doors=[star[:2]])
-    with pytest.raises(jo.InvalidValue, match="counter-clockwise"):
+    with pytest.raises(jo.InvalidValue, match="not simple"):
         Room([(0, 0), (2, 2), (2, 0), (0, 2)], doors=[((0, 0), (2, 2))])
-
-
-def test_a_convex_room_and_the_plan_of_it_wish_the_same():
-    room = Room([(0, 0), (7, 0), (9, 5), (0, 6)], doors=[((0, 2), (0, 3.2)), ((3, 0), (4, 0))])
-    plan = Plan(room.corners, exits=room.exits)
-    assert same_walls(room, plan)
-    q = jo.crowds.crowd(60, radius=0.25, room=room).q0
-    q = q[np.abs(np.diff(plan.walk(radius=0.25).lengths(q), axis=0)[0]) > 0.1]
-    turned = np.arccos(np.einsum("nd,nd->n", room.direction(q, 0.25), plan.walk(radius=0.25)(0.0, q)).clip(-1.0, 1.0))
-    assert np.median(turned) < 0.08
-    assert turned.max() < 0.8  # beside a door, where the room aims through the jamb and the plan around it
 
 
 # --- stairs ---

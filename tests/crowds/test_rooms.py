@@ -33,29 +33,39 @@ def test_a_room_knows_who_is_inside_and_when_it_is_empty():
     assert room.empty(jo.State(0.0, q[1:3], np.zeros((2, 2))))
 
 
-def test_people_wish_to_walk_straight_to_the_nearest_door():
-    """In front of the door: across it. Beside it: to the nearest place where a centre can pass. Outside: away."""
+def test_a_room_is_a_plan_whose_exits_are_its_doors():
     room = jo.crowds.Room(SQUARE, doors=[DOOR, ((0, 3.2), (0, 4.8))])
-    q = np.array([[7.0, 4.0], [2.0, 4.1], [6.0, 1.0], [10.5, 3.0]])
-    aim = np.array([10.25, 3.45]) - q[2]
-    np.testing.assert_allclose(
-        room.direction(q, 0.25), [[1.0, 0.0], [-1.0, 0.0], aim / np.linalg.norm(aim), [1.0, 0.0]], atol=1e-12
-    )
+    plan = jo.crowds.Plan(SQUARE, exits={"door 0": DOOR, "door 1": ((0, 3.2), (0, 4.8))})
+    assert type(room) is jo.crowds.Plan
+    assert list(room.exits) == ["door 0", "door 1"]
+    np.testing.assert_array_equal(room.walls, plan.walls)
+    for name in room.exits:
+        np.testing.assert_array_equal(room.outward[name], plan.outward[name])
+
+
+def test_the_corners_of_a_room_may_run_either_way_around():
+    room, back = (jo.crowds.Room(corners, doors=[DOOR]) for corners in (SQUARE, SQUARE[::-1]))
+    q = np.random.default_rng(0).uniform(-2, 12, (200, 2))
+    np.testing.assert_array_equal(room.inside(q), back.inside(q))
+    np.testing.assert_allclose(room.walk(radius=0.25)(0.0, q), back.walk(radius=0.25)(0.0, q), atol=1e-12)
+    assert back.outward["door 0"].tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
     ("corners", "doors", "what"),
     [
-        (SQUARE[::-1], [DOOR], "counter-clockwise"),
-        (SQUARE, [((5, 3), (5, 4))], "does not lie in an edge"),
+        (SQUARE, [((5, 3), (5, 4))], "exit 'door 0' at .* does not lie in an edge"),
+        (SQUARE, np.zeros((0, 2, 2)), "needs a door"),
+        ([(0, 0), (4, 0), (4, np.nan)], [DOOR], "every entry must be finite"),
+        ([(0, 0), (4, 0), (2, 0)], [((0, 0), (1, 0))], "not simple"),
     ],
 )
 def test_impossible_rooms_are_refused(corners, doors, what):
-    with pytest.raises(jo.InvalidValue, match=what):
+    with pytest.raises(jo.JostleError, match=what):
         jo.crowds.Room(corners, doors=doors)
 
 
-def test_one_person_in_front_of_a_wide_door_leaves_at_his_own_speed():
+def test_one_person_in_front_of_a_wide_door_leaves_at_their_own_speed():
     room = jo.crowds.Room(SQUARE, doors=[((10, 0.1), (10, 7.9))])
     one = jo.crowds.crowd(1, radius=0.25, room=room, speed=1.4, seed=2)
     x, y = one.q0[0]

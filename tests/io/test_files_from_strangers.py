@@ -1,7 +1,9 @@
 """Trajectories and checkpoints that somebody else made, or that were damaged: refused by name, never read as data."""
 
+import json
 import os
 import random
+import re
 import zipfile
 
 import h5py
@@ -10,8 +12,10 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, JostleError
+from jostle.facts import Facts
 from jostle.io import layout
 from jostle.io.reading import about, read, repair
+from jostle.io.step_records import STEPS
 from jostle.io.trajectory import Writer
 from jostle.solution import STATISTICS
 
@@ -22,7 +26,9 @@ RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "Nesterov")
 def good(tmp_path):
     """A trajectory of some frames, of float64 without zeros, so that each damaged byte of the data matters."""
     path, chance = tmp_path / "good.vtkhdf", np.random.default_rng(0)
-    with Writer(path, shape=(300, 2), contacts=True, dtype=float, order=2, walls=1, about={"seed": "7"}) as file:
+    with Writer(
+        path, shape=(300, 2), contacts=True, dtype=float, facts=Facts(2, 2, walls=1), about={"seed": "7"}
+    ) as file:
         for k in range(12):
             q, u, radii = chance.random((300, 2)), chance.random((300, 2)), 1.0 + chance.random(300)
             pairs = np.stack([np.arange(40), np.arange(1, 41)], axis=1)
@@ -66,7 +72,7 @@ LINKS = {
 @pytest.mark.parametrize("kind", LINKS)
 def test_links_to_other_places_are_refused(good, tmp_path, kind):
     link = LINKS[kind](tmp_path)
-    for name in (layout.POINTS, "jostle/run", "VTKHDF", layout.TIME, layout.STEPS):
+    for name in (layout.POINTS, "jostle/run", "VTKHDF", layout.TIME, STEPS):
         with h5py.File(good, "r+") as file:
             file.move(name, "aside")
             file[name] = link
@@ -119,7 +125,7 @@ def test_filters_and_other_types_are_refused(good):
 
 def test_more_data_than_the_file_has_bytes_are_refused_before_memory_is_taken(good):
     whole = good.read_bytes()
-    for name, many in ((layout.TIME, 10**13), (layout.STEPS, 10**12)):
+    for name, many in ((layout.TIME, 10**13), (STEPS, 10**12)):
         good.write_bytes(whole)
         with h5py.File(good, "r+") as file:
             file[name].resize(many, axis=0)
@@ -161,16 +167,16 @@ def test_every_damaged_byte_is_found_or_does_not_matter(good):
     assert found > 12
 
 
-@pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.DURATION, layout.COUNT, layout.STEPS])
+@pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.DURATION, layout.COUNT, STEPS])
 def test_a_damaged_frame_is_named_with_its_data_set(good, name):
     sol = read(good)
     with h5py.File(good, "r+") as file:
         data = file[name]
         row = len(data) // 2 + 3
         values = data[row]
-        if name == layout.STEPS:
+        if name == STEPS:
             values["h"] *= 2.0
-        data[row] = values if name == layout.STEPS else np.flip(values) + 1
+        data[row] = values if name == STEPS else np.flip(values) + 1
     if name in layout.CHECKED:
         frame = {40: row // 41, 300: row // 300}[40 if name in layout.CELL_DATA else 300]
         with pytest.raises(BrokenFile, match=rf"{name} of frame {frame} does not have its checksum"):
@@ -180,7 +186,7 @@ def test_a_damaged_frame_is_named_with_its_data_set(good, name):
             assert part[frame - 1].shape == (300, 2)  # other frames are still there
             with pytest.raises(BrokenFile, match=rf"{name} of frame {frame}"):
                 part[frame]
-    elif name == layout.STEPS:
+    elif name == STEPS:
         with pytest.raises(BrokenFile, match=rf"the record of step {row + 1} is wrong"):
             everything(good)
     else:
@@ -191,7 +197,8 @@ def test_a_damaged_frame_is_named_with_its_data_set(good, name):
 def crafted(path, frame):
     """One frame of two bodies, whose checksums are right."""
     with Writer(path, shape=(2, 2), contacts=True, about={}) as file:
-        file._scene.picture, plain = lambda *_: frame(plain), file._scene.picture
+        scene = file._pending.scene
+        scene.picture, plain = lambda *_: frame(plain), scene.picture
         file.frame(0.0, np.zeros((2, 2)), np.zeros((2, 2)), 1.0)
 
 
@@ -285,6 +292,69 @@ def test_a_crafted_checkpoint_never_raises_an_error_of_others(kept):
                 solved(path, scheme, t=0.06, resume=True)
             except JostleError as error:
                 assert str(path) in str(error) or name == "duration"  # noqa: PT017
+
+
+def test_a_checkpoint_that_lacks_an_array_is_refused_by_its_name(kept):
+    path, scheme, arrays = kept
+    for name in arrays.keys() - {"format"}:
+        stored(path, {key: value for key, value in arrays.items() if key != name})
+        with pytest.raises(BrokenFile, match=f"is damaged: the checkpoint has no '{re.escape(name)}'"):
+            solved(path, scheme, t=0.1, resume=True)
+
+
+def test_a_checkpoint_from_which_all_that_is_optional_was_taken_is_not_one_without_it(tmp_path):
+    """It would go on with everybody present, and without what Paoli remembers."""
+    rain = jo.Motion(q0=np.eye(2), within=jo.Balls([0.1, 0.1]), present=[True, False])
+    ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    for problem, scheme, start, words in (
+        (rain, jo.Maury(), ("codes", "aside", "start", "entered"), "aside"),
+        (ball, jo.Paoli(), ("memory.",), r"memory\.before"),
+    ):
+        path = tmp_path / type(scheme).__name__
+        jo.solve(problem, scheme, t=0.1, h=0.01, checkpoint=path)
+        with np.load(path) as file:
+            arrays = {name: value for name, value in file.items() if not name.startswith(start)}
+        stored(path, arrays)
+        with pytest.raises(BrokenFile, match=f"the checkpoint has no '{words}'"):
+            jo.solve(problem, scheme, t=0.2, h=0.01, checkpoint=path, resume=True)
+
+
+@pytest.mark.parametrize("part", ["titles", "fixed", "free"])
+@pytest.mark.parametrize("value", ["nothing", 3, [], "absent"])
+def test_a_description_of_a_run_without_one_of_its_tables_is_refused(kept, part, value):
+    path, scheme, arrays = kept
+    tables = json.loads(str(arrays["run"])) | {part: value}
+    if value == "absent":
+        del tables[part]
+    stored(path, arrays | {"run": np.array(json.dumps(tables))})
+    with pytest.raises(BrokenFile, match="'run' must be the description of a run"):
+        solved(path, scheme, t=0.1, resume=True)
+
+
+@pytest.mark.parametrize("part", ["titles", "fixed"])
+def test_a_description_of_a_run_without_an_entry_belongs_to_another_run_or_goes_on(kept, part):
+    """Titles are words for the reader; what is fixed must be the same."""
+    path, scheme, arrays = kept
+    tables = json.loads(str(arrays["run"]))
+    del tables[part]["problem"]
+    stored(path, arrays | {"run": np.array(json.dumps(tables))})
+    if part == "titles":
+        assert solved(path, scheme, t=0.1, resume=True).status == "finished"
+    else:
+        with pytest.raises(jo.InvalidValue, match="belongs to another run: problem was"):
+            solved(path, scheme, t=0.1, resume=True)
+
+
+def test_what_may_change_and_was_not_recorded_is_said_to_be_so(tmp_path):
+    path, trajectory = tmp_path / "c", tmp_path / "a.vtkhdf"
+    solved(path, jo.Maury(), t=0.05, output=trajectory)
+    with np.load(path) as file:
+        arrays = dict(file)
+    tables = json.loads(str(arrays["run"]))
+    del tables["free"]["every"]
+    stored(path, arrays | {"run": np.array(json.dumps(tables))})
+    solved(path, jo.Maury(), t=0.1, output=trajectory, resume=True)
+    assert "every was not recorded, now None" in about(trajectory)["changes"]
 
 
 def test_checkpoints_that_take_memory_or_run_code_are_refused(kept, tmp_path):

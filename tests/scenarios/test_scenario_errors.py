@@ -140,7 +140,7 @@ def test_errors_of_the_library_are_handed_on_with_the_part_they_belong_to():
         '    { kind = "polygon", corners = [[5, 5], [6, 5], [5.1, 5.1], [5, 6]] },',
     )
     assert built(crooked).startswith("my.toml:10: problem.walls.1: polygon 0 is not convex: it turns inwards at vertex")
-    with pytest.raises(ScenarioError, match=r"^evacuation:\d+: problem.doors: door .* does not lie in an edge"):
+    with pytest.raises(ScenarioError, match=r"^evacuation:\d+: problem.doors: exit .* does not lie in an edge"):
         load("evacuation", settings=["problem.n=3", "problem.corners.2.0=8.5"]).build()
     with pytest.raises(ScenarioError, match=r"setting 'problem.n=1000': problem.n: no place was found for person"):
         load("evacuation", settings=["problem.n=1000", "problem.radius=1.0"]).build()

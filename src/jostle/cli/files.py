@@ -172,16 +172,16 @@ def beside(trajectory: Path, suffix: str) -> Path:
 
 
 def solution(trajectory: Path) -> Solution:
-    """The solution in a file, with its problem if it is that of a scenario which can be built here."""
+    """The solution in a file; the walls of one of an older format are those of its scenario, if that can be built."""
     from jostle.io import about, read
     from jostle.scenarios import ScenarioError, parse
 
-    kept = about(trajectory)
-    if SCENARIO not in kept:
-        return read(trajectory)
+    sol, kept = read(trajectory), about(trajectory)
+    if sol.stored_facts is not None or SCENARIO not in kept:
+        return sol
     try:
         run = parse(kept[SCENARIO], str(trajectory)).build()
     except ScenarioError as error:  # a package, or a plan, is not there
-        say(f"note: walls are not shown, for the scenario cannot be built: {error}", error=True)
-        return read(trajectory)
+        say(f"note: walls hidden: the scenario could not be rebuilt: {error}", error=True)
+        return sol
     return read(trajectory, run.problem, run.scheme)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
 
@@ -73,6 +73,16 @@ class Polyhedron:
         if G is self.G:
             return self
         return Polyhedron(G, self.c, length=self.length, describe=self.describe, noise=self.noise)
+
+    def only(self, rows: Integers) -> Polyhedron:
+        """Some rows of the same polyhedron."""
+        return Polyhedron(
+            self.G.rows(rows),
+            self.c[rows],
+            length=self.length[rows],
+            describe=lambda row: self.describe(int(rows[row])),
+            noise=self.noise[rows],
+        )
 
     def slack(self, u: ArrayLike) -> Array:
         """c + G u: how far inside each half-space u is."""

@@ -1,6 +1,7 @@
 """People who walk to exits: floor plans, wishes, and what people do about each other (Venel 2009, section 4.2)."""
 
 from jostle.crowds.crowd import Crowd, crowd
+from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
 from jostle.crowds.plans import Plan
 from jostle.crowds.rooms import Room
@@ -8,12 +9,14 @@ from jostle.crowds.stairs import Link
 from jostle.crowds.strategies import TIME_GAP as TIME_GAP
 from jostle.crowds.strategies import AvoidJams, following, inhibition
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import FreeWish, Wish
+from jostle.crowds.wish import Behaviour, FreeWish, Wish
 
 __all__ = [
     "AvoidJams",
+    "Behaviour",
     "Crowd",
     "FreeWish",
+    "Group",
     "Journey",
     "Link",
     "Plan",

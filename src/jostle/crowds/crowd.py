@@ -13,18 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, check_arguments
-from jostle.arrays import Array, finite
-from jostle.crowds.places import free_places
+from jostle.arrays import Array, Integers, finite
+from jostle.crowds.groups import DEFAULT_SPEED, Group, places_of
+from jostle.crowds.openings import check_ways
 from jostle.crowds.plans import Plan
 from jostle.crowds.strategies import TIME_GAP
 from jostle.crowds.strategies import inhibition as inhibited
-from jostle.crowds.walk import check_speed
-from jostle.crowds.wish import Wish
+from jostle.crowds.walk import walk
+from jostle.crowds.wish import FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Outside, Segments, body_radii
+from jostle.sets.segments import Segments
+from jostle.sets.walls import Outside
+
+ONE_GROUP = "people"
+"""The name of the group of a crowd that is made without groups."""
 
 
 class Crowd(Sweeping):
@@ -32,32 +37,74 @@ class Crowd(Sweeping):
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
-    >>> jo.crowds.crowd(8, radius=0.25, room=room).plan is room
-    True
+    >>> people = jo.crowds.crowd(8, radius=0.25, room=room)
+    >>> people.plan is room, people.groups, people.group.tolist()
+    (True, ('people',), [0, 0, 0, 0, 0, 0, 0, 0])
     """
 
     plan: Plan
+    wish: Wish
+    """The velocity, with the goals behind it; a plain function is a `FreeWish`."""
+    groups: tuple[str, ...]
+    """The names of the groups."""
+    group: Integers
+    """(n,) the number of the group of each person."""
 
     def __init__(
         self,
         *,
         q0: ArrayLike,
-        velocity: Callable[[float, Array], ArrayLike],
+        wish: Wish,
         within: ConstraintSet,
         plan: Plan,
+        groups: Sequence[str] = (ONE_GROUP,),
+        group: Integers | None = None,
         present: ArrayLike | None = None,
     ):
-        super().__init__(q0=q0, velocity=velocity, within=within, present=present)
-        object.__setattr__(self, "plan", plan)
+        super().__init__(q0=q0, velocity=wish, within=within, present=present)
+        numbers = np.zeros(len(self.q0), dtype=np.int64) if group is None else np.array(group, dtype=np.int64)
+        numbers.setflags(write=False)
+        for name, value in {"plan": plan, "wish": wish, "groups": tuple(groups), "group": numbers}.items():
+            object.__setattr__(self, name, value)
+
+    def members(self, name: str) -> Integers:
+        """The numbers of the people of a group.
+
+        >>> import jostle as jo
+        >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+        >>> adults, children = jo.crowds.Group("adults", 2, radius=0.25), jo.crowds.Group("children", 3, radius=0.2)
+        >>> jo.crowds.crowd([adults, children], room=room).members("children").tolist()
+        [2, 3, 4]
+        """
+        if name not in self.groups:
+            raise InvalidValue(f"there is no group {name!r}; the groups are {', '.join(map(repr, self.groups))}")
+        return np.flatnonzero(self.group == self.groups.index(name))
+
+    def wishing(self, wish: Wish) -> Crowd:
+        """The same people with another wish, such as a behaviour around their own.
+
+        >>> import jostle as jo
+        >>> box, exits = [(0, 0), (5, 0), (5, 4), (0, 4)], {"a": ((5, 1), (5, 2)), "b": ((0, 1), (0, 2))}
+        >>> people = jo.crowds.crowd(8, radius=0.25, room=jo.crowds.Plan(box, exits=exits))
+        >>> people.wishing(jo.crowds.AvoidJams(people.wish)).wish.eligible
+        2
+        """
+        radii = np.broadcast_to(self.within.radii_at(0.0), (len(self.q0),))
+        check_ways(self.plan, self.q0, radii, wish)
+        present = None if self.presence is None else self.presence.here
+        return Crowd(
+            q0=self.q0, wish=wish, within=self.within, plan=self.plan, groups=self.groups, group=self.group,
+            present=present,
+        )  # fmt: skip
 
 
 @check_arguments
 def crowd(
-    n: int,
+    n: int | Group | Sequence[Group],
     *,
-    radius: ArrayLike,
     room: Plan,
-    speed: ArrayLike = 1.0,
+    radius: ArrayLike | None = None,
+    speed: ArrayLike = DEFAULT_SPEED,
     seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
     inhibition: float | bool = False,
@@ -65,48 +112,73 @@ def crowd(
     q0: ArrayLike | None = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
 ) -> Crowd:
-    """n people, discs placed at random in a room or plan, who wish to leave it by the nearest exit.
+    """n people, discs placed at random on a plan, who wish to leave it by the nearest exit; or groups of people.
 
     Radius, speed and goal, the name of an exit, are one for all or one for each. With `inhibition`, nobody wishes to
     walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon in
-    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. `wish`, a `Wish` or a
-    function (t, q) -> (n, 2), replaces the walk to an exit. Only of a `Wish` it is checked that people fit through
-    its exits: a plain function does not say where they go.
+    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
+    for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. Only of a `Wish`
+    it is checked that people fit through its exits: a plain function does not say where they go.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
     >>> people = jo.crowds.crowd(8, radius=0.25, room=room, speed=1.4)
     >>> jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=room.empty).status
     'stopped'
+    >>> groups = [jo.crowds.Group("adults", 5, radius=0.25, speed=1.4), jo.crowds.Group("children", 3, radius=0.18)]
+    >>> jo.crowds.crowd(groups, room=room).group.tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1]
     """
-    if n != int(n) or n < 1:
-        raise InvalidValue(f"a crowd is at least one person, not {n}")
-    radii = np.array(body_radii(finite(radius, "radius"), n, 0.0))
-    pace = finite(speed, "speed")
-    if (pace < 0.0).any():
-        raise InvalidValue(f"speed must not be negative, not {speed!r}")
-    if pace.shape not in ((), (n,)):
-        raise InvalidValue(f"speed has shape {pace.shape}, there are {n} people")
-    check_speed(pace, radii)
-    if not (goal is None or isinstance(goal, str)) and len(goal) != n:
-        raise InvalidValue(f"there are {len(goal)} goals and {n} people")
-    if wish is not None and (goal is not None or (pace != 1.0).any()):
+    groups = _groups(n, {"radius": radius, "speed": speed, "goal": goal, "start": start, "q0": q0})
+    radii = np.concatenate([group.radii for group in groups])
+    speeds = np.concatenate([group.speeds for group in groups])
+    goals = [goal for group in groups for goal in group.goals]
+    if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("with a wish of its own a crowd takes neither speed nor goal: make them part of the wish")
     within = Balls(radii) & Segments(room.walls, radii=radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
-    one_size = (radii == radii[0]).all()
-    wished = wish if wish is not None else room.walk(radius=radii[0] if one_size else radii, speed=pace, goal=goal)
-    if q0 is None:
-        places = free_places(radii, room, start, np.random.default_rng(seed))
-    else:
-        places = finite(q0, "q0")
-        if places.shape != (n, 2):
-            raise InvalidValue(f"q0 has shape {places.shape}, expected ({n}, 2)")
-    room.check_inside(places)
-    within.check_start(0.0, places)
-    room.check_ways(places, radii, wished)
+    wished = walk(room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals)) if wish is None else wish
     if inhibition is not False:
         # a plain function is refused here: it does not say who is nearer
         wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)  # type: ignore[arg-type]
-    return Crowd(q0=places, velocity=wished, within=within, plan=room)
+    places = places_of(groups, room, np.random.default_rng(seed))
+    room.check_inside(places)
+    within.check_start(0.0, places)
+    if not isinstance(wished, Wish):
+        wished = FreeWish(wished, nearer=None)
+    check_ways(room, places, radii, wished)
+    group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
+    names = [group.name for group in groups]
+    return Crowd(q0=places, wish=wished, within=within, plan=room, groups=names, group=group)
+
+
+def _groups(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Group]:
+    """The groups that are given, or one of n people."""
+    if isinstance(n, Group | Sequence):
+        groups = [n] if isinstance(n, Group) else list(n)
+        names = [group.name for group in groups]
+        for name, value in said.items():
+            if value is not None and not (name == "speed" and np.ndim(value) == 0 and value == DEFAULT_SPEED):
+                raise InvalidValue(f"a crowd of groups takes no {name}: each Group says its own")
+        if not groups or len(set(names)) < len(names):
+            raise InvalidValue(f"a crowd needs at least one group, and groups with different names, not {names}")
+        return groups
+    if said["radius"] is None:
+        raise InvalidValue("radius is missing: crowd(n, radius=0.25, room=...), or give groups of people")
+    q0 = said.pop("q0")
+    if q0 is None:
+        return [Group(ONE_GROUP, int(n), **said)]
+    places = finite(q0, "q0")
+    if places.shape != (n, 2):
+        raise InvalidValue(f"q0 has shape {places.shape}, expected ({n}, 2)")
+    return [Group(ONE_GROUP, places=places, **{**said, "start": None})]
+
+
+def _one(values: Array) -> Array:
+    """One value, if all are the same."""
+    return values[0] if (values == values[0]).all() else values
+
+
+def _goal(goals: list[str | None]) -> str | list[str | None] | None:
+    return goals[0] if len(set(goals)) == 1 else goals

@@ -41,6 +41,9 @@ class Geometry(Protocol):
     def links(self) -> dict[str, Link]:
         """Stairs to other floors."""
 
+    def inside(self, q: Array) -> Booleans:
+        """Which centres (n, 2) are in the plan, or on its stairs."""
+
     @property
     def shafts(self) -> dict[str, Shaft]:
         """The corridors in which the stairs are walked, by the names of the links."""

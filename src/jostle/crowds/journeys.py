@@ -1,19 +1,20 @@
 """Journeys: people who pass several places in order before they leave.
 
-Where people have to go next cannot be told from where they are. A journey therefore remembers it, in `stage`: this is
-the one wish that a checkpoint does not hold. To go on with a run, give the stages back: ``Journey(..., stage=saved)``.
+Where people have to go next cannot be told from where they are. A journey therefore remembers it, in `stage`; each run
+starts with the stages that the journey was made with, and a checkpoint holds those that have been reached.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, NotNegative, check_arguments
 from jostle.arrays import Array, Integers, finite
-from jostle.crowds.outlines import own_distance
+from jostle.crowds.outlines import own_nearest
 from jostle.crowds.walk import numbers
 from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
@@ -21,11 +22,19 @@ from jostle.errors import InvalidValue
 Route = Sequence[str | None]
 
 
+class Stages(NamedTuple):
+    """What a journey remembers."""
+
+    stage: Integers
+    """(n,) how many places each person has passed."""
+
+
 @check_arguments
 class Journey(Behaviour):
     """Everyone passes the goals of their route one after the other; None is the nearest exit.
 
-    The goals are the `stops` and the exits of the wish. A stop is passed when one is within `reach` of it.
+    The goals are the `stops` and the exits of the wish. A stop is passed when one is within `reach` of it. `stage` (n,)
+    says how many places each person has passed at the start, none if it is not given.
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (8, 0), (8, 4), (0, 4)], exits={"east": ((8, 1.5), (8, 2.5))})
@@ -53,12 +62,28 @@ class Journey(Behaviour):
         self.reach = reach
         self.route = np.array([numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
         """(n, stages) the numbers of the goals; short routes repeat their last."""
-        self.stage: Integers = (
-            np.zeros(people, dtype=np.int64) if stage is None else finite(stage, "stage").astype(np.int64)
-        )
+        self.first = np.zeros(people, dtype=np.int64) if stage is None else self._checked(stage)
+        """(n,) the stages at the start."""
+        self.stage: Integers = self.first
         """(n,) how many places each person has passed."""
-        if self.stage.shape != (people,) or (self.stage < 0).any() or (self.stage >= max(longest, 1)).any():
-            raise InvalidValue(f"stage must be one number below {longest} for each of {people} people")
+
+    @property
+    def remembers(self) -> type[Any]:
+        return Stages
+
+    @property
+    def memory(self) -> Stages:
+        return Stages(self.stage)
+
+    def remind(self, memory: Stages | None) -> None:
+        self.stage = self.first if memory is None else self._checked(memory.stage)
+
+    def _checked(self, stage: ArrayLike) -> Integers:
+        people, stages = self.route.shape
+        found = finite(stage, "stage").astype(np.int64)
+        if found.shape != (people,) or (found < 0).any() or (found >= max(stages, 1)).any():
+            raise InvalidValue(f"stage must be one number below {stages} for each of {people} people")
+        return found
 
     def own(self, n: int) -> Integers:
         return np.asarray(self.route[np.arange(n), self.stage])
@@ -78,9 +103,11 @@ class Journey(Behaviour):
             waiting = np.flatnonzero((self.stage < last) & (goal != NEAREST))
             if len(waiting) == 0:
                 return
-            there = waiting[own_distance(places[goal[waiting]], q[waiting]) <= self.reach]
+            away = q[waiting] - own_nearest(places[goal[waiting]], q[waiting])
+            there = waiting[np.linalg.norm(away, axis=1) <= self.reach]
             if len(there) == 0:
                 return
+            self.stage = self.stage.copy()  # a checkpoint may hold the one before
             self.stage[there] += 1
 
 

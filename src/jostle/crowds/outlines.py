@@ -127,16 +127,16 @@ def nearest_on(segments: Array, x: Array) -> Array:
     return np.asarray(start[:, None] + np.clip(part, 0.0, 1.0)[:, :, None] * along[:, None])
 
 
-def own_distance(segments: Array, x: Array) -> Array:
-    """(n,) the distances of points (n, 2), each from its own segment (n, 2, 2).
+def own_nearest(segments: Array, x: Array) -> Array:
+    """(n, 2) the points nearest to points (n, 2), each on its own segment (n, 2, 2).
 
-    >>> own_distance(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
-    [3.0]
+    >>> own_nearest(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
+    [[2.0, 0.0]]
     """
     start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
     square = np.einsum("nd,nd->n", along, along)
     part = np.clip(np.einsum("nd,nd->n", x - start, along) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
-    return np.asarray(np.linalg.norm(x - start - part[:, None] * along, axis=1))
+    return np.asarray(start + part[:, None] * along)
 
 
 def shrunk(segment: Array, by: float) -> Array:

@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
 from jostle.crowds.dxf import read_dxf, write_dxf
+from jostle.crowds.half_planes import HalfPlanes
 from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
 from jostle.crowds.png import read_png, write_png
+from jostle.crowds.polygons import plain_corners, polygons, rings, without_doubles
 from jostle.crowds.stairs import Link, Shaft, Stairs
 from jostle.crowds.walk import walk
 from jostle.crowds.ways import SPACING, Ways
-from jostle.crowds.wish import Wish
 from jostle.crowds.wkt import read_wkt, write_wkt
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
@@ -56,7 +57,11 @@ class Plan:
     """(k, 2, 2)"""
     columns: Array
     """(k, 3)"""
+    doors: Array
+    """(k, 2, 2) between two rooms."""
     links: dict[str, Link]
+    convex: bool
+    """Whether the plan is one convex polygon without obstacles: the shortest ways are known in closed form."""
 
     def __init__(
         self,
@@ -68,38 +73,41 @@ class Plan:
         columns: ArrayLike = (),
         links: Sequence[Link] = (),
     ):
-        rooms = _rooms(area)
+        rooms, convex = _rooms(area)
         self.columns = _columns(columns)
         self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
-        between = [a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]
+        self.doors = np.array([a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]).reshape(-1, 2, 2)
         self.links = {link.name: link for link in links}
         if not self.exits:
             raise InvalidValue("a plan needs an exit: nobody could leave it")
         if len(self.links) < len(links):
             raise InvalidValue(f"two links have the same name: {[link.name for link in links]}")
-        edges = np.concatenate([ring_edges(ring) for room in rooms for ring in _rings(room)])
-        openings = [*self.exits.values(), *(link.start for link in links), *between]
+        outlines = [convex.corners] if convex is not None else [ring for room in rooms for ring in rings(room)]
+        edges = np.concatenate([ring_edges(ring) for ring in outlines])
+        openings = [*self.exits.values(), *(link.start for link in links), *self.doors]
         found = cut(edges, np.array(openings))
         self._check_openings(edges, found.covered)
         self.outward = dict(zip(self.exits, found.outward, strict=False))
         ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
         leaving = found.outward[len(self.exits) :]
         shafts = [link.shaft(a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)]
-        self._check_links(rooms, shafts, ends.covered)
+        self._rooms = rooms
+        self._check_links(shafts, ends.covered)
         thin = shaped(walls, "walls", -1, 2, 2)
-        kept = found.walls if len(rooms) == 1 else _without_doubles(found.walls)
+        kept = found.walls if len(rooms) == 1 else without_doubles(found.walls)
         self.walls = np.concatenate([kept, thin, *(shaft.walls for shaft in shafts)])
         self.walls.setflags(write=False)
-        self.thin = thin
         self.shafts = dict(zip(self.links, shafts, strict=True))
-        self._rooms = rooms
+        self._half_planes = None if len(self.columns) or links else convex
+        self.convex = self._half_planes is not None and len(thin) == 0
         self._ways: dict[tuple[float, float, bytes], Ways] = {}
 
     @cached_property
     def area(self) -> Any:
         """The polygon of shapely, with the stairs; columns are holes with many corners."""
         shapely = package("shapely")
-        area = shapely.union_all([*self._rooms, *(shapely.Polygon(shaft.corners) for shaft in self.shafts.values())])
+        parts = [*self._rooms, *(shaft.corners for shaft in self.shafts.values())]
+        area = shapely.union_all([shapely.Polygon(part) for part in parts])
         if len(self.columns):
             area = shapely.difference(area, around(self.columns))
         shapely.prepare(area)
@@ -123,8 +131,11 @@ class Plan:
             if part > 1.0:
                 raise InvalidValue(f"{name} at {ends[k].tolist()} leads from one room to another; make it a door")
 
-    def _check_links(self, rooms: list[Any], shafts: list[Shaft], covered: Array) -> None:
+    def _check_links(self, shafts: list[Shaft], covered: Array) -> None:
+        if not shafts:
+            return
         shapely = package("shapely")
+        rooms = [shapely.Polygon(room) for room in self._rooms]
         for link, shaft, part in zip(self.links.values(), shafts, covered, strict=True):
             drawn = shapely.Polygon(shaft.corners)
             if max(drawn.intersection(room).area for room in rooms) > ON_EDGE * drawn.area:
@@ -181,6 +192,8 @@ class Plan:
     def inside(self, q: Array) -> Booleans:
         """Which centres (n, 2) are in the plan, or on its stairs."""
         x = np.asarray(q, dtype=float)
+        if self._half_planes is not None:
+            return self._half_planes.inside(x)
         return np.asarray(package("shapely").contains_xy(self.area, x[:, 0], x[:, 1]), dtype=bool)
 
     def outside(self, q: Array) -> Array:
@@ -190,6 +203,8 @@ class Plan:
         array([2.])
         """
         x = np.asarray(q, dtype=float)
+        if self._half_planes is not None:
+            return self._half_planes.outside(x)
         far = np.zeros(len(x))
         out = np.flatnonzero(~self.inside(x))
         shapely = package("shapely")
@@ -250,15 +265,7 @@ class Plan:
             raise InvalidValue(f"stop {name!r} has the name of an exit")
         return np.array(np.broadcast_to(ends, (2, 2)))
 
-    def walk(
-        self,
-        *,
-        radius: ArrayLike,
-        speed: ArrayLike = 1.0,
-        goal: str | Sequence[str | None] | None = None,
-    ) -> Wish:
-        """The wish to walk to the nearest exit, or to the one that `goal` names: see `walk.walk`."""
-        return walk(self, radius=radius, speed=speed, goal=goal)
+    walk = walk
 
     def check_inside(self, q: Array) -> None:
         """Raise, naming the person, if somebody is outside."""
@@ -267,22 +274,6 @@ class Plan:
             raise InvalidValue(
                 f"person {out[0]} at {q[out[0]].tolist()} is outside of the plan; put {len(out)} people inside"
             )
-
-    def check_ways(self, q: Array, radii: Array, wish: Wish | Callable[[float, Array], ArrayLike]) -> None:
-        """Raise, naming the person and the exits, if somebody cannot leave; wishes without exits are not checked."""
-        if not isinstance(wish, Wish) or not wish.goals:
-            return
-        width_of = np.array([goal.width for goal in wish.goals])[wish.chosen(q)]  # a walk may be of smaller people
-        lost = np.flatnonzero(~np.isfinite(wish.length(q)) | (width_of < 2.0 * radii))
-        if len(lost) == 0:
-            return
-        person, width = int(lost[0]), 2.0 * float(radii[lost[0]])
-        names = [f"{name!r} ({np.linalg.norm(ends[1] - ends[0]):g} wide)" for name, ends in self.exits.items()]
-        raise InvalidValue(
-            f"person {person} at {q[person].tolist()}, {width:g} wide, cannot reach their exit, nor can "
-            f"{len(lost) - 1} others: on all ways to it there is a wall, or a door or an exit that is narrower. The "
-            f"exits are {', '.join(names)}; widen one, open a door, or take smaller people"
-        )
 
 
 def _columns(columns: ArrayLike) -> Array:
@@ -293,46 +284,12 @@ def _columns(columns: ArrayLike) -> Array:
     return found
 
 
-def _rooms(area: Any) -> list[Any]:
-    """The polygons of an area, checked: simple, counter-clockwise, holes clockwise, not overlapping."""
-    shapely = package("shapely")
-    if isinstance(area, shapely.Geometry):
-        rooms = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
-    elif np.ndim(area) == 0:
-        raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2), not {area!r}")
-    elif len(area) and (isinstance(area[0], shapely.Geometry) or np.ndim(area[0]) == 2):
-        rooms = [room for part in area for room in _rooms(part)]
-    else:
-        try:
-            rooms = [shapely.Polygon(np.array(area, dtype=float))]
-        except (TypeError, ValueError) as error:
-            raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2): {error}") from None
-    if not rooms:
-        raise InvalidValue("the area has no polygon: nobody could stand there")
-    for room in rooms:
-        if not room.is_valid or room.is_empty:
-            raise InvalidValue(
-                f"the area is not simple: {shapely.is_valid_reason(room)}. Its outline must not meet itself; draw it "
-                f"again there, or try shapely.make_valid(area)"
-            )
-    for k, room in enumerate(rooms):
-        for j in range(k):
-            common = rooms[j].intersection(room).area
-            if common > ON_EDGE * room.area:
-                raise InvalidValue(f"rooms {j} and {k} overlap by {common:.3g} square metres; unite them or move one")
-    return [shapely.remove_repeated_points(shapely.orient_polygons(room)) for room in rooms]
-
-
-def _rings(room: Any) -> list[Array]:
-    """The corners of the outline and of the holes, without points between two edges in one line."""
-    rings = [np.array(ring.coords)[:-1, :2] for ring in (room.exterior, *room.interiors)]
-    ways = [(ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring) for ring in rings]
-    return [ring[a[:, 0] * b[:, 1] != a[:, 1] * b[:, 0]] for ring, (a, b) in zip(rings, ways, strict=True)]
-
-
-def _without_doubles(walls: Array) -> Array:
-    """The walls between two rooms are edges of both: keep one."""
-    shapely = package("shapely")
-    lines = shapely.line_merge(shapely.union_all(shapely.linestrings(walls)))
-    straight = [shapely.get_coordinates(shapely.simplify(line, 0.0)) for line in shapely.get_parts(lines)]
-    return np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in straight])
+def _rooms(area: Any) -> tuple[list[Any], HalfPlanes | None]:
+    """The polygons of an area, and its half-planes if it is convex: then corners need no shapely."""
+    corners = plain_corners(area)
+    convex = None if corners is None else HalfPlanes.of(corners)
+    if convex is not None:
+        return [convex.corners], convex
+    rooms = polygons(area)
+    outlines = [ring for room in rooms for ring in rings(room)]
+    return rooms, HalfPlanes.of(outlines[0]) if len(outlines) == 1 else None

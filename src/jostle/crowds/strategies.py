@@ -9,6 +9,7 @@ AvoidJams     people leave a jam for another exit    crowd motion", names both; 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -67,6 +68,31 @@ def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) 
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Slowing(Behaviour):
+    """A wish in which people slow down for those ahead of them, v = min(v0, limits), and do not turn."""
+
+    radii: Array
+    """() or (n,)"""
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
+        speed, direction = _polar(wished)
+        each = np.broadcast_to(self.radii, (len(q),))
+        found = ahead(Balls(self.radii), q, direction, each, self._distance(speed))
+        slowest = speed.copy()
+        np.minimum.at(slowest, *self._limits(found, q, goal, wished, speed))
+        return slowest[:, None] * direction
+
+    @abstractmethod
+    def _distance(self, speed: Array) -> float:
+        """How far ahead people look."""
+
+    @abstractmethod
+    def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
+        """Walkers (k,) and the speeds (k,) to which others limit them."""
+
+
 @check_arguments
 def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
     """v = min(v0, s / T), s the free distance to the next person ahead: people keep a time T behind each other.
@@ -86,22 +112,18 @@ def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
 
 
 @dataclass(frozen=True, eq=False)
-class Inhibition(Behaviour):
+class Inhibition(Slowing):
     """See `inhibition`."""
 
-    radii: Array
-    """() or (n,)"""
     T: float
 
-    def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        speed, direction = _polar(self.wish.towards(t, q, goal))
-        each, sight = np.broadcast_to(self.radii, (len(q),)), float(speed.max(initial=0.0)) * self.T
-        walker, other, gap = ahead(Balls(self.radii), q, direction, each, sight)
+    def _distance(self, speed: Array) -> float:
+        return float(speed.max(initial=0.0)) * self.T
+
+    def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
         rank, to = self.wish.order(q, goal)
-        count = (to[walker] != to[other]) | (rank[other] < rank[walker])
-        slowest = speed.copy()
-        np.minimum.at(slowest, walker[count], np.maximum(gap[count], 0.0) / self.T)
-        return slowest[:, None] * direction
+        count = (to[found.walker] != to[found.other]) | (rank[found.other] < rank[found.walker])
+        return found.walker[count], np.maximum(found.gap[count], 0.0) / self.T
 
 
 @check_arguments
@@ -122,23 +144,19 @@ def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
 
 
 @dataclass(frozen=True, eq=False)
-class Following(Behaviour):
+class Following(Slowing):
     """See `following`."""
 
-    radii: Array
-    """() or (n,)"""
     sight: float
 
-    def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        wished = self.wish.towards(t, q, goal)
-        speed, direction = _polar(wished)
-        found = ahead(Balls(self.radii), q, direction, np.broadcast_to(self.radii, (len(q),)), self.sight)
-        other = np.einsum("md,md->m", wished[found.other], direction[found.walker])
-        theirs = np.clip(other, 0.0, speed[found.walker])
-        part = np.clip(found.gap / self.sight, 0.0, 1.0)
-        slowest = speed.copy()
-        np.minimum.at(slowest, found.walker, theirs + (speed[found.walker] - theirs) * part)
-        return slowest[:, None] * direction
+    def _distance(self, speed: Array) -> float:
+        return self.sight
+
+    def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
+        _, direction = _polar(wished[found.walker])
+        own, other = speed[found.walker], np.einsum("md,md->m", wished[found.other], direction)
+        theirs = np.clip(other, 0.0, own)
+        return found.walker, theirs + (own - theirs) * np.clip(found.gap / self.sight, 0.0, 1.0)
 
 
 @check_arguments

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.geometry import Geometry
 from jostle.crowds.goals import Goal
+from jostle.crowds.straight import Straight
 from jostle.crowds.ways import Ways
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
@@ -27,8 +29,12 @@ FASTEST_IN_RADII = 40.0
 """The fastest speed of a person in radii per second, where lengths are not in metres."""
 
 
-class HasWays(Protocol):
+class HasWays(Geometry, Protocol):
     """A plan that finds the shortest ways to its exits."""
+
+    @property
+    def convex(self) -> bool:
+        """Whether the plan is one convex polygon without obstacles."""
 
     def ways(
         self,
@@ -66,6 +72,10 @@ class Walk(Wish):
 
     def speeds(self, n: int) -> Array:
         return np.broadcast_to(self.speed, (n,))
+
+    def widest(self, n: int) -> Array:
+        radii = np.array([ways.radius for ways in self.ways])
+        return np.broadcast_to(radii[self.group], (n,))
 
     def chosen(self, q: Array) -> Integers:
         goal = self.own(len(q))
@@ -116,13 +126,13 @@ def walk(
     spacing: Positive | None = None,
     closed: ArrayLike = (),
     stops: Mapping[str, ArrayLike] | None = None,
-) -> Walk:
+) -> Wish:
     """The wish to walk along the shortest way to the nearest exit of a plan, or to the one that `goal` names.
 
     Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
     pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent,
-    by name, as `goal` or by a `Journey`. `spacing` is that of the grid: `ways.SPACING` of the
-    radius, if it is not given.
+    by name, as `goal` or by a `Journey`. The ways are found on a grid whose `spacing` is `ways.SPACING` of the radius
+    if it is not given; in a convex plan without `spacing`, `closed` and `stops` they are known in closed form.
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
@@ -131,6 +141,8 @@ def walk(
     ([[0.0, 1.4]], [1.0])
     """
     size, pace = sizes_and_speeds(radius, speed)
+    if plan.convex and spacing is None and np.size(closed) == 0 and not stops:
+        return Straight(plan, size, pace, numbers(goal, list(plan.exits)))
     widest, group = alike(size)
     ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
     return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))

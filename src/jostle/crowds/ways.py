@@ -90,6 +90,8 @@ class Ways:
     [[0.0, 1.0], [-0.97, 0.24]]
     """
 
+    radius: float
+    """Of the discs for which the ways are found."""
     grid: Grid
     goals: tuple[Goal, ...]
     exits: int
@@ -141,7 +143,7 @@ class Ways:
         known = _spread(grid, np.asarray(np.isfinite(distance[:eligible]).any(axis=0)))
         nearest = nearest if known is None else nearest[known]
         as_complex = np.ascontiguousarray(direction).view(np.result_type(direction, 1j)).ravel()
-        return Ways(grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
+        return Ways(radius, grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
 
     def directions(self, q: Array, goal: Integers) -> Array:
         """(n, 2) the unit vectors from q along the shortest ways, each to the goal (n,) with this number."""

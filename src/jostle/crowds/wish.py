@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, numbers
 from jostle.crowds.goals import Goal
 from jostle.errors import InvalidValue
 
@@ -54,6 +55,10 @@ class Wish(ABC):
         """(n,) how fast people wish to walk where nobody is in their way."""
 
     @abstractmethod
+    def widest(self, n: int) -> Array:
+        """(n,) the radius of the widest person who can go the way of each; infinite if the wish knows no ways."""
+
+    @abstractmethod
     def chosen(self, q: Array) -> Integers:
         """(n,) the number of the goal that each person walks to now."""
 
@@ -76,6 +81,19 @@ class Wish(ABC):
     def remember(self, q: Array) -> None:  # noqa: B027 - most wishes have nothing to remember
         """Note what people at q have done, for wishes that depend on it; called once before each step."""
 
+    @property
+    def remembers(self) -> type[Any] | None:
+        """The NamedTuple that `memory` is, for wishes that depend on the past: see `jostle.past.Remembers`."""
+        return None
+
+    @property
+    def memory(self) -> Any:
+        """What `remember` has noted so far; None if the wish depends on the places of people alone."""
+        return None
+
+    def remind(self, memory: Any) -> None:  # noqa: B027 - most wishes have nothing to remember
+        """Go on with this memory, or start again with None."""
+
     def length(self, q: Array) -> Array:
         """(n,) how far it is to the goal that each person walks to; infinite where there is no way, and outside."""
         return self.distance(q, self.chosen(q))
@@ -89,12 +107,29 @@ class Wish(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Behaviour(Wish):
-    """A wish that wraps a wish and passes on everything; behaviours replace what they change."""
+    """A wish that wraps a wish and passes on everything; behaviours replace what they change.
+
+    Of several behaviours around each other only one may have a memory of its own.
+
+    >>> class Slower(Behaviour):
+    ...     def towards(self, t, q, goal):
+    ...         return 0.5 * self.wish.towards(t, q, goal)
+    >>> wish = Slower(FreeWish(lambda t, q: [1.0, 0.0] + 0.0 * q, nearer=lambda q: -q[:, 0]))
+    >>> q = np.array([[1.0, 0.0], [2.0, 0.0]])
+    >>> wish(0.0, q).tolist(), wish.order(q)[0].tolist()
+    ([[0.5, 0.0], [0.5, 0.0]], [-1.0, -2.0])
+    """
 
     wish: Wish
 
     def __post_init__(self) -> None:
         _check(self.wish, type(self).__name__)
+        if type(self).remembers is not Behaviour.remembers and self.wish.remembers is not None:
+            inner = self.wish.remembers.__name__
+            raise InvalidValue(
+                f"{type(self).__name__} cannot wrap a wish that remembers something itself ({inner}): of journeys, put "
+                f"all places into one route"
+            )
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -110,6 +145,9 @@ class Behaviour(Wish):
     def speeds(self, n: int) -> Array:
         return self.wish.speeds(n)
 
+    def widest(self, n: int) -> Array:
+        return self.wish.widest(n)
+
     def chosen(self, q: Array) -> Integers:
         return self.wish.chosen(q)
 
@@ -124,6 +162,17 @@ class Behaviour(Wish):
 
     def remember(self, q: Array) -> None:
         self.wish.remember(q)
+
+    @property
+    def remembers(self) -> type[Any] | None:
+        return self.wish.remembers
+
+    @property
+    def memory(self) -> Any:
+        return self.wish.memory
+
+    def remind(self, memory: Any) -> None:
+        self.wish.remind(memory)
 
     def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
         return self.wish.order(q, self.chosen(q) if goal is None else goal)
@@ -167,14 +216,17 @@ class FreeWish(Wish):
     def speeds(self, n: int) -> Array:
         raise _unknown("the speed of people who walk freely")
 
+    def widest(self, n: int) -> Array:
+        return np.full(n, np.inf)
+
     def chosen(self, q: Array) -> Integers:
         return self.own(len(q))
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        wished = np.asarray(self.function(t, q), dtype=float)
-        if wished.shape not in ((2,), q.shape) or np.isnan(wished).any():
-            raise InvalidValue(f"function of a FreeWish must return (n, 2) velocities, not {_described(wished)}")
-        return np.array(np.broadcast_to(wished, q.shape))
+        wished = numbers(self.function(t, q), f"what the wish returned at t = {t:g}")
+        if wished.shape not in ((2,), q.shape):
+            raise InvalidValue(f"a wish must return (n, 2) velocities, not an array of shape {wished.shape}")
+        return wished if wished.shape == q.shape else np.tile(wished, (len(q), 1))
 
     def distance(self, q: Array, goal: Integers) -> Array:
         raise _unknown("the way to an exit")
@@ -186,9 +238,10 @@ class FreeWish(Wish):
         to = self.chosen(q) if goal is None else goal
         if self.nearer is None:
             return np.zeros(len(q)), to
-        far = np.array(self.nearer(q), dtype=float)
+        far = numbers(self.nearer(q), "what nearer of a FreeWish returned")
         if far.shape != (len(q),) or np.isnan(far).any():
-            raise InvalidValue(f"nearer of a FreeWish must return (n,) distances, not {_described(far)}")
+            found = "NaN" if np.isnan(far).any() else f"an array of shape {far.shape}"
+            raise InvalidValue(f"nearer of a FreeWish must return (n,) distances, not {found}")
         return far, to
 
 
@@ -202,7 +255,3 @@ def _check(given: object, behaviour: str) -> None:
 
 def _unknown(what: str) -> InvalidValue:
     return InvalidValue(f"a FreeWish does not know {what}: it has no exits; use plan.walk(...)")
-
-
-def _described(found: Array) -> str:
-    return "NaN" if np.isnan(found).any() else f"an array of shape {found.shape}"

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,10 +23,11 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, No
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
 from jostle.io.identity import describe, differences, digest, listed
+from jostle.past import Remembers
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
-FORMAT = 2
+FORMAT = 3
 FREE = ("t", "every", "until", "strict")
 """What may change when a run is resumed."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -52,10 +54,12 @@ class Position(NamedTuple):
     """Number of records of steps in the output."""
     random: str = ""
     """The state of the random generator, as JSON."""
-    noted: Any = None
-    """What the condition `until` remembers."""
+    noted: Mapping[str, Any] = {}
+    """What the condition `until`, the problem and the changes remember, by name; see `jostle.past`."""
     gap: float = np.nan
     """The smallest gap at the state; inf where no contact is near."""
+    within: Any = None
+    """What the admissible set remembers."""
 
 
 class Run:
@@ -189,10 +193,14 @@ class Checkpoint:
             values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
         if state.memory is not None:
             values |= _kept(state.memory, "memory")
-        if position.noted is not None:
-            values |= _kept(position.noted, "until")
+        for name, memory in position.noted.items():
+            if memory is not None:
+                values |= _kept(memory, name)
+        if position.within is not None:
+            values |= _kept(position.within, "within")
         if self.random is not None:
             values["random"] = position.random
+        values["names"] = " ".join(sorted(values))
         write_whole(Path(self.path), values)
         self._last = time.monotonic()
 
@@ -200,10 +208,12 @@ class Checkpoint:
         """The state of the random generator, as JSON."""
         return "" if self.random is None else json.dumps(self.random.bit_generator.state, default=_listed)
 
-    def load(self, run: Run, problem: Any, scheme: Scheme, until: Any = None) -> tuple[Position, dict[str, list[str]]]:
+    def load(
+        self, run: Run, problem: Any, scheme: Scheme, past: Mapping[str, Remembers]
+    ) -> tuple[Position, dict[str, list[str]]]:
         """The position that was saved, and what changed: {name: [old, new]}.
 
-        The position must be of the same run, and its state one of the problem.
+        The position must be of the same run, and its state one of the problem. `past` is what remembers something.
         """
         path = Path(self.path)
         kept = Contents(path, read_whole(path))
@@ -218,8 +228,9 @@ class Checkpoint:
             _put_back(self.random, random, path)
         state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
         check_inside(path, problem, state, gap)
-        noted = kept.remembered("until", until, "until") if hasattr(until, "remembers") else None
-        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap)
+        noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
+        within = kept.within(problem)
+        position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
         return position, run.changes(kept.json("run"))
 
 
@@ -236,12 +247,13 @@ def _listed(value: Any) -> Any:
 
 
 def _kept(memory: Any, where: str) -> dict[str, Any]:
-    """The fields of what a scheme, or a condition, remembers."""
+    """The fields of what a scheme, a condition or a set remembers."""
     fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
     if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):
+        owner = "this scheme" if where == "memory" else f"the {where}"
         raise InvalidValue(
-            f"a checkpoint cannot hold the memory of this scheme, {type(memory).__name__}: it must be a NamedTuple of "
-            f"numbers and arrays, named in the scheme's `remembers`"
+            f"a checkpoint cannot hold the memory of {owner}, {type(memory).__name__}: it must be a NamedTuple of "
+            f"numbers and arrays, named in its `remembers`"
         )
     return {f"{where}.{name}": value for name, value in fields.items()}
 

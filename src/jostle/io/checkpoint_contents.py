@@ -78,6 +78,8 @@ class Contents:
 
     def __init__(self, path: Path, kept: Mapping[str, Any]) -> None:
         self.path, self.kept = path, kept
+        for name in self.text("names").split():
+            self._found(name)
 
     def __contains__(self, name: str) -> bool:
         return name in self.kept
@@ -94,7 +96,9 @@ class Contents:
         try:
             found = json.loads(self.text(name))
             tables = [found[part] for part in ("titles", "fixed", "free")]
-            if all(isinstance(table, dict) for table in (*tables, *found["fixed"].values())):
+            if all(isinstance(table, dict) for table in tables) and all(
+                isinstance(description, dict) for description in found["fixed"].values()
+            ):
                 return dict(found)
         except (ValueError, TypeError, KeyError, RecursionError):
             pass
@@ -152,8 +156,20 @@ class Contents:
         entered = tuple((int(source), int(count)) for source, count in self.array("entered", (None, 2), kind="i"))
         return Presence(codes, self.array("aside", shape), self.number("start"), entered)
 
+    def within(self, problem: Any) -> Any:
+        """What the admissible set remembers; None if that is nothing."""
+        memory, count = self.remembered("within", problem.within, "within"), len(problem.within.differenced())
+        if memory is None and count == 0:
+            return None
+        if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(problem.q0.size):
+            raise BrokenFile(
+                f"{self.path} is damaged, or of another version: it does not hold the difference steps of within; "
+                f"start the run again without resume"
+            )
+        return memory
+
     def remembered(self, where: str, owner: Any, title: str) -> Any:
-        """What a scheme or a condition remembers, the fields of its NamedTuple; None if that was nothing."""
+        """What a scheme, a condition or a set remembers, the fields of its NamedTuple; None if that was nothing."""
         fields = {name.removeprefix(f"{where}."): self.kept[name] for name in self.kept if name.startswith(f"{where}.")}
         if not fields:
             return None

@@ -31,7 +31,7 @@ from jostle.io.pictures import Picture, Scene, points_of
 from jostle.io.reading import Ragged, States, about, read
 from jostle.io.reading import Source as Stored
 from jostle.io.trajectory import Writer
-from jostle.recording import walls_of
+from jostle.shapes import Shape
 from jostle.solution import Solution
 
 
@@ -83,12 +83,9 @@ def write(
     contacts = stored is None or stored.header.contacts
     new = beside(path)
     try:
-        with Writer(
-            new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, order=sol.order or None, walls=_walls(sol),
-            about=noted,
-        ) as file:  # fmt: skip
+        with Writer(new, shape=sol.q.shape[1:], contacts=contacts, dtype=dtype, facts=sol.facts, about=noted) as file:
             contacts_of = (sol.pairs, sol.multipliers, sol.normals, _durations(sol))
-            for state in zip(sol.t, sol.q, sol.u, _radii(sol), *contacts_of, strict=True):
+            for state in zip(sol.t, sol.q, sol.u, _radii(sol), *contacts_of, _shapes(sol), strict=True):
                 file.frame(*state)
             file.steps(sol.stats)
             file.close(sol.status)
@@ -113,10 +110,6 @@ def _durations(sol: Solution) -> Array:
     return known
 
 
-def _walls(sol: Solution) -> int | None:
-    return sol.walls if sol.problem is None else walls_of(sol.problem, float(sol.t[0]), np.asarray(sol.q[0]))
-
-
 def _precision(sol: Solution) -> np.dtype[Any]:
     stored = _file_of(sol)
     return np.dtype(float) if stored is None else stored.dtype
@@ -130,11 +123,20 @@ def _radii(sol: Solution) -> Iterable[Any]:
     return (0.0 if sol.problem is None else sol.problem.within.radii_at(t) for t in sol.t)
 
 
+def _shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
+    """The shapes of the walls at each saved time; walls at rest are looked at once."""
+    shapes = sol.shapes(0)
+    for k in range(len(sol.t)):
+        shapes = sol.shapes(k) if k and sol.facts.walls_move else shapes
+        yield shapes
+
+
 def _pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
     """Time and picture of one frame after the other."""
     scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=_precision(sol))
     touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
-    for t, *state in zip(sol.t, sol.q, sol.u, _radii(sol), *touching, strict=True):
+    walls = _shapes(sol) if contacts else [()] * len(sol.t)
+    for t, *state in zip(sol.t, sol.q, sol.u, _radii(sol), *touching, walls, strict=True):
         yield float(t), scene.picture(*state)
 
 
@@ -233,25 +235,25 @@ def _pvd(sol: Solution, path: Path) -> Path:
 
 def _vtp(picture: Picture) -> Iterator[bytes]:
     """An XML file of VTK: the arrays stand behind it, each after its number of bytes."""
-    touching, n = picture.touching, len(picture.body)
+    touching, n = picture.touching, len(picture.points)
     assert touching is not None
-    m, cells = len(touching.impulse), min(n, 1)
+    cells, walls = min(picture.n, 1), len(picture.walls.ends)
     groups: dict[str, dict[str, NDArray[Any]]] = {
         "PointData": {"velocity": picture.velocity, "body": picture.body, "radius": picture.radius},
         "CellData": {
-            name: np.concatenate([np.zeros((cells, *values.shape[1:]), values.dtype), values])
+            name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
             for name, values in (
                 ("impulse", touching.impulse), ("normal", touching.normal), ("body", touching.first),
                 ("partner", touching.second),
             )
         },
         "Points": {"Points": picture.points},
-        "Verts": {"connectivity": np.arange(n), "offsets": np.full(cells, n)},
-        "Lines": {"connectivity": touching.ends.ravel(), "offsets": np.arange(2, 2 * m + 2, 2)},
+        "Verts": {"connectivity": np.arange(picture.n), "offsets": np.full(cells, picture.n)},
+        "Lines": {"connectivity": picture.joined, "offsets": picture.ends},
     }  # fmt: skip
     parts, at = [], 0
     yield b'<VTKFile type="PolyData" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n<PolyData>\n'
-    yield f'<Piece NumberOfPoints="{n}" NumberOfVerts="{cells}" NumberOfLines="{m}">\n'.encode()
+    yield f'<Piece NumberOfPoints="{n}" NumberOfVerts="{cells}" NumberOfLines="{len(picture.ends)}">\n'.encode()
     for group, arrays in groups.items():
         yield f"<{group}>\n".encode()
         for name, array in arrays.items():
@@ -266,6 +268,10 @@ def _vtp(picture: Picture) -> Iterator[bytes]:
     yield b'</Piece>\n</PolyData>\n<AppendedData encoding="raw">\n_'
     yield from parts
     yield b"\n</AppendedData>\n</VTKFile>\n"
+
+
+def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:
+    return np.full((count, *like.shape[1:]), value, dtype=like.dtype)
 
 
 FORMATS: dict[str, Callable[[Solution, Path], Path]] = {

@@ -27,10 +27,7 @@ import numpy as np
 
 LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
 """Functions and classes of these packages are described by their names."""
-PASSING = {
-    ("jostle.crowds.journeys", "Journey"): {"stage"},
-    ("jostle.scenarios.endings", "EmptyOrBlocked"): {"memory"},
-}
+PASSING = {("jostle.sets.differences", "Differences"): {"steps"}}
 """Attributes of classes that change during a run."""
 FEW = 8
 """Arrays and lists with at most this many entries are written out."""

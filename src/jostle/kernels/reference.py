@@ -20,10 +20,6 @@ DROP = 1e-12
 """A multiplier shrinks along the step if its rate exceeds this."""
 CONTRADICTION = 1e-11
 """A row that cannot be satisfied by less than this part of the distances involved is round-off, not a contradiction."""
-POWER_STEPS = 12
-"""Steps of the power iteration that estimates |A A^T|."""
-MARGIN = 1.1
-"""The power iteration estimates from below; this much is added."""
 RISE = 1e-13
 """The dual objective rose if it did so by more than this part of itself."""
 FAR = 3.0
@@ -91,20 +87,8 @@ def _on_rows(N: Array, s: Array) -> tuple[Array, Array]:
     return Q @ y, np.linalg.solve(R, y)
 
 
-def largest_eigenvalue(A: Any) -> float:
-    """An estimate of |A A^T| by the power iteration, raised by a margin."""
-    m = A.shape[0]
-    y = 1.0 + 0.5 * np.cos(np.arange(m))
-    value = 0.0
-    for _ in range(POWER_STEPS):
-        y /= np.linalg.norm(y)
-        y = A @ (A.T @ y)
-        value = float(np.linalg.norm(y))
-    return MARGIN * value
-
-
 def next_test(iteration: int, every: int) -> int:
-    """When `accelerated` looks at its stopping test again: after `every` iterations, later after a tenth more."""
+    """The iteration of the next stopping test: after `every` iterations, later after a tenth more."""
     return iteration + max(every, iteration // 10)
 
 
@@ -113,52 +97,16 @@ def complementary(product: float, tol: float, size: float) -> bool:
     return bool(tol == np.inf or product <= tol * size)
 
 
-def accelerated(
-    A: Any, s0: Array, p: Array, L: float, violation: Array, tol: float, max_iterations: int, every: int
-) -> tuple[Array, Array, int]:
-    """Nesterov's accelerated projected gradient on the dual, restarted when it goes uphill.
-
-    Stops when s_i >= -violation_i and sum p |s| <= tol |x|^2, looked at by `next_test`, when
-    L, which was only estimated, is also checked on the way made since. From one test to the next, rows without a
-    multiplier are left out if their slack exceeds `FAR` times its change since the test before. Returns (x, p,
-    iterations); iterations = max_iterations means that it did not stop.
-    """
-    p, p_before, x_before = p.copy(), p.copy(), A.T @ p
-    y, theta, restart, tested = p.copy(), 1.0, False, 0
-    s_before, kept = np.full(len(p), -np.inf), np.ones(len(p), dtype=bool)
-    for iteration in range(max_iterations):
-        if iteration == tested:
-            tested = next_test(iteration, every)
-            x = A.T @ p
-            s = s0 + A @ x
-            if (s >= -violation).all() and complementary(p @ np.abs(s), tol, x @ x):
-                return x, p, iteration
-            way = float(np.sum((p - p_before) ** 2))
-            if np.sum((x - x_before) ** 2) > L * way:
-                L, restart = MARGIN * float(np.sum((x - x_before) ** 2)) / way, True
-            p_before, x_before = p.copy(), x
-            kept = (p != 0.0) | (y != 0.0) | (s <= FAR * np.abs(s - s_before))
-            s_before = s
-        if restart:
-            theta = 1.0
-        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
-        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
-        gradient = s0 + A @ (A.T @ y)
-        q = np.where(kept, np.maximum(0.0, y - gradient / L), 0.0)
-        step = q - p
-        y, p, theta = q + beta * step, q, after
-        restart = bool(gradient @ step > 0.0)
-    return A.T @ p, p, max_iterations
-
-
 def gauss_seidel(
     A: Any, s0: Array, p: Array, violation: Array, tol: float, max_iterations: int, every: int
 ) -> tuple[Array, Array, int]:
-    """The same dual problem for unit rows: Nesterov's momentum around one Gauss-Seidel sweep over the rows.
+    """The dual problem for unit rows: Nesterov's momentum around one Gauss-Seidel sweep over the rows.
 
     A sweep from y gives p; y moves on by the momentum. It starts anew from p when the sweep went against the way
     of p, or when the dual objective s0 . p + 1/2 |A^T p|^2 rose: the sweep alone lowers it, its acceleration need not.
-    Tests, rows left out, and what is returned: as in `accelerated`.
+    Stops when s_i >= -violation_i and sum p |s| <= tol |x|^2, looked at by `next_test`. From one test to the next, rows
+    without a multiplier are left out if their slack exceeds `FAR` times its change since the test before. Returns
+    (x, p, iterations); iterations = max_iterations means that it did not stop.
     """
     p, y, x = p.copy(), p.copy(), A.T @ p
     v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0

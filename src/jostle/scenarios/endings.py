@@ -114,6 +114,9 @@ class EmptyOrBlocked:
         self.empty, self.radii = empty, radii
         self.memory: Standing | None = None
 
+    def remind(self, memory: Standing | None) -> None:
+        self.memory = memory
+
     def __call__(self, state: State) -> bool | str:
         if self.empty(state):
             return True

@@ -13,9 +13,10 @@ from jostle.scenarios.fields import Complaint, Corner, Path, Point, Positive, Ta
 from jostle.scenarios.movement import Movement, Shaken, Turning
 from jostle.sets.base import ConstraintSet
 from jostle.sets.polygons import Polygons
+from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
-from jostle.sets.walls import HalfSpace, Outside, Segments
+from jostle.sets.walls import HalfSpace, Outside
 
 MOST_POINTS = 10_000
 """Corners of a wall."""

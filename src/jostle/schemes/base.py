@@ -44,7 +44,7 @@ class Scheme:
     def start(self, problem: Any, t: float) -> State:
         """The state at the first time."""
         self.check(problem)
-        problem.within.forget()
+        problem.within.memory = None  # runs from the same start have the same bits
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
         if presence is not None:
             presence = replace(presence, start=t)

@@ -17,6 +17,8 @@ from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
 from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start
 from jostle.sets.crossings import Crossing, Step
+from jostle.sets.differences import Differences
+from jostle.sets.memory import Searched, put_back, searched
 from jostle.sets.nearest import DEFAULT, nearest
 from jostle.sets.numbering import check_owned, check_unchanged
 from jostle.solvers.base import Solver
@@ -44,6 +46,8 @@ class ConstraintSet:
     """The radii that walls beside this set take over; None: it does not say how large the bodies are."""
     takes_radii: bool = False
     """Does the set take over the radii of the bodies in an intersection (`with_radii`)?"""
+    remembers: type[Any] | None = Searched
+    """The NamedTuple that `memory` is, for checkpoints."""
     by_body: bool = False
     """Does `linearise` take a reach for each body? If not, it gets twice the largest for all."""
 
@@ -127,8 +131,18 @@ class ConstraintSet:
         """A wall that the centre of a body went through in the step, if any."""
         return None
 
-    def forget(self) -> None:
-        """Forget what earlier configurations have shown, so that runs from the same start have the same bits."""
+    def differenced(self) -> tuple[Differences, ...]:
+        """The differences that gradients of the set are computed by, which remember their steps."""
+        return ()
+
+    @property
+    def memory(self) -> Any:
+        """What earlier configurations have shown and later gradients depend on: `remembers`, or None if nothing."""
+        return searched(self.differenced())
+
+    @memory.setter
+    def memory(self, memory: Any) -> None:
+        put_back(self.differenced(), memory)
 
     def check_start(self, t: float, q: Array) -> None:
         """Raise `InfeasibleStart`, naming the worst pairs, if q is not in Q(t)."""
@@ -196,9 +210,8 @@ class Intersection(ConstraintSet):
         found = (Q.crossing(step) for Q in self.sets)
         return next((crossing for crossing in found if crossing is not None), None)
 
-    def forget(self) -> None:
-        for Q in self.sets:
-            Q.forget()
+    def differenced(self) -> tuple[Differences, ...]:
+        return tuple(one for Q in self.sets for one in Q.differenced())
 
     def moves(self, times: tuple[float, float], q: Array) -> bool:
         return any(Q.moves(times, q) for Q in self.sets)

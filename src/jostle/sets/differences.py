@@ -115,15 +115,12 @@ class Differences:
 
     def __init__(self, g: Callable[[float, Array], Array], length: float | None = None):
         self.g, self.length = g, length
-        self._steps: Steps | None = None
-
-    def forget(self) -> None:
-        """Search anew at the next point, as at the first one."""
-        self._steps = None
+        self.steps: Steps | None = None
+        """What is remembered; None: the next point begins with a search."""
 
     def __call__(self, t: float, q: Array, gap: Array) -> Array:
         """(m, N) dg/dq at q, where g is gap; zero in rows that have no gradient."""
-        steps = self._steps
+        steps = self.steps
         if steps is None and self.length is not None:
             steps = _same(len(gap), STEP * self.length, q)
         if steps is None or len(steps.step) != len(gap):
@@ -137,7 +134,7 @@ class Differences:
             trusted[rows] = np.where(steps.radius > 0.0, constant, serves)[rows]
             G[rows] = rung.D[rows]
         if trusted.all():
-            self._steps = steps
+            self.steps = steps
             return G
         return self.search(t, q, gap).G
 
@@ -146,7 +143,7 @@ class Differences:
         ladder = _Ladder(gap, q.ravel())
         while ladder.climbing:
             ladder.add(self._rung(t, q, gap, 2.0**ladder.power))
-        found, self._steps = ladder.result()
+        found, self.steps = ladder.result()
         return found
 
     def _rung(self, t: float, q: Array, gap: Array, s: float) -> Rung:

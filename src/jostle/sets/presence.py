@@ -16,10 +16,11 @@ from jostle.errors import InvalidValue
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.crossings import Crossing, Step
+from jostle.sets.differences import Differences
 
 WAITING, PRESENT, GONE = 0, 1, 2
-APART = 8.0
-"""Those who are not there are at least so many of the largest radius apart: they may swell."""
+SPACING = 8.0
+"""Bodies that are not there are kept at least this many times the largest radius apart, because they may swell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +126,8 @@ class _OfThosePresent(ConstraintSet):
     def crossing(self, step: Step) -> Crossing | None:
         return self.Q.crossing(step)
 
-    def forget(self) -> None:
-        self.Q.forget()
+    def differenced(self) -> tuple[Differences, ...]:
+        return self.Q.differenced()
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:
@@ -136,7 +137,7 @@ def _places(q0: Array, here: Booleans, widest: float) -> Array:
     """
     n, d = q0.shape
     some = q0[here] if here.any() else np.zeros((1, d))
-    low, width = some.min(axis=0), max(float(np.ptp(some, axis=0).max()), APART * widest) or 1.0
+    low, width = some.min(axis=0), max(float(np.ptp(some, axis=0).max()), SPACING * widest) or 1.0
     side = int(np.ceil(n ** (1.0 / d)))
     index = np.stack(np.unravel_index(np.arange(n), (side,) * d), axis=1)
     return np.asarray(low - width * (1.0 + 2.0 * index + np.random.default_rng(0).random((n, d))))

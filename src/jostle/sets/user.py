@@ -18,8 +18,8 @@ from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
-CHECKS = 10
-"""Linearisations in which a given gradient is compared with differences, if these say nothing in the first one."""
+MAX_GRADIENT_CHECKS = 10
+"""Number of linearisations in which a given gradient is compared with differences until a comparison is certain."""
 
 
 @check_arguments
@@ -35,7 +35,7 @@ class UserSet(ConstraintSet):
         self.__doc__ = g.__doc__
         self.differences = Differences(self.gaps, length)
         self._unchecked: Booleans | None = None
-        self._checks = 0 if gradient is None else CHECKS
+        self._checks = 0 if gradient is None else MAX_GRADIENT_CHECKS
 
     def __call__(self, t: float, q: ArrayLike) -> Array:
         """g(t, q), as the user wrote it."""
@@ -74,8 +74,8 @@ class UserSet(ConstraintSet):
         gap = self.gaps(t, q)  # the gradients are not needed, and differences of the gaps are costly
         return deepest(gap, lengths(self.length, len(gap)))
 
-    def forget(self) -> None:
-        self.differences.forget()
+    def differenced(self) -> tuple[Differences, ...]:
+        return (self.differences,) if self.gradient is None else ()
 
     def _given(self, t: float, q: Array, gap: Array) -> Array:
         assert self.gradient is not None

@@ -1,4 +1,4 @@
-"""Sets that act on each body alone: half-space, box, outside and inside of a ball, segments.
+"""Sets that act on each body alone: half-space, box, outside and inside of a ball.
 
 A configuration q is one body, shape (d,), or n of them, shape (n, d). With `radii` the bodies are balls and
 gaps are measured from their surfaces. In an intersection with `Balls`, walls take the radii of these unless they are
@@ -24,12 +24,12 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
-from jostle.sets.surfaces import Lines, Plane, Sides, Spheres, Surfaces
+from jostle.sets.surfaces import Plane, Sides, Spheres, Surfaces
 
-TABLE = 2**15
-"""Gaps of bodies and walls are looked through so many at a time: they stay in the cache, and need no memory."""
+MAX_TABLE_ENTRIES = 2**15
+"""Number of gaps between bodies and walls that are computed at a time, so that they stay in the cache."""
 
-RECENT = 2
+MAX_KEPT_TIMES = 2
 """Moving walls are kept for this many times: a step looks at its two ends more than once."""
 
 Sizes = tuple[Array | None, float | None]
@@ -142,7 +142,7 @@ class Walls(ConstraintSet):
         if self._at_rest:
             t = 0.0
         if t not in self._recent:
-            while len(self._recent) >= RECENT:
+            while len(self._recent) >= MAX_KEPT_TIMES:
                 del self._recent[next(iter(self._recent))]
             self._recent[t] = self._surfaces(t)
         return self._recent[t]
@@ -209,8 +209,8 @@ def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) 
 
 
 def _blocks(n: int, k: int) -> Iterator[slice]:
-    """The n bodies in portions, each with at most about TABLE gaps."""
-    size = max(TABLE // max(k, 1), 1)
+    """The n bodies in portions, each with at most about MAX_TABLE_ENTRIES gaps."""
+    size = max(MAX_TABLE_ENTRIES // max(k, 1), 1)
     return (slice(first, first + size) for first in range(0, n, size))
 
 
@@ -358,45 +358,6 @@ class Inside(Outside):
     sign = -1.0
     kind = "container"
     convex_gaps = passable = False
-
-
-@check_arguments
-class Segments(Walls):
-    """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, at rest or moving; ends (k, 2, 2).
-
-    A thin wall has two sides and no inside: a run in which it moves past the centre of a disc in one step ends with an
-    error. Walls that move fast are better `Polygons`.
-
-    >>> Segments([[[0, 0], [4, 0]]], radii=0.5).gap(0.0, [2.0, 1.5])
-    1.0
-    >>> turnstile = Segments(lambda t: [[[0, 0], [np.cos(t), np.sin(t)]]], radii=0.1)
-    >>> turnstile.moving, round(turnstile.gap(np.pi / 2, [0.5, 0.5]), 12)
-    (True, 0.4)
-    """
-
-    passable = thin = True
-
-    def __init__(self, ends: InTime, *, radii: InTime | None = None):
-        super().__init__(radii, ends)
-        self.dimension = 2
-        first = self._ends_at(ends, 0.0)
-        self.ends = ends if callable(ends) else frozen(first)
-        self.names = tuple(
-            f"segment {k}, moving" if callable(ends) else f"segment {a.tolist()} to {b.tolist()}"
-            for k, (a, b) in enumerate(first)
-        )
-
-    @staticmethod
-    def _ends_at(ends: InTime, t: float) -> Array:
-        array = finite(ends(t), f"ends at t = {t:g}") if callable(ends) else finite(ends, "ends")
-        if array.size % 4:
-            raise InvalidValue(f"ends of segments have shape (k, 2, 2), two points each; these have {array.shape}")
-        return array.reshape(-1, 2, 2)
-
-    def _surfaces(self, t: float) -> Surfaces:
-        ends = self._ends_at(self.ends, t)
-        same_number(self.names, len(ends), "segment", t)
-        return Lines.between(ends[:, 0], ends[:, 1])
 
 
 def same_number(before: Sized, number: int, kind: str, t: float) -> None:

@@ -1,7 +1,8 @@
 """The second-order projection: an interior point method, for tight tolerances in larger problems.
 
 Contacts of bodies whose places are known go to our own method, whose Cholesky factors follow the bodies in space
-(`kernels.cpu.barrier`). For all other rows PIQP (Schwan, Jiang, Kuhn & Jones 2023) does the work, on rows of length
+(`kernels.cpu.barrier`); a few other rows beside them are left out at first, and matter only if they are violated then.
+In all other cases PIQP (Schwan, Jiang, Kuhn & Jones 2023) does the work, on rows of length
 one and distances divided by the largest violation, so that its absolute tolerance means the same in all units. Its
 answer is put through our own stopping test, and asked for more precisely if it fails.
 """
@@ -9,7 +10,7 @@ answer is put through our own stopping test, and asked for more precisely if it 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -23,16 +24,17 @@ from jostle.convex.projection import residual
 from jostle.kernels import compiled
 from jostle.solvers.base import Declined, Solver
 
-TIGHTEN = (1e-1, 1e-3, 1e-5, 1e-7)
-"""PIQP's tolerance, as parts of ours, tried in this order."""
-SAFETY = 0.8
-"""Our own method stops at this part of tol, so that the test from outside agrees with it."""
-FINEST = 1e-15
+PIQP_TOLERANCES = (1e-1, 1e-3, 1e-5, 1e-7)
+"""PIQP's tolerances, as fractions of ours, in the order in which they are tried."""
+INNER_TOLERANCE = 0.8
+"""Our own method stops at this fraction of tol, so that the stopping test from outside agrees with it."""
+SMALLEST_PIQP_TOLERANCE = 1e-15
+"""PIQP is never asked for a smaller tolerance."""
 BYTES, GIB = 8, 2**30
 MOST_MEMORY = 8 * GIB
 """Factors that would take more bytes than this, or than half of the machine's memory, are not computed."""
-FAR = 1e6
-"""Rows whose slack exceeds so many times the largest violation are left out, and put back if they turn out violated."""
+FAR_SLACK = 1e6
+"""Rows whose slack exceeds this multiple of the largest violation are left out, and put back if they are violated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,16 +53,34 @@ class InteriorPoint(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
         contacts = K.G.contacts
-        if contacts is not None and contacts.places is not None and len(K.G.others) == 0 and M.diagonal:
+        if contacts is None or contacts.places is None or not M.diagonal:
+            return self._by_piqp(w, K, M, unit, s0)
+        if len(K.G.others) == 0:
             return self._on_contacts(w, K, contacts, M, unit, s0, noise)
-        return self._by_piqp(w, K, M, unit, s0)
+        return self._without_others(w, K, M, unit, s0, slack, guess)
+
+    def _without_others(
+        self, w: Array, K: Polyhedron, M: Metric, unit: Array, s0: Array, slack: Array, guess: Array | None
+    ) -> tuple[Array, Array, int]:
+        """The projection for the contacts alone, if the other rows hold there; with all rows if they do not."""
+        rows = np.delete(np.arange(len(K.c)), K.G.others)
+        alone = K.only(rows)
+        u, of_contacts, iterations = self._solve(w, alone, M, slack[rows], None if guess is None else guess[rows])
+        if (K.slack(u)[K.G.others] >= 0.0).all():
+            p = np.zeros(len(K.c))
+            p[rows] = of_contacts
+            return u, p, iterations
+        left = replace(self, max_iterations=max(1, self.max_iterations - iterations))
+        u, p, more = left._by_piqp(w, K, M, unit, s0)
+        return u, p, iterations + more
 
     def _on_contacts(
         self, w: Array, K: Polyhedron, contacts: Contacting, M: Metric, unit: Array, s0: Array, noise: Array
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space."""
         kernels, mass = compiled(), M.mass.reshape(contacts.bodies, contacts.dimension)
-        rows, stop = contacts.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
+        rows = contacts.normal / unit[:, None]
+        stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations
         with kernels.one_blas_thread():
             p, iterations, _, numbers = kernels.interior_point(
                 contacts.i, contacts.j, rows, mass, s0, contacts.places, *stop, most_memory() // BYTES
@@ -79,10 +99,10 @@ class InteriorPoint(Solver):
         white = K.G.tocsr() @ diags_array(M.root) if M.diagonal else csr_array(M.whiten(K.G.toarray()))
         A = csr_array(diags_array(1.0 / unit) @ white)
         scale = -s0.min()
-        rows = np.flatnonzero(s0 <= FAR * scale)
-        best, iterations, tries = None, 0, list(TIGHTEN)
+        rows = np.flatnonzero(s0 <= FAR_SLACK * scale)
+        best, iterations, tries = None, 0, list(PIQP_TOLERANCES)
         while tries and iterations < self.max_iterations:
-            eps = max(tries.pop(0) * self.tol, FINEST)
+            eps = max(tries.pop(0) * self.tol, SMALLEST_PIQP_TOLERANCE)
             z, solved, count = _piqp(A[rows], s0[rows] / scale, eps, self.max_iterations - iterations)
             iterations += count
             p = np.zeros(len(unit))
@@ -95,8 +115,8 @@ class InteriorPoint(Solver):
             if best is None or found.worst < best[0]:
                 best = found.worst, u, p
             if len(rows) < len(unit) and (K.slack(u) < 0.0).any():
-                rows, tries = np.arange(len(unit)), list(TIGHTEN)
-            elif found.worst <= self.tol or not solved or eps == FINEST:
+                rows, tries = np.arange(len(unit)), list(PIQP_TOLERANCES)
+            elif found.worst <= self.tol or not solved or eps == SMALLEST_PIQP_TOLERANCE:
                 break
         if best is None:
             return w.copy(), np.zeros(len(unit)), iterations

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array
+from jostle.polylines import View, segments
 from jostle.viz.quantities import Given, Quantity, given, standard
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.shapes import View, moving, segments
 
 STEPS = 2**16 - 1
 """Places in a small frame,"""
@@ -69,7 +69,7 @@ class Encoder:
         radii = None if scene.radii_change else scene.radii(0)
         if radii is not None:
             radii[radii <= 0.0] = scene.point
-        walls = None if moving(scene.within) else segments(scene.walls(first.t, seen), scene.d)
+        walls = None if scene.facts.walls_move else segments(scene.walls(first.t, seen), scene.d)
         return cls(scene, small, seen.centre, seen, radii, walls, tuple(given(scene, quantities)))
 
     def continued(self, scene: Scene) -> Encoder:

@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
+from jostle.polylines import CELL, WALL, Outline, View, segments
+from jostle.shapes import SOLID
 from jostle.solution import Solution
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.shapes import CELL, SOLID, WALL, Outline, View, segments
 
 COLOURS = LinearSegmentedColormap.from_list(
     "jostle", ["#f3f6fa", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"]
@@ -62,8 +63,8 @@ class Picture:
     @classmethod
     def of(cls, sol: Solution, numbers: Sequence[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
         """On a scale that fits the saved times with these numbers; one after the other is looked at, none is kept."""
-        scene, seen = Scene(sol), View(np.full(2, np.inf), np.full(2, -np.inf))
-        box, named = View(np.full(scene.d, np.inf), np.full(scene.d, -np.inf)), isinstance(colour, str)
+        scene, seen = Scene(sol), View.empty(2)
+        box, named = View.empty(scene.d), isinstance(colour, str)
         colour = _checked(scene, colour)
         low, high, strongest, times = (0.0 if named else np.inf), -np.inf, list[float](), list[float]()
         for frame in scene.frames(numbers):

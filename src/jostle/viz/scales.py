@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from jostle.arrays import Array
+from jostle.polylines import View
 from jostle.viz.encoding import Encoder
 from jostle.viz.scene import Frame, Scene
-from jostle.viz.shapes import View
 
 OFF = 0.25
 """How far from the walls bodies are still seen at first, as a part of the diagonal."""

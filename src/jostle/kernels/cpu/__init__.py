@@ -18,11 +18,10 @@ from jostle.kernels.cpu.marching import descent, marched
 from jostle.kernels.cpu.multigrid import obstacle
 from jostle.kernels.cpu.runs import isotonic, pressures
 from jostle.kernels.cpu.segments import near_segments
-from jostle.kernels.cpu.sparse import accelerated, largest_eigenvalue
+from jostle.kernels.cpu.sparse import sweep_rows
 
 __all__ = [
     "WORTH_THREADS",
-    "accelerated",
     "adjoint",
     "all_pairs",
     "by_pair",
@@ -32,7 +31,6 @@ __all__ = [
     "gauss_seidel",
     "interior_point",
     "isotonic",
-    "largest_eigenvalue",
     "magnitude",
     "marched",
     "near",
@@ -48,6 +46,7 @@ __all__ = [
     "residual_dense",
     "residual_pairs",
     "strayed",
+    "sweep_rows",
     "threads",
     "use_threads",
 ]

@@ -1,0 +1,30 @@
+"""A scheme: Maury's with the half kick of Störmer and Verlet, of second order in free flight.
+
+A scheme is its equation. Bodies that are not there, checks, overlaps and statistics are handled around `step`.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jostle as jo
+from jostle.schemes import SCHEMES
+from jostle.schemes.abilities import MOVING, SECOND
+from jostle.schemes.reach import project_velocity
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfKick(jo.Scheme):
+    """The first step gives the force half its time; then the velocities belong to the middles of the steps."""
+
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING})
+    linearises: ClassVar[bool] = True
+
+    def step(self, problem, state, h):
+        t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
+        kick = h / 2 if state.projection is None else h
+        predicted = u + kick * problem.acceleration(t, q, u)
+        contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
+        return jo.State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
+
+
+SCHEMES.register("half_kick", HalfKick)  # [scheme] kind = "half_kick" in scenario files

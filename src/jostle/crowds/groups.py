@@ -1,0 +1,113 @@
+"""Groups of people: how many they are, how wide, how fast, where they start and where they go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, finite
+from jostle.crowds.places import free_places
+from jostle.crowds.plans import Plan
+from jostle.crowds.polygons import plain_corners
+from jostle.crowds.walk import check_speed
+from jostle.errors import InvalidValue
+from jostle.sets.walls import body_radii
+
+DEFAULT_SPEED = 1.0
+"""How fast people walk if nothing is said, in units of length a second."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Group:
+    """People with a name in common: n at random places, or one at each of the `places` (n, 2).
+
+    Radius, speed and goal, the name of an exit, are one for all or one for each; the goal None is the nearest exit.
+    `start` is the polygon in which the random places are, the whole plan if it is None.
+
+    >>> pupils = Group("pupils", 24, radius=0.2, speed=1.2, goal="stairs")
+    >>> teacher = Group("teacher", places=[[1.0, 2.0]], radius=0.25, speed=1.4)
+    >>> pupils.size, teacher.size
+    (24, 1)
+    """
+
+    name: str
+    n: int | None = None
+    _: KW_ONLY
+    radius: ArrayLike
+    speed: ArrayLike = DEFAULT_SPEED
+    goal: str | Sequence[str | None] | None = None
+    start: Any = None
+    places: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        if (self.n is None) == (self.places is None):
+            raise InvalidValue(f"group {self.name!r} needs either n=..., how many people, or places=..., where each is")
+        if self.places is not None:
+            places = finite(self.places, "places")
+            if places.ndim != 2 or places.shape[1:] != (2,):
+                raise InvalidValue(f"places of group {self.name!r} have shape {places.shape}, expected (n, 2)")
+            if self.start is not None:
+                raise InvalidValue(f"group {self.name!r} has places, so it takes no start")
+            places.setflags(write=False)
+            object.__setattr__(self, "places", places)
+        if not (self.start is None or hasattr(self.start, "geom_type") or plain_corners(self.start) is not None):
+            raise InvalidValue(f"start must be a polygon of shapely, or its corners (k, 2), not {self.start!r}")
+        if self.size < 1:
+            raise InvalidValue(f"a crowd is at least one person, not {self.size}")
+        speed = finite(self.speed, "speed")
+        if (speed < 0.0).any():
+            raise InvalidValue(f"speed must not be negative, not {self.speed!r}")
+        if speed.shape not in ((), (self.size,)):
+            raise InvalidValue(f"speed has shape {speed.shape}, there are {self.size} people")
+        check_speed(speed, self.radii)
+        if not (self.goal is None or isinstance(self.goal, str)) and len(self.goal) != self.size:
+            raise InvalidValue(f"there are {len(self.goal)} goals and {self.size} people")
+
+    @property
+    def size(self) -> int:
+        """The number of people."""
+        return len(np.asarray(self.places)) if self.n is None else int(self.n)
+
+    @property
+    def radii(self) -> Array:
+        """(size,)"""
+        return np.array(body_radii(finite(self.radius, "radius"), self.size, 0.0))
+
+    @property
+    def speeds(self) -> Array:
+        """(size,)"""
+        return np.array(np.broadcast_to(np.asarray(self.speed, dtype=float), (self.size,)))
+
+    @property
+    def goals(self) -> list[str | None]:
+        """The name of the exit of each person, or None."""
+        return [self.goal] * self.size if self.goal is None or isinstance(self.goal, str) else list(self.goal)
+
+
+def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) -> Array:
+    """(n, 2) where everyone starts, in the order of the groups; random places are found after those that are given.
+
+    >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
+    >>> groups = [Group("a", 2, radius=0.2), Group("b", places=[[2.0, 1.5]], radius=0.3)]
+    >>> places_of(groups, plan, np.random.default_rng(0))[2].tolist()
+    [2.0, 1.5]
+    """
+    found = {k: np.asarray(group.places) for k, group in enumerate(groups) if group.places is not None}
+    for k, group in enumerate(groups):
+        if k in found:
+            continue
+        taken = (
+            np.concatenate([np.zeros((0, 2)), *found.values()]),
+            np.concatenate([np.zeros(0), *(groups[j].radii for j in found)]),
+        )
+        try:
+            found[k] = free_places(group.radii, plan, group.start, random, taken)
+        except InvalidValue as error:
+            raise error if len(groups) == 1 else InvalidValue(f"group {group.name!r}: {error}") from None
+    return np.concatenate([found[k] for k in range(len(groups))])

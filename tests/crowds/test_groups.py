@@ -1,0 +1,122 @@
+"""Groups of people in Python: names, sizes, speeds, goals and places, and who belongs to which in the result."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.crowds import AvoidJams, Group, Plan, Room, crowd
+
+BOX = [(0, 0), (14, 0), (14, 4), (0, 4)]
+EXITS = {"west": ((0, 0.1), (0, 3.9)), "east": ((14, 0.1), (14, 3.9))}
+PLAN = Plan(BOX, exits=EXITS)
+LEFT, RIGHT = ([(x, 0), (x + 5, 0), (x + 5, 4), (x, 4)] for x in (0, 9))
+
+
+def groups():
+    return [
+        Group("visitors", 6, radius=0.2, speed=1.3, goal="east", start=LEFT),
+        Group("guards", places=[[7.0, 1.0], [7.0, 3.0]], radius=0.3, speed=[0.8, 0.9], goal=["east", None]),
+        Group("staff", 3, radius=0.25, speed=1.1, start=RIGHT),
+    ]
+
+
+def test_everyone_has_the_size_speed_goal_and_place_of_their_group():
+    people = crowd(groups(), room=PLAN, seed=3)
+    assert people.groups == ("visitors", "guards", "staff")
+    assert people.group.tolist() == [0] * 6 + [1] * 2 + [2] * 3
+    assert people.members("guards").tolist() == [6, 7]
+    assert people.within.radii_at(0.0).tolist() == [0.2] * 6 + [0.3] * 2 + [0.25] * 3
+    assert people.wish.speeds(11).tolist() == [1.3] * 6 + [0.8, 0.9] + [1.1] * 3
+    assert people.wish.own(11).tolist() == [1] * 6 + [1, -1] + [-1] * 3
+    assert (people.q0[:6, 0] < 5.0).all()
+    assert people.q0[6:8].tolist() == [[7.0, 1.0], [7.0, 3.0]]
+    assert (people.q0[8:, 0] > 9.0).all()
+
+
+def test_a_crowd_without_groups_is_one_group():
+    people = crowd(4, radius=0.2, room=PLAN, speed=1.3, seed=1)
+    alone = crowd(Group("people", 4, radius=0.2, speed=1.3), room=PLAN, seed=1)
+    assert people.groups == alone.groups == ("people",)
+    np.testing.assert_array_equal(people.group, np.zeros(4))
+    np.testing.assert_array_equal(people.q0, alone.q0)
+    np.testing.assert_array_equal(people.velocity(0.0, people.q0), alone.velocity(0.0, people.q0))
+
+
+def test_the_result_tells_groups_apart():
+    """Everyone leaves; each group by its own exit, and the slow ones last."""
+    people = crowd(groups(), room=PLAN, seed=3)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=0.05, until=PLAN.empty, change=PLAN.changes(people))
+    times = jo.analysis.leaving_times(sol)
+    last = {name: times[sol.problem.members(name)].max() for name in sol.problem.groups}
+    assert np.isfinite(times).all()
+    assert last["staff"] < last["visitors"]
+    assert times[6] == pytest.approx(7.0 / 0.8, abs=0.1)
+    east = jo.analysis.crossings(sol, EXITS["east"]).person
+    assert set(sol.problem.members("visitors")) <= set(east)
+
+
+def test_a_behaviour_around_the_wish_of_groups_keeps_the_groups():
+    people = crowd(groups(), room=PLAN, seed=3)
+    clever = people.wishing(AvoidJams(people.wish))
+    assert clever.groups == people.groups
+    np.testing.assert_array_equal(clever.group, people.group)
+    np.testing.assert_array_equal(clever.wish.own(11), people.wish.own(11))
+
+
+def test_groups_can_be_inhibited_and_resumed(tmp_path):
+    def go(t, **more):
+        people = crowd(groups(), room=PLAN, seed=3, inhibition=True)
+        return jo.solve(people, jo.Venel(), t=t, h=0.05, change=PLAN.changes(people), **more)
+
+    whole = go(4.0)
+    go(2.0, checkpoint=tmp_path / "c")
+    np.testing.assert_array_equal(go(4.0, checkpoint=tmp_path / "c", resume=True).q[-1], whole.q[-1])
+    people = crowd(groups(), room=PLAN, seed=3, inhibition=True)
+    object.__setattr__(people, "groups", ("visitors", "guards", "cleaners"))
+    with pytest.raises(jo.InvalidValue, match="belongs to another run"):
+        jo.solve(people, jo.Venel(), t=4.0, h=0.05, change=PLAN.changes(people), checkpoint=tmp_path / "c", resume=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Group("a", radius=0.2), "group 'a' needs either n="),
+        (lambda: Group("a", 2, radius=0.2, places=[[1, 1], [2, 2]]), "needs either n="),
+        (lambda: Group("a", radius=0.2, places=[1, 1, 2]), r"places of group 'a' have shape \(3,\)"),
+        (lambda: Group("a", radius=0.2, places=[[1, 1]], start=LEFT), "takes no start"),
+        (lambda: Group("a", 0, radius=0.2), "at least one person"),
+        (lambda: Group("a", 2, radius=[0.2] * 3), "radii have shape"),
+        (lambda: Group("a", 2, radius=0.2, speed=[1.0] * 3), "speed has shape"),
+        (lambda: Group("a", 2, radius=0.2, speed=-1.0), "speed must not be negative"),
+        (lambda: Group("a", 2, radius=0.2, speed=50.0), "faster than people run"),
+        (lambda: Group("a", 2, radius=0.2, goal=["east"]), "1 goals and 2 people"),
+        (lambda: Group(3, 2, radius=0.2), "name must be a text"),
+        (lambda: crowd([], room=PLAN), "at least one group"),
+        (lambda: crowd([Group("a", 1, radius=0.2)] * 2, room=PLAN), "different names"),
+        (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, radius=0.2), "takes no radius: each Group says its own"),
+        (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, speed=1.4), "takes no speed"),
+        (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, q0=[[1, 1]]), "takes no q0"),
+        (lambda: crowd(3, room=PLAN), "radius is missing"),
+        (lambda: crowd([3, 4], room=PLAN), r"n must be .* a jo\.crowds\.Group"),
+        (lambda: crowd([Group("a", 1, radius=0.2, goal="north")], room=PLAN), "no exit 'north'"),
+        (
+            lambda: crowd([Group("a", 3, radius=0.2), Group("b", 900, radius=0.2)], room=PLAN),
+            "group 'b': no place was found for person .* of 900",
+        ),
+        (
+            lambda: crowd([Group("a", 1, radius=0.2, speed=1.3)], room=PLAN, wish=lambda t, q: q),
+            "neither speed nor goal",
+        ),
+        (lambda: crowd(2, radius=0.2, room=PLAN).members("guards"), "no group 'guards'; the groups are 'people'"),
+    ],
+)
+def test_impossible_groups_are_refused_by_name(make, says):
+    with pytest.raises(jo.JostleError, match=says):
+        make()
+
+
+def test_a_group_does_not_change_with_the_list_it_was_made_of():
+    places = np.array([[1.0, 1.0], [2.0, 2.0]])
+    group = Group("a", places=places, radius=0.2)
+    places[:] = 9.0
+    assert crowd(group, room=Room(BOX, doors=[EXITS["east"]])).q0.tolist() == [[1.0, 1.0], [2.0, 2.0]]

@@ -1,0 +1,174 @@
+"""The extensions of docs/extending.md: each is one file, does what it says, and cannot corrupt its neighbours."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.scenarios import KINDS
+from jostle.schemes import SCHEMES
+from jostle.solvers import SOLVERS
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "examples" / "extensions"
+MOST_LINES = 40
+LISTS = (KINDS, SCHEMES, SOLVERS)
+
+
+@pytest.fixture
+def extension(monkeypatch):
+    """extension(name) is the module of that file; what it adds to open lists is taken back after the test."""
+    for each in LISTS:
+        monkeypatch.setattr(each, "_items", dict(each._items))
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(f"extension_{name}", FOLDER / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        monkeypatch.setitem(sys.modules, spec.name, module)  # dataclasses look for the module of a class
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def test_every_extension_is_one_short_file_that_the_documentation_shows():
+    page = (ROOT / "docs" / "extending.md").read_text()
+    names = sorted(path.name for path in FOLDER.glob("*.py"))
+    assert len(names) == 8
+    for name in names:
+        assert len((FOLDER / name).read_text().splitlines()) <= MOST_LINES, name
+        assert f"../examples/extensions/{name}" in page
+
+
+def test_the_scheme_is_of_second_order_in_free_flight(extension):
+    HalfKick = extension("half_kick").HalfKick
+    spring = jo.Motion(q0=[1.0], force=lambda t, q: -q)
+    errors = [abs(jo.solve(spring, HalfKick(), t=1.0, h=h).q[-1, 0] - np.cos(1.0)) for h in (0.04, 0.02, 0.01)]
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 4.0, rtol=0.05)
+
+
+def test_the_scheme_keeps_bodies_apart_and_is_chosen_by_its_name(extension):
+    extension("half_kick")
+    run = jo.scenarios.parse(jo.scenarios.shipped("cradle_touching").replace("e = 1.0", "e = 0.0")).build()
+    scheme = SCHEMES.get("half_kick")()
+    assert type(run.scheme) is not type(scheme)
+    pile = jo.models.chain(5)
+    sol = jo.solve(pile, scheme, t=0.2, h=0.01)
+    assert sol.overlap < 1e-8
+
+
+def test_the_scheme_forgets_nobody_who_comes_or_goes(extension):
+    """It does not say that bodies may come and go, so that it is refused rather than wrong."""
+    HalfKick = extension("half_kick").HalfKick
+    some = jo.Motion(q0=[[0.0, 0.0], [3.0, 0.0]], within=jo.Balls([0.5, 0.5]), present=[True, False])
+    with pytest.raises(jo.SchemeRefuses, match="none may come or go"):
+        jo.solve(some, HalfKick(), t=0.1, h=0.01)
+
+
+def test_the_set_is_walked_around(extension):
+    OutsideEllipse = extension("outside_ellipse").OutsideEllipse
+    drift = jo.Sweeping(q0=[-4.0, 0.1], velocity=[1.0, 0.0], within=OutsideEllipse(2.0, 1.0) & jo.Box([-5, -5], [5, 5]))
+    sol = jo.solve(drift, jo.Venel(), t=12.0, h=0.01)
+    assert sol.q[-1, 0] == pytest.approx(5.0)
+    assert sol.gaps().min() >= -1e-9
+
+
+def test_the_set_and_its_neighbours_never_share_a_number(extension):
+    """Gluey contacts remember impulses by pair: with shared numbers a ball glued to the floor stays glued to both."""
+    OutsideEllipse = extension("outside_ellipse").OutsideEllipse
+    sets = jo.HalfSpace([0, 1]) & OutsideEllipse(2.0, 1.0) & OutsideEllipse(0.5, 0.5) & jo.Box([-9, -9], [9, 9])
+    for q in ([3.0, 1.0], [0.0, 4.0]):
+        pairs = sets.linearise(0.0, np.array(q)).pairs
+        assert len(np.unique(pairs, axis=0)) == len(pairs) == 7
+    alone, beside = (
+        jo.solve(
+            jo.Motion(q0=[3.0, 0.0], v0=[1.0, 0.0], force=lambda t, q: [0.0, -1.0 if t < 1.0 else 2.0], within=within),
+            jo.Gluey(), t=3.0, h=0.01,
+        ).q
+        for within in (jo.HalfSpace([0, 1]), OutsideEllipse(2.0, 1.0) & jo.HalfSpace([0, 1]))
+    )  # fmt: skip
+    np.testing.assert_allclose(beside, alone, atol=1e-12)
+    assert alone[-1, 1] > 0.5
+
+
+def test_a_set_that_lies_about_its_numbers_is_refused(extension):
+    OutsideEllipse = extension("outside_ellipse").OutsideEllipse
+
+    class Forgetful(OutsideEllipse):
+        def linearise(self, t, q, reach=np.inf):
+            from dataclasses import replace
+
+            return replace(super().linearise(t, q), numbers=0)
+
+    within = Forgetful(2.0, 1.0) & jo.HalfSpace([0, 1])
+    with pytest.raises(jo.InvalidValue, match="Forgetful"):
+        jo.solve(jo.Motion(q0=[3.0, 1.0], within=within), jo.Maury(), t=0.1, h=0.01)
+
+
+def test_the_piston_pushes_the_beads_and_never_pulls(extension):
+    module = extension("piston")
+    sol = jo.solve(module.beads(), jo.Venel(), t=np.pi, h=0.005)
+    assert sol.q[-1, 0] == pytest.approx(0.1 + module.STROKE, abs=1e-4)
+    assert (np.diff(sol.q, axis=0) >= -1e-12).all()
+    assert sol.gaps().min() >= -1e-9
+
+
+def test_the_length_of_the_piston_is_its_own(extension):
+    """A bead may be as small as it likes: the row of the piston is judged by the length that it was given."""
+    module = extension("piston")
+    contacts = (jo.Line([1e-3, 1e-3]) & module.piston).linearise(0.0, np.array([1.0, 2.0]))
+    assert contacts.length.tolist() == [1e-3, 0.1]
+
+
+def test_the_solver_finds_the_weights_of_a_column(extension):
+    solver = extension("projected_gauss_seidel").ProjectedGaussSeidel()
+    sol = jo.solve(jo.models.chain(5), jo.Maury(solver=solver), t=0.1, h=0.01)
+    weights = np.sort(sol.multipliers[-1])[::-1] / 0.01 / 9.81
+    np.testing.assert_allclose(weights, [5, 4, 3, 2, 1], rtol=1e-3)
+    assert set(sol.stats["solver"]) == {"ProjectedGaussSeidel"}
+
+
+def test_a_solver_that_gives_up_is_not_believed(extension):
+    solver = extension("projected_gauss_seidel").ProjectedGaussSeidel(max_iterations=1)
+    with pytest.raises(jo.NotConverged, match="ProjectedGaussSeidel"):
+        jo.solve(jo.models.chain(5), jo.Maury(solver=solver), t=0.1, h=0.01)
+
+
+def test_the_solver_is_chosen_by_its_name(extension):
+    extension("projected_gauss_seidel")
+    text = jo.scenarios.shipped("cradle_touching") + '\n[solver]\nkind = "projected_gauss_seidel"\ntol = 1e-5\n'
+    assert jo.scenarios.parse(text).build().scheme.solver.tol == 1e-5
+
+
+def room():
+    return jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+
+
+def test_tired_people_leave_later_and_everything_else_is_passed_on(extension):
+    tired, plan = extension("fatigue").tired, room()
+    people = jo.crowds.crowd(8, radius=0.25, room=plan)
+    slow = tired(people, half_time=8.0)
+    ends = [jo.solve(each, jo.Venel(), t=60.0, h=0.05, until=plan.empty).t[-1] for each in (people, slow)]
+    assert ends[0] < ends[1] < 60.0
+    assert slow.wish.goals is people.wish.goals
+    np.testing.assert_array_equal(slow.wish.order(people.q0)[0], people.wish.order(people.q0)[0])
+
+
+def test_a_behaviour_around_the_behaviour_still_knows_who_is_nearer(extension):
+    module, plan = extension("fatigue"), room()
+    people = jo.crowds.crowd(20, radius=0.2, room=plan)
+    wrapped = people.wishing(jo.crowds.inhibition(module.Fatigue(people.wish), radii=0.2))
+    assert jo.solve(wrapped, jo.Venel(), t=90.0, h=0.05, until=plan.empty).status == "stopped"
+
+
+def test_the_kind_of_scenario_is_built_checked_and_shown(extension):
+    extension("drop")
+    run = jo.scenarios.parse('problem = { kind = "drop", height = 2.0 }\nrun = { t = 1.0, h = 0.01 }').build()
+    assert run.problem.q0.tolist() == [2.0]
+    with pytest.raises(jo.JostleError, match="heigth"):
+        jo.scenarios.parse('problem = { kind = "drop", heigth = 2.0 }\nrun = { t = 1.0, h = 0.01 }')
+    with pytest.raises(jo.InvalidValue, match="already defined by jostle"):
+        KINDS.register("cradle", KINDS.get("drop"))

@@ -1,0 +1,173 @@
+"""What depends on the past of a run: cleared at its start, kept in checkpoints, given back when it is resumed."""
+
+import signal
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.errors import BrokenFile, InvalidValue
+from jostle.io.checkpoint import read_whole, write_whole
+from jostle.past import Remembers, remembering
+
+pytest.importorskip("shapely")
+
+H = 0.05
+RUN = """
+import os, signal, sys
+import numpy as np
+import jostle as jo
+
+def people():
+    box, exits = [(0, 0), (9, 0), (9, 4), (0, 4)], {"west": ((0, 1.4), (0, 2.6)), "east": ((9, 1.4), (9, 2.6))}
+    plan = jo.crowds.Plan(box, exits=exits)
+    q0 = np.array([[x, y] for x in (7.0, 8.0) for y in (0.6, 2.0, 3.4)])
+    walk = plan.walk(radius=0.25, speed=1.3, stops={"desk": (6, 3), "board": (4, 1)})
+    routes = [["desk", "board", None], ["desk", "west"], ["board", "desk", "west"]] * 2
+    journey = jo.crowds.Journey(walk, routes, people=6, reach=0.6)
+    return jo.crowds.crowd(6, radius=0.25, room=plan, q0=q0, wish=jo.crowds.following(journey, 0.25, sight=1.0))
+
+def go(t, **more):
+    crowd = people()
+    return jo.solve(crowd, jo.Venel(), t=t, h=0.1, change=crowd.plan.changes(crowd), **more)
+
+if __name__ == "__main__":
+    def kill(progress):
+        if progress.step == 25:
+            os.kill(os.getpid(), signal.SIGKILL)
+    go(8.0, checkpoint=jo.io.Checkpoint(sys.argv[1], seconds=0.0), progress=kill)
+"""
+scope: dict = {"__name__": "run"}
+exec(RUN, scope)
+go, people = scope["go"], scope["people"]
+
+
+def test_a_journey_that_is_killed_and_resumed_ends_as_if_it_had_not_been(tmp_path):
+    """kill -9 while some people have passed their first stop, and others have not."""
+    whole = go(8.0)
+    script, path = tmp_path / "run.py", tmp_path / "run.checkpoint"
+    script.write_text(RUN)
+    killed = subprocess.run([sys.executable, script, path], capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    stage = read_whole(path)["problem.stage"]
+    assert (stage == 0).any()
+    assert (stage > 0).any()
+    np.testing.assert_array_equal(go(8.0, checkpoint=path, resume=True).q[-1], whole.q[-1])
+
+
+def test_a_second_run_with_the_same_people_starts_afresh():
+    crowd = people()
+    first, second = (jo.solve(crowd, jo.Venel(), t=12.0, h=H).q for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert crowd.wish.memory.stage.max() > 0
+
+
+def test_a_journey_that_starts_at_a_later_stage_returns_to_it():
+    plan = people().plan
+    walk = plan.walk(radius=0.25, stops={"desk": (2, 3)})
+    journey = jo.crowds.Journey(walk, ["desk", "west", "east"], people=1, reach=0.5, stage=[1])
+    journey.remember(np.array([[0.1, 2.0]]))
+    assert journey.stage.tolist() == [2]
+    journey.remind(None)
+    assert journey.stage.tolist() == [1]
+
+
+def test_a_checkpoint_without_the_memory_or_with_a_wrong_one_is_refused(tmp_path):
+    path = tmp_path / "c"
+    go(3.0, checkpoint=path)
+    kept = read_whole(path)
+    for wrong in (np.zeros(3, dtype=np.int64), np.full(6, 9)):
+        write_whole(path, kept | {"problem.stage": wrong})
+        with pytest.raises(BrokenFile, match="damaged, in the memory of the problem: stage must be one number below 3"):
+            go(4.0, checkpoint=path, resume=True)
+    write_whole(path, {name: value for name, value in kept.items() if name != "problem.stage"})
+    with pytest.raises(BrokenFile, match=r"problem\.stage"):
+        go(4.0, checkpoint=path, resume=True)
+
+
+class Count(NamedTuple):
+    """How often something was called."""
+
+    calls: int
+
+
+class Counting:
+    """What remembers how often it was called, and does `act` with that."""
+
+    remembers = Count
+
+    def __init__(self, act):
+        self.act, self.memory = act, None
+
+    def remind(self, memory):
+        self.memory = memory
+
+    def __call__(self, *given):
+        calls = 0 if self.memory is None else self.memory.calls
+        self.memory = Count(calls + 1)
+        return self.act(calls, *given)
+
+
+def runs(where, t, **more):
+    """Of a ball that is pushed, stopped or moved by something that counts."""
+    act = {
+        "until": lambda calls, state: calls >= 34,
+        "force": lambda calls, t, q, u: np.array([1.0 if calls % 7 < 3 else -1.5]),
+        "change": lambda calls, state: state._replace(u=state.u + (0.1 if calls % 5 == 0 else 0.0)),
+    }[where]
+    counting = Counting(act)
+    force = counting if where == "force" else [-1.0]
+    ball = jo.Motion(q0=[1.0], force=force, within=jo.HalfSpace([1.0]))
+    options = {where: counting} if where != "force" else {}
+    return jo.solve(ball, jo.Maury(), t=t, h=H, **options, **more)
+
+
+@pytest.mark.parametrize("where", ["until", "force", "change"])
+def test_conditions_forces_and_changes_may_remember_something(where, tmp_path):
+    whole = runs(where, 2.0)
+    runs(where, 1.0, checkpoint=tmp_path / "c")
+    again = runs(where, 2.0, checkpoint=tmp_path / "c", resume=True)
+    assert again.status == whole.status
+    assert again.q[-1].tobytes() == whole.q[-1].tobytes()
+    assert again.t[-1] == whole.t[-1]
+    forgetful = runs(where, 2.0, checkpoint=tmp_path / "c", resume=True)  # the run itself has not changed
+    assert forgetful.q[-1].tobytes() == whole.q[-1].tobytes()
+
+
+def test_what_is_called_in_one_run_does_not_change_which_run_it_is(tmp_path):
+    """The same objects are given again: their memory is no part of what identifies the run."""
+    counting = Counting(lambda calls, t, q, u: np.array([1.0 if calls % 7 < 3 else -1.5]))
+    ball = jo.Motion(q0=[1.0], force=counting, within=jo.HalfSpace([1.0]))
+    whole = jo.solve(ball, jo.Maury(), t=2.0, h=H)
+    jo.solve(ball, jo.Maury(), t=1.0, h=H, checkpoint=tmp_path / "c")
+    again = jo.solve(ball, jo.Maury(), t=2.0, h=H, checkpoint=tmp_path / "c", resume=True)
+    assert again.q[-1].tobytes() == whole.q[-1].tobytes()
+
+
+def test_a_memory_that_a_checkpoint_cannot_hold_is_refused(tmp_path):
+    class Words(Counting):
+        remembers = str
+
+        def __call__(self, state):
+            self.memory = "words"
+            return False
+
+    ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    with pytest.raises(InvalidValue, match="cannot hold the memory of the until, str: it must be a NamedTuple"):
+        jo.solve(ball, jo.Maury(), t=0.2, h=H, until=Words(None), checkpoint=tmp_path / "c")
+
+
+def test_only_what_remembers_something_is_found():
+    walk = people().plan.walk(radius=0.25)
+    journey = jo.crowds.Journey(walk, [None], people=6, reach=0.5)
+    assert isinstance(walk, Remembers)
+    assert remembering(walk) is None
+    assert remembering(journey) is journey
+    behaviour = jo.crowds.inhibition(journey, 0.25)
+    assert remembering(behaviour) is behaviour
+    assert behaviour.memory.stage is journey.stage
+    assert jo.Sweeping(q0=np.zeros((6, 2)), velocity=walk).past is None
+    assert people().past is not None

@@ -1,0 +1,87 @@
+"""Runs within sets that are differenced: what the differences remember belongs to the run, and survives a resume."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.errors import BrokenFile
+from jostle.io.checkpoint import read_whole, write_whole
+
+H = 0.01
+
+
+def wavy(amplitude):
+    """Above a wavy floor whose curvature changes along the way, so that differences search for a step several times."""
+
+    @jo.constraints(convex=False, moving=False)
+    def floor(t, q):
+        return [q[1] - amplitude * np.sin(3.0 * q[0]) * np.exp(-q[0]), 40.0 - q[0] ** 2]
+
+    return floor
+
+
+def sliding(*sets):
+    within = sets[0]
+    for other in sets[1:]:
+        within = within & other
+    return jo.Motion(q0=[0.1, 0.3], v0=[1.5, 0.0], force=[0.3, -9.81], within=within)
+
+
+MAKE = {
+    "one set": lambda: sliding(wavy(0.3)),
+    "two sets and a wall": lambda: sliding(wavy(0.3), jo.HalfSpace([1.0, 0.0], -0.5), wavy(0.31)),
+}
+
+
+@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda scheme: type(scheme).__name__)
+def test_a_resumed_run_in_a_set_without_a_gradient_has_the_same_bits(make, scheme, tmp_path):
+    whole = jo.solve(make(), scheme, t=0.5, h=H)
+    for end in (0.07, 0.31, 0.32, 0.5):
+        rest = jo.solve(make(), scheme, t=end, h=H, checkpoint=tmp_path / "c", resume=end > 0.1)
+    assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
+    assert rest.u[-1].tobytes() == whole.u[-1].tobytes()
+
+
+def test_what_looks_at_a_set_between_two_steps_does_not_change_the_run(tmp_path):
+    """A checkpoint looks at the gaps whenever a second has passed, `until` and `progress` where the user likes."""
+    watched = sliding(wavy(0.3))
+
+    def look(progress):
+        watched.within.linearise(0.0, np.array([3.0, 7.0 * progress.t]))
+
+    every_step = jo.io.Checkpoint(tmp_path / "c", seconds=0.0)
+    seen = jo.solve(watched, jo.MoreauJean(), t=0.5, h=H, progress=look, checkpoint=every_step)
+    alone = jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H)
+    assert seen.q.tobytes() == alone.q.tobytes()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"within.counts": np.array([3])},
+        {"within.counts": np.array([2, 2])},
+        {"within.counts": np.array([-2])},
+        {"within.steps": np.ones((5, 1))},
+        {"within.steps": -np.ones((5, 2))},
+        {"within.steps": np.full((5, 2), np.nan)},
+        {"within.places": np.zeros((1, 3))},
+        {"within.places": np.zeros(2)},
+    ],
+    ids=lambda damage: "-".join(damage),
+)
+def test_remembered_steps_that_do_not_fit_are_refused(damage, tmp_path):
+    path = tmp_path / "c"
+    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, checkpoint=path)
+    write_whole(path, read_whole(path) | damage)
+    with pytest.raises(BrokenFile, match=r"is damaged.*within"):
+        jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, checkpoint=path, resume=True)
+
+
+def test_a_checkpoint_without_remembered_steps_is_refused_where_the_set_has_some(tmp_path):
+    path = tmp_path / "c"
+    jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.5, h=H, checkpoint=path)
+    kept = {name: value for name, value in read_whole(path).items() if not name.startswith("within.")}
+    write_whole(path, kept)
+    with pytest.raises(BrokenFile, match=r"is damaged.*within"):
+        jo.solve(sliding(wavy(0.3)), jo.MoreauJean(), t=0.6, h=H, checkpoint=path, resume=True)
