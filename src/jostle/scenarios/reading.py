@@ -9,9 +9,11 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from jostle.arguments import check_arguments
+from jostle.errors import OldSpelling, warn
 from jostle.plugins import nearest
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.lines import lines
+from jostle.scenarios.old_spellings import modern
 from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
 from jostle.scenarios.writing import document
@@ -112,7 +114,10 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     if wrong:
         raise ScenarioError([f"{name}, setting {setting[:80]!r}: {message}" for setting, message in wrong])
     _check_depth(data, name)
-    source = Source(name, document(data) if given else text, known, origins)
+    new = modern(data, origins)
+    data, source = new.data, Source(name, document(new.data) if given else text, new.moved(known), new.moved(origins))
+    for path, remark in new.remarks:
+        warn(f"{source.place(path)}{remark}", OldSpelling)
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
