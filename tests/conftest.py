@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,6 +25,26 @@ os.environ.update(COLUMNS="160", LINES="50", TERM="xterm-256color", PYTHONIOENCO
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """full_disk(size) is a disk on which no file grows beyond so many bytes, as long as it is entered."""
+    resource = pytest.importorskip("resource", reason="has no limits of file sizes")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    @contextmanager
+    def limited(size):
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, before)
+
+    return limited
 
 
 @pytest.fixture

@@ -59,6 +59,9 @@ CASES = {
     ("resume", "quiet"): (["a.vtkhdf"], ["-q"], silent),
     ("resume", "as_json"): (["a.vtkhdf"], ["--json"], is_json),
     ("export", "overwrite"): (["a.vtkhdf", "a.csv"], ["--overwrite"], lambda r: r[0] == 0),
+    ("view", "overwrite"): (["a.vtkhdf", "--save", "old.html"], ["--overwrite"], lambda r: r[0] == 0),
+    ("plot", "overwrite"): (["a.vtkhdf", "--save", "old.png"], ["--overwrite"], lambda r: r[0] == 0),
+    ("movie", "overwrite"): (["a.vtkhdf", "old.gif"], ["--overwrite"], lambda r: r[0] == 0),
     ("bench", "steps"): ([*SHORT, "--json"], ["--steps", "3"], lambda r: json.loads(r[1])["steps"] == 3),
     ("bench", "settings"): ([*SHORT, "--json"], ["--set", "problem.n=3"], bodies(3)),
     ("bench", "seed"): ([*SHORT, "--json"], ["--seed", "-1"], lambda r: r[0] == 2 and "seed = -1" in r[2]),
@@ -74,6 +77,7 @@ BELOW = {
     ("view", "browser"),
     ("plot", "save"),
     ("plot", "moments"),
+    ("plot", "colour"),
     ("movie", "speed"),
     ("movie", "colour"),
 }
@@ -88,8 +92,9 @@ def test_an_option_is_obeyed(here, jostle, command, option):
             file.unlink()
         if "a.vtkhdf" in arguments:
             jostle("run", *SHORT, "-q", "-o", "a.vtkhdf")
-        if "a.csv" in arguments:
-            Path("a.csv").write_text("old")
+        for name in arguments:
+            if name == "a.csv" or name.startswith("old."):
+                Path(name).write_text("old")
         return jostle(command, *arguments, *extra)
 
     def holds(found):
@@ -116,15 +121,15 @@ def test_every_option_of_every_command_is_tested():
 def test_a_picture_has_the_moments_that_are_asked_for(pair, jostle, monkeypatch):
     asked = []
 
-    def strip(sol, moments):
-        asked.append(moments)
+    def strip(sol, moments, *, colour):
+        asked.append((moments, colour))
         return plt.figure()
 
     monkeypatch.setattr("jostle.viz.drawing.strip", strip)
-    for moments in ([], ["--moments", "1"], ["--moments", "4"]):
-        assert jostle("plot", pair, *moments)[0] == 0
+    for options in ([], ["--moments", "1"], ["--moments", "4", "--colour", "vx"]):
+        assert jostle("plot", pair, "--overwrite", *options)[0] == 0
     plt.close("all")
-    assert asked == [3, 1, 4]
+    assert asked == [(3, "speed"), (1, "speed"), (4, "vx")]
 
 
 def test_a_film_has_the_speed_and_the_colours_that_are_asked_for(pair, jostle, monkeypatch):

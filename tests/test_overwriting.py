@@ -21,7 +21,7 @@ TWO = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[1.0, 0.0], [0.0, 0.0]], within
 @pytest.fixture
 def old(here, jostle):
     """The bytes of old.vtkhdf and old.checkpoint, which a run wrote."""
-    assert jostle("run", "cradle_apart", "-q", "-o", "old.vtkhdf", "--set", "run.t=1")[0] == 0
+    assert jostle("run", "cradle_apart", "-q", "-o", "old.vtkhdf", "--set", "run.t=0.1")[0] == 0
     return (here / "old.vtkhdf").read_bytes(), (here / "old.checkpoint").read_bytes()
 
 
@@ -45,11 +45,11 @@ def test_a_wrong_option_costs_no_trajectory(here, jostle, old, wrong):
 
 
 def test_overwrite_replaces_a_trajectory_and_its_checkpoint(here, jostle, old):
-    again = ["run", "cradle_apart", "-q", "--overwrite", "-o", "old.vtkhdf", "--set", "run.t=1"]
+    again = ["run", "cradle_apart", "-q", "--overwrite", "-o", "old.vtkhdf", "--set", "run.t=0.1"]
     assert jostle(*again, "--set", "problem.n=3")[0] == 0
     assert jo.io.read(here / "old.vtkhdf").q.shape[1] == 3
-    assert jostle("resume", "old.vtkhdf", "-q", "--set", "run.t=1.2")[0] == 0
-    assert jo.io.read(here / "old.vtkhdf").t[-1] == 1.2
+    assert jostle("resume", "old.vtkhdf", "-q", "--set", "run.t=0.12")[0] == 0
+    assert jo.io.read(here / "old.vtkhdf").t[-1] == 0.12
     assert sorted(os.listdir(here)) == ["old.checkpoint", "old.vtkhdf"]
 
 
@@ -91,7 +91,7 @@ def test_only_trajectories_are_replaced(here, jostle, kind):
 
 def test_a_link_to_a_trajectory_still_points_to_the_new_one(here, jostle, old):
     (here / "link.vtkhdf").symlink_to("old.vtkhdf")
-    few = ["--set", "problem.n=3", "--set", "run.t=1"]
+    few = ["--set", "problem.n=3", "--set", "run.t=0.1"]
     assert jostle("run", "cradle_apart", "-q", "--overwrite", "-o", "link.vtkhdf", *few)[0] == 0
     assert (here / "link.vtkhdf").is_symlink()
     assert jo.io.read(here / "old.vtkhdf").q.shape[1] == 3
@@ -103,7 +103,7 @@ def test_each_trajectory_has_a_checkpoint_of_its_own(here, jostle):
     assert found[0].name == "x.checkpoint"
     assert len(set(found)) == len(names) - 1  # x.a and x.a.vtkhdf share one: the second run is refused
     for name in ("x.a", "x.b"):
-        assert jostle("run", "cradle_apart", "-q", "-o", name, "--set", "run.t=0.5")[0] == 0
+        assert jostle("run", "cradle_apart", "-q", "-o", name, "--set", "run.t=0.1")[0] == 0
     assert {"x.a.checkpoint", "x.b.checkpoint"} <= set(os.listdir(here))
 
 
@@ -126,6 +126,40 @@ def test_an_export_replaces_nothing_unless_one_says_so(here, jostle, old, suffix
     assert target.read_text() == "mine"
     assert jostle("export", "old.vtkhdf", f"a.{suffix}", "--overwrite")[0] == 0
     assert target.stat().st_size > 100
+
+
+SHOWN = {"view": ["--save", "a.html"], "plot": ["--save", "a.png"], "movie": ["a.gif"], "plot without a name": []}
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_a_page_a_picture_or_a_film_replaces_nothing_unless_one_says_so(here, jostle, old, command):
+    arguments, command = SHOWN[command], command.split()[0]
+    target = here / (arguments[-1] if arguments else "old.png")
+    target.write_text("mine")
+    code, out, err = jostle(command, "old.vtkhdf", *arguments)
+    assert (code, out) == (1, "")
+    assert err == f"error: {target.name} exists already: --overwrite replaces it; or give another name\n"
+    assert target.read_text() == "mine"
+    assert jostle(command, "old.vtkhdf", *arguments, "--overwrite") == (0, f"{target.name}\n", "")
+    assert target.stat().st_size > 100
+
+
+@pytest.mark.parametrize("command", SHOWN)
+def test_a_trajectory_under_the_name_of_a_picture_is_never_replaced(here, jostle, old, command):
+    arguments, command = SHOWN[command], command.split()[0]
+    target = here / (arguments[-1] if arguments else "old.png")
+    shutil.copy("old.vtkhdf", target)
+    code, out, err = jostle(command, "old.vtkhdf", *arguments, "--overwrite")
+    assert (code, out) == (1, "")
+    assert err == f"error: {target.name} is a trajectory, which is never replaced: give another name\n"
+    assert target.read_bytes() == old[0]
+
+
+def test_an_export_replaces_no_trajectory_of_any_name(here, jostle, old):
+    shutil.copy("old.vtkhdf", "run.csv")
+    code, _, err = jostle("export", "old.vtkhdf", "run.csv", "--overwrite")
+    assert (code, "run.csv is a trajectory, which is never replaced" in err) == (1, True)
+    assert (here / "run.csv").read_bytes() == old[0]
 
 
 def test_an_export_does_not_replace_trajectories(here, jostle, old):

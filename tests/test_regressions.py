@@ -140,7 +140,7 @@ def test_an_argument_with_a_default_is_not_the_velocity():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: jo.Motion(q0=[1.0], force=lambda q: -q), r"\(t, q\) or \(t, q, u\); it takes 1 argument"),
+        (lambda: jo.Motion(q0=[1.0], force=lambda q: -q), r"\(t, q\) or \(t, q, u\), not <lambda>\(q\)"),
         (lambda: jo.Sweeping(q0=[1.0], velocity=lambda q: -q), r"function of \(t, q\)"),
         (lambda: jo.Motion(q0=[1.0], law=0.8), r"jo\.Restitution\(0\.8\)"),
         (lambda: jo.Motion(q0=[1.0], law=jo.Restitution), "impact law"),

@@ -11,7 +11,7 @@ import pytest
 
 import jostle as jo
 
-DENSE = pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
+MAX_DENSE_ENTRIES = pytest.mark.filterwarnings("ignore::jostle.errors.CloseImpacts")
 """Discs that collide in the first step, as these do, get no restitution there: `Paoli` warns of it."""
 H = 0.02
 GRAVITY = 9.81
@@ -89,7 +89,7 @@ def test_the_same_start_gives_the_same_bits(scheme, e, d, n):
     assert other.q[:3].tobytes() != runs[0].q[:3].tobytes()
 
 
-@DENSE
+@MAX_DENSE_ENTRIES
 def test_the_same_start_gives_the_same_bits_by_paoli():
     runs = [jo.solve(heap(2, 100).problem(jo.Paoli(), e=0.5), jo.Paoli(), t=0.3, h=0.01) for _ in range(2)]
     assert len(runs[0].impacts(speed=0.1)) > 20
@@ -148,7 +148,7 @@ def test_other_units_change_round_off_only(scheme, e, length, mass):
         assert scaled.stats["solver"].tolist() == plain.stats["solver"].tolist()
 
 
-@DENSE
+@MAX_DENSE_ENTRIES
 @pytest.mark.parametrize(("length", "mass"), DECIMAL.values(), ids=list(DECIMAL))
 def test_other_units_change_round_off_only_by_paoli(length, mass):
     plain, scaled = (
@@ -367,7 +367,7 @@ def test_impacts_of_many_are_those_that_the_multipliers_tell(scheme, e, d, n):
 # --- Paoli ---
 
 
-@DENSE
+@MAX_DENSE_ENTRIES
 @pytest.mark.parametrize("e", [0.0, 0.5, 0.9])
 def test_the_projected_positions_of_paoli_do_not_overlap(e):
     """Z^n is in K; U^n leaves it by O(h) if e > 0."""
@@ -383,7 +383,7 @@ def test_the_projected_positions_of_paoli_do_not_overlap(e):
     assert deepest > 1e-4 or e == 0.0
 
 
-@DENSE
+@MAX_DENSE_ENTRIES
 @pytest.mark.parametrize("e", [0.0, 0.5])
 def test_paoli_moves_few_discs_alike_whether_or_not_many_more_are_far_away(e):
     """60 discs are projected with all their pairs, 80 with those within reach: the same motion."""

@@ -31,8 +31,8 @@ RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
     "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
-    "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Run", "scenarios.Scenario", "scenarios.names",
-    "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
+    "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
+    "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 

@@ -30,14 +30,14 @@ Truths = ArrayLike
 LONGEST_VALUE = 80
 """Characters of a wrong value that an error shows."""
 ALIASES = {
-    "InTime": "ArrayLike | Callable",
+    "InTime": "ArrayLike | Callable[[t], ArrayLike]",
     "Array": "ArrayLike",
     "Integers": "ArrayLike",
     "Ends": "tuple[ArrayLike, ArrayLike]",
     "Vertices": "ArrayLike | Sequence",
     "Wish": "Callable",
     "Field": "Callable",
-    "Gap": "Callable",
+    "Gap": "Callable[[t, q], ArrayLike]",
     "Route": "Sequence[str | None]",
     "FilePath": "os.PathLike",
     "Span": "ArrayLike",
@@ -177,12 +177,13 @@ def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
 
 def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
-        shown = repr(value)
+        shown = described(value)
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
         hint = ": give an object, with its brackets" if isinstance(value, type) else ""
         raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 
+@functools.cache
 def _rule(annotation: Any) -> Rule | None:
     """The rule of an annotation; None if some part of it is not known."""
     if not isinstance(annotation, str):
@@ -204,6 +205,8 @@ def _one(name: str) -> Rule | None:
     base, _, inside = name.removesuffix("]").partition("[")
     if base in ALIASES:
         return _rule(ALIASES[base])
+    if base == "Callable" and inside.startswith("["):
+        return _function(_split(inside[1:].partition("]")[0], ","))
     if base in RULES:
         return RULES[base]
     if base in CLASSES:
@@ -214,6 +217,42 @@ def _one(name: str) -> Rule | None:
     if base in ("Sequence", "Iterable", "list"):
         return _several(_rule(inside) if inside else None)
     return None
+
+
+def accepts(function: Callable[..., Any], count: int) -> bool:
+    """Can the function be called with this number of positional arguments, as far as it says?
+
+    >>> accepts(lambda t, q: q, 2), accepts(lambda t, q: q, 1), accepts(max, 5)
+    (True, False, True)
+    """
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        return False
+    except ValueError:  # some functions written in C do not say what they take
+        return True
+    return True
+
+
+def described(value: object) -> str:
+    """A value as an error shows it; a function with its parameters.
+
+    >>> described(lambda t: 0.0), described([1, "a"])
+    ('<lambda>(t)', "[1, 'a']")
+    """
+    if not inspect.isroutine(value):
+        return repr(value)
+    try:
+        return f"{value.__name__}{inspect.signature(value)}"
+    except ValueError:
+        return value.__name__
+
+
+def _function(parameters: Sequence[str]) -> Rule:
+    """A function that takes these positional arguments."""
+    return Rule(
+        lambda value: callable(value) and accepts(value, len(parameters)), f"a function of ({', '.join(parameters)})"
+    )
 
 
 def _several(entry: Rule | None) -> Rule:

@@ -218,6 +218,7 @@ class _Keeping:
         self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
         """What depends on the past of the run, by where it is."""
         self.remind({})  # before the run is described
+        problem.within.memory = None
         self.run: Any = None
         self.changed: dict[str, list[str]] = {}
         """What changed when the run was resumed: {name: [old, new]}."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Natural, check_arguments
+from jostle.arguments import Natural, accepts, check_arguments, described
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State
@@ -139,8 +139,9 @@ def changes(change: Any) -> tuple[Callable[[State], State], ...]:
     made: list[Callable[[State], State]] = []
     taken: set[int] = set()
     for one in found:
-        if not callable(one):
-            raise InvalidValue(f"change must be a function of the state, such as jo.Outlet(...), not {one!r}")
+        if not callable(one) or not accepts(one, 1):
+            wanted = "change must be a function of the state, such as jo.Outlet(...)"
+            raise InvalidValue(f"{wanted}, not {described(one)}")
         if isinstance(one, Source):
             number = one.number
             while number in taken:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Truths, check_arguments
+from jostle.arguments import Truths, accepts, check_arguments, described
 from jostle.arrays import Array, alike, finite, numbers
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
@@ -180,10 +180,10 @@ def _field(
 
 def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
     """The user's function, called with as many of (t, q, u) as it takes, its value checked and copied."""
-    takes = _arguments(function, arguments)
-    if takes < 2:
+    takes = min(arguments, _required(function, arguments))
+    if takes < 2 or not accepts(function, takes):
         letters = "(t, q)" if arguments == 2 else "(t, q) or (t, q, u)"
-        raise InvalidValue(f"{name} must be a function of {letters}; it takes {takes} argument{'s' * (takes != 1)}")
+        raise InvalidValue(f"{name} must be a function of {letters}, not {described(function)}")
 
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
@@ -200,14 +200,13 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
     return value
 
 
-def _arguments(function: Callable[..., Any], most: int) -> int:
-    """How many positional arguments the function must be given, at most `most`."""
+def _required(function: Callable[..., Any], unknown: int) -> int:
+    """How many positional arguments the function must be given; `unknown` if it takes any number or does not say."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return most
+        return unknown
     if any(parameter.kind == parameter.VAR_POSITIONAL for parameter in parameters):
-        return most
+        return unknown
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty]
-    return min(most, len(required))
+    return len([p for p in parameters if p.kind in positional and p.default is inspect.Parameter.empty])

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.problems import Motion, Sweeping
+from jostle.problems import Motion
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.sets.presence import Presence
 from jostle.solution import STATISTICS, Impacts, Solution
 
 SLOW = 1e-9
@@ -88,18 +87,6 @@ class ImpactLog:
 def shown(state: State) -> Array:
     """q, NaN for those who are not there."""
     return state.q if state.presence is None else np.where(state.presence.here[:, None], state.q, np.nan)
-
-
-def order_of(problem: Any) -> int | None:
-    """2 for a `Motion`, 1 for a `Sweeping`."""
-    return 2 if isinstance(problem, Motion) else 1 if isinstance(problem, Sweeping) else None
-
-
-def walls_of(problem: Any, t: float, q: Array) -> int:
-    """How many walls there are, touched or not; q is NaN for those who are not there."""
-    if not np.isfinite(q).all():
-        q = Presence.of(q, np.isfinite(q).all(axis=1)).placed(q)
-    return int(problem.within.linearise(t, q, 0.0).numbers)
 
 
 def contacts_of(state: State) -> tuple[Integers, Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,12 @@ from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
+from jostle.facts import Facts, drawable
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.paoli import Paoli
 from jostle.sets.presence import Presence
+from jostle.shapes import Shape
+from jostle.solvers.base import MAX_NAME_LENGTH
 
 STATISTICS = np.dtype(
     [
@@ -27,7 +31,7 @@ STATISTICS = np.dtype(
         ("complementarity", float),
         ("overshoot", float),
         ("converged", bool),
-        ("solver", "U16"),
+        ("solver", f"U{MAX_NAME_LENGTH}"),
     ]
 )
 """One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
@@ -154,6 +158,10 @@ class Solution:
     """The number of walls, touched or not, for a solution that was read from a file."""
     contacts_saved: bool = True
     """False for a file that was written without contacts."""
+    stored_facts: Facts | None = None
+    """What the file says about its problem, for a solution that was read from a file."""
+    stored_shapes: Any = None
+    """The shapes of the walls at each saved time, for a solution that was read from a file."""
 
     def __post_init__(self) -> None:
         if isinstance(self.problem, Motion | Sweeping):
@@ -164,6 +172,35 @@ class Solution:
             f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__}, t = {self.t[0]:g} to "
             f"{self.t[-1]:g}, {len(self.t)} saved, q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
         )
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is known of the problem: masses, names of walls, groups, units; from the file, or from the problem.
+
+        >>> import jostle as jo
+        >>> jo.solve(jo.Motion(q0=[[0.0], [1.0]], mass=[2.0, 3.0]), jo.Maury(), t=1.0, h=0.5).facts.masses.tolist()
+        [2.0, 3.0]
+        """
+        if self.stored_facts is not None:
+            return self.stored_facts
+        if not isinstance(self.problem, Motion | Sweeping):
+            return Facts(order=self.order, walls=self.walls)
+        return Facts.of(self.problem, t=float(self.t[0]), q=np.asarray(self.q[0]))
+
+    def shapes(self, k: int) -> tuple[Shape, ...]:
+        """The shapes of the walls at saved time k; none if neither a file nor the problem knows them.
+
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[[0.0, 1.0]], within=jo.HalfSpace([0.0, 1.0], offset=lambda t: t - 1.0))
+        >>> sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.5)
+        >>> [shape.points.tolist() for shape in sol.shapes(-1)]
+        [[[0.0, 1.0], [0.0, 0.0]]]
+        """
+        if self.stored_shapes is not None:
+            return tuple(self.stored_shapes[k])
+        if not isinstance(self.problem, Motion | Sweeping):
+            return ()
+        return drawable(self.problem.within, float(self.t[k]), self.facts.dimension)
 
     @property
     def message(self) -> str:

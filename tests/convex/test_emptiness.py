@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.convex import emptiness
-from jostle.convex.emptiness import NAMED, Undecided, contradiction, empty_set
+from jostle.convex.emptiness import MAX_NAMED_ROWS, Undecided, contradiction, empty_set
 from jostle.convex.metric import metric
 
 SOLVERS = [jo.Exact(), jo.Nesterov(max_iterations=2000), jo.InteriorPoint(), jo.Automatic()]
@@ -118,12 +118,12 @@ def test_the_set_of_one_point_is_not_empty(solver):
 
 
 def test_the_message_names_a_few_rows_in_words_and_counts_the_others():
-    n = NAMED + 3
+    n = MAX_NAMED_ROWS + 3
     K = jo.Polyhedron(np.ones((n, 1)), -np.ones(n), describe="wall number {}".format)
     error = empty_set(K, np.append(np.ones(n - 1), 0.0))
     assert isinstance(error, jo.EmptySet)
     assert isinstance(error, ValueError)
-    named = "; ".join(f"wall number {row}" for row in range(NAMED))
+    named = "; ".join(f"wall number {row}" for row in range(MAX_NAMED_ROWS))
     assert f"{named} and 2 more" in str(error)
     assert f"c . y = {1 - n}" in str(error)
     assert error.rows.tolist() == list(range(n - 1))

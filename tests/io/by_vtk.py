@@ -1,5 +1,6 @@
 """What VTK's own readers make of a file."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,13 +11,19 @@ from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
 
 
 class Seen(NamedTuple):
-    """A vtkPolyData as arrays."""
+    """A vtkPolyData as arrays: the bodies and their contacts, and the walls."""
 
     points: np.ndarray
     vertices: np.ndarray
     lines: np.ndarray
     point_data: dict
     cell_data: dict
+    walls: list
+    """The points of each polyline."""
+    wall_points: dict
+    """What the points of walls have as point data."""
+    wall_cells: dict
+    """What the lines of walls have as cell data."""
 
 
 def reader(path):
@@ -59,17 +66,28 @@ def vtp(path):
 def seen(data):
     """A copy as arrays: VTK may change its own."""
     points = np.zeros((0, 3)) if data.GetNumberOfPoints() == 0 else vtk_to_numpy(data.GetPoints().GetData()).copy()
+    point_data, cell_data = fields(data.GetPointData()), fields(data.GetCellData())
+    n = len(points) if "body" not in point_data else int((point_data["body"] >= 0).sum())
+    vertices, lines = cells(data.GetVerts()), cells(data.GetLines())
+    contacts, walls = ([line for line in lines if (line < n).all() == inside] for inside in (True, False))
+    ours = len(vertices) + len(contacts)
+    assert all((line >= n).all() for line in walls)
     return Seen(
-        points, cells(data.GetVerts()), cells(data.GetLines()), fields(data.GetPointData()), fields(data.GetCellData())
+        points[:n],
+        np.array(vertices).reshape(len(vertices), -1) if vertices else np.zeros((0, 0)),
+        np.array(contacts).reshape(-1, 2),
+        {name: values[:n] for name, values in point_data.items()},
+        {name: values[:ours] for name, values in cell_data.items()},
+        [points[line] for line in walls],
+        {name: values[n:] for name, values in point_data.items()},
+        {name: values[ours:] for name, values in cell_data.items()},
     )
 
 
 def cells(array):
-    """(number of cells, points of each), all cells alike."""
-    ids, count = vtk_to_numpy(array.GetConnectivityArray()), array.GetNumberOfCells()
-    offsets = vtk_to_numpy(array.GetOffsetsArray())
-    assert len(set(np.diff(offsets))) <= 1
-    return ids.reshape(count, -1).copy() if count else np.zeros((0, 0))
+    """The points of each cell."""
+    ids, offsets = (vtk_to_numpy(part()).copy() for part in (array.GetConnectivityArray, array.GetOffsetsArray))
+    return [ids[begin:end] for begin, end in pairwise(offsets)]
 
 
 def fields(data):

@@ -14,9 +14,11 @@ from frames import assert_same
 import jostle as jo
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.container import beside, whole
-from jostle.io.exports import FORMATS, export, write
+from jostle.io.exports import EXPORTS, export, write
 from jostle.io.reading import about, read
 from jostle.io.trajectory import FileIsThere
+
+SUFFIXES = [f".{name}" for name in EXPORTS.names()]
 
 
 def swelling(t):
@@ -141,7 +143,7 @@ def test_a_trajectory_is_copied_with_all_it_holds(sol, tmp_path):
 
 
 @pytest.mark.parametrize("q0", [np.zeros(3), np.zeros((2, 4)), np.zeros((1, 1)), np.zeros((2, 3))])
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_configurations_of_every_shape_are_exported(tmp_path, q0, suffix):
     run = jo.Motion(q0=q0, within=jo.HalfSpace(np.eye(q0.shape[-1])[0]), force=-np.ones(q0.shape))
     path = export(jo.solve(run, jo.Maury(), t=0.2, h=0.1), tmp_path / f"run{suffix}")
@@ -166,7 +168,7 @@ def test_an_export_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     ball = jo.Motion(q0=[[1.0]], within=jo.Balls(lambda t: [1.0] if t < 0.15 else 1 / 0))
     sol = jo.solve(jo.Motion(q0=[[1.0]], within=jo.Free()), jo.Maury(), t=0.2, h=0.1)
     object.__setattr__(sol, "problem", ball)
-    for suffix in FORMATS:
+    for suffix in SUFFIXES:
         with pytest.raises(ZeroDivisionError):
             export(sol, tmp_path / f"run{suffix}")
         assert [name for name in os.listdir(tmp_path) if not name.endswith(".vtp")] == []

@@ -12,8 +12,10 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenFile, JostleError
+from jostle.facts import Facts
 from jostle.io import layout
 from jostle.io.reading import about, read, repair
+from jostle.io.step_records import STEPS
 from jostle.io.trajectory import Writer
 from jostle.solution import STATISTICS
 
@@ -24,7 +26,9 @@ RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "Nesterov")
 def good(tmp_path):
     """A trajectory of some frames, of float64 without zeros, so that each damaged byte of the data matters."""
     path, chance = tmp_path / "good.vtkhdf", np.random.default_rng(0)
-    with Writer(path, shape=(300, 2), contacts=True, dtype=float, order=2, walls=1, about={"seed": "7"}) as file:
+    with Writer(
+        path, shape=(300, 2), contacts=True, dtype=float, facts=Facts(2, 2, walls=1), about={"seed": "7"}
+    ) as file:
         for k in range(12):
             q, u, radii = chance.random((300, 2)), chance.random((300, 2)), 1.0 + chance.random(300)
             pairs = np.stack([np.arange(40), np.arange(1, 41)], axis=1)
@@ -68,7 +72,7 @@ LINKS = {
 @pytest.mark.parametrize("kind", LINKS)
 def test_links_to_other_places_are_refused(good, tmp_path, kind):
     link = LINKS[kind](tmp_path)
-    for name in (layout.POINTS, "jostle/run", "VTKHDF", layout.TIME, layout.STEPS):
+    for name in (layout.POINTS, "jostle/run", "VTKHDF", layout.TIME, STEPS):
         with h5py.File(good, "r+") as file:
             file.move(name, "aside")
             file[name] = link
@@ -121,7 +125,7 @@ def test_filters_and_other_types_are_refused(good):
 
 def test_more_data_than_the_file_has_bytes_are_refused_before_memory_is_taken(good):
     whole = good.read_bytes()
-    for name, many in ((layout.TIME, 10**13), (layout.STEPS, 10**12)):
+    for name, many in ((layout.TIME, 10**13), (STEPS, 10**12)):
         good.write_bytes(whole)
         with h5py.File(good, "r+") as file:
             file[name].resize(many, axis=0)
@@ -163,16 +167,16 @@ def test_every_damaged_byte_is_found_or_does_not_matter(good):
     assert found > 12
 
 
-@pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.DURATION, layout.COUNT, layout.STEPS])
+@pytest.mark.parametrize("name", [*layout.CHECKED, layout.TIME, layout.DURATION, layout.COUNT, STEPS])
 def test_a_damaged_frame_is_named_with_its_data_set(good, name):
     sol = read(good)
     with h5py.File(good, "r+") as file:
         data = file[name]
         row = len(data) // 2 + 3
         values = data[row]
-        if name == layout.STEPS:
+        if name == STEPS:
             values["h"] *= 2.0
-        data[row] = values if name == layout.STEPS else np.flip(values) + 1
+        data[row] = values if name == STEPS else np.flip(values) + 1
     if name in layout.CHECKED:
         frame = {40: row // 41, 300: row // 300}[40 if name in layout.CELL_DATA else 300]
         with pytest.raises(BrokenFile, match=rf"{name} of frame {frame} does not have its checksum"):
@@ -182,7 +186,7 @@ def test_a_damaged_frame_is_named_with_its_data_set(good, name):
             assert part[frame - 1].shape == (300, 2)  # other frames are still there
             with pytest.raises(BrokenFile, match=rf"{name} of frame {frame}"):
                 part[frame]
-    elif name == layout.STEPS:
+    elif name == STEPS:
         with pytest.raises(BrokenFile, match=rf"the record of step {row + 1} is wrong"):
             everything(good)
     else:
@@ -193,7 +197,8 @@ def test_a_damaged_frame_is_named_with_its_data_set(good, name):
 def crafted(path, frame):
     """One frame of two bodies, whose checksums are right."""
     with Writer(path, shape=(2, 2), contacts=True, about={}) as file:
-        file._scene.picture, plain = lambda *_: frame(plain), file._scene.picture
+        scene = file._pending.scene
+        scene.picture, plain = lambda *_: frame(plain), scene.picture
         file.frame(0.0, np.zeros((2, 2)), np.zeros((2, 2)), 1.0)
 
 

@@ -60,7 +60,7 @@ MISTAKES = [
     ("h = 0.01", "h = 1e-14", 'my.toml:19: run.h = 1e-14: must be at least 1e-08: a run has at most 100000000 steps'),
     ("[run]", "run = 3\n[runs]",
      "my.toml:17: unknown key 'run' in [problem.start]; the keys are kind, lattice, loose, lower, upper\n"
-     "my.toml:1: missing key 'run' in the file: How long, in which steps, and what is saved.\n"
+     "my.toml:1: missing key 'run' in the file: Duration, time step, and what is saved.\n"
      "my.toml:18: unknown key 'runs' in the file; did you mean 'run'?"),
     ("[run]", "[scheme]\nkind = 'venel'\n[run]",
      'my.toml:18: scheme.kind = "venel": must be "maury", "gluey", "paoli" or "moreau_jean" for a problem of kind '

@@ -250,7 +250,7 @@ def test_every_shipped_scenario_matches_the_schema(name):
 
 
 def test_the_files_lie_in_the_package():
-    assert Path(jo.__file__).parent / "scenarios" == reading.SHIPPED
+    assert Path(jo.__file__).parent / "scenarios" / "shipped" == reading.SHIPPED
 
 
 def test_a_room_need_not_be_convex():

@@ -144,12 +144,18 @@ def test_a_linearised_step_past_walls_at_rest_is_not_looked_at():
     assert wall.crossing(Step((0.0, 1.0), (x, y), False)) is not None
 
 
-def test_a_body_that_is_pressed_through_a_wall_little_by_little_is_noticed():
-    """One iteration a step: forty discs in a shaft sink through a thin floor, each step by less than a radius."""
-    n = 40
-    q0 = np.stack([np.zeros(n), 0.1 + 0.2 * np.arange(n)], axis=1)
-    shaft = jo.Box([-0.1, -np.inf], [0.1, np.inf], radii=0.1)
-    within = jo.Balls(np.full(n, 0.1)) & jo.Segments([[[-1.0, 0.0], [1.0, 0.0]]], radii=0.1) & shaft
-    problem = jo.Motion(q0=q0, force=[0.0, -9.81], within=within)
+class Idle(jo.Solver):
+    """Leaves every velocity as it is, and promises nothing."""
+
+    promises = False
+
+    def _solve(self, w, K, M, slack, guess):
+        return w, np.zeros(len(slack)), 1
+
+
+def test_a_body_that_sinks_through_a_wall_little_by_little_is_noticed():
+    """Each step moves the disc by less than its radius."""
+    within = jo.Balls([0.1, 0.1]) & jo.Segments([[[-1.0, 0.0], [1.0, 0.0]]])
+    problem = jo.Motion(q0=[[0.0, 0.1], [0.5, 5.0]], force=[0.0, -9.81], within=within)
     with pytest.raises(jo.LeftTheSet, match=r"they had overlapped before; choose h below 0\.0005, or a solver"):
-        jo.solve(problem, jo.Maury(solver=jo.Budget(max_iterations=1)), t=0.5, h=1e-3)
+        jo.solve(problem, jo.Maury(solver=Idle()), t=0.5, h=1e-3)

@@ -208,7 +208,7 @@ def test_a_list_serves_as_long_as_it_has_every_pair_that_came_within_reach(monke
     search = neighbours.pair_list
     monkeypatch.setattr(neighbours, "pair_list", lambda *args: made.append(search(*args)) or made[-1])
     n, r = 83, 0.5
-    room = r + neighbours.LASTS * reach + neighbours.SKIN * r
+    room = r + neighbours.REACH_MARGIN * reach + neighbours.SKIN * r
     slack, balls, each = room - r - reach, jo.Balls(np.full(n, r)), np.full(n, reach)
     first, way = (2.0 * room * (1.0 - EDGE), slack * (1.0 - EDGE)) if lists == 1 else (2.001 * room, 1.01 * slack)
     way = max(way, first / 2.0 - r - reach * (1.0 - EDGE)) if lists == 2 else way

@@ -1,8 +1,5 @@
 """Constraints keep their identity: every set declares the numbers that it owns, and an intersection checks them."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -87,16 +84,6 @@ def test_one_body_with_many_contacts_is_looked_up_like_any_other(hub):
     assert filled.max() <= 128
     values = np.arange(len(pairs), dtype=float)
     assert by_pair(pairs, values, pairs[::-1]).tolist() == values[::-1].tolist()
-
-
-def test_the_set_that_the_documentation_teaches_declares_its_numbers():
-    page = Path(__file__).parents[2] / "docs" / "extending.md"
-    example = re.search(r"```\{code-cell\}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    names: dict[str, object] = {}
-    exec(example[1], names)
-    assert names["sol"].gaps().min() > -1e-9
-    contacts = (names["ellipse"] & names["ellipse"]).linearise(0.0, np.array([-4.0, 0.1]))
-    assert contacts.pairs.tolist() == [[0, -1], [0, -2]]
 
 
 class Counted(jo.ConstraintSet):

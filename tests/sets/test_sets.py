@@ -5,7 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.convex.maps import Dense, Pairs
-from jostle.sets.balls import FEW
+from jostle.sets.balls import MAX_ALL_PAIRS
 
 T = 0.7
 STEP = 1e-6
@@ -293,7 +293,7 @@ def test_contacts_of_pairs_stay_pairs():
 @pytest.mark.parametrize("reach", [0.0, 0.05, 0.6])
 def test_the_tree_finds_the_pairs_that_all_pairs_finds(d, reach):
     """Above 64 balls neighbours come from a tree: the same rows in the same order."""
-    n = FEW + 60
+    n = MAX_ALL_PAIRS + 60
     random = np.random.default_rng(d)
     q, radii = random.uniform(0.0, 8.0, (n, d)), random.uniform(0.1, 0.4, n)
     i, j = np.triu_indices(n, k=1)
@@ -309,7 +309,7 @@ def test_the_tree_finds_the_pairs_that_all_pairs_finds(d, reach):
 
 
 def test_without_a_reach_no_pair_is_left_out():
-    n = FEW + 6
+    n = MAX_ALL_PAIRS + 6
     q = np.random.default_rng(0).uniform(0.0, 99.0, (n, 2))
     contacts = jo.Balls(np.full(n, 0.1)).linearise(0.0, q)
     assert len(contacts.gap) == n * (n - 1) // 2
@@ -374,7 +374,7 @@ def test_coincident_centres_have_no_direction():
     q = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.0]])
     with pytest.raises(jo.UndefinedGradient, match=r"balls 1 and 2 have the same centre \[3.0, 4.0\]"):
         jo.Balls(RADII).linearise(0.0, q)
-    many = np.vstack([q, 50.0 + np.arange(2.0 * FEW).reshape(-1, 2) * 5.0])
+    many = np.vstack([q, 50.0 + np.arange(2.0 * MAX_ALL_PAIRS).reshape(-1, 2) * 5.0])
     with pytest.raises(jo.UndefinedGradient, match="balls 1 and 2"):
         jo.Balls(np.full(len(many), 0.1)).linearise(0.0, many, reach=0.5)
     with pytest.raises(jo.UndefinedGradient, match="body 0 sits exactly on the centre of obstacle 1"):

@@ -53,7 +53,7 @@ every_wall = pytest.mark.parametrize(("make", "q"), MAKE.values(), ids=MAKE)
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Many blocks for few bodies."""
-    monkeypatch.setattr(walls, "TABLE", 50)
+    monkeypatch.setattr(walls, "MAX_TABLE_ENTRIES", 50)
 
 
 # --- only the near rows, and only what they need ---

@@ -134,8 +134,8 @@ def test_factors_that_do_not_fit_are_not_computed_and_the_default_says_who_answe
         jo.NotConverged, match=r"InteriorPoint was left out: the factors of \d+ bodies would take .* GiB"
     ):
         jo.project(w, K, solver=jo.InteriorPoint())
-    monkeypatch.setattr(automatic, "PLENTY", 1)
-    monkeypatch.setattr(automatic, "TRIALS", (1,))
+    monkeypatch.setattr(automatic, "MAX_SPHERE_ITERATIONS", 1)
+    monkeypatch.setattr(automatic, "TRIAL_ITERATIONS", (1,))
     Q = jo.Automatic(tol=1e-6).project(w, K)
     assert (Q.converged, Q.solver) == (True, "Exact" if len(K.c) <= 2000 else "Nesterov")
     assert "InteriorPoint was left out" in Q.remark

@@ -447,3 +447,10 @@ def test_second_order_reaches_tight_tolerances_and_does_not_aim_beyond(seed, tol
     within = jo.Balls(np.full(150, 0.5)) & jo.Box([-0.5, -0.5], [14.5, np.inf], radii=0.5)
     K = within.linearise(0.0, q, 0.05).velocities(0.01)
     assert jo.InteriorPoint(tol=tol).project(0.1 * random.normal(size=q.shape), K).converged
+
+
+def test_a_solver_with_a_name_that_statistics_cannot_keep_is_refused():
+    name = "SolverWhoseNameIsLongerThanAnybodyReads"
+    solver = type(name, (jo.Nesterov,), {})
+    with pytest.raises(jo.InvalidValue, match=f"the name of the solver {name} must have at most 32 ASCII characters"):
+        solver()

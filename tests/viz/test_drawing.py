@@ -103,7 +103,9 @@ def test_pressure_is_force_over_circumference():
     assert np.asarray(discs(ax).get_array()) * 2 * np.pi == pytest.approx([30.0, 10.0])
 
 
-@pytest.mark.parametrize(("colour", "message"), [("sped", "'speed', 'pressure' or"), ([1.0, 2.0], "24 bodies")])
+@pytest.mark.parametrize(
+    ("colour", "message"), [("sped", "unknown colour 'sped'; did you mean 'speed'"), ([1.0, 2.0], "24 bodies")]
+)
 def test_colours_that_are_not_known_are_refused(pile, colour, message):
     with pytest.raises(jo.InvalidValue, match=message):
         draw(pile, colour=colour)

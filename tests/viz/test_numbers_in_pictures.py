@@ -8,8 +8,8 @@ from matplotlib.collections import PolyCollection
 import jostle as jo
 from jostle.viz import draw
 from jostle.viz.encoding import AWAY, STEPS, Encoder
-from jostle.viz.picture import WIDEST, _surface
-from jostle.viz.quantities import standard
+from jostle.viz.picture import WIDEST
+from jostle.viz.quantities import chosen, offered, surface
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
 
@@ -34,8 +34,7 @@ def tower():
 
 
 def values(scene, name, k=-1):
-    found = {quantity.name: quantity for quantity in standard(scene)}[name]
-    return np.asarray(found.of(scene.frame(k)), dtype=float)
+    return np.asarray(chosen(scene, name).of(scene.frame(k)), dtype=float)
 
 
 def test_every_quantity_of_a_tower_is_exact(tower):
@@ -46,28 +45,29 @@ def test_every_quantity_of_a_tower_is_exact(tower):
         "pressure": [40.0 / (2 * np.pi), 10.0 / (2 * np.pi * 0.5), 0.0],
         "contacts": [2.0, 1.0, 0.0],
         "radius": [1.0, 0.5, 0.25],
-        "body number": [0.0, 1.0, 2.0],
+        "mass": [1.0, 1.0, 1.0],
+        "number": [0.0, 1.0, 2.0],
         "x": [0.0, 0.0, 4.9],
         "y": [1.0, 2.5, 3.05],
-        "velocity x": [0.0, 0.0, -1.0],
-        "velocity y": [0.0, 0.0, 0.5],
+        "vx": [0.0, 0.0, -1.0],
+        "vy": [0.0, 0.0, 0.5],
     }
-    assert [quantity.name for quantity in standard(scene)] == list(expected)
+    assert [quantity.name for quantity in offered(scene)] == list(expected)
     for name, numbers in expected.items():
         assert values(scene, name) == pytest.approx(numbers, abs=1e-9), name
 
 
 @pytest.mark.parametrize("r", [0.5, 2.0])
-def test_the_pressure_of_a_ball_is_its_load_over_its_whole_surface(r):
+def test_the_pressure_of_a_ball_is_its_load_over_its_wholesurface(r):
     within = jo.Balls([r]) & jo.HalfSpace([0, 0, 1], radii=r)
     ball = jo.Motion(q0=[[0.0, 0.0, r]], force=[0.0, 0.0, -7.0], within=within)
     sol = jo.solve(ball, jo.Maury(), t=0.1, h=0.05)
     expected = 7.0 / (4.0 * np.pi * r * r)
     assert values(Scene(sol), "pressure") == pytest.approx([expected])
     assert draw(sol, colour="pressure").figure.axes[1].get_ylim()[1] == pytest.approx(expected)
-    assert _surface(np.array([r]), 3) == pytest.approx([4.0 * np.pi * r * r])
-    assert _surface(np.array([r]), 2) == pytest.approx([2.0 * np.pi * r])
-    assert _surface(np.array([r]), 1).tolist() == [2.0]
+    assert surface(np.array([r]), 3) == pytest.approx([4.0 * np.pi * r * r])
+    assert surface(np.array([r]), 2) == pytest.approx([2.0 * np.pi * r])
+    assert surface(np.array([r]), 1).tolist() == [2.0]
 
 
 def test_the_scale_of_bars_is_a_median_and_not_ruled_by_one_impact(tower):
@@ -83,7 +83,7 @@ def test_the_scale_of_bars_is_a_median_and_not_ruled_by_one_impact(tower):
 
 
 def test_the_colours_of_forces_end_where_two_per_cent_are_beyond(tower):
-    force, speed = (next(q for q in standard(Scene(tower)) if q.name == name) for name in ("force", "speed"))
+    force, speed = (chosen(Scene(tower), name) for name in ("force", "speed"))
     some = np.arange(1.0, 101.0)
     assert force.range([some[:50], some[50:]]) == [0.0, pytest.approx(98.02)]
     assert speed.range([some]) == [0.0, 100.0]

@@ -9,7 +9,7 @@ from jostle.viz.encoding import Encoder
 from jostle.viz.scene import Scene
 
 VALUES = """key => {
-    const { stage, source } = viewer, option = source.about.quantities.findIndex((one) => one.key === key);
+    const { stage, source } = viewer, option = source.about.quantities.findIndex((one) => one.name === key);
     document.getElementById("colour").selectedIndex = option;
     return [...viewer.values(key)];
 }"""
@@ -50,6 +50,7 @@ def test_a_click_at_the_wall_reads_the_contact_with_it(opened, pile):
     r = pile.problem.within.sets[0].radii[i] * tab.evaluate("viewer.stage.camera.scale")
     tab.mouse.click(x, y + 0.9 * r)
     assert name(tab) == f"Contact of body {i} and wall {-1 - wall}"
+    assert facts(tab)["wall"] == "wall q[1] >= lower"
     said = facts(tab)
     assert float(said["force"]) == pytest.approx(pile.multipliers[-1][c] / 0.01, rel=1e-3)
     assert [float(x) for x in said["at"].split(", ")] == pytest.approx([pile.q[-1, i, 0], 0.0], abs=5e-3)
@@ -76,9 +77,9 @@ def test_the_page_computes_what_python_computes(opened, pile):
     scrub(tab, 20)
     scene = Scene(pile)
     frame, encoder = scene.frame(20), Encoder.of(scene, False, {"age": np.arange(24.0)})
-    assert len(encoder.quantities) == 11
+    assert len(encoder.quantities) == 12
     for quantity in encoder.quantities:
-        assert tab.evaluate(VALUES, quantity.key) == pytest.approx(quantity.of(frame), rel=1e-4, abs=1e-4), (
+        assert tab.evaluate(VALUES, quantity.name) == pytest.approx(quantity.of(frame), rel=1e-4, abs=1e-4), (
             quantity.name
         )
 

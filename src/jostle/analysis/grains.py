@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
-from jostle.recording import walls_of
+from jostle.facts import walls_of
 from jostle.sets.walls import body_radii
 from jostle.solution import Solution
 
@@ -163,7 +163,7 @@ def wall_force(sol: Solution, k: int = -1) -> Array:
 def _walls(sol: Solution, k: int) -> int:
     """How many walls there are, touched or not."""
     if sol.problem is not None:
-        return walls_of(sol.problem, float(sol.t[k]), np.asarray(sol.q[k]))
+        return walls_of(sol.problem.within, float(sol.t[k]), np.asarray(sol.q[k]))[0]
     if sol.walls is None:
         raise InvalidValue(
             "this file does not say how many walls there are: it is of the older format 1. Give the problem and the "

@@ -13,13 +13,18 @@ import typer
 
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
-from jostle.errors import FileIsThere, InvalidValue
+from jostle.errors import FileIsThere, InvalidValue, JostleError
 
 if TYPE_CHECKING:
     from jostle.solution import Solution
 
 PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists, but never a trajectory.")]
+Colour = Annotated[
+    str,
+    typer.Option(help="What the colours say: speed, force, pressure, contacts, radius, mass, group, number, x, vx ..."),
+]
 
 
 def list_(as_json: Json = False) -> None:
@@ -97,27 +102,29 @@ def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
 
 def export(
     trajectory: Trajectory,
-    target: Annotated[Path, typer.Argument(help="What to write: .gsd (OVITO), .vtp and .pvd, .csv, .npz.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file, but no trajectory.")] = False,
+    target: Annotated[
+        Path,
+        typer.Argument(help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, or of a plug-in."),
+    ],
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a trajectory for another program; the suffix says which."""
     from jostle.io import export as exported
 
-    series = [target.with_suffix(".pvd"), target.with_name(f"{target.stem}_000000.vtp")]
-    there = [name for name in (target, *series * (target.suffix in (".pvd", ".vtp"))) if os.path.lexists(name)]
-    if there and not overwrite:
-        raise FileIsThere(f"{there[0]} is there already: --overwrite replaces it, or give another name")
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
         raise InvalidValue(f"{target} is the trajectory itself: give another name")
+    check_free(target, overwrite)
+    if target.suffix in (".pvd", ".vtp"):
+        for part in (target.with_suffix(".pvd"), target.with_name(f"{target.stem}_000000.vtp")):
+            check_free(part, overwrite)
     say(exported(trajectory, target))
 
 
 def view(
     trajectory: Trajectory,
-    save: Annotated[
-        Path | None, typer.Option(help="Write one page there, with the run inside, to keep or to send; then end.")
-    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Save a self-contained HTML page and exit.")] = None,
     browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
+    overwrite: Overwrite = False,
 ) -> None:
     """Look at a trajectory in the browser, also while it is being written; Ctrl-C ends it.
 
@@ -125,13 +132,15 @@ def view(
     """
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
+    from jostle.viz.sources import target_for
+    from jostle.viz.viewer import PAGES
 
-    sol = solution(trajectory)
     if save is not None:
+        check_free(target_for(save, "a page", PAGES, trajectory), overwrite)
         with progress_bar() as bar:
-            made = page(sol, save, title=plain(trajectory.stem), progress=bar)
-        say(made)
+            say(page(solution(trajectory), save, title=plain(trajectory.stem), progress=bar))
         return
+    sol = solution(trajectory)
     with serve(sol, title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
         say(server.address)
         opened = browser and webbrowser.open(server.address)
@@ -144,10 +153,12 @@ def plot(
     trajectory: Trajectory,
     save: Annotated[Path | None, typer.Option(help="The picture; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="How many moments, side by side.")] = 3,
+    colour: Colour = "speed",
+    overwrite: Overwrite = False,
 ) -> None:
-    """A picture of some moments of a trajectory."""
+    """Make a picture of some moments of a trajectory."""
     from jostle.io.container import whole
-    from jostle.viz.sources import need_matplotlib, target
+    from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("pictures")
     import matplotlib
@@ -155,11 +166,27 @@ def plot(
     matplotlib.use("Agg")
     from jostle.viz import strip
 
-    wanted = target(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
+    wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
+    check_free(wanted, overwrite)
     sol = solution(trajectory)
     with whole(wanted) as new:
-        strip(sol, moments).savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
+        strip(sol, moments, colour=colour).savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
     say(wanted)
+
+
+def check_free(target: Path, overwrite: bool) -> None:
+    """`FileIsThere` if the target exists and is not to be replaced; a trajectory never is."""
+    from jostle.io import about
+
+    if not os.path.lexists(target):
+        return
+    if not overwrite:
+        raise FileIsThere(f"{target} exists already: --overwrite replaces it; or give another name")
+    try:
+        about(target)
+    except JostleError:  # it is not a trajectory
+        return
+    raise FileIsThere(f"{target} is a trajectory, which is never replaced: give another name")
 
 
 def beside(trajectory: Path, suffix: str) -> Path:
@@ -172,16 +199,16 @@ def beside(trajectory: Path, suffix: str) -> Path:
 
 
 def solution(trajectory: Path) -> Solution:
-    """The solution in a file, with its problem if it is that of a scenario which can be built here."""
+    """The solution in a file; the walls of one of an older format are those of its scenario, if that can be built."""
     from jostle.io import about, read
     from jostle.scenarios import ScenarioError, parse
 
-    kept = about(trajectory)
-    if SCENARIO not in kept:
-        return read(trajectory)
+    sol, kept = read(trajectory), about(trajectory)
+    if sol.stored_facts is not None or SCENARIO not in kept:
+        return sol
     try:
         run = parse(kept[SCENARIO], str(trajectory)).build()
     except ScenarioError as error:  # a package, or a plan, is not there
-        say(f"note: walls are not shown, for the scenario cannot be built: {error}", error=True)
-        return read(trajectory)
+        say(f"note: walls hidden: the scenario could not be rebuilt: {error}", error=True)
+        return sol
     return read(trajectory, run.problem, run.scheme)

@@ -168,7 +168,7 @@ def _use(threads: int | None) -> None:
 
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
     """Solve a scenario into a file, with a bar, and say how it went."""
-    from jostle.io import Checkpoint, Output
+    from jostle.io import SI, Checkpoint, Output
 
     _use(how.threads)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
@@ -181,6 +181,7 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         dtype=scenario.output.precision,
         about={SCENARIO: scenario.text, "title": scenario.title, "seed": str(scenario.seed)},
         overwrite=how.overwrite,
+        units=SI,
     )
     keep = Checkpoint(checkpoint_of(target), seconds=how.seconds, overwrite=how.overwrite)
     begin = time.perf_counter()

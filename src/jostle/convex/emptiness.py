@@ -14,10 +14,10 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import EmptySet
 
-PROVEN = 1e-6
+SMALLEST_CONTRADICTION = 1e-6
 """How negative c . y must be, relative to the largest |c_i|, to outweigh the program's tolerance."""
-NAMED = 6
-"""So many rows are named in the message."""
+MAX_NAMED_ROWS = 6
+"""Largest number of rows that the error message names."""
 MOST_ENTRIES = 200_000
 """Linear programs with more non-zero entries in G are not tried: they would take minutes."""
 INFEASIBLE = 2
@@ -68,7 +68,7 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     if found.status != 0:
         raise Undecided(f"the linear program that decides it was not solved ({found.message.strip().rstrip('.')})")
     allowed = float(found.x @ ((K.noise + tol * K.length) / unit))
-    if -found.fun <= max(PROVEN, allowed / scale):
+    if -found.fun <= max(SMALLEST_CONTRADICTION, allowed / scale):
         return None
     return np.asarray(found.x) / unit
 
@@ -76,8 +76,8 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
 def empty_set(K: Polyhedron, y: Array) -> EmptySet:
     """The error that says why K is empty."""
     rows = np.flatnonzero(y > 1e-9 * y.max())
-    named = "; ".join(K.describe(int(row)) for row in rows[:NAMED])
-    more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
+    named = "; ".join(K.describe(int(row)) for row in rows[:MAX_NAMED_ROWS])
+    more = f" and {len(rows) - MAX_NAMED_ROWS} more" if len(rows) > MAX_NAMED_ROWS else ""
     return EmptySet(
         f"the set is empty: these constraints contradict each other: {named}{more} (weights y >= 0 "
         f"with G^T y = 0 give c . y = {float(K.c @ y):.3g} < 0). Walls that close, radii that grow "

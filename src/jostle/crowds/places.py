@@ -12,7 +12,7 @@ from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
 from jostle.models.starts import STRICT, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
-from jostle.sets.walls import TABLE
+from jostle.sets.walls import MAX_TABLE_ENTRIES
 
 TRIES = 100_000
 """So many places in a row without room for anybody, and the plan is full."""
@@ -75,7 +75,7 @@ class _InPlan(Placed):
         if self.region is not None:
             free &= package("shapely").contains_xy(self.region, places)
         at_all = np.flatnonzero(free)
-        size = max(TABLE // max(len(self.plan.walls), 1), 1)
+        size = max(MAX_TABLE_ENTRIES // max(len(self.plan.walls), 1), 1)
         for first in range(0, len(at_all), size):
             some = at_all[first : first + size]
             free[some] = self.walls.nearest(places[some]) > STRICT * self.radii[ball[some]]

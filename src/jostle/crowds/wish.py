@@ -111,13 +111,13 @@ class Behaviour(Wish):
 
     Of several behaviours around each other only one may have a memory of its own.
 
-    >>> class Tired(Behaviour):
+    >>> class Slower(Behaviour):
     ...     def towards(self, t, q, goal):
     ...         return 0.5 * self.wish.towards(t, q, goal)
-    >>> import jostle as jo
-    >>> room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
-    >>> Tired(room.walk(radius=0.25, speed=1.4))(0.0, np.array([[1.0, 1.5]])).tolist()
-    [[0.7, 0.0]]
+    >>> wish = Slower(FreeWish(lambda t, q: [1.0, 0.0] + 0.0 * q, nearer=lambda q: -q[:, 0]))
+    >>> q = np.array([[1.0, 0.0], [2.0, 0.0]])
+    >>> wish(0.0, q).tolist(), wish.order(q)[0].tolist()
+    ([[0.5, 0.0], [0.5, 0.0]], [-1.0, -2.0])
     """
 
     wish: Wish

@@ -1,29 +1,37 @@
-"""The layout of a trajectory file: which data sets there are, and how long they are after so many frames.
+"""The layout of a trajectory file: which data sets there are, and how long they are after some number of frames.
 
 The group /VTKHDF is a PolyData of many time steps as VTK 9.4 and later, and ParaView, read it:
 
-    Points, PointData/velocity, body, radius         the bodies that are there, frame after frame
-    Vertices                                         one cell of all points, so that ParaView shows them
-    Lines, CellData/impulse, normal, body, partner   with contacts: a line for each contact with p != 0
+    Points, PointData/velocity, body, radius         the bodies that are there, then the points of walls, frame by frame
+    Vertices                                         one cell of all bodies, so that ParaView shows them
+    Lines                                            a line for each contact with p != 0, then the lines of the walls
+    CellData/impulse, normal, body, partner          with contacts alone: what each cell has
     Polygons, Strips                                 nothing
     Steps                                            times, and for each frame where its entries begin
 
-PointData/body are the numbers of the bodies; body and radius are stored when they change, and Steps/PointDataOffsets
-points to the last change. CellData has one entry for the cell of all points, and then those of the contacts: body and
-partner are the pair of `Contacts.pairs`.
+PointData/body are the numbers of the bodies, -1 for points of walls; body and radius are stored when they change, and
+Steps/PointDataOffsets points to the last change. CellData has one entry for the cell of all bodies, then those of the
+contacts, whose body and partner are the pair of `Contacts.pairs`, then those of the walls, whose body is -1.
 
 Where the Lines/Offsets of a frame begin, VTK finds in two ways: up to 9.4 as CellOffsets + (frames before), later by
 counting frames until their cells sum up to CellOffsets. Both agree if each frame moves CellOffsets on by at least one:
-so a frame without contacts leaves one entry unused. (A cell without points in its stead makes vtkCellCenters crash.)
+so a frame without lines leaves one entry unused. (A cell without points in its stead makes vtkCellCenters crash.)
 
-The group /jostle is ours: its attributes are what the file is about, /jostle/steps the statistics of the steps,
-/jostle/normals the number of components of the normals of each frame, /jostle/durations the time over which the
-multipliers of each frame acted (a force is p / duration), and /jostle/checksums the checksums of its data. The
-attributes of /jostle/run are the shape of q, the order of the problem (2 for `Motion`, 1 for `Sweeping`, 0 if it is not
-known), the number of walls (-1 if it is not known), the status, and how many records of steps count. A frame counts
-when Steps/NSteps says so. /jostle/changes are lines of JSON, one for each time that the run was resumed with something
-changed; the attribute `changes` of /jostle/run says how many of its bytes count. Files of format 1
-have no order, walls, durations, checksums and changes.
+The group /jostle is ours. Its attributes are what the writer noted about the run.
+
+    steps           the statistics of the steps
+    normals         the number of components of the normals of each frame
+    durations       the time over which the multipliers of each frame acted: a force is p / duration
+    checksums       of the data of each frame
+    walls           the shapes of the walls, see `wall_states`; walls/frames has, for each frame, the numbers of points,
+                    of lines and of ends of lines that VTK draws, and the number of the state of the walls
+    problem         facts about the problem, see `stored_facts`
+    changes         lines of JSON, one for each time that the run was resumed with something changed
+
+The attributes of /jostle/run are the shape of q, the order of the problem (2 for `Motion`, 1 for `Sweeping`, 0 if it is
+not known), the number of walls (-1 if it is not known), the status, and how many records of steps and bytes of changes
+count. A frame counts when Steps/NSteps says so. Files of format 1 have no order, durations, checksums and changes;
+files of formats 1 and 2 have no walls and no facts.
 """
 
 from __future__ import annotations
@@ -33,29 +41,29 @@ from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
+from jostle.facts import Facts
+from jostle.io import stored_facts, wall_states
 from jostle.io.checksums import Checks, of_records
 from jostle.io.pictures import points_of
+from jostle.io.step_records import RECORD, STEPS, steps_in
 from jostle.io.trust import check_size, data_set, inside, rows
-from jostle.solution import STATISTICS
 
 Column = tuple[DTypeLike, tuple[int, ...]]
 """The type of a data set, and the shape of a row."""
 
-FORMAT = 2
-CHECK = "checksum"
-RECORD = np.dtype([(n, "S16" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")])
-"""A record of `STATISTICS` as it is stored, with its checksum."""
+FORMAT = 3
 SPARE = 2**26
 """Bytes that a data set may declare beyond the size of the file, as one whose writer was killed may."""
 MOST_AXES = 32
 """Largest number of axes of q that a file may declare."""
 STATUS = np.dtype("S64")
-FEWEST, MOST, A_FRAME = 1024, 32768, 512
-"""Rows of a chunk: of what grows with the bodies, at least and at most; of what has one row a frame or a step."""
+FEWEST, MOST, A_FRAME, A_STATE = 1024, 32768, 512, 64
+"""Rows of a chunk: of what grows with the bodies, at least and at most; of what has one row a frame or a step; of what
+grows with the states of the walls."""
 
 BODY = "VTKHDF/PointData/body"
 RADIUS = "VTKHDF/PointData/radius"
@@ -67,11 +75,8 @@ ENDS = "VTKHDF/Lines/Connectivity"
 IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
     f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "body", "partner")
 )
-STEPS = "jostle/steps"
 CHANGES = "jostle/changes"
 """Bytes of UTF-8: a line of JSON for each resume that changed something."""
-STEPS_OF_FORMAT_1 = ("t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot")
-"""What each record of a step has held since format 1, among other things."""
 EVERYBODY = "VTKHDF/Vertices/Connectivity"
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
 PARTS = "VTKHDF/Steps/NumberOfParts"
@@ -82,11 +87,14 @@ TIME = "VTKHDF/Steps/Values"
 PART = "VTKHDF/Steps/PartOffsets"
 COUNT = "VTKHDF/NumberOfPoints"
 CELLS = "VTKHDF/Vertices/NumberOfCells"
+BODIES = "VTKHDF/Vertices/NumberOfConnectivityIds"
+"""Up to format 2 it was COUNT under another name."""
 LINES = "VTKHDF/Lines/NumberOfCells"
 LINE_ENDS = "VTKHDF/Lines/NumberOfConnectivityIds"
 COMPONENTS = "jostle/normals"
 DURATION = "jostle/durations"
 CHECKS = "jostle/checksums"
+WALLS = "jostle/walls/frames"
 POINTS_AT = "VTKHDF/Steps/PointOffsets"
 BODY_AT = "VTKHDF/Steps/PointDataOffsets/body"
 RADIUS_AT = "VTKHDF/Steps/PointDataOffsets/radius"
@@ -96,7 +104,6 @@ DATA_AT = "VTKHDF/Steps/CellDataOffsets/impulse"
 
 LINKS = {
     "VTKHDF/Steps/PointDataOffsets/velocity": POINTS_AT,
-    "VTKHDF/Vertices/NumberOfConnectivityIds": COUNT,
     "VTKHDF/Polygons/NumberOfConnectivityIds": NOTHING,
     "VTKHDF/Polygons/Offsets": NOTHING,
     "VTKHDF/Strips": "VTKHDF/Polygons",
@@ -113,7 +120,9 @@ class Index(NamedTuple):
     t: Array
     duration: Array
     points: Integers
+    """The bodies."""
     lines: Integers
+    """The contacts."""
     components: Integers
     points_at: Integers
     body_at: Integers
@@ -121,10 +130,16 @@ class Index(NamedTuple):
     cells_at: Integers
     ends_at: Integers
     data_at: Integers
+    wall_points: Integers
+    wall_lines: Integers
+    wall_ends: Integers
+    state: Integers
+    """Of the walls."""
 
-    def checks(self) -> Checks:
+    def checks(self, version: int) -> Checks:
         """(k,) the checksums of the entries of each frame."""
-        columns = [np.asarray(column, dtype=float if k < 2 else np.int64) for k, column in enumerate(self)]
+        of_version = self if version > 2 else self[: self._fields.index("wall_points")]
+        columns = [np.asarray(column, dtype=float if k < 2 else np.int64) for k, column in enumerate(of_version)]
         return of_records(np.stack([column.view(np.int64) for column in columns], axis=1))
 
     def lengths(self) -> dict[str, int]:
@@ -132,39 +147,43 @@ class Index(NamedTuple):
         frames = len(self.t)
         if frames == 0:
             return {}
-        n, m, _, points_at, body_at, radius_at, cells_at, ends_at, data_at = (int(column[-1]) for column in self[2:])
-        cells = data_at + m + (n > 0)
+        n, m, _, points_at, body_at, radius_at, cells_at, ends_at, data_at, *walls = (int(one[-1]) for one in self[2:])
+        points, lines, ends = n + walls[0], m + walls[1], 2 * m + walls[2]
         return {
-            **dict.fromkeys((POINTS, VELOCITY), points_at + n),
-            **dict.fromkeys(CELL_DATA, cells),
-            BODY: body_at + n,
-            RADIUS: radius_at + n,
+            **dict.fromkeys((POINTS, VELOCITY), points_at + points),
+            **dict.fromkeys(CELL_DATA, data_at + lines + (n > 0)),
+            BODY: body_at + points,
+            RADIUS: radius_at + points,
             VERTICES: 2 * frames,
-            ENDS: ends_at + 2 * m,
-            OFFSETS: frames + cells_at + max(m, 1),
+            ENDS: ends_at + ends,
+            OFFSETS: frames + cells_at + max(lines, 1),
         }
 
 
 def of_frames(contacts: bool, version: int) -> dict[str, Column]:
     """The data sets of this version of the format with one row a frame: their types, and the shapes of a row."""
     numbers = [PART, COUNT, CELLS, POINTS_AT, BODY_AT, RADIUS_AT, NOTHING, PARTS]
-    numbers += [LINES, LINE_ENDS, DATA_AT] if contacts else []
+    numbers += [LINES, LINE_ENDS] if contacts or version > 2 else []
+    numbers += [BODIES] if version > 2 else []
+    numbers += [DATA_AT] if contacts else []
     columns: dict[str, Column] = dict.fromkeys(numbers, (np.int64, ()))
     columns |= {TIME: (np.float64, ()), CELLS_AT: (np.int64, (4,)), ENDS_AT: (np.int64, (4,))}
     columns |= {COMPONENTS: (np.int8, ())} if contacts else {}
-    return columns | ({DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(CHECKED),))} if version > 1 else {})
+    columns |= {DURATION: (np.float64, ()), CHECKS: (np.uint32, (1 + len(CHECKED),))} if version > 1 else {}
+    return columns | ({WALLS: (np.int64, (4,))} if version > 2 else {})
 
 
-def of_bodies(contacts: bool, dtype: DTypeLike) -> dict[str, Column]:
-    """The data sets with rows for each body or contact."""
+def of_bodies(contacts: bool, dtype: DTypeLike, version: int) -> dict[str, Column]:
+    """The data sets with rows for each body, contact or line of a wall."""
     columns: dict[str, Column] = {
         POINTS: (dtype, (3,)), VELOCITY: (dtype, (3,)), BODY: (np.int32, ()), RADIUS: (dtype, ()),
         VERTICES: (np.int32, ()),
     }  # fmt: skip
+    of_lines: dict[str, Column] = dict.fromkeys((OFFSETS, ENDS), (np.int32, ()))
     of_contacts: dict[str, Column] = {
-        OFFSETS: (np.int32, ()), ENDS: (np.int32, ()), IMPULSE: (dtype, ()), NORMAL: (dtype, (3,)),
-        FIRST: (np.int32, ()), SECOND: (np.int32, ()),
+        IMPULSE: (dtype, ()), NORMAL: (dtype, (3,)), FIRST: (np.int32, ()), SECOND: (np.int32, ()),
     }  # fmt: skip
+    columns |= of_lines if contacts or version > 2 else {}
     return columns | (of_contacts if contacts else {})
 
 
@@ -174,10 +193,7 @@ class Kind(NamedTuple):
     shape: tuple[int, ...]
     contacts: bool
     dtype: DTypeLike
-    order: int
-    """2 for `Motion`, 1 for `Sweeping`, 0 if it is not known."""
-    walls: int
-    """The number of walls, touched or not; -1 if it is not known."""
+    facts: Facts
 
 
 def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
@@ -192,18 +208,21 @@ def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
 
     for name, column in of_frames(contacts, FORMAT).items():
         data(name, *column, A_FRAME)
-    for name, column in of_bodies(contacts, kind.dtype).items():
+    for name, column in of_bodies(contacts, kind.dtype, FORMAT).items():
         data(name, *column, chunk_rows(count))
+    for name, column in wall_states.COLUMNS.items():
+        data(name, *column, A_STATE)
+    stored_facts.create(file, kind.facts)
     data(STEPS, RECORD, (), A_FRAME)
     data("VTKHDF/Polygons/Connectivity", np.int64, (), A_FRAME)
     file.create_dataset(EVERYBODY, data=np.arange(max(count, 1), dtype=np.int32))
-    for name, other in (LINKS | (LINKS_OF_CONTACTS if contacts else {"VTKHDF/Lines": "VTKHDF/Polygons"})).items():
+    for name, other in (LINKS | (LINKS_OF_CONTACTS if contacts else {})).items():
         file[name] = file[other]
     vtk, run = file["VTKHDF"].attrs, file.create_group("jostle/run").attrs
     vtk["Version"], vtk["Type"] = np.array([2, 2]), np.bytes_("PolyData")
     file["VTKHDF/Steps"].attrs["NSteps"] = np.int64(0)
     run["format"], run["shape"], run["contacts"] = FORMAT, np.array(kind.shape, dtype=np.int64), contacts
-    run["order"], run["walls"] = kind.order, kind.walls
+    run["order"], run["walls"] = kind.facts.order, -1 if kind.facts.walls is None else kind.facts.walls
     run["status"], run["steps"] = np.array(b"running", dtype=STATUS), np.int64(0)
     data(CHANGES, np.uint8, (), FEWEST)
     run["changes"] = np.int64(0)
@@ -273,18 +292,17 @@ def looked_over(file: Any) -> Header:
 
 def names(said: Header) -> tuple[str, ...]:
     """All data sets that grow."""
-    return (*of_frames(said.contacts, said.version), *of_bodies(said.contacts, float), STEPS)
+    walls = wall_states.COLUMNS if said.version > 2 else ()
+    tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float, said.version)
+    return (*tables, *bodies, *walls, STEPS)
 
 
 def data(file: Any, name: str, said: Header) -> Any:
     """One of the data sets that grow, looked at before it is trusted."""
     if name == STEPS:
-        found = data_set(file, name)
-        if set(STEPS_OF_FORMAT_1) - set(found.dtype.names or ()) or found.dtype.hasobject:
-            raise BrokenFile(f"{file.filename} is damaged: {name} does not hold records of steps")
-        return found
-    tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float)
-    dtype, row = (tables | bodies)[name]
+        return steps_in(file)
+    tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float, said.version)
+    dtype, row = (tables | bodies | wall_states.COLUMNS)[name]
     if name in (POINTS, VELOCITY, RADIUS, IMPULSE, NORMAL):  # in single or in double precision
         found = data_set(file, name, None, row)
         return found if found.dtype in (np.float32, np.float64) else data_set(file, name, dtype, row)
@@ -300,11 +318,14 @@ def index(file: Any, said: Header) -> Index:
 
     cells_at, ends_at = (column(name)[:, 1] for name in (CELLS_AT, ENDS_AT))
     nothing, unknown = np.zeros(frames, dtype=np.int64), np.full(frames, np.nan)
-    lines, components, data_at = (column(name) if contacts else nothing for name in (LINES, COMPONENTS, DATA_AT))
+    components, data_at = (column(name) if contacts else nothing for name in (COMPONENTS, DATA_AT))
+    walls = column(WALLS).T if said.version > 2 else np.zeros((4, frames), dtype=np.int64)
+    lines = (column(LINES) if contacts or said.version > 2 else nothing) - walls[1]
     points_at, body_at, radius_at = (column(name) for name in (POINTS_AT, BODY_AT, RADIUS_AT))
-    t, points, duration = column(TIME), column(COUNT), column(DURATION) if said.version > 1 else unknown
-    found = Index(t, duration, points, lines, components, points_at, body_at, radius_at, cells_at, ends_at, data_at)
-    wrong = np.zeros(frames, dtype=bool) if said.version == 1 else found.checks() != column(CHECKS)[:, 0]
+    t, points, duration = column(TIME), column(COUNT) - walls[0], column(DURATION) if said.version > 1 else unknown
+    starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
+    found = Index(t, duration, points, lines, components, *starts, *walls)
+    wrong = np.zeros(frames, dtype=bool) if said.version == 1 else found.checks(said.version) != column(CHECKS)[:, 0]
     wrong |= np.min(found[2:], axis=0) < 0
     wrong |= (points > points_of(said.shape)[0]) | (components > 3)
     if wrong.any():
@@ -317,7 +338,10 @@ def index(file: Any, said: Header) -> Index:
 def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
     """How long the data sets are with so many frames and records of steps."""
     said = header(file)._replace(frames=frames)
-    grown = index(file, said).lengths() | dict.fromkeys(of_frames(said.contacts, said.version), frames) | {STEPS: steps}
+    found = index(file, said)
+    grown = found.lengths() | dict.fromkeys(of_frames(said.contacts, said.version), frames) | {STEPS: steps}
+    if said.version > 2 and frames:
+        grown |= wall_states.lengths(wall_states.table_of(file, int(found.state[-1]) + 1))
     return {name: grown.get(name, 0) for name in names(said)}
 
 
@@ -332,31 +356,6 @@ def trim(file: Any, frames: int, steps: int) -> None:
         if len(found) > length:
             found.resize(length, axis=0)
     file.flush()
-
-
-def records(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Statistics of steps as they are stored."""
-    stored = np.zeros(len(given), dtype=dtype)
-    for name in set(given.dtype.names or ()) & set(dtype.names or ()):
-        stored[name] = np.strings.encode(given[name], "ascii", "replace") if name == "solver" else given[name]
-    if CHECK in (dtype.names or ()):
-        stored[CHECK] = of_records(stored)  # the checksum itself is 0 meanwhile
-    return stored
-
-
-def statistics(file: Any, said: Header) -> NDArray[Any]:
-    """The statistics of the steps that count; what an older jostle did not record is NaN."""
-    stored = rows(file, data(file, STEPS, said), 0, said.steps)
-    if CHECK in stored.dtype.names:
-        checks = stored[CHECK].copy()
-        stored[CHECK] = 0
-        wrong = of_records(stored) != checks
-        if wrong.any():
-            raise BrokenFile(f"{file.filename} is damaged: the record of step {int(np.argmax(wrong)) + 1} is wrong")
-    stats = np.empty(len(stored), dtype=STATISTICS)
-    for name in STATISTICS.names or ():
-        stats[name] = stored[name] if name in stored.dtype.names else np.nan
-    return stats
 
 
 def say(file: Any, frames: int, steps: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle.errors import InvalidValue
+from jostle.io.wall_lines import WallDrawer, WallLines
+from jostle.shapes import Shape
 
 Floats = NDArray[np.floating[Any]]
 Numbers = NDArray[np.int32]
@@ -40,15 +43,31 @@ class Touching(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """One state: the bodies that are there, and their contacts."""
+    """One state: the n bodies that are there, their contacts, and the w points of the lines of the walls."""
 
+    n: int
     points: Floats
-    """(n, 3)"""
+    """(n + w, 3)"""
     velocity: Floats
+    """(n + w, 3), 0 for points of walls."""
     body: Numbers
-    """(n,) their numbers."""
+    """(n + w,) the numbers of the bodies, -1 for points of walls."""
     radius: Floats
+    """(n + w,) 0 for points of walls."""
     touching: Touching | None
+    walls: WallLines
+
+    @property
+    def joined(self) -> Numbers:
+        """The points that the lines join: two for each contact, then those of the walls."""
+        of_walls = (self.walls.joined + self.n).astype(np.int32)
+        return of_walls if self.touching is None else np.concatenate([self.touching.ends.ravel(), of_walls])
+
+    @property
+    def ends(self) -> Numbers:
+        """(lines,) where each line ends in `joined`."""
+        m = 0 if self.touching is None else len(self.touching.impulse)
+        return np.concatenate([np.arange(2, 2 * m + 2, 2), 2 * m + self.walls.ends]).astype(np.int32)
 
 
 class Scene:
@@ -65,11 +84,19 @@ class Scene:
         self.shape, self.contacts, self.dtype = tuple(shape), contacts, np.dtype(dtype)
         self.count, self.d = points_of(self.shape)
         self.everybody = np.arange(self.count, dtype=np.int32)
+        self._drawer = WallDrawer(self.dtype)
 
     def picture(
-        self, q: ArrayLike, u: ArrayLike, radii: ArrayLike, pairs: ArrayLike, multipliers: ArrayLike, normals: ArrayLike
+        self,
+        q: ArrayLike,
+        u: ArrayLike,
+        radii: ArrayLike,
+        pairs: ArrayLike,
+        multipliers: ArrayLike,
+        normals: ArrayLike,
+        walls: Sequence[Shape] = (),
     ) -> Picture:
-        """The state (q, u); radii one for each point, or one for all."""
+        """The state (q, u); radii one for each point, or one for all; walls are the shapes at its time."""
         x, v = np.asarray(q), np.asarray(u)
         if x.shape != self.shape or v.shape != self.shape:
             raise InvalidValue(f"q and u must have the shape {self.shape}, not {x.shape} and {v.shape}")
@@ -81,10 +108,15 @@ class Scene:
         if absent.any():
             here = ~absent.any(axis=1)
             x, v, radius, body = x[here], v[here], radius[here], body[here]
-        points, velocity = np.zeros((2, len(x), 3), dtype=self.dtype)
-        points[:, : self.d], velocity[:, : self.d] = x, v
+        n, lines = len(x), self._drawer.lines(walls, x, radius)
+        w = len(lines.points)
+        points, velocity = np.zeros((2, n + w, 3), dtype=self.dtype)
+        points[:n, : self.d], velocity[:n, : self.d] = x, v
         touching = self._touching(body, pairs, multipliers, normals) if self.contacts else None
-        return Picture(points, velocity, body, radius, touching)
+        if w:
+            points[n:] = lines.points
+            body, radius = np.pad(body, (0, w), constant_values=-1), np.pad(radius, (0, w))
+        return Picture(n, points, velocity, body, radius, touching, lines)
 
     def broadcast(self, radii: Floats) -> Floats:
         """(n,) the radii of all points: from one for all, or one for each body, drawn as one point or as many."""

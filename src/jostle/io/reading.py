@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
-from jostle.io import changes, layout
+from jostle.io import changes, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.container import (
     FLAGS,
@@ -33,9 +33,11 @@ from jostle.io.container import (
     writing,
 )
 from jostle.io.pictures import points_of
+from jostle.io.step_records import statistics
 from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
+from jostle.shapes import Shape
 from jostle.solution import RUNNING, Solution
 
 AT_ONCE = 4 * 2**20
@@ -48,8 +50,9 @@ def read(
 ) -> Solution:
     """The trajectory in a file, of a run that ended, is under way or was killed.
 
-    `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). With the problem,
-    `gaps` and `energy` can be asked for, as far as the precision of the file goes. Impacts are not stored.
+    `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). The file also holds
+    what is needed to draw and to measure the run, ``sol.facts`` and ``sol.shapes(k)``. With the problem, `gaps` can be
+    asked for, as far as the precision of the file goes. Impacts are not stored.
 
     >>> import jostle as jo, tempfile
     >>> from jostle.io.exports import write
@@ -83,6 +86,7 @@ def read(
     return replace(
         Solution(problem, scheme, *of_file), radii=Ragged(source, source.radii), durations=source.index.duration,
         order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
+        stored_facts=source.facts, stored_shapes=None if source.facts is None else Ragged(source, source.shapes),
     )  # fmt: skip
 
 
@@ -168,11 +172,17 @@ class Source:
         with reading(path) as file:
             self.header = said = layout.header(file)
             self.shape, self.dtype = said.shape, layout.data(file, layout.POINTS, said).dtype
-            self.index, self.stats = layout.index(file, said), layout.statistics(file, said)
-            self.checks = None
+            self.index, self.stats = layout.index(file, said), statistics(file, said.steps)
+            self.checks = self.facts = None
             if said.version > 1:
                 self.checks = rows(file, layout.data(file, layout.CHECKS, said), 0, said.frames)[:, 1:]
+            if said.version > 2:
+                self.facts = stored_facts.facts_in(file, said.shape, said.order, said.walls)
+                states = int(self.index.state.max(initial=-1)) + 1
+                self._walls = wall_states.table_of(file, states)
         self.count, self.d = points_of(self.shape)
+        self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
+        """The state of the walls that was read last, and its shapes."""
         self.index.t.setflags(write=False)
         lines = int(self.index.lines.sum()) // max(len(self.index.t), 1)
         self.block = max(AT_ONCE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
@@ -187,10 +197,11 @@ class Source:
                 if len(run) == 0:
                     continue
                 frames = numbers[run]
-                start, sizes = int(index.points_at[frames[0]]), index.points[frames]
-                found = rows(file, layout.data(file, name, self.header), start, int(sizes.sum()))
-                for k, frame, end, size in zip(run, frames, np.cumsum(sizes), sizes, strict=True):
-                    some = self._checked(name, int(frame), found[end - size : end])[:, : self.d]
+                first, sizes = int(index.points_at[frames[0]]), index.points[frames]
+                starts = index.points_at[frames] - first
+                found = rows(file, layout.data(file, name, self.header), first, int((starts + sizes).max()))
+                for k, frame, start, size in zip(run, frames, starts, sizes, strict=True):
+                    some = self._checked(name, int(frame), found[start : start + size])[:, : self.d]
                     out[k, slice(None) if size == count else self._body(file, frame)] = some
         return out.reshape(len(numbers), *self.shape)
 
@@ -216,6 +227,15 @@ class Source:
         """The normals of one frame."""
         normals = np.asarray(self._cells(file, layout.NORMAL, frame), dtype=float).reshape(-1, 3)
         return normals[:, : int(self.index.components[frame])]
+
+    def shapes(self, file: Any, frame: int) -> tuple[Shape, ...]:
+        """The shapes of the walls at the time of one frame."""
+        assert self.facts is not None
+        state, (known, shapes) = int(self.index.state[frame]), self._known
+        if state != known:
+            shapes = wall_states.shapes_in(file, self._walls, state, self.facts.dimension or self.d)
+            self._known = state, shapes
+        return shapes
 
     def _body(self, file: Any, frame: int) -> Any:
         n, at = int(self.index.points[frame]), int(self.index.body_at[frame])

@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
+from jostle.facts import Facts, Groups, Units, drawable
 from jostle.io import layout
 from jostle.io.checkpoint import Position
 from jostle.io.container import Lock, beside, reading, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
-from jostle.recording import contacts_of, order_of, record_of, shown, walls_of
+from jostle.recording import contacts_of, record_of, shown
 from jostle.schemes.state import State
 from jostle.solution import STATISTICS, Solution
 
@@ -38,7 +39,8 @@ class Output:
 
     With `contacts` it holds the contacts that carry an impulse, with it and their normals. Positions and velocities are
     stored as float32 unless `dtype` says float64. With `overwrite` the run replaces a trajectory of the same name when
-    its own first frame is written; other files are never replaced.
+    its own first frame is written; other files are never replaced. `units` are the names of the units, such as
+    `jostle.io.SI`, and `groups` the numbers of the bodies of each group, by its name.
 
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -54,6 +56,8 @@ class Output:
     dtype: DTypeLike = np.float32
     about: Mapping[str, str] = field(default_factory=dict)
     overwrite: bool = False
+    units: Units | None = None
+    groups: Mapping[str, ArrayLike] | None = None
 
 
 def versions() -> dict[str, str]:
@@ -82,6 +86,8 @@ class FileRecorder:
         self.records: list[tuple[Any, ...]] = []
         self.handed_on = time.monotonic()
         self.saved_at = start.t
+        self.facts = _facts(problem, output, start)
+        self.walls = drawable(problem.within, start.t, self.facts.dimension)
         self.counted = (0, 0)
         about = {f"version of {name}": version for name, version in versions().items()}
         about |= {"machine": platform.platform(), **output.about}
@@ -93,7 +99,7 @@ class FileRecorder:
     def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
         """Make the file, with its first frame. A trajectory that it replaces stays until then."""
         form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
-        form |= {"order": order_of(self.problem), "walls": walls_of(self.problem, start.t, shown(start))}
+        form["facts"] = self.facts
         if not (output.overwrite and os.path.lexists(self.path)):
             self.writer = Writer(self.path, shape=start.q.shape, **form)
             self.save(start)
@@ -129,7 +135,10 @@ class FileRecorder:
 
     def save(self, state: State) -> None:
         radii = self.problem.within.radii_at(state.t)
-        self.writer.frame(state.t, shown(state), state.u, radii, *contacts_of(state), duration=state.duration)
+        if self.facts.walls_move:
+            self.walls = drawable(self.problem.within, state.t, self.facts.dimension)
+        frame = (shown(state), state.u, radii, *contacts_of(state))
+        self.writer.frame(state.t, *frame, duration=state.duration, walls=self.walls)
         self.saved_at = state.t
         self.counted = self.counted[0] + 1, self.counted[1]
 
@@ -154,6 +163,11 @@ class FileRecorder:
         self._hand_on()
         self.writer.close(status)
         return read(self.path, self.problem, self.scheme)
+
+
+def _facts(problem: Any, output: Output, start: State) -> Facts:
+    groups = None if output.groups is None else Groups.of(output.groups, len(start.q))
+    return Facts.of(problem, t=start.t, q=shown(start), units=output.units, groups=groups)
 
 
 def _replaceable(path: Path) -> Lock:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,10 +21,10 @@ import h5py
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from jostle.arguments import Natural, check_arguments
+from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
+from jostle.facts import Facts
 from jostle.io import changes, layout
-from jostle.io.checksums import of_rows
 from jostle.io.container import (
     HDF5_ERRORS,
     LIBRARY,
@@ -42,8 +42,10 @@ from jostle.io.container import (
     superblock,
     writing,
 )
-from jostle.io.layout import Index, Kind
-from jostle.io.pictures import Scene
+from jostle.io.layout import Kind
+from jostle.io.pending import Pending
+from jostle.io.step_records import STEPS, as_stored
+from jostle.shapes import Shape
 from jostle.solution import STATISTICS
 
 __all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
@@ -82,17 +84,17 @@ class Writer:
         shape: tuple[int, ...],
         contacts: bool = False,
         dtype: DTypeLike = np.float32,
-        order: int | None = None,
-        walls: Natural | None = None,
+        facts: Facts | None = None,
         about: Mapping[str, str],
     ) -> None:
-        """`order` is 2 for a `Motion` and 1 for a `Sweeping`, `walls` the number of walls; None if it is not known."""
+        """A new file; `facts` say what is known of the problem, and `about` are words to keep."""
         self.path = Path(path)
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise InvalidValue(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
-        if order not in (None, 1, 2):
-            raise InvalidValue(f"order must be 2 for a Motion or 1 for a Sweeping, not {order!r}")
-        kind = Kind(tuple(int(k) for k in shape), contacts, dtype, order or 0, -1 if walls is None else walls)
+        known = Facts() if facts is None else facts
+        if known.order not in (0, 1, 2):
+            raise InvalidValue(f"order must be 2 for a Motion or 1 for a Sweeping, not {known.order!r}")
+        kind = Kind(tuple(int(k) for k in shape), contacts, dtype, known)
         _create(self.path, kind, about)
         self._start(0, 0)
 
@@ -132,32 +134,15 @@ class Writer:
 
     def _prepare(self, frames: int, steps: int) -> None:
         """Cut the file to its first frames, and find where the next one goes."""
-        file, said = self._file, layout.header(self._file)
+        file, names = self._file, layout.names(layout.header(self._file))
         layout.trim(file, frames, steps)
         layout.say_status(file, "running")
-        self._scene = Scene(said.shape, contacts=said.contacts, dtype=file[layout.POINTS].dtype)
-        names = layout.names(said)
         self._data = {name: file[name].id for name in names}
         self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
-        """How long the data sets are with what is acknowledged,"""
-        self._length = dict(self._safe)
-        """and with what was added."""
+        """How long the data sets are with what is acknowledged."""
         self._room = ROOM + sum(int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
-        self._blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
-        self._rows: list[tuple[float, ...]] = []
-        self._checks: list[list[int]] = []
-        self._no_contact = {
-            name: np.zeros((1, *file[name].shape[1:]), file[name].dtype) for name in names if name in layout.CELL_DATA
-        }
-        """What the cell of all points has as cell data."""
-        self._bytes, self._last = 0, time.monotonic()
+        self._pending, self._last = Pending(file, frames), time.monotonic()
         self.acknowledged, self.acknowledged_steps = frames, steps
-        index = layout.index(file, said._replace(frames=frames))
-        self._known: dict[str, tuple[NDArray[Any], int, int]] = {}
-        """What body and radius were last, where they were written, and their checksums."""
-        if frames:
-            for name, at in ((layout.BODY, int(index.body_at[-1])), (layout.RADIUS, int(index.radius_at[-1]))):
-                self._known[name] = file[name][at:], at, of_rows(file[name][at:])
 
     def frame(
         self,
@@ -169,37 +154,21 @@ class Writer:
         multipliers: ArrayLike = NO_MULTIPLIERS,
         normals: ArrayLike = NO_NORMALS,
         duration: float = np.nan,
+        walls: Sequence[Shape] = (),
     ) -> None:
-        """Add a saved state: pairs, multipliers, normals and their duration as in `Solution`, radii for each or all."""
+        """Add a saved state: pairs, multipliers, normals and their duration as in `Solution`, radii for each or all.
+
+        `walls` are the shapes of the walls at its time, see `jostle.shapes`.
+        """
         self._check_open()
-        points, velocity, body, radius, touching = self._scene.picture(q, u, radii, pairs, multipliers, normals)
-        frame, n, m = self.acknowledged + len(self._rows), len(points), 0
-        points_at = self._add(layout.POINTS, points)
-        self._add(layout.VELOCITY, velocity)
-        (body_at, *body_check), (radius_at, *radius_check) = (
-            self._add_new(name, values) for name, values in ((layout.BODY, body), (layout.RADIUS, radius))
-        )
-        checks = [of_rows(points), of_rows(velocity), *body_check, *radius_check]
-        cells_at = ends_at = data_at = components = 0
-        if touching is not None:
-            m, components = len(touching.impulse), touching.components
-            cells_at = self._add(layout.OFFSETS, np.arange(0, 2 * max(m, 1) + 1, 2, dtype=np.int32)) - frame
-            ends_at, data_at = self._add(layout.ENDS, touching.ends.ravel()), self._length[layout.IMPULSE]
-            values = (touching.impulse, touching.normal, touching.first, touching.second)
-            for name, value in zip(layout.CELL_DATA, values, strict=True):
-                if n:
-                    self._add(name, self._no_contact[name])
-                self._add(name, value)
-                checks.append(of_rows(value))
-        self._rows.append((t, duration, n, m, components, points_at, body_at, radius_at, cells_at, ends_at, data_at))
-        self._checks.append(checks + [0] * (len(layout.CHECKED) - len(checks)))
+        self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls)
         self.commit_if_due()
 
     def steps(self, records: ArrayLike) -> None:
         """Add statistics of steps: records of `STATISTICS`, or one."""
         self._check_open()
         given = np.atleast_1d(np.asarray(records, dtype=STATISTICS))
-        self._add(layout.STEPS, layout.records(given, self._data[layout.STEPS].dtype))
+        self._pending.add(STEPS, as_stored(given, self._data[STEPS].dtype))
         self.commit_if_due()
 
     def note(self, change: Mapping[str, Any]) -> None:
@@ -222,30 +191,29 @@ class Writer:
 
     def commit_if_due(self) -> None:
         """Commit, if half a second has passed since the last time or a few megabytes are waiting."""
-        if self._bytes > MUCH or time.monotonic() - self._last > EVERY:
+        if self._pending.bytes > MUCH or time.monotonic() - self._last > EVERY:
             self.commit()
 
     def commit(self) -> None:
         """Write all that was added; afterwards it is acknowledged."""
         self._check_open()
-        frames = self.acknowledged + len(self._rows)
+        pending = self._pending
         self._last = time.monotonic()
-        if self._bytes == 0 and not self._rows:
+        if pending.bytes == 0 and not len(pending):
             return
-        if self._rows:
-            self._add_rows(frames)
+        if len(pending):
+            pending.add_tables()
         try:
-            self._lock.reserve(self._bytes + self._room)
+            self._lock.reserve(pending.bytes + self._room)
         except OSError as error:
             raise self._failed(error, untouched=True) from None
         try:
-            safe = {name: self._append(name, blocks) for name, blocks in self._blocks.items()}
-            layout.say(self._file, frames, safe[layout.STEPS])
+            safe = {name: self._append(name, blocks) for name, blocks in pending.blocks.items()}
+            layout.say(self._file, pending.frames + len(pending), safe[STEPS])
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
-        self._safe, self._blocks, self._rows, self._bytes = safe, {name: [] for name in safe}, [], 0
-        self._checks = []
-        self.acknowledged, self.acknowledged_steps = frames, safe[layout.STEPS]
+        pending.written()
+        self._safe, self.acknowledged, self.acknowledged_steps = safe, pending.frames, safe[STEPS]
 
     def close(self, status: str = "finished") -> None:
         """Commit, write the status and close; a file that is closed, or failed, stays as it is."""
@@ -274,56 +242,11 @@ class Writer:
         """Did a write fail? Then nothing more can be written."""
         return self._failure is not None
 
-    def _add(self, name: str, values: NDArray[Any]) -> int:
-        """Keep values for the next commit; where they will begin."""
-        at = self._length[name]
-        self._blocks[name].append(values)
-        self._length[name] = at + len(values)
-        self._bytes += values.nbytes
-        return at
-
-    def _add_new(self, name: str, values: NDArray[Any]) -> tuple[int, int]:
-        """The same, if they are not what was written last; where they begin, and their checksum."""
-        if name not in self._known or not np.array_equal(values, self._known[name][0]):
-            values = values.copy()
-            self._known[name] = values, self._add(name, values), of_rows(values)
-        return self._known[name][1:]
-
-    def _add_rows(self, frames: int) -> None:
-        """The data sets with one row a frame."""
-        numbers = np.arange(self.acknowledged, frames)
-        t, duration = np.array([row[:2] for row in self._rows], dtype=float).T
-        columns = np.array([row[2:] for row in self._rows], dtype=np.int64).T
-        n, m, components, points_at, body_at, radius_at, cells_at, ends_at, data_at = columns
-        of_tables = Index(t, duration, *columns).checks()
-        none = np.zeros_like(numbers)
-        rows = {
-            layout.TIME: t,
-            layout.PART: numbers,
-            layout.COUNT: n,
-            layout.CELLS: n > 0,
-            layout.LINES: m,
-            layout.LINE_ENDS: 2 * m,
-            layout.COMPONENTS: components,
-            layout.DURATION: duration,
-            layout.CHECKS: np.column_stack([of_tables, np.array(self._checks, dtype=np.uint32)]),
-            layout.POINTS_AT: points_at,
-            layout.BODY_AT: body_at,
-            layout.RADIUS_AT: radius_at,
-            layout.CELLS_AT: np.stack([numbers, cells_at, none, none], axis=1),
-            layout.ENDS_AT: np.stack([none, ends_at, none, none], axis=1),
-            layout.DATA_AT: data_at,
-            layout.VERTICES: np.stack([none, n], axis=1).ravel(),
-        }
-        for name, values in rows.items():
-            if name in self._blocks:
-                self._blocks[name] = [values]
-
     def _append(self, name: str, blocks: list[NDArray[Any]]) -> int:
         """Write behind what is safe, so that a commit that was interrupted can be repeated; the new length."""
         data, old = self._data[name], self._safe[name]
         if name in layout.CONSTANT:
-            data.set_extent((self.acknowledged + len(self._rows),))
+            data.set_extent((self._pending.frames + len(self._pending),))
         rows = np.concatenate(blocks) if len(blocks) > 1 else blocks[0] if blocks else NO_PAIRS
         if len(rows) == 0:
             return old

@@ -29,7 +29,8 @@ from jostle.scenarios.problem import Built, ProblemTable
 from jostle.schemes.abilities import RESTITUTION
 from jostle.sets.walls import Box, Outside
 
-MOST_BALLS = 10_000
+MAX_BALLS = 10_000
+"""Largest number of balls of a cradle."""
 
 
 class Cradle(ProblemTable):
@@ -47,8 +48,8 @@ class Cradle(ProblemTable):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         wrong: list[Complaint] = []
-        if self.n > MOST_BALLS:
-            wrong.append((("n",), f"must be at most {MOST_BALLS} in a cradle"))
+        if self.n > MAX_BALLS:
+            wrong.append((("n",), f"must be at most {MAX_BALLS} in a cradle"))
         if self.striking > self.n:
             wrong.append((("striking",), f"must be at most n = {self.n}"))
         if isinstance(self.mass, tuple) and len(self.mass) != self.n:

@@ -1,4 +1,4 @@
-"""Scenario files: TOML, settings, and errors that say where. Nothing here needs pydantic until a file is read."""
+"""Reads scenario files: TOML, settings, and errors with line numbers. pydantic is imported when a file is read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from jostle.scenarios.writing import path as written_path
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
 
-SHIPPED = FilePath(__file__).parent
+SHIPPED = FilePath(__file__).parent / "shipped"
+"""The folder of the scenarios that come with jostle."""
 MAX_FILE_SIZE = 32 * 2**20
 """Largest size of a scenario file, in bytes."""
 MAX_DEPTH = 20
@@ -152,7 +153,7 @@ def _not_toml(message: str, text: str, name: str) -> str:
 
 
 def _check_depth(data: dict[str, Any], name: str) -> None:
-    """Tables and lists inside each other may be followed by functions that call themselves."""
+    """Refuse tables and lists that are nested too deeply for recursive functions."""
     level: list[tuple[str, Any]] = list(data.items())
     for _ in range(MAX_DEPTH):
         level = [

@@ -26,10 +26,10 @@ from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
-PLACES = (0.0, 1.0, -0.5, 3.0)
+SAMPLE_PLACES = (0.0, 1.0, -0.5, 3.0)
 """Where gaps are compared to see whether they are linear, in multiples of the size of q."""
-STRAIGHT = 1e-9
-"""Slopes between these places that differ by less than this part are equal."""
+SLOPE_TOLERANCE = 1e-9
+"""Slopes between the sample places that differ by less than this fraction count as equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +76,6 @@ def _looks_linear(Q: ConstraintSet, t: float, q: Array) -> bool:
         return False
     size = float(np.abs(q).max(initial=0.0)) or 1.0
     way = size * np.cos(np.arange(1.0, q.size + 1.0)).reshape(q.shape)
-    here, *there = (Q.gaps(t, q + part * way) for part in PLACES)
-    slopes = [(gap - here) / part for gap, part in zip(there, PLACES[1:], strict=True)]
-    return bool(np.ptp(slopes, axis=0).max(initial=0.0) <= STRAIGHT * np.abs(slopes).max(initial=0.0))
+    here, *there = (Q.gaps(t, q + part * way) for part in SAMPLE_PLACES)
+    slopes = [(gap - here) / part for gap, part in zip(there, SAMPLE_PLACES[1:], strict=True)]
+    return bool(np.ptp(slopes, axis=0).max(initial=0.0) <= SLOPE_TOLERANCE * np.abs(slopes).max(initial=0.0))

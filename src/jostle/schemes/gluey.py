@@ -49,13 +49,13 @@ from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair
 
-ROUNDS = 12
-"""So often the contacts whose glue is overdrawn are looked for; then every contact is treated as if its were."""
-CLOSING = 100.0
-"""The pull of v on glued contacts, as a multiple of what closes the widest gap of a pair alone."""
-LEFT = 0.01
-"""So much of the widest glued gap is left open, or the tolerance of the solver: s = 0 leaves a cluster no freedom,
-which costs the solvers many times their iterations."""
+MAX_ROUNDS = 12
+"""Number of searches for contacts whose glue is overdrawn; after that every contact is treated as overdrawn."""
+PULL_FACTOR = 100.0
+"""The pull of v on glued contacts, as a multiple of the pull that closes the widest gap of a pair alone."""
+OPEN_SHARE = 0.01
+"""The fraction of the widest glued gap that stays open. With s = 0 a cluster has no freedom, and the solvers need many
+times their iterations."""
 EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 
 
@@ -139,8 +139,8 @@ class Gluey(Maury):
         """u^{n+1} with the signed impulses p, and which contacts were held by their glue."""
         K, M, gamma = known.K, known.M, known.gamma
         held = gamma < 0.0
-        for attempt in range(ROUNDS + 1):
-            if attempt == ROUNDS:
+        for attempt in range(MAX_ROUNDS + 1):
+            if attempt == MAX_ROUNDS:
                 held = np.zeros_like(held)
             given = np.where(held, 0.0, gamma)
             w = predicted + M.solve(K.G.adjoint(given)).reshape(predicted.shape) if given.any() else predicted
@@ -178,11 +178,11 @@ class Gluey(Maury):
         slack, widest = K.c, float(K.c[glued].max(initial=0.0))
         allowed = (1.0 + self.solver.tol / CLOSED) * known.tolerance
         if (slack > allowed)[glued].any():
-            pull = np.where(glued, CLOSING * widest / known.squared, 0.0)
+            pull = np.where(glued, PULL_FACTOR * widest / known.squared, 0.0)
             P = self.solver.project(-M.solve(K.G.adjoint(pull)), K, M)
             closed = K.slack(P.point)
-            slack = closed if P.converged or closed.min() >= -LEFT * widest else slack
-        width = 0.0 if flat else np.maximum(LEFT * widest, self.solver.tol * K.length)
+            slack = closed if P.converged or closed.min() >= -OPEN_SHARE * widest else slack
+        width = 0.0 if flat else np.maximum(OPEN_SHARE * widest, self.solver.tol * K.length)
         # Where some overlap, by round-off or the tolerance of the solver, all may open by as much: these must part.
         return np.asarray(np.maximum(slack, width) - slack[glued].min(initial=0.0))
 

@@ -42,13 +42,13 @@ from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
-FIXED_POINT = 1e-13
-"""The fixed point has converged when it moves by less than this part of |U^{n+1} - U^n| or |U^n|."""
+FIXED_POINT_TOLERANCE = 1e-13
+"""The fixed point has converged when it moves by less than this fraction of |U^{n+1} - U^n| or |U^n|."""
 FIXED_POINT_STEPS = 20_000
-ROUND_OFF = 64 * float(np.finfo(float).eps)
-"""q - U^{n-1} is h times u up to this part of the positions."""
-PATIENCE = 5
-"""After so many iterations the increments must shrink."""
+POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
+"""q - U^{n-1} equals h u up to this fraction of the positions."""
+MIN_ITERATIONS = 5
+"""The increments of the fixed point must shrink after this many iterations."""
 
 
 class Memory(NamedTuple):
@@ -143,11 +143,11 @@ class Paoli(Scheme):
             change = float(np.linalg.norm(corrected - after))
             moved = float(np.linalg.norm(corrected - q))
             after = corrected
-            if change <= FIXED_POINT * max(moved, float(np.linalg.norm(q))):
+            if change <= FIXED_POINT_TOLERANCE * max(moved, float(np.linalg.norm(q))):
                 return found, after
             factor = change / last
             largest = max(largest, factor)
-            if iteration >= PATIENCE and factor >= 1.0:
+            if iteration >= MIN_ITERATIONS and factor >= 1.0:
                 break
             last = change
         raise NoContraction(
@@ -167,7 +167,7 @@ def _was_changed(state: State) -> bool:
     before, h = state.memory.before, state.memory.h
     moved = np.abs(state.q - before - h * state.u).max(initial=0.0)
     size = max(np.abs(state.q).max(initial=0.0), np.abs(before).max(initial=0.0))
-    return bool(moved > ROUND_OFF * size)
+    return bool(moved > POSITION_ROUND_OFF * size)
 
 
 def _traced_back(problem: Motion, state: State, h: float) -> Array:

@@ -16,11 +16,12 @@ from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach
-from jostle.sets.neighbours import FEW, PairList, furthest, near_pairs
+from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
 from jostle.sets.walls import body_radii
 
-FIRST_LOOK = 0.1
-"""`gap` of many balls looks this far first, as a part of the mean radius, and then further."""
+TINY = float(np.finfo(float).tiny)
+FIRST_SEARCH_RADIUS = 0.1
+"""First search radius of `gap` for many balls, as a fraction of the mean radius."""
 
 
 @check_arguments
@@ -69,16 +70,16 @@ class Balls(ConstraintSet):
             reach=each if np.ndim(reach) else 2.0 * float(each[0]),
             describe=lambda row: f"balls {i[row]} and {j[row]}",
             at=q,
-            bend=1.0 / (gap + radii[i] + radii[j]),
+            bend=1.0 / np.maximum(gap + radii[i] + radii[j], TINY),  # the distance, which round-off may make zero
             bodies=n,
         )
 
     def gap(self, t: float, q: ArrayLike) -> float:
         x, radii = self._bodies(t, np.asarray(q, dtype=float))
-        if len(x) <= FEW:
+        if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
         period = self._periods(x)
-        reach, most = FIRST_LOOK * float(radii.mean()), furthest(radii, period)
+        reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, period)
         while True:
             each = _each(min(reach, most), len(x))
             (_, _, _, gap), self._list = near_pairs(x, radii, each, period, self._list)
@@ -143,7 +144,7 @@ class Line(ConstraintSet):
         j = np.where(left < 0, -1, np.where(right == n, -2, right))
         normal = np.where(left < 0, -1.0, 1.0)[:, None]
         pairs = Pairs(i[kept], j[kept], normal[kept], n)
-        self._G: LinearMap = Dense(pairs.toarray()) if n <= FEW else pairs
+        self._G: LinearMap = Dense(pairs.toarray()) if n <= MAX_ALL_PAIRS else pairs
         self._pairs = np.stack([pairs.i, pairs.j], axis=1)
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:

@@ -28,7 +28,8 @@ from jostle.sets.numbering import same_pair
 CLOSED = 1e-9
 """A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
 
-ROUND_OFF = 4 * float(np.finfo(float).eps)
+GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
+"""The round-off of a gap, as a fraction of the coordinates that it depends on."""
 
 Reach = float | Array
 """Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
@@ -101,7 +102,7 @@ class Contacts:
     @property
     def noise(self) -> Array | float:
         """(m,) the round-off of the gaps, by the size of the coordinates that each depends on."""
-        return 0.0 if self.at is None else ROUND_OFF * self.G.magnitude(self.at.ravel())
+        return 0.0 if self.at is None else GAP_ROUND_OFF * self.G.magnitude(self.at.ravel())
 
     def only(self, rows: Integers) -> Contacts:
         """The contacts of some rows."""

@@ -25,7 +25,7 @@ from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.curvature import Linearise, Nearest, better, from_here, judged, off_saddle, with_curvature
-from jostle.sets.neighbours import FEW
+from jostle.sets.neighbours import MAX_ALL_PAIRS
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -72,7 +72,7 @@ def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solve
     M = metric(mass, w.shape)
     if not np.isfinite(w).all():
         raise NotFinite(f"the point to project is not finite: {w.tolist()}")
-    if w.ndim == 2 and len(w) > FEW:
+    if w.ndim == 2 and len(w) > MAX_ALL_PAIRS:
         found = _of_many(Q, t, w, M, solver)
         if found is not None:
             return found

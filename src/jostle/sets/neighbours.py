@@ -22,10 +22,12 @@ from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import compiled
 
-FEW = 64
-"""Up to so many balls all pairs are looked at."""
-SKIN, LASTS = 0.15, 2.0
-"""A room is the radius, this part of the mean radius, and so many times the reach."""
+MAX_ALL_PAIRS = 64
+"""Of at most this many balls all pairs are looked at, without a list."""
+SKIN = 0.15
+"""Margin of the neighbour list, as a fraction of the mean radius."""
+REACH_MARGIN = 2.0
+"""Margin of the neighbour list, in multiples of the reach: the list then lasts for several steps."""
 WORTH_THREADS = 20_000
 """Balls from which on the list is made by all cores."""
 
@@ -50,7 +52,7 @@ def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
     """A new list, with some room to move."""
     kernels = compiled()
     most = furthest(radii, period) / 2.0
-    room = radii + np.minimum(LASTS * reach + SKIN * float(radii.mean()), most)
+    room = radii + np.minimum(REACH_MARGIN * reach + SKIN * float(radii.mean()), most)
     chunks = kernels.threads() if len(q) >= WORTH_THREADS else 1
     i, j = kernels.pair_list(q, room, period, chunks)
     return PairList(i, j, q.copy(), room)
@@ -62,7 +64,7 @@ def near_pairs(
     """(i, j, normal, gap) of the pairs with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
     q, radii = np.ascontiguousarray(q), np.ascontiguousarray(radii)
     n, d = q.shape
-    if n <= FEW or d > 3 or not np.isfinite(reach).all():
+    if n <= MAX_ALL_PAIRS or d > 3 or not np.isfinite(reach).all():
         return compiled().all_pairs(q, radii, reach, period), None
     if not np.isfinite(q).all():
         ball = int(np.argmin(np.isfinite(q).all(axis=1)))

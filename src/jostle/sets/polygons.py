@@ -29,7 +29,8 @@ STRAIGHT = 1e-9
 """A corner may turn inwards by so much (radians): a vertex in the middle of an edge, up to round-off."""
 THIN = 1e-12
 """A polygon whose area is below this part of its perimeter squared is flat."""
-ROUND_OFF = 1e-12
+DISC_MARGIN = 1e-12
+"""The disc around a polygon is larger by this fraction, so that round-off leaves no corner outside."""
 ONE_TURN = 2.0 * np.pi
 
 
@@ -92,7 +93,7 @@ class ConvexPolygons(Surfaces):
         normal = np.stack([along[:, 1], -along[:, 0]], axis=1) / np.hypot(along[:, 0], along[:, 1])[:, None]
         centre = start.reshape(-1, each, 2).mean(axis=1)
         radius = np.linalg.norm(start.reshape(-1, each, 2) - centre[:, None], axis=2).max(axis=1)
-        discs = Spheres(centre, (1.0 + ROUND_OFF) * radius, 1.0)
+        discs = Spheres(centre, (1.0 + DISC_MARGIN) * radius, 1.0)
         return cls(Lines.between(start, end), normal, each, discs)
 
     def distances(self, x: Array) -> Array:

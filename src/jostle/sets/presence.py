@@ -19,8 +19,8 @@ from jostle.sets.crossings import Crossing, Step
 from jostle.sets.differences import Differences
 
 WAITING, PRESENT, GONE = 0, 1, 2
-APART = 8.0
-"""Those who are not there are at least so many of the largest radius apart: they may swell."""
+SPACING = 8.0
+"""Bodies that are not there are kept at least this many times the largest radius apart, because they may swell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def _places(q0: Array, here: Booleans, widest: float) -> Array:
     """
     n, d = q0.shape
     some = q0[here] if here.any() else np.zeros((1, d))
-    low, width = some.min(axis=0), max(float(np.ptp(some, axis=0).max()), APART * widest) or 1.0
+    low, width = some.min(axis=0), max(float(np.ptp(some, axis=0).max()), SPACING * widest) or 1.0
     side = int(np.ceil(n ** (1.0 / d)))
     index = np.stack(np.unravel_index(np.arange(n), (side,) * d), axis=1)
     return np.asarray(low - width * (1.0 + 2.0 * index + np.random.default_rng(0).random((n, d))))

@@ -18,10 +18,11 @@ from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
-CHECKS = 10
-"""Linearisations in which a given gradient is compared with differences, if these say nothing in the first one."""
+MAX_GRADIENT_CHECKS = 10
+"""Number of linearisations in which a given gradient is compared with differences until a comparison is certain."""
 
 
+@check_arguments
 class UserSet(ConstraintSet):
     """{q : g(t, q) >= 0}; made by `constraints`."""
 
@@ -34,7 +35,7 @@ class UserSet(ConstraintSet):
         self.__doc__ = g.__doc__
         self.differences = Differences(self.gaps, length)
         self._unchecked: Booleans | None = None
-        self._checks = 0 if gradient is None else CHECKS
+        self._checks = 0 if gradient is None else MAX_GRADIENT_CHECKS
 
     def __call__(self, t: float, q: ArrayLike) -> Array:
         """g(t, q), as the user wrote it."""

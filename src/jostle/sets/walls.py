@@ -26,10 +26,10 @@ from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
 from jostle.sets.surfaces import Plane, Sides, Spheres, Surfaces
 
-TABLE = 2**15
-"""Gaps of bodies and walls are looked through so many at a time: they stay in the cache, and need no memory."""
+MAX_TABLE_ENTRIES = 2**15
+"""Number of gaps between bodies and walls that are computed at a time, so that they stay in the cache."""
 
-RECENT = 2
+MAX_KEPT_TIMES = 2
 """Moving walls are kept for this many times: a step looks at its two ends more than once."""
 
 Sizes = tuple[Array | None, float | None]
@@ -142,7 +142,7 @@ class Walls(ConstraintSet):
         if self._at_rest:
             t = 0.0
         if t not in self._recent:
-            while len(self._recent) >= RECENT:
+            while len(self._recent) >= MAX_KEPT_TIMES:
                 del self._recent[next(iter(self._recent))]
             self._recent[t] = self._surfaces(t)
         return self._recent[t]
@@ -209,8 +209,8 @@ def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) 
 
 
 def _blocks(n: int, k: int) -> Iterator[slice]:
-    """The n bodies in portions, each with at most about TABLE gaps."""
-    size = max(TABLE // max(k, 1), 1)
+    """The n bodies in portions, each with at most about MAX_TABLE_ENTRIES gaps."""
+    size = max(MAX_TABLE_ENTRIES // max(k, 1), 1)
     return (slice(first, first + size) for first in range(0, n, size))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -17,22 +18,23 @@ from jostle.solvers.exact import Exact
 from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.nesterov import Nesterov
 
-SMALL = 128
-"""Up to so many rows the exact solver does everything."""
-LOOSE = 1e-5
-"""From this tolerance on, rows that are not contacts of bodies go to first order."""
-TRIALS = (40, 80, 160, 320)
-"""Iterations of first order that discs get to show whether they are enough: at rest, warm, or far apart they are."""
-LOADED, FAR_OFF = 0.5, 3000.0
-"""They get none if in the guess more rows than this part carry something, and it is off by so many tolerances: in a jam
-that moves they were never enough."""
-HOPEFUL = 30.0
-"""A residual below so many tolerances, and below half of that before, earns the next trial; else second order is
+MAX_EXACT_ROWS = 128
+"""Problems with at most this many rows are solved by the active-set method."""
+FIRST_ORDER_TOLERANCE = 1e-5
+"""General rows are tried with first-order iterations if the tolerance is at least this large."""
+TRIAL_ITERATIONS = (40, 80, 160, 320)
+"""Iterations of the successive first-order trials for discs; they suffice at rest, after a warm start, or far apart."""
+MAX_LOADED_SHARE = 0.5
+"""Trials are left out if a larger share of the rows carries a multiplier in the guess, and the guess is far off."""
+MAX_GUESS_RESIDUAL = 3000.0
+"""A guess whose residual exceeds this many tolerances is far off: in a jam that moves, trials were never enough."""
+TRIAL_RESIDUAL = 30.0
+"""The next trial needs a residual below this many tolerances, and below half the one before; otherwise second order is
 cheaper."""
-PLENTY = 20_000
-"""Iterations of first order that spheres get: beyond, second order is the cheaper one even in 3-D."""
-LAST_RESORT = 2000
-"""Up to so many rows the exact solver is tried when all else failed (masses over many decades, say)."""
+MAX_SPHERE_ITERATIONS = 20_000
+"""First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
+MAX_FALLBACK_ROWS = 2000
+"""The active-set method is the last attempt for at most this many rows (with masses over many decades, for example)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,29 +53,29 @@ class Automatic(Solver):
     max_iterations: int = 200_000
 
     def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
-        rows, exact = K.G.shape[0], Exact(tol=self.tol)
-        if rows <= SMALL:
+        rows, exact = K.G.shape[0], _exact(self.tol)
+        if rows <= MAX_EXACT_ROWS:
             yield exact
             return
         contacts = K.G.contacts
         if contacts is not None and contacts.dimension == 2:
             yield from self._trials()
         elif contacts is not None:
-            yield self._trial(PLENTY)
-        elif self.tol >= LOOSE:
+            yield self._trial(MAX_SPHERE_ITERATIONS)
+        elif self.tol >= FIRST_ORDER_TOLERANCE:
             yield self._trial(max(1, self.max_iterations // 2))
         yield InteriorPoint(tol=self.tol)
-        if rows <= LAST_RESORT:
+        if rows <= MAX_FALLBACK_ROWS:
             yield exact
         yield Nesterov(tol=self.tol, max_iterations=self.max_iterations)
 
     def _trials(self) -> Generator[Solver, Projection, None]:
         """First order while it may be the cheaper way."""
         start = yield _Guess(tol=self.tol)
-        if (start.multipliers > 0.0).mean() > LOADED and start.residual.worst > FAR_OFF * self.tol:
+        if (start.multipliers > 0.0).mean() > MAX_LOADED_SHARE and start.residual.worst > MAX_GUESS_RESIDUAL * self.tol:
             return
-        enough = HOPEFUL * self.tol
-        for iterations in TRIALS:
+        enough = TRIAL_RESIDUAL * self.tol
+        for iterations in TRIAL_ITERATIONS:
             tried = yield self._trial(iterations)
             if not tried.residual.worst <= enough:
                 return
@@ -81,6 +83,12 @@ class Automatic(Solver):
 
     def _trial(self, iterations: int) -> Solver:
         return _Trial(tol=self.tol, max_iterations=iterations)
+
+
+@lru_cache
+def _exact(tol: float) -> Exact:
+    """The active-set method of a tolerance; every small projection needs one."""
+    return Exact(tol=tol)
 
 
 class _Guess(Solver):

@@ -25,8 +25,12 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
 
-DENSE = 16_384
-"""Up to so many entries G is treated as dense: it fits into the nearest cache, and one call does it all."""
+MAX_DENSE_ENTRIES = 16_384
+"""A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
+
+
+MAX_NAME_LENGTH = 32
+"""Longest name of a solver, in characters: the statistics of the steps keep it."""
 
 
 class Declined(Exception):
@@ -68,6 +72,11 @@ class Solver:
             raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
         if self.max_iterations < 1:
             raise InvalidValue(f"max_iterations must be at least 1, not {self.max_iterations}")
+        if len(self.name) > MAX_NAME_LENGTH or not self.name.isascii():
+            raise InvalidValue(
+                f"the name of the solver {self.name} must have at most {MAX_NAME_LENGTH} ASCII characters, which the "
+                f"statistics of the steps keep: give its class a shorter name"
+            )
 
     @property
     def name(self) -> str:
@@ -88,7 +97,7 @@ class Solver:
         """
         target = np.asarray(w, dtype=float)
         M, flat = metric(mass, target.shape), target.ravel()
-        if 0 < K.G.shape[0] * K.G.shape[1] <= DENSE:
+        if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES:
             K = K.dense()
         _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)

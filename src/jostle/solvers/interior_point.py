@@ -24,16 +24,17 @@ from jostle.convex.projection import residual
 from jostle.kernels import compiled
 from jostle.solvers.base import Declined, Solver
 
-TIGHTEN = (1e-1, 1e-3, 1e-5, 1e-7)
-"""PIQP's tolerance, as parts of ours, tried in this order."""
-SAFETY = 0.8
-"""Our own method stops at this part of tol, so that the test from outside agrees with it."""
-FINEST = 1e-15
+PIQP_TOLERANCES = (1e-1, 1e-3, 1e-5, 1e-7)
+"""PIQP's tolerances, as fractions of ours, in the order in which they are tried."""
+INNER_TOLERANCE = 0.8
+"""Our own method stops at this fraction of tol, so that the stopping test from outside agrees with it."""
+SMALLEST_PIQP_TOLERANCE = 1e-15
+"""PIQP is never asked for a smaller tolerance."""
 BYTES, GIB = 8, 2**30
 MOST_MEMORY = 8 * GIB
 """Factors that would take more bytes than this, or than half of the machine's memory, are not computed."""
-FAR = 1e6
-"""Rows whose slack exceeds so many times the largest violation are left out, and put back if they turn out violated."""
+FAR_SLACK = 1e6
+"""Rows whose slack exceeds this multiple of the largest violation are left out, and put back if they are violated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,8 @@ class InteriorPoint(Solver):
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space."""
         kernels, mass = compiled(), M.mass.reshape(contacts.bodies, contacts.dimension)
-        rows, stop = contacts.normal / unit[:, None], (*self._stop(K, unit, s0, noise, SAFETY), self.max_iterations)
+        rows = contacts.normal / unit[:, None]
+        stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations
         with kernels.one_blas_thread():
             p, iterations, _, numbers = kernels.interior_point(
                 contacts.i, contacts.j, rows, mass, s0, contacts.places, *stop, most_memory() // BYTES
@@ -97,10 +99,10 @@ class InteriorPoint(Solver):
         white = K.G.tocsr() @ diags_array(M.root) if M.diagonal else csr_array(M.whiten(K.G.toarray()))
         A = csr_array(diags_array(1.0 / unit) @ white)
         scale = -s0.min()
-        rows = np.flatnonzero(s0 <= FAR * scale)
-        best, iterations, tries = None, 0, list(TIGHTEN)
+        rows = np.flatnonzero(s0 <= FAR_SLACK * scale)
+        best, iterations, tries = None, 0, list(PIQP_TOLERANCES)
         while tries and iterations < self.max_iterations:
-            eps = max(tries.pop(0) * self.tol, FINEST)
+            eps = max(tries.pop(0) * self.tol, SMALLEST_PIQP_TOLERANCE)
             z, solved, count = _piqp(A[rows], s0[rows] / scale, eps, self.max_iterations - iterations)
             iterations += count
             p = np.zeros(len(unit))
@@ -113,8 +115,8 @@ class InteriorPoint(Solver):
             if best is None or found.worst < best[0]:
                 best = found.worst, u, p
             if len(rows) < len(unit) and (K.slack(u) < 0.0).any():
-                rows, tries = np.arange(len(unit)), list(TIGHTEN)
-            elif found.worst <= self.tol or not solved or eps == FINEST:
+                rows, tries = np.arange(len(unit)), list(PIQP_TOLERANCES)
+            elif found.worst <= self.tol or not solved or eps == SMALLEST_PIQP_TOLERANCE:
                 break
         if best is None:
             return w.copy(), np.zeros(len(unit)), iterations

@@ -17,12 +17,12 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import compiled
 from jostle.solvers.base import Solver
 
-CHECK = 20
-"""The stopping test is looked at each so many iterations."""
+TEST_INTERVAL = 20
+"""Number of iterations between two looks at the stopping test."""
 Stop = tuple[Array, float, int, int]
 """The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
-SAFETY = 0.5
-"""The loop stops at this part of tol, so that the test from outside agrees with it."""
+INNER_TOLERANCE = 0.5
+"""The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Nesterov(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
         start = np.zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
-        stop = *self._stop(K, unit, s0, noise, SAFETY), self.max_iterations, CHECK
+        stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL
         contacts = K.G.contacts
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)
         moved, p, iterations = (_on_contacts if fused else _on_rows)(K.G, M, unit, s0, start, stop)

@@ -6,6 +6,7 @@ orders, evacuation, bifurcation                   what many numbers say
 field, arrows                                     densities, pressures, velocities of a continuum
 animate                                           a film: mp4 or gif
 page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
+QUANTITIES, OUTLINES                              open lists: what bodies are coloured by, what walls look like
 
 What shows a solution also takes the path of a trajectory file. All but the viewer draw with matplotlib. A function
 that draws one thing takes the Axes to draw on, `ax`, and returns it.
@@ -16,7 +17,10 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from jostle.shapes import OUTLINES, Shape
 from jostle.viz.films import Drawn
+from jostle.viz.frames import Frame
+from jostle.viz.quantities import QUANTITIES, Quantity
 from jostle.viz.server import Server, serve
 from jostle.viz.sources import need_matplotlib
 from jostle.viz.viewer import page
@@ -30,8 +34,13 @@ if TYPE_CHECKING:
     from jostle.viz.results import bifurcation, evacuation, orders
 
 __all__ = [
+    "OUTLINES",
+    "QUANTITIES",
     "Drawn",
+    "Frame",
+    "Quantity",
     "Server",
+    "Shape",
     "animate",
     "arrows",
     "bifurcation",

@@ -37,9 +37,9 @@ def draw(
 ) -> Axes:
     """Frame k of a solution: the bodies to scale, the forces between them, the walls.
 
-    `colour` is "speed", "pressure" (the forces on a body over its surface), or one number a body. Space is seen from
-    `view`: the angle around the vertical and above the horizon, in degrees. Without `ax` there is a new figure, with
-    a colour bar.
+    `colour` is the name of a quantity, such as "speed", "force", "pressure" (the forces on a body over its surface),
+    "group" or one of a plug-in (`jostle.viz.QUANTITIES`), or one number a body. Space is seen from `view`: the angle
+    around the vertical and above the horizon, in degrees. Without `ax` there is a new figure, with a colour bar.
 
     >>> import jostle as jo
     >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))
@@ -54,7 +54,7 @@ def draw(
         ax = figure_for(picture).subplots()
     picture.onto(ax, picture.scene.frame(k), contacts)
     if alone:
-        ax.figure.colorbar(picture.key, ax=ax, label=picture.label, shrink=0.8)
+        picture.bar(ax.figure, ax)
     return ax
 
 
@@ -84,7 +84,7 @@ def strip(
         picture.onto(ax, picture.scene.frame(k), contacts)
         if ax is not axes[0]:
             ax.set_ylabel("")
-    figure.colorbar(picture.key, ax=axes.tolist(), label=picture.label, shrink=0.8)
+    picture.bar(figure, axes.tolist())
     return figure
 
 

@@ -6,7 +6,7 @@ The bytes of a frame are arrays one after the other, little-endian, each filled 
     number   uint32 (m)       only if somebody is not there
     q, u     float32 (m d)    or, in small frames, uint16 and int16: q = low + step q', u = fast u'
     radii    float32 (m)      only if radii change
-    given    float32 (m)      once for each quantity of the user
+    sent     float32 (m)      once for each quantity that the page cannot compute
     first, second             int32 (c): rows of the bodies of a contact, second = -1 - w for wall w
     force    float32 (c)
     away     int8 (3 c)       127 times the unit vector to the wall
@@ -18,7 +18,7 @@ All places are counted from an origin in the middle, so that 32 bits are enough 
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,15 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array
-from jostle.viz.quantities import Given, Quantity, given, standard
-from jostle.viz.scene import Frame, Scene
-from jostle.viz.shapes import View, moving, segments
+from jostle.polylines import View, segments
+from jostle.viz.frames import Frame
+from jostle.viz.given import Given, given
+from jostle.viz.quantities import Part, Quantity, offered
+from jostle.viz.scene import Scene
 
 STEPS = 2**16 - 1
 """Places in a small frame,"""
 FINE = 0.01
 """which must be finer than this part of the smallest radius."""
 AWAY = 127
+MOST_NAMES = 1000
+"""Walls whose names are told to the page; the others have numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,7 @@ class Encoder:
     walls: Array | None
     """(w, 2, d) if they are at rest."""
     given: tuple[Quantity, ...] = ()
-    """What is sent with each frame because only the user knows it."""
+    """What only the user knows."""
 
     @classmethod
     def of(cls, scene: Scene, small: bool, quantities: Given | None = None) -> Encoder:
@@ -69,7 +73,7 @@ class Encoder:
         radii = None if scene.radii_change else scene.radii(0)
         if radii is not None:
             radii[radii <= 0.0] = scene.point
-        walls = None if moving(scene.within) else segments(scene.walls(first.t, seen), scene.d)
+        walls = None if scene.facts.walls_move else segments(scene.walls(first.t, seen), scene.d)
         return cls(scene, small, seen.centre, seen, radii, walls, tuple(given(scene, quantities)))
 
     def continued(self, scene: Scene) -> Encoder:
@@ -79,8 +83,26 @@ class Encoder:
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """All that bodies may be coloured by."""
-        return [*standard(self.scene), *self.given]
+        """Everything that bodies can be coloured by."""
+        return [*offered(self.scene), *self.given]
+
+    @cached_property
+    def constant(self) -> list[Quantity]:
+        """The quantities that are sent once, for all bodies."""
+        return [quantity for quantity in self.quantities if quantity.constant is not None]
+
+    @cached_property
+    def sent(self) -> list[Quantity]:
+        """The quantities that are sent with each frame: those of the user, and those of plug-ins."""
+        return [one for one in self.quantities if one.constant is None and not isinstance(one.of, Part)]
+
+    def recipe(self, quantity: Quantity) -> dict[str, Any]:
+        """How the page finds the values of a quantity."""
+        for name, some in (("constant", self.constant), ("sent", self.sent)):
+            if quantity in some:
+                return {"part": name, "index": some.index(quantity)}
+        assert isinstance(quantity.of, Part)
+        return {"part": quantity.of.name, "axis": quantity.of.axis, "overSurface": quantity.of.over_surface}
 
     def frame(self, frame: Frame) -> bytes:
         """The bytes of a frame."""
@@ -97,7 +119,7 @@ class Encoder:
             arrays += [x.astype("<f4"), frame.u.astype("<f4")]
         if self.radii is None:
             arrays.append(frame.radii.astype("<f4"))
-        arrays += [quantity.of(frame).astype("<f4") for quantity in self.given]
+        arrays += [quantity.of(frame).astype("<f4") for quantity in self.sent]
         away, bars = np.zeros((c, 3), dtype="i1"), frame.bars
         walls_at = np.flatnonzero(bars.rows[:, 1] < 0)
         unit = (bars.end - bars.start)[walls_at] / frame.radii[bars.rows[walls_at, 0], None]
@@ -126,7 +148,10 @@ class Encoder:
             "force_name": scene.force_name,
             "contacts": scene.contacts_known,
             "points": not scene.sized,
-            "given": len(self.given),
+            "sent": len(self.sent),
+            "constant": [text(_joined(one.constant(scene).astype("<f4"))) for one in self.constant if one.constant],
+            "units": asdict(scene.facts.units),
+            "wall_names": list(scene.facts.wall_names[:MOST_NAMES]),
         }
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.container import whole
-from jostle.viz.sources import target
+from jostle.viz.sources import target_for
 
+KINDS = (".mp4", ".gif")
 FPS = 25
 """Pictures a second; in a gif a picture then lasts four of its ticks of 10 ms."""
 QUALITY = 18
@@ -66,10 +67,9 @@ def film(path: str | os.PathLike[str], source: Path | None = None) -> Iterator[F
     ...     (Path(folder) / "grey.gif").stat().st_size > 0
     True
     """
-    kinds: dict[str, type[Mp4] | type[Gif]] = {".mp4": Mp4, ".gif": Gif}
-    wanted = target(path, "a film", list(kinds), source)
+    wanted = target_for(path, "a film", KINDS, source)
     with whole(wanted) as new:
-        opened = kinds[wanted.suffix.lower()](new)
+        opened = Mp4(new) if wanted.suffix.lower() == ".mp4" else Gif(new)
         try:
             yield opened
         except BaseException:

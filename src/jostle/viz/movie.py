@@ -24,8 +24,9 @@ from jostle.errors import InvalidValue
 from jostle.solution import Solution
 from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_size
 from jostle.viz.films import FPS, Drawn, film
+from jostle.viz.frames import Frame
 from jostle.viz.picture import Picture
-from jostle.viz.scene import Frame, Scene
+from jostle.viz.scene import Scene
 from jostle.viz.sources import Shown, file_of, solution
 
 DPI = 110
@@ -50,9 +51,9 @@ def animate(
 ) -> Path:
     """Write a film, .mp4 or .gif, with 25 pictures a second; `speed` is the time that passes in a second of it.
 
-    `sol` is a solution, or the path of a trajectory file, which knows nothing of walls (`jo.io.read(path, problem)`).
-    `colour`, `contacts` and `view` are those of `draw`. Save often enough for what should be seen, say each
-    ``every=speed / 25``. `progress` is called with a `Drawn` after each picture; `terminal.progress_bar` gives one.
+    `sol` is a solution, or the path of a trajectory file. `colour`, `contacts` and `view` are those of `draw`. Save
+    often enough for what should be seen, say each ``every=speed / 25``. `progress` is called with a `Drawn` after each
+    picture; `terminal.progress_bar` gives one.
 
     >>> import jostle as jo, tempfile
     >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.4, h=0.02)
@@ -69,7 +70,8 @@ def animate(
         ax = figure.axes[0]
         canvas: Any = FigureCanvasAgg(figure)
         for step, t in enumerate(times, start=1):
-            ax.clear()
+            for artist in (*ax.collections, *ax.lines, *ax.patches, *ax.texts):  # not the axes: ticks take longer
+                artist.remove()
             picture.onto(ax, between(picture.scene, t), contacts)
             if step == 1:
                 canvas.draw()
@@ -145,5 +147,5 @@ def _figure(picture: Picture) -> Figure:
     """A figure with an even number of pixels both ways, and the colour bar."""
     pixels = 2 * np.round(DPI * np.array(figure_size(picture)) / 2.0)
     figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
-    figure.colorbar(picture.key, ax=figure.subplots(), label=picture.label, shrink=0.8)
+    picture.bar(figure, figure.subplots())
     return figure

@@ -9,19 +9,28 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
-from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import BoundaryNorm, Colormap, LinearSegmentedColormap, ListedColormap, Normalize, to_rgb
+from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
+from jostle.polylines import CELL, WALL, Outline, View, segments
+from jostle.shapes import SOLID
 from jostle.solution import Solution
-from jostle.viz.scene import Frame, Scene
-from jostle.viz.shapes import CELL, SOLID, WALL, Outline, View, segments
+from jostle.viz.frames import Frame
+from jostle.viz.quantities import Quantity, chosen
+from jostle.viz.scene import Scene
+from jostle.viz.style import PALETTE
+from jostle.viz.units import LENGTH, with_time, with_unit
 
+UNKNOWN = "#d9d4c7"
+"""The colour of a body whose value is not known."""
 COLOURS = LinearSegmentedColormap.from_list(
     "jostle", ["#f3f6fa", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"]
-)
-"""White at rest, dark blue at the top: it differs in lightness, for every kind of sight, and in print."""
+).with_extremes(bad=UNKNOWN)
+"""White at rest, dark blue at the top: it differs in lightness, so it is colour-blind safe, and readable in print."""
 PUSH, PULL = "#d55e00", "#7b3294"
 WIDEST = {2: 0.34, 3: 0.22}
 """The bar of the largest force, as a part of the median diameter: in the plane and in space."""
@@ -49,7 +58,7 @@ class Picture:
     """A scene, and the scale on which some of its frames are drawn."""
 
     scene: Scene
-    colour: str | Array
+    colour: Quantity | Array
     view: tuple[float, float]
     box: View
     """It holds the bodies and the walls of all frames,"""
@@ -62,12 +71,12 @@ class Picture:
     @classmethod
     def of(cls, sol: Solution, numbers: Sequence[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
         """On a scale that fits the saved times with these numbers; one after the other is looked at, none is kept."""
-        scene, seen = Scene(sol), View(np.full(2, np.inf), np.full(2, -np.inf))
-        box, named = View(np.full(scene.d, np.inf), np.full(scene.d, -np.inf)), isinstance(colour, str)
-        colour = _checked(scene, colour)
-        low, high, strongest, times = (0.0 if named else np.inf), -np.inf, list[float](), list[float]()
+        scene, seen = Scene(sol), View.empty(2)
+        box, colours = View.empty(scene.d), _colours(scene, colour)
+        low = colours.low if isinstance(colours, Quantity) and colours.low is not None else np.inf
+        high, strongest, times = -np.inf, list[float](), list[float]()
         for frame in scene.frames(numbers):
-            values = _values(scene, frame, colour)
+            values = _values(frame, colours)
             known = values[np.isfinite(values)]
             low, high = min(low, float(known.min(initial=np.inf))), max(high, float(known.max(initial=-np.inf)))
             strongest.append(float(np.abs(frame.bars.force).max(initial=0.0)))
@@ -85,13 +94,19 @@ class Picture:
             for t in times:
                 seen = seen.holding(_flat(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
             limits = View(*seen.wider(MARGIN))
-        key = ScalarMappable(Normalize(low, high), COLOURS)
-        return cls(scene, colour, view, box, limits, key, np.array(strongest))
+        categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
+        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), COLOURS)
+        return cls(scene, colours, view, box, limits, key, np.array(strongest))
 
-    @property
-    def label(self) -> str:
-        """What the colours say."""
-        return self.colour if isinstance(self.colour, str) else ""
+    def bar(self, figure: Figure | SubFigure, axes: Axes | list[Axes]) -> Colorbar:
+        """Add the colour bar: the label and the unit of the quantity, and the names of groups."""
+        if not isinstance(self.colour, Quantity):
+            return figure.colorbar(self.key, ax=axes, shrink=0.8)
+        bar = figure.colorbar(self.key, ax=axes, label=self.colour.title(self.scene), shrink=0.8)
+        categories = self.colour.categories(self.scene)
+        if categories:
+            bar.set_ticks(list(range(len(categories))), labels=list(categories))
+        return bar
 
     @property
     def size(self) -> tuple[float, float]:
@@ -102,7 +117,7 @@ class Picture:
     def onto(self, ax: Axes, frame: Frame, contacts: bool) -> None:
         """Draw a frame."""
         walls = self.scene.walls(frame.t, self.box.wider(MARGIN))
-        values = _values(self.scene, frame, self.colour)
+        values = _values(frame, self.colour)
         if self.scene.count == 1:
             ax.plot(*self.flat(self.scene.path)[:, :2].T, color="0.55", linewidth=0.8, zorder=1.5)
         if self.scene.d == 2:
@@ -113,7 +128,7 @@ class Picture:
         if contacts:
             self._bars(ax, frame)
         self.settle(ax)
-        ax.set_title(f"t = {frame.t:.4g}")
+        ax.set_title(with_time(f"t = {frame.t:.4g}", self.scene.facts.units))
 
     def walls(self, ax: Axes, walls: list[Outline]) -> None:
         """Draw the outlines of walls."""
@@ -140,11 +155,11 @@ class Picture:
             ax.set_axis_off()
             self._triad(ax)
             return
-        ax.set_xlabel("$x$")
+        ax.set_xlabel(with_unit("$x$", self.scene.facts.units, LENGTH))
         if self.scene.dimension == 1:
             ax.set_yticks([])
         else:
-            ax.set_ylabel("$y$")
+            ax.set_ylabel(with_unit("$y$", self.scene.facts.units, LENGTH))
 
     def flat(self, points: Array) -> Array:
         """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are."""
@@ -157,14 +172,14 @@ class Picture:
             discs = EllipseCollection(
                 across, across, 0 * across, units="xy", offsets=x, offset_transform=ax.transData, zorder=2, alpha=alpha
             )
-            discs.set(array=values[who], norm=self.key.norm, cmap=COLOURS)
+            discs.set(array=np.ma.masked_invalid(values[who]), norm=self.key.norm, cmap=self.key.cmap)
             discs.set(edgecolor="0.35", linewidth=float(np.clip(12.0 / np.sqrt(max(len(values), 1)), 0.1, 0.7)))
             ax.add_collection(discs)
 
     def _space(self, ax: Axes, frame: Frame, values: Array) -> None:
         flat = self.flat(frame.x)
         order = np.argsort(flat[:, 2])
-        base = self.key.to_rgba(values[order])[:, :3]
+        base = self.key.to_rgba(np.ma.masked_invalid(values[order]))[:, :3]
         base = base + HAZE * _far(flat[order, 2])[:, None] * (1.0 - base)
         r = frame.radii[order]
         sizes, places, colours = [], [], []
@@ -239,34 +254,21 @@ def _flat(points: Array, view: tuple[float, float]) -> Array:
     return points if points.shape[-1] == 2 else points @ _axes_of(view).T
 
 
-def _checked(scene: Scene, colour: str | ArrayLike) -> str | Array:
+def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
     if isinstance(colour, str):
-        if colour not in ("speed", "pressure"):
-            raise InvalidValue(f"colour is 'speed', 'pressure' or one number for each body, not {colour!r}")
-        if colour == "pressure" and not scene.contacts_known:
-            raise InvalidValue(
-                "the colour 'pressure' needs contacts, and this file holds none: save them with "
-                "output=jo.io.Output(path, contacts=True)"
-            )
-        if colour == "pressure" and scene.force_name == "impulse":
-            raise InvalidValue(
-                "the colour 'pressure' needs forces, and this file, of the older format 1, does not say over which "
-                "time its impulses acted: give jo.io.read(path, problem, scheme)"
-            )
-        return colour
+        return chosen(scene, colour)
     given = np.asarray(colour, dtype=float)
     if given.shape != (scene.count,):
         raise InvalidValue(f"colour has shape {given.shape}; there are {scene.count} bodies, one number for each")
     return given
 
 
-def _values(scene: Scene, frame: Frame, colour: str | Array) -> Array:
+def _values(frame: Frame, colour: Quantity | Array) -> Array:
     """What the colours of a frame say, one number a body."""
-    if not isinstance(colour, str):
-        return np.asarray(colour[frame.number])
-    return frame.speed if colour == "speed" else np.asarray(frame.force / _surface(frame.radii, scene.dimension))
+    return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.number])
 
 
-def _surface(radii: Array, dimension: int) -> Array:
-    """Two ends on a line, a circumference, a surface: the forces over it are the mean stress in the body."""
-    return np.asarray({1: 2.0 + 0.0 * radii, 2: 2.0 * np.pi * radii, 3: 4.0 * np.pi * radii**2}[dimension])
+def _of_categories(count: int) -> ScalarMappable:
+    """Colours for the values 0, 1, ... count - 1."""
+    colours: Colormap = ListedColormap([PALETTE[k % len(PALETTE)] for k in range(count)]).with_extremes(bad=UNKNOWN)
+    return ScalarMappable(BoundaryNorm(np.arange(count + 1) - 0.5, count), colours)

@@ -1,51 +1,96 @@
-"""What bodies may be coloured by: names, values, and the ranges that the colours stand for.
+"""What bodies may be coloured by: one list for pictures, films, the viewer and the command line.
 
-web/quantities.js computes the same values from the bytes of a frame; what a user gives is sent with it.
+A package adds a quantity with an entry point of the group "jostle.quantities", a script with ``QUANTITIES.register``.
+Either is a function of a `Frame` that returns one number a body, or a `Quantity`, which also has a label, a unit and a
+scale. The page computes a `Part` of a frame itself; all other values are sent to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
-from jostle.errors import InvalidValue
-from jostle.viz.scene import Frame, Scene
-
-Given = Mapping[str, ArrayLike | Callable[[int], ArrayLike]]
-"""Numbers of the user by name: (n,) for all frames, (k, n) for each, or a function of the number of a frame."""
+from jostle.errors import BrokenPlugin, InvalidValue, JostleWarning, warn
+from jostle.plugins import Registry
+from jostle.viz.frames import Frame
+from jostle.viz.scene import Scene
+from jostle.viz.units import NO_UNIT, Unit, with_unit
 
 MOST = 98.0
 """Per cent of the forces on bodies that the colours tell apart: an impact would make all others look alike."""
-AXES = "xyz"
-REAL = "biufO"
-"""The kinds of arrays that hold real numbers; in one of objects None is one that is not known."""
-LONG = 60
-"""Characters of a wrong value that an error repeats."""
+NO_CONTACTS = "needs contacts, and this file holds none: save them with output=jo.io.Output(path, contacts=True)"
+NO_DURATIONS = (
+    "needs forces, and this file, of the older format 1, does not say over which time its impulses acted: give "
+    "jo.io.read(path, problem, scheme)"
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a frame as one number a body: an attribute, one of its components, or the length of a vector.
+
+    >>> import jostle as jo
+    >>> frame = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1)).frame(-1)
+    >>> Part("x", axis=0)(frame).round(9).tolist(), Part("force", over_surface=True)(frame).round(9).tolist()
+    ([0.5, 1.5, 2.5], [2.5, 1.5, 0.5])
+    """
+
+    name: str
+    """'x', 'u', 'radii', 'force', 'number', 'contacts', 'mass' or 'group'."""
+    axis: int | None = None
+    over_surface: bool = False
+    """Is it divided by the surface of the body: two ends on a line, a circumference in the plane?"""
+
+    def __call__(self, frame: Frame) -> Array:
+        values = np.asarray(getattr(frame, self.name), dtype=float)
+        if self.name == "group":
+            values = np.where(values < 0.0, np.nan, values)
+        if values.ndim == 2:
+            values = np.linalg.norm(values, axis=1) if self.axis is None else values[:, self.axis]
+        return np.asarray(values / surface(frame.radii, frame.dimension) if self.over_surface else values)
+
+
+def surface(radii: Array, dimension: int) -> Array:
+    """Two ends on a line, a circumference, a surface: the forces over it are the mean stress in the body.
+
+    >>> surface(np.array([1.0]), 1).tolist()
+    [2.0]
+    """
+    return np.asarray({1: 2.0 + 0.0 * radii, 2: 2.0 * np.pi * radii, 3: 4.0 * np.pi * radii**2}[dimension])
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number a body.
+    """One number a body, with what a colour bar says about it.
 
     >>> import jostle as jo
     >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
-    >>> force = standard(scene)[1]
-    >>> force.name, force.range([force.sample(scene.frame(-1))])
+    >>> force = chosen(scene, "force")
+    >>> force.title(scene), force.range([force.sample(scene.frame(-1))])
     ('force', [0.0, 4.92])
     """
 
-    key: str
     name: str
+    """By which it is chosen."""
     of: Callable[[Frame], Array]
+    label: str | Callable[[Scene], str] = ""
+    """On colour bars; the name if it is empty."""
+    unit: Unit | Callable[[Scene], Unit] = NO_UNIT
     low: float | None = None
-    """Where the colours begin; the smallest value if it is not said."""
+    """Where the colours begin; the smallest value if it is None."""
     most: float = 100.0
     """Per cent of the positive values that the colours tell apart."""
+    lacks: Callable[[Scene], str] = lambda scene: ""
+    """What a scene lacks, as the end of a sentence; an empty text if it lacks nothing."""
+    constant: Callable[[Scene], Array] | None = None
+    """(count,) the values of all bodies, if they keep them for the whole run."""
+    categories: Callable[[Scene], tuple[str, ...]] = lambda scene: ()
+    """The names of the values 0, 1, 2, ... if they are not amounts."""
 
     def sample(self, frame: Frame) -> Array:
         """What must be known of a frame to find the range."""
@@ -64,113 +109,88 @@ class Quantity:
         high = float(np.percentile(values, self.most))
         return [low, high if high > low or self.low is None else low + 1.0]
 
-
-def standard(scene: Scene) -> list[Quantity]:
-    """What every solution has; of those that were read from a file without contacts, no forces.
-
-    >>> import jostle as jo
-    >>> [quantity.name for quantity in standard(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1)))]
-    ['speed', 'force', 'pressure', 'contacts', 'radius', 'body number', 'x', 'y', 'velocity x', 'velocity y']
-    """
-    found = [Quantity("speed", "speed", lambda frame: frame.speed, low=0.0)]
-    if scene.contacts_known:
-        found += _of_contacts(scene)
-    found += [
-        Quantity("radius", "radius", lambda frame: frame.radii),
-        Quantity("number", "body number", lambda frame: frame.number.astype(float), low=0.0),
-    ]
-    axes = range(scene.dimension)
-    found += [Quantity(f"q{a}", AXES[a], lambda frame, a=a: frame.x[:, a]) for a in axes]  # type: ignore[misc]
-    found += [Quantity(f"u{a}", f"velocity {AXES[a]}", lambda frame, a=a: frame.u[:, a]) for a in axes]  # type: ignore[misc]
-    return found
+    def title(self, scene: Scene) -> str:
+        """The label with its unit."""
+        label = self.label(scene) if callable(self.label) else self.label or self.name
+        return with_unit(label, scene.facts.units, self.unit(scene) if callable(self.unit) else self.unit)
 
 
-def _of_contacts(scene: Scene) -> list[Quantity]:
-    name = scene.force_name
-    found = [Quantity("force", name, lambda frame: frame.force, low=0.0, most=MOST)]
-    if scene.dimension > 1 and scene.sized:
-        times, power = (2.0, 1) if scene.dimension == 2 else (4.0, 2)
-        found.append(
-            Quantity(
-                "pressure",
-                "pressure" if name == "force" else f"{name} over surface",
-                lambda frame: frame.force / (times * np.pi * frame.radii**power),
-                low=0.0,
-                most=MOST,
-            )
+def _check(name: str, item: Any) -> None:
+    if not isinstance(item, Quantity) and not callable(item):
+        raise InvalidValue(f"the quantity {name!r} must be a function of a frame, or a jo.viz.Quantity, not {item!r}")
+
+
+QUANTITIES: Registry[Quantity | Callable[[Frame], ArrayLike]] = Registry(
+    "jostle.quantities",
+    "colour",
+    {
+        name: f"jostle.viz.standard:{name.upper()}"
+        for name in (
+            "speed", "force", "pressure", "contacts", "radius", "mass", "group", "number", "x", "y", "z", "vx", "vy",
+            "vz",
         )
-    return [*found, Quantity("contacts", "contacts", _contacts, low=0.0)]
+    },
+    check=_check,
+)  # fmt: skip
+"""Everything that bodies can be coloured by, by name."""
 
 
-def _contacts(frame: Frame) -> Array:
-    touched = frame.bars.rows[frame.bars.rows >= 0]
-    return np.bincount(touched, minlength=len(frame.number)).astype(float)
-
-
-def given(scene: Scene, numbers: Given | None) -> list[Quantity]:
-    """What the user gives, by frame.
+def chosen(scene: Scene, name: str) -> Quantity:
+    """The quantity of a name, if the scene has what it needs.
 
     >>> import jostle as jo
-    >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1))
-    >>> age, = given(scene, {"age": [30, 40, 50, 60]})
-    >>> age.key, age.of(scene.frame(1)).tolist()
-    ('given0', [30.0, 40.0, 50.0, 60.0])
+    >>> chosen(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1)), "sped")
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: unknown colour 'sped'; did you mean 'speed'?
+    """
+    quantity = _quantity(scene, name)
+    lacks = quantity.lacks(scene)
+    if lacks:
+        raise InvalidValue(f"the colour {name!r} {lacks}")
+    return quantity
+
+
+def offered(scene: Scene) -> list[Quantity]:
+    """Everything that the bodies of a scene can be coloured by.
+
+    >>> import jostle as jo
+    >>> [quantity.name for quantity in offered(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1)))]
+    ['speed', 'force', 'pressure', 'contacts', 'radius', 'mass', 'number', 'x', 'y', 'vx', 'vy']
     """
     found = []
-    for position, (name, values) in enumerate(checked(numbers).items()):
-        of_frame = values if callable(values) else _by_frame(scene, name, values)
-        found.append(Quantity(f"given{position}", name, _of(scene, name, of_frame)))
+    for name in QUANTITIES.names():
+        try:
+            quantity = _quantity(scene, name)
+        except BrokenPlugin as error:  # all others can be shown
+            warn(f"a colour is left out: {error}", JostleWarning)
+            continue
+        if not quantity.lacks(scene):
+            found.append(quantity)
     return found
 
 
-def checked(numbers: Given | None) -> Given:
-    """What the user gives, which must be numbers with names.
-
-    >>> list(checked({"age": [30, 40]})), dict(checked(None))
-    (['age'], {})
-    """
-    if numbers is None:
-        return {}
-    if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
-        raise InvalidValue(f"quantities must be numbers with names, {{'age': ages}}, not {_words(numbers)}")
-    return numbers
+def _quantity(scene: Scene, name: str) -> Quantity:
+    item = QUANTITIES.get(name)
+    quantity = item if isinstance(item, Quantity) else Quantity(name, item)  # type: ignore[arg-type]
+    return replace(
+        quantity, name=name, of=quantity.of if isinstance(quantity.of, Part) else _checked(name, quantity.of)
+    )
 
 
-def _real(name: str, values: ArrayLike) -> Array:
-    try:
-        array = np.asarray(values)
-        if array.dtype.kind in REAL:
-            return np.asarray(array, dtype=float)
-    except (TypeError, ValueError):
-        pass
-    raise InvalidValue(f"the quantity {name!r} must be real numbers, one a body, not {_words(values)}")
+def _checked(name: str, function: Callable[[Frame], ArrayLike]) -> Callable[[Frame], Array]:
+    """The function of a plug-in, whose values are looked at before they are drawn."""
 
-
-def _words(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= LONG else f"{text[:LONG]} ..."
-
-
-def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any]:
-    array = _real(name, values)
-    frames = len(scene.sol.t)
-    if array.shape not in ((scene.count,), (frames, scene.count)):
-        raise InvalidValue(
-            f"the quantity {name!r} has shape {array.shape}: give one number a body, ({scene.count},), or one for each "
-            f"of the frames too, ({frames}, {scene.count})"
-        )
-    unknown = np.full(scene.count, np.nan)  # of frames that were saved later
-    return lambda k: array if array.ndim == 1 else array[k] if k < frames else unknown
-
-
-def _of(scene: Scene, name: str, of_frame: Callable[[int], ArrayLike]) -> Callable[[Frame], Array]:
     def values(frame: Frame) -> Array:
-        array = _real(name, of_frame(frame.k))
-        if array.shape != (scene.count,):
+        found: Any = function(frame)
+        try:
+            array = np.array(found, dtype=float)
+        except (TypeError, ValueError):
+            array = np.zeros(0)
+        if array.shape != frame.number.shape:
             raise InvalidValue(
-                f"the quantity {name!r} of frame {frame.k} has shape {array.shape}: one number a body is expected, "
-                f"({scene.count},)"
+                f"the quantity {name!r} must be one number for each of the {len(frame.number)} bodies of a frame, not "
+                f"{found!r:.60}"
             )
-        return np.asarray(array[frame.number])
+        return array
 
     return values

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from jostle.arrays import Array
+from jostle.polylines import View
 from jostle.viz.encoding import Encoder
-from jostle.viz.scene import Frame, Scene
-from jostle.viz.shapes import View
+from jostle.viz.frames import Frame
+from jostle.viz.scene import Scene
 
 OFF = 0.25
 """How far from the walls bodies are still seen at first, as a part of the diagonal."""
@@ -25,8 +26,8 @@ class Scales:
     >>> scales, encoder = Scales(), Encoder.of(scene, small=False)
     >>> for k in range(11):
     ...     scales.take(scene.frame(k), encoder)
-    >>> scales.about(encoder)["quantities"][4]
-    {'key': 'radius', 'name': 'radius', 'range': [0.5, 0.5], 'beyond': False}
+    >>> scales.about(encoder)["quantities"][8]["name"], scales.about(encoder)["quantities"][8]["recipe"]
+    ('y', {'part': 'x', 'axis': 1, 'overSurface': False})
     """
 
     samples: dict[str, list[Array]] = field(default_factory=dict)
@@ -38,7 +39,7 @@ class Scales:
     def take(self, frame: Frame, encoder: Encoder) -> None:
         """Take up a frame."""
         for quantity in encoder.quantities:
-            self.samples.setdefault(quantity.key, []).append(quantity.sample(frame))
+            self.samples.setdefault(quantity.name, []).append(quantity.sample(frame))
         strongest = float(np.abs(frame.bars.force).max(initial=0.0))
         if strongest:
             self.strongest.append(strongest)
@@ -51,10 +52,12 @@ class Scales:
         return {
             "quantities": [
                 {
-                    "key": quantity.key,
                     "name": quantity.name,
-                    "range": quantity.range(self.samples.get(quantity.key, [])),
+                    "label": quantity.title(encoder.scene),
+                    "range": quantity.range(self.samples.get(quantity.name, [])),
                     "beyond": quantity.most < 100.0,
+                    "categories": list(quantity.categories(encoder.scene)),
+                    "recipe": encoder.recipe(quantity),
                 }
                 for quantity in encoder.quantities
             ],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +17,12 @@ import numpy as np
 from jostle.arrays import Array, Integers, at
 from jostle.errors import InvalidValue
 from jostle.io.reading import States
+from jostle.polylines import CELL, Outline, View, enclosure, holding_walls, outlines, sides
 from jostle.sets.balls import Balls, Line
-from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import Walls
+from jostle.shapes import Shape, between, parts
 from jostle.solution import Solution
-from jostle.viz.shapes import CELL, Outline, View, enclosure, holding_walls, outlines, parts, sides
+from jostle.viz.frames import Bars, Frame
 
 POINT = 0.012
 """Bodies without a radius are shown with this part of the size of all."""
@@ -33,45 +34,6 @@ NOT_ZERO = 1e-6
 """Impulses below this part of the largest of a frame are not shown."""
 OFF_CENTRE = 0.02
 """Bodies may be outside the cell of a periodic space by so much of it, at the start, for it to be chosen."""
-
-
-@dataclass(frozen=True, eq=False)
-class Bars:
-    """The m contacts that carry a force: from the centre of a body to that of another, or to a wall."""
-
-    start: Array
-    """(m, d)"""
-    end: Array
-    """(m, d)"""
-    force: Array
-    """(m,) positive for a push, negative for a pull."""
-    rows: Integers
-    """(m, 2) the rows of the two bodies in the frame; -1 - w for wall w."""
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """The n bodies that are there at one saved time."""
-
-    k: int
-    """Which of the saved times."""
-    t: float
-    number: Integers
-    """(n,) who they are."""
-    x: Array
-    """(n, d), d = 2 or 3."""
-    u: Array
-    """(n, d)"""
-    radii: Array
-    """(n,) as they are shown: bodies without a radius have a small one."""
-    force: Array
-    """(n,) the sum of the forces of all contacts, whatever their directions."""
-    bars: Bars
-
-    @property
-    def speed(self) -> Array:
-        """(n,)"""
-        return np.asarray(np.linalg.norm(self.u, axis=1))
 
 
 class Scene:
@@ -86,15 +48,15 @@ class Scene:
 
     def __init__(self, sol: Solution) -> None:
         self.sol = sol
-        self.within: ConstraintSet | None = None if sol.problem is None else sol.problem.within
-        self.dimension = _dimension(sol, self.within)
+        self.facts = sol.facts
+        self.dimension = self.facts.dimension or _dimension(sol)
         """Of the space the bodies live in: 1, 2 or 3."""
         self.d = max(self.dimension, 2)
         """Of the space they are shown in."""
         if self.dimension > 3:
             raise InvalidValue(f"q has shape {sol.q.shape[1:]}: bodies are shown on a line, in the plane or in space")
         self.count = int(np.prod(sol.q.shape[1:])) // self.dimension
-        self.period = _period(self.within, self.dimension)
+        self.period = np.full(self.dimension, np.inf) if self.facts.period is None else self.facts.period
         q: Any = sol.q
         self.contacts_known = not isinstance(q, States) or q.source.header.contacts
         """Were the contacts saved? Files hold them if they were asked to."""
@@ -143,7 +105,10 @@ class Scene:
         row = np.full(self.count, -1)
         row[here] = np.arange(len(here))
         bars, force = self._forces(k, x, shown, row)
-        return Frame(k, float(self.sol.t[k]), here, x, u, shown, force, bars)
+        facts, unknown, none = self.facts, np.full(self.count, np.nan), np.full(self.count, -1)
+        mass = (unknown if facts.masses is None else facts.masses)[here]
+        group = (none if facts.groups is None else facts.groups.number)[here]
+        return Frame(k, float(self.sol.t[k]), self.dimension, here, x, u, shown, force, mass, group, bars)
 
     def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
         """One frame after the other; of a file, as many as follow each other are read at once.
@@ -171,6 +136,7 @@ class Scene:
             sol, t=sol.t[some], q=sol.q[some], u=sol.u[some], multipliers=sol.multipliers[some], pairs=sol.pairs[some],
             normals=sol.normals[some], radii=sol.radii[some],
             durations=None if sol.durations is None else sol.durations[some],
+            stored_shapes=None if sol.stored_shapes is None else sol.stored_shapes[some], stored_facts=self.facts,
         )  # fmt: skip
         return loaded
 
@@ -204,8 +170,8 @@ class Scene:
             elif not isinstance(given, np.ndarray | float | int):
                 given = given[k]
             return np.array(np.broadcast_to(np.asarray(given, dtype=float), (self.count,)))
-        t = float(self.sol.t[k])
-        known = [at(Q.radii, t) for kind in (Balls, Line, Walls) for Q in parts(self.within) if isinstance(Q, kind)]
+        t, within = float(self.sol.t[k]), None if self.sol.problem is None else self.sol.problem.within
+        known = [at(Q.radii, t) for kind in (Balls, Line, Walls) for Q in parts(within) if isinstance(Q, kind)]
         sizes = next((radii for radii in known if radii.any()), np.zeros(1))
         return np.array(np.broadcast_to(sizes.ravel(), (self.count,)))
 
@@ -215,7 +181,8 @@ class Scene:
         given = getattr(self.sol, "radii", None)
         if given is not None:
             return not isinstance(given, np.ndarray | float | int)
-        return any(callable(getattr(Q, "radii", None)) for Q in parts(self.within))
+        within = None if self.sol.problem is None else self.sol.problem.within
+        return any(callable(getattr(Q, "radii", None)) for Q in parts(within))
 
     @cached_property
     def sized(self) -> bool:
@@ -236,7 +203,7 @@ class Scene:
     def ways(self) -> View:
         """The box of all places, over the whole run."""
         frames = np.unique(np.linspace(0, len(self.sol.t) - 1, LOOKED_AT).astype(int))
-        box = View(np.full(self.d, np.inf), np.full(self.d, -np.inf))
+        box = View.empty(self.d)
         for k in frames:
             x, r = self.places(int(k)), self.radii(int(k))[:, None]
             box = box.holding(x - r).holding(x + r)
@@ -250,20 +217,19 @@ class Scene:
     @cached_property
     def point(self) -> float:
         """The radius with which points are shown."""
-        t = float(self.sol.t[0])
-        return POINT * (self._with_walls(self.ways, t).size or 1.0)
+        return POINT * (self._with_walls(self.ways, self.shapes(float(self.sol.t[0]))).size or 1.0)
 
     def view(self, frame: Frame) -> View:
         """A box that holds the bodies and the walls of a frame; for one body alone, its way."""
         r = frame.radii[:, None]
-        nothing = View(np.full(self.d, np.inf), np.full(self.d, -np.inf))
+        nothing = View.empty(self.d)
         box = nothing if len(frame.x) and self.count > 1 else self.ways
         box = box.holding(frame.x - r).holding(frame.x + r)
-        return self._with_walls(box, frame.t)
+        return self._with_walls(box, self.shapes(frame.t))
 
     def enclosure(self, t: float) -> View:
         """The box of the walls that have ends, without obstacles; infinite where there are none."""
-        found = enclosure(self.within, t, self.dimension)
+        found = enclosure(self.shapes(t), self.dimension)
         lower, upper = np.full(self.d, -np.inf), np.full(self.d, np.inf)
         lower[: self.dimension], upper[: self.dimension] = found
         return View(lower, upper)
@@ -278,11 +244,26 @@ class Scene:
                 rows, x = np.append(rows, rows[again]), np.concatenate([x, x[again] + shift * np.eye(self.d)[axis]])
         return rows[len(frame.x) :], x[len(frame.x) :]
 
+    def shapes(self, t: float) -> tuple[Shape, ...]:
+        """The shapes of the walls at time t; between two saved times they move straight on, as bodies do."""
+        saved = self.sol.t
+        k = int(np.clip(np.searchsorted(saved, t, side="right") - 1, 0, len(saved) - 1))
+        if not self.facts.walls_move:
+            return self._at_rest
+        if t <= saved[k] or k == len(saved) - 1:
+            return self.sol.shapes(k)
+        part = float((t - saved[k]) / (saved[k + 1] - saved[k]))
+        return between(self.sol.shapes(k), self.sol.shapes(k + 1), part)
+
+    @cached_property
+    def _at_rest(self) -> tuple[Shape, ...]:
+        return self.sol.shapes(0)
+
     def walls(self, t: float, view: View) -> list[Outline]:
         """The outlines of the walls at time t, in d dimensions, as far as the view reaches."""
         axes = slice(0, self.dimension)
         seen = View(view.lower[axes], view.upper[axes])
-        lines = outlines(self.within, t, seen)
+        lines = outlines(self.shapes(t), seen)
         if np.isfinite(self.period).any():
             lower = np.where(np.isfinite(self.period), self.cell_start, -np.inf)
             upper = np.where(np.isfinite(self.period), self.cell_start + self.period, np.inf)
@@ -296,9 +277,9 @@ class Scene:
     def _tallest(self) -> float:
         return float(self.radii(0).max(initial=0.0)) or self.point
 
-    def _with_walls(self, view: View, t: float) -> View:
+    def _with_walls(self, view: View, shapes: tuple[Shape, ...]) -> View:
         axes = slice(0, self.dimension)
-        grown = holding_walls(self.within, t, View(view.lower[axes], view.upper[axes]))
+        grown = holding_walls(shapes, View(view.lower[axes], view.upper[axes]))
         lower, upper = view.lower.copy(), view.upper.copy()
         lower[axes], upper[axes] = grown.lower, grown.upper
         wraps = np.flatnonzero(np.isfinite(self.period))
@@ -350,19 +331,12 @@ class Scene:
         return self.sol.duration(k) if self._order == 2 else 1.0
 
 
-def _dimension(sol: Solution, within: ConstraintSet | None) -> int:
-    """Of the space the bodies live in; a q of shape (N,) is one body, or balls on a line, or (n, d) in one row."""
+def _dimension(sol: Solution) -> int:
+    """Of the space of one body, where nothing says it: a q of shape (N,) is one body, or balls on a line."""
     shape = sol.q.shape[1:]
     if len(shape) > 1:
         return int(shape[-1])
     size = int(np.prod(shape))
-    for Q in parts(within):
-        if isinstance(Q, Line):
-            return 1
-        if isinstance(Q, Balls) and at(Q.radii, float(sol.t[0])).ndim:
-            return size // at(Q.radii, float(sol.t[0])).size
-        if isinstance(Q, Walls):
-            return Q.dimension
     frames = np.linspace(len(sol.t) - 1, 0, LOOKED_AT // 8).astype(int)
     normals = (np.asarray(sol.normals[int(k)]) for k in frames)
     components = next((normal.shape[1] for normal in normals if len(normal)), 0)
@@ -376,11 +350,3 @@ def _known(sol: Solution) -> int:
     if sol.radii is None:
         return 1
     return int(np.size(sol.radii if isinstance(sol.radii, np.ndarray | float | int) else sol.radii[0]))
-
-
-def _period(within: ConstraintSet | None, dimension: int) -> Array:
-    """(dimension,) of the space of the balls, infinite where it is open."""
-    for Q in parts(within):
-        if isinstance(Q, Balls) and np.isfinite(Q.period).any():
-            return np.broadcast_to(Q.period, (dimension,)).astype(float)
-    return np.full(dimension, np.inf)

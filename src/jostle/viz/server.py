@@ -27,7 +27,7 @@ from typing import Any
 from jostle.arguments import check_arguments
 from jostle.errors import JostleError
 from jostle.viz.document import SERVED, document, policy
-from jostle.viz.quantities import Given
+from jostle.viz.given import Given
 from jostle.viz.sources import Shown, solution
 from jostle.viz.streaming import Stream
 
@@ -97,8 +97,7 @@ def serve(sol: Shown, *, title: str = "", quantities: Given | None = None) -> Se
 
     `sol` may be the path of a trajectory file. Frames are sent when they are looked at, so runs may be larger than
     memory; of a file that is still being written the page shows what is new, also when a run that was killed is
-    resumed. Files know nothing of walls: `jo.io.read(path, problem)` does. `quantities` are further numbers to colour
-    by, as in `page`.
+    resumed. `quantities` are further numbers to colour by, as in `page`.
 
     >>> import jostle as jo
     >>> server = serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")

@@ -16,7 +16,7 @@ Shown = Solution | str | os.PathLike[str]
 
 
 def solution(sol: Shown) -> Solution:
-    """The solution itself, or the one in the file. Files know nothing of walls: `jo.io.read(path, problem)` does.
+    """The solution itself, or the one in the file.
 
     >>> solution(7)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -35,12 +35,12 @@ def file_of(sol: Solution) -> Path | None:
     return q.source.path if isinstance(q, States) else None
 
 
-def target(path: str | os.PathLike[str], what: str, suffixes: Sequence[str], source: Path | None) -> Path:
+def target_for(path: str | os.PathLike[str], what: str, suffixes: Sequence[str], source: Path | None) -> Path:
     """Where to write `what`: a name with one of these suffixes that is not the file which is shown.
 
-    >>> target("run.html", "a page", [".html", ".htm"], None).name
+    >>> target_for("run.html", "a page", [".html", ".htm"], None).name
     'run.html'
-    >>> target("run.vtkhdf", "a page", [".html", ".htm"], None)
+    >>> target_for("run.vtkhdf", "a page", [".html", ".htm"], None)
     Traceback (most recent call last):
     jostle.errors.InvalidValue: a page is a .html or .htm file, not 'run.vtkhdf': give it such a name
     """

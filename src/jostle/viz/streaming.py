@@ -14,7 +14,7 @@ from jostle.io.layout import header as header_of
 from jostle.io.reading import read
 from jostle.solution import Solution
 from jostle.viz.encoding import Encoder
-from jostle.viz.quantities import Given
+from jostle.viz.given import Given
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
 from jostle.viz.sources import file_of

@@ -16,10 +16,10 @@ from jostle.io.container import whole
 from jostle.viz.document import EMBEDDED, document
 from jostle.viz.encoding import Encoder, fine_enough, text
 from jostle.viz.films import Drawn
-from jostle.viz.quantities import Given, checked
+from jostle.viz.given import Given, checked
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
-from jostle.viz.sources import Shown, file_of, solution, target
+from jostle.viz.sources import Shown, file_of, solution, target_for
 
 PAGES = (".html", ".htm")
 SAMPLE = 12
@@ -44,11 +44,11 @@ def page(
 ) -> Path:
     """Write a page that plays the solution, a .html file: WebGL, no network, nothing to install.
 
-    `sol` may be the path of a trajectory file, which knows nothing of walls (`jo.io.read(path, problem)` does).
-    `quantities` are further numbers to colour bodies by, under their names: (n,) one a body, (k, n) one for each frame
-    too, or a function of the number of the frame. Where the file would be larger than `most_bytes`, places are rounded
-    to 16 bits, finer than a hundredth of the smallest radius; where that is not enough, frames are left out evenly, and
-    the page says so. `progress` is called with a `Drawn` after each frame; `terminal.progress_bar` gives one.
+    `sol` may be the path of a trajectory file. `quantities` are further numbers to colour bodies by, under their names:
+    (n,) one a body, (k, n) one for each frame too, or a function of the number of the frame; those that all runs have
+    are in `jostle.viz.QUANTITIES`. Where the file would be larger than `most_bytes`, places are rounded to 16 bits,
+    finer than a hundredth of the smallest radius; where that is not enough, frames are left out evenly, and the page
+    says so. `progress` is called with a `Drawn` after each frame; `terminal.progress_bar` gives one.
 
     >>> import jostle as jo, tempfile
     >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1)
@@ -58,7 +58,7 @@ def page(
     (True, False)
     """
     shown = solution(sol)
-    wanted = target(path, "a page", PAGES, file_of(shown))
+    wanted = target_for(path, "a page", PAGES, file_of(shown))
     heading, names = title or "jostle", list(checked(quantities))
     shell = len(document(heading, {}, source=EMBEDDED).encode()) + SPARE
     shell += len(json.dumps([heading, *names])) + 200 * len(names)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jostle.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
 from jostle.viz.document import NOTEBOOK, part, script
-from jostle.viz.quantities import Given
+from jostle.viz.given import Given
 from jostle.viz.scene import Scene
 from jostle.viz.sources import Shown, solution
 from jostle.viz.viewer import Packed
@@ -32,9 +32,8 @@ def widget(
 ) -> AnyWidget:
     """The viewer in a notebook, for a solution or a trajectory file: the last line of a cell.
 
-    A file does not bring the walls with it: with `jo.io.read(path, problem)` they are drawn. What does not fit into
-    `most_bytes` is rounded and left out as in `page`; runs of any size are for `serve` and ``jostle view``. `height` is
-    in pixels.
+    What does not fit into `most_bytes` is rounded and left out as in `page`; runs of any size are for `serve` and
+    ``jostle view``. `height` is in pixels.
 
     >>> import jostle as jo
     >>> shown = widget(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")

@@ -9,6 +9,11 @@ const THEMES = {
   dark: { back: "#12151c", wall: "#c9d1de", mark: "#ff6ad5", weak: "#d97a22", push: "#ff9a2e", pull: "#c79bff" },
 };
 
+const CATEGORIES = {
+  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"],
+  dark: ["#56b4e9", "#ff9a4d", "#2fd3a4", "#e39ac6", "#f2c14e", "#9ecbff", "#ffffff"],
+};
+
 const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
 
 function mixed(stops, x) {
@@ -22,12 +27,13 @@ const packed = (colour) =>
 
 const ladder = (stops, last) => Uint32Array.from({ length: last + 1 }, (_, k) => packed(mixed(stops, k / last)));
 
-// theme: colours by name; bodies: 256 steps; push: 33 steps from weak to strong.
+// theme: colours by name; bodies: 256 steps; push: 33 steps from weak to strong; categories: one colour a group.
 function palette(night) {
   const name = night ? "dark" : "light";
   const theme = Object.fromEntries(Object.entries(THEMES[name]).map(([part, hex]) => [part, rgb(hex)]));
   return {
     theme, bodies: ladder(STOPS[name].map(rgb), 255), push: ladder([theme.weak, theme.push], 32),
+    categories: CATEGORIES[name].map(rgb), names: CATEGORIES[name],
     gradient: `linear-gradient(to right, ${STOPS[name].join(", ")})`,
   };
 }

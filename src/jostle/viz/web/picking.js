@@ -61,13 +61,16 @@ function strongest(frame, number, most = 1000) {
 function bodyFacts(frame, about, i) {
   const parts = (v) => [...v.subarray(3 * i, 3 * i + about.dimension)];
   const point = (v, from = [0, 0, 0]) => parts(v).map((x, a) => short(x + from[a])).join(", ");
+  const told = ({ recipe, categories }) => {
+    if (recipe.part === "radii" && about.points) return "none";
+    const value = valuesOf(recipe, frame, about)[i];
+    return categories.length ? categories[value] ?? "none" : short(value);
+  };
+  const scalars = about.quantities.filter(({ recipe: { part, axis } }) => part !== "number" && !Number.isInteger(axis));
   return [
-    ["position", point(frame.q, about.origin)], ["velocity", point(frame.u)], ["speed", short(norm(frame.u, i))],
-    ["radius", about.points ? "none" : short(frame.radius[i])],
-    ...(about.contacts ? [[about.force_name, short(frame.load[i])]] : []),
-    ["contacts", about.contacts ? String(frame.touching[i]) : "not saved"],
-    ...about.quantities.filter(({ key }) => key.startsWith("given")).map(({ key, name }) =>
-      [name, short(valuesOf(key, frame, about)[i])]),
+    ["position", point(frame.q, about.origin)], ["velocity", point(frame.u)],
+    ...scalars.map((quantity) => [quantity.label, told(quantity)]),
+    ...(about.contacts ? [] : [["contacts", "not saved"]]),
   ];
 }
 
@@ -76,7 +79,9 @@ function contactFacts(stage, about, c) {
   stage.apart(c, way);
   const length = Math.hypot(...way) || 1, axes = [0, 1, 2].slice(0, about.dimension);
   const at = axes.map((a) => short(frame.q[3 * i + a] + about.origin[a] + (frame.radius[i] * way[a]) / length));
+  const wall = about.wall_names[-1 - frame.contacts.second[c]];
   return [
+    ...(wall ? [["wall", wall]] : []),
     [about.force_name, short(force[c])], ["at", at.join(", ")],
     ["direction", axes.map((a) => short(way[a] / length)).join(", ")],
   ];

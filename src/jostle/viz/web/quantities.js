@@ -1,20 +1,24 @@
-// What bodies may be coloured by: the same values as in quantities.py.
+// The values of a quantity, one a body. Which quantities there are, Python says: see quantities.py. A recipe is
+//
+//     {part: "sent" or "constant", index}    values that came with the frame, or once for all bodies
+//     {part, axis, overSurface}              a part of the frame; of a vector one component, or the length (axis: null)
 
-function valuesOf(key, frame, about) {
-  const m = frame.number.length, out = new Float32Array(m), kind = key.slice(0, 1), axis = Number(key.slice(1));
-  if (key.startsWith("given")) return frame.given[Number(key.slice(5))];
-  if (key === "force") return frame.load;
-  if (key === "contacts") return frame.touching;
-  if (key === "radius") return frame.radius;
-  if (key === "number") return frame.number;
-  if (key === "speed") for (let i = 0; i < m; i++) out[i] = norm(frame.u, i);
-  else if (key === "pressure") for (let i = 0; i < m; i++) out[i] = frame.load[i] / surface(frame.radius[i], about);
-  else if (kind === "q") for (let i = 0; i < m; i++) out[i] = frame.q[3 * i + axis] + about.origin[axis];
-  else for (let i = 0; i < m; i++) out[i] = frame.u[3 * i + axis];
+function valuesOf({ part, axis, index, overSurface }, frame, about) {
+  if (part === "sent") return frame.sent[index];
+  if (part === "constant") return frame.constant(index);
+  const { number, q, u, radius, load, touching } = frame, origin = part === "x" ? about.origin : [0, 0, 0];
+  const stored = { number, x: q, u, radii: radius, force: load, contacts: touching }[part], m = number.length;
+  const vector = part === "x" || part === "u";
+  if (!vector && !overSurface) return stored;
+  const out = new Float32Array(m);
+  for (let i = 0; i < m; i++) {
+    const value = !vector ? stored[i] : axis === null ? norm(stored, i) : stored[3 * i + axis] + origin[axis];
+    out[i] = overSurface ? value / surface(radius[i], about.dimension) : value;
+  }
   return out;
 }
 
-const surface = (r, about) => (about.dimension === 2 ? 2 * Math.PI * r : 4 * Math.PI * r * r);
+const surface = (r, dimension) => [2, 2 * Math.PI * r, 4 * Math.PI * r * r][dimension - 1];
 const norm = (v, i) => Math.sqrt(v[3 * i] ** 2 + v[3 * i + 1] ** 2 + v[3 * i + 2] ** 2);
 
 // What the contacts do to each body: load, the sum of all forces; touching, how many there are.

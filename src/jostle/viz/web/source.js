@@ -2,12 +2,13 @@
 //
 //     about             what is the same for all frames (written by encoding.py and scales.py)
 //     count, times      how many frames there are, and when
-//     async frame(k)    {t, number, q, u, radius, given, contacts: {first, second, force, away}, walls}
+//     async frame(k)    {t, number, q, u, radius, sent, constant, contacts: {first, second, force, away}, walls}
 //     ahead(list)       these frames will be wanted next
 //
-// Of m bodies that are there: number, radius and each of given (m), q and u (3 m). Of c contacts: the rows of both
-// bodies, second = -1 - w for wall w, the force, and where the wall is, away (3 c). walls (6 w): the two ends of each
-// line. All of them typed arrays; places are counted from about.origin. A source itself must know bytes(k) alone.
+// Of m bodies that are there: number, radius, each of sent and constant(index) (m), q and u (3 m). Of c contacts: the
+// rows of both bodies, second = -1 - w for wall w, the force, and where the wall is, away (3 c). walls (6 w): the two
+// ends of each line. All of them typed arrays; places are counted from about.origin. A source itself must know bytes(k)
+// alone.
 
 const HEAD = 9;
 
@@ -21,6 +22,7 @@ class Source {
     this.times = about.times;
     this.count = about.times.length;
     this.radius = about.radii && new Float32Array(bytesOf(about.radii));
+    this.constant = (about.constant || []).map((text) => new Float32Array(bytesOf(text)));
     this.walls = about.walls && spread(new Float32Array(bytesOf(about.walls)), about.d);
     if (this.everyone?.length !== about.n) this.everyone = Uint32Array.from({ length: about.n }, (_, i) => i);
   }
@@ -39,11 +41,12 @@ class Source {
     const q = spread(take(places, m * about.d), about.d, low, step);
     const u = spread(take(speeds, m * about.d), about.d, [0, 0, 0], fast);
     const radius = this.radius ? chosen(this.radius, number) : take(Float32Array, m);
-    const given = Array.from({ length: about.given }, () => take(Float32Array, m));
+    const sent = Array.from({ length: about.sent }, () => take(Float32Array, m));
+    const constant = (index) => chosen(this.constant[index], number);
     const first = take(Int32Array, c), second = take(Int32Array, c), force = take(Float32Array, c);
     const away = scaled(take(Int8Array, 3 * c), 1 / 127);
     const walls = this.walls || spread(take(Float32Array, 2 * w * about.d), about.d);
-    return { t, number, q, u, radius, given, contacts: { first, second, force, away }, walls };
+    return { t, number, q, u, radius, sent, constant, contacts: { first, second, force, away }, walls };
   }
 }
 

@@ -56,8 +56,9 @@ class Stage {
   }
 
   loadBodies() {
-    const { number, q, radius } = this.frame, m = number.length, { bodies, theme } = this.palette;
-    const { key, range: [low, high] } = this.wish.colour(), values = valuesOf(key, this.frame, this.source.about);
+    const { number, q, radius } = this.frame, m = number.length, { bodies, theme, categories } = this.palette;
+    const { recipe, range: [low, high], categories: { length } } = this.wish.colour();
+    const values = valuesOf(recipe, this.frame, this.source.about);
     const balls = new Float32Array(4 * m), colours = new Uint32Array(m), steps = 255 / (high - low || 1);
     const unknown = packed(mixed([theme.back, theme.wall], 0.4));
     for (let i = 0; i < m; i++) {
@@ -66,7 +67,8 @@ class Stage {
       balls[4 * i + 2] = q[3 * i + 2];
       balls[4 * i + 3] = radius[i];
       const step = Math.round((values[i] - low) * steps);
-      colours[i] = step >= 0 ? bodies[step > 255 ? 255 : step] : step < 0 ? bodies[0] : unknown;
+      if (length) colours[i] = values[i] >= 0 ? packed(categories[values[i] % categories.length]) : unknown;
+      else colours[i] = step >= 0 ? bodies[step > 255 ? 255 : step] : step < 0 ? bodies[0] : unknown;
     }
     this.painter.load("balls", balls, colours);
   }

@@ -16,6 +16,8 @@ function mount(root, source) {
   let shown = -1, wanted = 0, loading = false, played = null;
   let picked = null, contact = null, anchor = null; // a body, or a contact, and the body whose contacts are looked at
 
+  const time = (t) => `t = ${short(t)}${source.about.units.time && ` ${source.about.units.time}`}`;
+
   function say(text) {
     $("message").textContent = text;
     $("message").hidden = !text;
@@ -51,7 +53,7 @@ function mount(root, source) {
   }
 
   function tell() {
-    const when = `t = ${short(stage.frame.t)}`, of = `frame ${shown + 1} of ${source.count}`;
+    const when = time(stage.frame.t), of = `frame ${shown + 1} of ${source.count}`;
     $("frame").value = shown;
     $("frame").setAttribute("aria-valuetext", `${when}, ${of}`);
     $("time").textContent = `${when} · ${of}`;
@@ -60,10 +62,17 @@ function mount(root, source) {
   }
 
   function tellScale() {
-    const { name, beyond, range: [low, high] } = quantity(), most = (beyond ? "≥ " : "") + short(high);
-    $("scale-name").textContent = name;
+    const { label, beyond, categories, range: [low, high] } = quantity(), most = (beyond ? "≥ " : "") + short(high);
+    $("scale-name").textContent = label;
     [$("scale-low").textContent, $("scale-high").textContent] = [short(low), most];
-    $("legend").setAttribute("aria-label", `Colours: ${name}, from ${short(low)} to ${most}`);
+    $("amounts").hidden = categories.length > 0;
+    $("categories").replaceChildren(...categories.map((name, k) => {
+      const item = element("li", name), { names } = stage.palette;
+      item.style.borderColor = names[k % names.length];
+      return item;
+    }));
+    const words = categories.length ? categories.join(", ") : `from ${short(low)} to ${most}`;
+    $("legend").setAttribute("aria-label", `Colours: ${label}, ${words}`);
   }
 
   function play(on) {
@@ -71,7 +80,7 @@ function mount(root, source) {
     if (on && last && source.about.live) return follow(true);
     if (on) follow(false);
     if (on && last) show(0);
-    if (on || played) tellAloud(on ? "playing" : `paused at t = ${short(source.times[wanted])}`);
+    if (on || played) tellAloud(on ? "playing" : `paused at ${time(source.times[wanted])}`);
     played = on ? { since: performance.now(), from: source.times[last ? 0 : Math.max(shown, 0)] } : null;
     $("play").textContent = on ? "Pause" : "Play";
     $("picked").setAttribute("aria-live", on ? "off" : "polite");
@@ -133,8 +142,8 @@ function mount(root, source) {
     $("live").hidden = !about.live;
     $("title").textContent = $("title").title = about.title;
     $("note").textContent = about.note;
-    const [begin, end] = [source.times[0], source.times[source.count - 1]].map(short);
-    const when = `${source.count} frames from t = ${begin} to ${end}`;
+    const [begin, end] = [time(source.times[0]), short(source.times[source.count - 1])];
+    const when = `${source.count} frames from ${begin} to ${end}`;
     $("view").setAttribute("aria-label", `${about.n} bodies in ${about.dimension} dimensions, ${when}`);
     $("time").textContent = $("time").textContent.replace(/ of \d+$/, ` of ${source.count}`);
   }
@@ -270,6 +279,7 @@ function mount(root, source) {
   function chooseColours() {
     stage.chooseColours(night.matches);
     $("scale").style.background = stage.palette.gradient;
+    tellScale();
     stage.load();
   }
 
@@ -279,7 +289,7 @@ function mount(root, source) {
   if (root === document) listened.push([window, "error", fail], [window, "unhandledrejection", fail]);
   for (const [on, kind, act] of listened) on.addEventListener(kind, act);
 
-  for (const { key, name } of source.about.quantities) $("colour").add(new Option(name, key));
+  for (const { name, label } of source.about.quantities) $("colour").add(new Option(label, name));
   $("forces").closest("label").hidden = !source.about.contacts;
   measure();
   offerSpeeds();
@@ -294,7 +304,10 @@ function mount(root, source) {
     get picked() { return picked; },
     get contact() { return contact; },
     get playing() { return played !== null; },
-    values: (key) => valuesOf(key, stage.frame, source.about),
+    values(name) {
+      const { recipe } = source.about.quantities.find((one) => one.name === name);
+      return valuesOf(recipe, stage.frame, source.about);
+    },
     place(number) {
       const i = stage.frame.number.indexOf(number), box = $("view").getBoundingClientRect();
       const [x, y] = camera.projection()(...stage.frame.q.subarray(3 * i, 3 * i + 3));

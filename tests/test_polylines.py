@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.viz.shapes import View, enclosure, holding_walls, moving, outlines, segments
+from jostle.polylines import View, enclosure, holding_walls, outlines, segments
+from jostle.shapes import may_move, shapes_of
 
 PLANE = View(np.array([-4.0, -3.0]), np.array([5.0, 6.0]))
 SPACE = View(np.array([-4.0, -3.0, -2.0]), np.array([5.0, 6.0, 7.0]))
@@ -35,7 +36,7 @@ WALLS = {
 @pytest.mark.parametrize("name", WALLS)
 def test_every_point_of_an_outline_is_on_the_wall(name):
     wall, view = WALLS[name]
-    lines = outlines(wall, T, view)
+    lines = outlines(shapes_of(wall, T), view)
     assert lines
     for line in lines:
         middles = (line.points[1:] + line.points[:-1]) / 2.0 if "olygon" in name or "box" in name else line.points
@@ -48,22 +49,23 @@ def test_every_point_of_an_outline_is_on_the_wall(name):
 def test_the_view_grows_until_the_wall_is_in_it(name):
     wall, view = WALLS[name]
     speck = View(view.centre, view.centre)
-    grown = holding_walls(wall, T, speck)
+    shapes = shapes_of(wall, T)
+    grown = holding_walls(shapes, speck)
     assert (grown.lower <= speck.lower).all()
-    assert outlines(wall, T, grown.wider(0.1))
+    assert outlines(shapes, grown.wider(0.1))
 
 
 def test_walls_without_an_end_are_cut_at_the_view():
-    (line,) = outlines(jo.HalfSpace([1.0, 1.0]), 0.0, View(np.array([-1.0, -1.0]), np.array([2.0, 2.0])))
+    (line,) = outlines(shapes_of(jo.HalfSpace([1.0, 1.0]), 0.0), View(np.array([-1.0, -1.0]), np.array([2.0, 2.0])))
     assert sorted(line.points.tolist()) == [[-1.0, 1.0], [1.0, -1.0]]
-    assert outlines(jo.HalfSpace([1.0, 0.0], offset=9.0), 0.0, PLANE) == []
+    assert outlines(shapes_of(jo.HalfSpace([1.0, 0.0], offset=9.0), 0.0), PLANE) == []
 
 
 @pytest.mark.parametrize(
     ("upper", "edges"), [([3, 2, 1], 12), ([3, 2, np.inf], 8), ([3, np.inf, np.inf], 5), ([np.inf] * 3, 3)]
 )
 def test_a_box_has_the_edges_where_two_of_its_walls_meet(upper, edges):
-    assert len(outlines(jo.Box([0, 0, 0], upper), 0.0, SPACE)) == edges
+    assert len(outlines(shapes_of(jo.Box([0, 0, 0], upper), 0.0), SPACE)) == edges
 
 
 def test_sets_that_have_no_shape_are_left_out():
@@ -71,22 +73,22 @@ def test_sets_that_have_no_shape_are_left_out():
     def somewhere(t, q):
         return q - 1.0
 
-    assert outlines(somewhere & jo.Balls([1.0]) & jo.Free(), 0.0, PLANE) == []
-    assert outlines(None, 0.0, PLANE) == []
-    assert outlines(jo.Box([0, 0, 0], [1, 1, 1]), 0.0, PLANE) == []
+    assert shapes_of(somewhere & jo.Balls([1.0]) & jo.Free(), 0.0) == ()
+    assert shapes_of(None, 0.0) == ()
+    assert outlines(shapes_of(jo.Box([0, 0, 0], [1, 1, 1]), 0.0), PLANE) == []
 
 
 def test_walls_are_where_they_are_at_that_time():
     piston = jo.HalfSpace([1.0, 0.0], offset=lambda t: t)
-    assert [outlines(piston, t, PLANE)[0].points[0, 0] for t in (0.0, 2.0)] == [0.0, 2.0]
-    assert moving(piston & jo.Balls([1.0]))
-    assert not moving(jo.Box([0, 0], [1, 1], radii=lambda t: t) & jo.Balls(lambda t: [t]))
+    assert [outlines(shapes_of(piston, t), PLANE)[0].points[0, 0] for t in (0.0, 2.0)] == [0.0, 2.0]
+    assert may_move(piston & jo.Balls([1.0]))
+    assert not may_move(jo.Box([0, 0], [1, 1], radii=lambda t: t) & jo.Balls(lambda t: [t]))
 
 
 def test_obstacles_do_not_enclose_and_rooms_do():
     room = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])
-    assert enclosure(jo.Segments(room.walls, radii=0.2), 0.0, 2).upper.tolist() == [6.0, 5.0]
-    assert enclosure(jo.Outside([1.0, 1.0], 0.5), 0.0, 2).upper.tolist() == [np.inf, np.inf]
+    assert enclosure(shapes_of(jo.Segments(room.walls, radii=0.2), 0.0), 2).upper.tolist() == [6.0, 5.0]
+    assert enclosure(shapes_of(jo.Outside([1.0, 1.0], 0.5), 0.0), 2).upper.tolist() == [np.inf, np.inf]
 
 
 def test_no_lines_have_no_pieces():

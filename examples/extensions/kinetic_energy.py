@@ -1,0 +1,20 @@
+"""A colour: the kinetic energy of each body, for pictures, films, the viewer and the command line."""
+
+import jostle as jo
+
+LENGTH_TIME_MASS = (2, -2, 1)
+"""The exponents of the unit, which is written on the colour bar if the trajectory says its units."""
+
+
+def energy(frame):
+    """One number for each body of the frame."""
+    return 0.5 * frame.mass * frame.speed**2
+
+
+def lacks(scene):
+    """Why a run cannot be coloured by it; an empty text if it can."""
+    return "needs masses, and none are known" if scene.facts.masses is None else ""
+
+
+QUANTITY = jo.viz.Quantity("energy", energy, "kinetic energy", LENGTH_TIME_MASS, low=0.0, lacks=lacks)
+jo.viz.QUANTITIES.register("energy", QUANTITY)  # jo.viz.draw(sol, colour="energy"), jostle plot --colour energy

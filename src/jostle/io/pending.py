@@ -1,0 +1,173 @@
+"""Frames that were added to a trajectory and are not written yet, as rows of its data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.io import layout, stored_facts, wall_states
+from jostle.io.checksums import of_rows
+from jostle.io.layout import Index
+from jostle.io.pictures import Picture, Scene
+from jostle.shapes import Shape, same
+
+
+class Pending:
+    """Collects the rows of each data set behind those that are in the file."""
+
+    def __init__(self, file: Any, frames: int) -> None:
+        """`file` is open, and cut to its first `frames` frames."""
+        said = layout.header(file)
+        names = layout.names(said)
+        self.scene = Scene(said.shape, contacts=said.contacts, dtype=file[layout.POINTS].dtype)
+        self.blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        self.bytes = 0
+        self.frames = frames
+        """Number of frames in the file."""
+        self._length = {name: int(file[name].shape[0]) for name in names}
+        """How long the data sets are with what was added."""
+        self._rows: list[tuple[float, ...]] = []
+        self._checks: list[list[int]] = []
+        self._no_contact = {
+            name: np.zeros((1, *file[name].shape[1:]), file[name].dtype) for name in names if name in layout.CELL_DATA
+        }
+        """What the cell of all bodies has as cell data."""
+        self._wall = {name: zero - (zero.dtype.kind == "i") for name, zero in self._no_contact.items()}
+        """What a line of a wall has as cell data: -1 in the place of the numbers of bodies."""
+        self._known: dict[str, tuple[NDArray[Any], int, int]] = {}
+        """What body and radius were last, where they were written, and their checksums."""
+        self._walls: tuple[Sequence[Shape], int] | None = None
+        """The shapes of the walls that were added last, and the number of their state."""
+        self._version = said.version
+        self._dimension = self.scene.d
+        if said.version > 2:
+            facts = stored_facts.facts_in(file, said.shape, said.order, said.walls)
+            self._dimension = facts.dimension or self.scene.d
+        if frames:
+            self._remember(file, layout.index(file, said._replace(frames=frames)))
+
+    def __len__(self) -> int:
+        """Number of frames that are not written yet."""
+        return len(self._rows)
+
+    def _remember(self, file: Any, index: Index) -> None:
+        """What the last frame in the file holds that is stored only when it changes."""
+        n = int(index.points[-1])
+        for name, at in ((layout.BODY, int(index.body_at[-1])), (layout.RADIUS, int(index.radius_at[-1]))):
+            self._known[name] = file[name][at:], at, of_rows(file[name][at : at + n])
+        if self._version > 2:
+            state = int(index.state[-1])
+            table = wall_states.table_of(file, state + 1)
+            self._walls = wall_states.shapes_in(file, table, state, self._dimension), state
+
+    def add(self, name: str, values: NDArray[Any]) -> int:
+        """Add rows to a data set; where they will begin."""
+        at = self._length[name]
+        self.blocks[name].append(values)
+        self._length[name] = at + len(values)
+        self.bytes += values.nbytes
+        return at
+
+    def add_frame(self, t: float, duration: float, state: Sequence[Any], shapes: Sequence[Shape]) -> None:
+        """Add a frame: q, u, radii, pairs, multipliers, normals, and the shapes of the walls."""
+        walls = tuple(shapes) if self._version > 2 else ()
+        changed = self._changed(walls)
+        q, u, radii, pairs, multipliers, normals = state
+        picture = self.scene.picture(q, u, radii, pairs, multipliers, normals, walls)
+        number = self._add_walls(walls, changed)
+        n, lines = picture.n, len(picture.walls.ends)
+        points_at = self.add(layout.POINTS, picture.points)
+        self.add(layout.VELOCITY, picture.velocity)
+        body_at, body_check = self._add_new(layout.BODY, picture.body, n)
+        radius_at, radius_check = self._add_new(layout.RADIUS, picture.radius, n)
+        cells_at, ends_at = self._add_lines(picture)
+        data_at, of_contacts = self._add_contacts(picture, lines)
+        m, components = (
+            (0, 0) if picture.touching is None else (len(picture.touching.impulse), picture.touching.components)
+        )
+        checks = [of_rows(picture.points[:n]), of_rows(picture.velocity[:n]), body_check, radius_check, *of_contacts]
+        self._checks.append(checks + [0] * (len(layout.CHECKED) - len(checks)))
+        starts = (points_at, body_at, radius_at, cells_at, ends_at, data_at)
+        of_walls = (len(picture.walls.points), lines, len(picture.walls.joined), number)
+        self._rows.append((t, duration, n, m, components, *starts, *of_walls))
+
+    def _add_lines(self, picture: Picture) -> tuple[int, int]:
+        if layout.OFFSETS not in self.blocks:
+            return 0, 0
+        offsets = np.pad(picture.ends, (1, 0)) if len(picture.ends) else np.array([0, 2], dtype=np.int32)
+        cells_at = self.add(layout.OFFSETS, offsets) - self.frames - len(self._rows)
+        return cells_at, self.add(layout.ENDS, picture.joined)
+
+    def _add_contacts(self, picture: Picture, lines: int) -> tuple[int, list[int]]:
+        """Where the cell data begin, and the checksums of those of the contacts."""
+        touching = picture.touching
+        if touching is None:
+            return 0, []
+        at, checks = self._length[layout.IMPULSE], []
+        values = (touching.impulse, touching.normal, touching.first, touching.second)
+        for name, value in zip(layout.CELL_DATA, values, strict=True):
+            for block in (self._no_contact[name][: min(picture.n, 1)], value, self._wall[name][[0] * lines]):
+                self.add(name, block)
+            checks.append(of_rows(value))
+        return at, checks
+
+    def _add_new(self, name: str, values: NDArray[Any], n: int) -> tuple[int, int]:
+        """Add rows if they are not what was added last; where they begin, and the checksum of the first n."""
+        if name not in self._known or not np.array_equal(values, self._known[name][0]):
+            values = values.copy()
+            self._known[name] = values, self.add(name, values), of_rows(values[:n])
+        return self._known[name][1:]
+
+    def _changed(self, shapes: Sequence[Shape]) -> dict[str, NDArray[Any]]:
+        """What to add for these walls: nothing if they are those of the frame before."""
+        if self._version < 3 or (self._walls is not None and same(shapes, self._walls[0])):
+            return {}
+        return wall_states.rows_of(shapes, self._dimension)
+
+    def _add_walls(self, shapes: Sequence[Shape], rows: dict[str, NDArray[Any]]) -> int:
+        """The number of the state of the walls."""
+        for name, values in rows.items():
+            self.add(name, values)
+        if rows:
+            self._walls = shapes, 0 if self._walls is None else self._walls[1] + 1
+        return 0 if self._walls is None else self._walls[1]
+
+    def add_tables(self) -> None:
+        """Add the rows of the data sets with one row a frame; they may be added again."""
+        numbers = np.arange(self.frames, self.frames + len(self._rows))
+        t, duration = np.array([row[:2] for row in self._rows], dtype=float).T
+        index = Index(t, duration, *np.array([row[2:] for row in self._rows], dtype=np.int64).T)
+        n, none = index.points, np.zeros_like(numbers)
+        checks = np.array(self._checks, dtype=np.uint32)
+        rows = {
+            layout.TIME: t,
+            layout.PART: numbers,
+            layout.COUNT: n + index.wall_points,
+            layout.CELLS: n > 0,
+            layout.BODIES: n,
+            layout.LINES: index.lines + index.wall_lines,
+            layout.LINE_ENDS: 2 * index.lines + index.wall_ends,
+            layout.COMPONENTS: index.components,
+            layout.DURATION: duration,
+            layout.CHECKS: np.column_stack([index.checks(self._version), checks]),
+            layout.WALLS: np.stack([index.wall_points, index.wall_lines, index.wall_ends, index.state], axis=1),
+            layout.POINTS_AT: index.points_at,
+            layout.BODY_AT: index.body_at,
+            layout.RADIUS_AT: index.radius_at,
+            layout.CELLS_AT: np.stack([numbers, index.cells_at, none, none], axis=1),
+            layout.ENDS_AT: np.stack([none, index.ends_at, none, none], axis=1),
+            layout.DATA_AT: index.data_at,
+            layout.VERTICES: np.stack([none, n], axis=1).ravel(),
+        }
+        for name, values in rows.items():
+            if name in self.blocks:
+                self.blocks[name] = [values]
+
+    def written(self) -> None:
+        """All rows are in the file."""
+        self.frames += len(self._rows)
+        self.blocks = {name: [] for name in self.blocks}
+        self._rows, self._checks, self.bytes = [], [], 0

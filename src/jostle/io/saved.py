@@ -1,0 +1,61 @@
+"""The saved states of a solution, in memory or in a file, one at a time: what exports are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.io.pictures import Picture, Scene
+from jostle.io.reading import Ragged, States
+from jostle.io.reading import Source as Stored
+from jostle.shapes import Shape
+from jostle.solution import Solution
+
+
+def file_of(sol: Solution) -> Stored | None:
+    """The file that a solution was read from, if it was."""
+    q: Any = sol.q
+    return q.source if isinstance(q, States) else None
+
+
+def durations(sol: Solution) -> Array:
+    """(k,) the time over which the multipliers of each saved time acted; NaN if it is not known."""
+    known = np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
+    if sol.order != 0 and sol.scheme is not None and sol.contacts_saved:
+        for k in np.flatnonzero(np.isnan(known)):
+            known[k] = sol.duration(int(k))
+    return known
+
+
+def precision(sol: Solution) -> np.dtype[Any]:
+    """The type of the numbers of the file, or of those in memory."""
+    stored = file_of(sol)
+    return np.dtype(float) if stored is None else stored.dtype
+
+
+def radii(sol: Solution) -> Iterable[Any]:
+    """The radii at each saved time: of the file, of the problem, or 0."""
+    stored = file_of(sol)
+    if stored is not None:
+        return Ragged(stored, stored.radii)
+    return (0.0 if sol.problem is None else sol.problem.within.radii_at(t) for t in sol.t)
+
+
+def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
+    """The shapes of the walls at each saved time; walls at rest are looked at once."""
+    now = sol.shapes(0)
+    for k in range(len(sol.t)):
+        now = sol.shapes(k) if k and sol.facts.walls_move else now
+        yield now
+
+
+def pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
+    """Time and picture of one frame after the other."""
+    scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol))
+    touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
+    walls = shapes(sol) if contacts else [()] * len(sol.t)
+    for t, *state in zip(sol.t, sol.q, sol.u, radii(sol), *touching, walls, strict=True):
+        yield float(t), scene.picture(*state)

@@ -1,0 +1,56 @@
+"""Records of the steps of a run, `STATISTICS`, as a trajectory holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.errors import BrokenFile
+from jostle.io.checksums import of_records
+from jostle.io.trust import data_set, rows
+from jostle.solution import STATISTICS
+from jostle.solvers.base import MAX_NAME_LENGTH
+
+STEPS = "jostle/steps"
+CHECK = "checksum"
+RECORD = np.dtype(
+    [(n, f"S{MAX_NAME_LENGTH}" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")]
+)
+"""A record of `STATISTICS` as it is stored, with its checksum."""
+STEPS_OF_FORMAT_1 = ("t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot")
+"""The fields that each record of a step has had since format 1."""
+
+
+def as_stored(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Statistics of steps as they are stored."""
+    stored = np.zeros(len(given), dtype=dtype)
+    for name in set(given.dtype.names or ()) & set(dtype.names or ()):
+        stored[name] = np.strings.encode(given[name], "ascii", "replace") if name == "solver" else given[name]
+    if CHECK in (dtype.names or ()):
+        stored[CHECK] = of_records(stored)  # the checksum itself is 0 meanwhile
+    return stored
+
+
+def steps_in(file: Any) -> Any:
+    """The data set of the records, looked at before it is trusted."""
+    found = data_set(file, STEPS)
+    if set(STEPS_OF_FORMAT_1) - set(found.dtype.names or ()) or found.dtype.hasobject:
+        raise BrokenFile(f"{file.filename} is damaged: {STEPS} does not hold records of steps")
+    return found
+
+
+def statistics(file: Any, count: int) -> NDArray[Any]:
+    """The statistics of the first steps; what an older jostle did not record is NaN."""
+    stored = rows(file, steps_in(file), 0, count)
+    if CHECK in stored.dtype.names:
+        checks = stored[CHECK].copy()
+        stored[CHECK] = 0
+        wrong = of_records(stored) != checks
+        if wrong.any():
+            raise BrokenFile(f"{file.filename} is damaged: the record of step {int(np.argmax(wrong)) + 1} is wrong")
+    stats = np.empty(len(stored), dtype=STATISTICS)
+    for name in STATISTICS.names or ():
+        stats[name] = stored[name] if name in stored.dtype.names else np.nan
+    return stats

@@ -1,0 +1,153 @@
+"""Facts about the problem in a trajectory: numbers of each body as data sets, all else as a text of JSON.
+
+    jostle/problem/masses   (n,) or nothing
+    jostle/problem/groups   (n,) or nothing: the position of the group of each body in the list of names
+    jostle/problem/force    the entries of a constant force, or nothing
+    jostle/problem/text     bytes of UTF-8: dimension, period, walls, names, units, plan
+
+The attribute "checksum" of jostle/problem covers all of them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from jostle.arrays import Array
+from jostle.errors import BrokenFile, MissingPackage
+from jostle.facts import Facts, Groups, RecordedPlan, Stair, Units
+from jostle.io.checksums import of_rows
+from jostle.io.trust import data_set, inside, rows
+
+PROBLEM = "jostle/problem"
+CHECK = "checksum"
+COLUMNS: dict[str, DTypeLike] = {"masses": np.float64, "groups": np.int32, "force": np.float64, "text": np.uint8}
+ROWS = 1024
+"""Rows of a chunk, at most."""
+
+
+def create(file: Any, facts: Facts) -> None:
+    """Write the facts into a new file."""
+    arrays = _arrays(facts)
+    for name, values in arrays.items():
+        chunk = (min(max(len(values), 1), ROWS),)
+        file.create_dataset(f"{PROBLEM}/{name}", data=values, maxshape=(None,), chunks=chunk)
+    file[PROBLEM].attrs[CHECK] = np.uint32(_check(arrays))
+
+
+def facts_in(file: Any, shape: tuple[int, ...], order: int, walls: int) -> Facts:
+    """The facts that a file holds; q has this shape."""
+    arrays = {}
+    for name, dtype in COLUMNS.items():
+        data = data_set(file, f"{PROBLEM}/{name}", dtype)
+        arrays[name] = rows(file, data, 0, len(data))
+    if _check(arrays) != int(inside(file, PROBLEM).attrs[CHECK]):
+        raise BrokenFile(f"{file.filename} is damaged: {PROBLEM} does not have its checksum")
+    try:
+        return _facts(arrays, shape, order, None if walls < 0 else walls)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
+        raise BrokenFile(
+            f"{file.filename} is damaged: what it says about its problem is not understood ({error})"
+        ) from None
+
+
+def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
+    groups = facts.groups
+    said = {
+        "dimension": facts.dimension,
+        "period": None if facts.period is None else [None if np.isinf(L) else float(L) for L in facts.period],
+        "wall_names": list(facts.wall_names),
+        "walls_move": facts.walls_move,
+        "groups": None if groups is None else list(groups.names),
+        "units": asdict(facts.units),
+        "plan": _plan(facts.plan),
+    }
+    return {
+        "masses": np.zeros(0) if facts.masses is None else np.asarray(facts.masses, dtype=float).ravel(),
+        "groups": np.zeros(0, np.int32) if groups is None else np.asarray(groups.number, dtype=np.int32),
+        "force": np.zeros(0) if facts.force is None else np.asarray(facts.force, dtype=float).ravel(),
+        "text": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8),
+    }
+
+
+def _plan(plan: Any) -> dict[str, Any] | None:
+    """What a file keeps of a plan; nothing if the package that makes polygons is not installed."""
+    if plan is None:
+        return None
+    try:
+        wkt = plan.wkt if isinstance(plan, RecordedPlan) else plan.area.wkt
+    except MissingPackage:
+        return None
+    stairs = {
+        name: {
+            "start": link.start.tolist(), "end": link.end.tolist(), "length": float(link.length),
+            "outward": plan.shafts[name].outward.tolist(), "inward": plan.shafts[name].inward.tolist(),
+        }
+        for name, link in plan.links.items()
+    }  # fmt: skip
+    return {
+        "area": wkt,
+        "exits": {name: np.asarray(ends).tolist() for name, ends in plan.exits.items()},
+        "stairs": stairs,
+    }
+
+
+def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, walls: int | None) -> Facts:
+    said = json.loads(arrays["text"].tobytes().decode())
+    d, period = int(said["dimension"]), said["period"]
+    bodies = int(np.prod(shape)) // max(d, 1)
+    names = tuple(str(name) for name in said["wall_names"])
+    if period is not None:
+        period = np.array([np.inf if L is None else float(L) for L in period])
+    for name, count in (("masses", bodies), ("groups", bodies), ("force", int(np.prod(shape)))):
+        if len(arrays[name]) not in (0, count):
+            raise ValueError(f"{len(arrays[name])} {name} of {count}")
+    if (period is not None and period.shape != (d,)) or len(names) not in (0, walls):
+        raise ValueError("a list of another length")
+    return Facts(
+        order=order,
+        dimension=d,
+        period=period,
+        walls=walls,
+        wall_names=names,
+        walls_move=bool(said["walls_move"]),
+        masses=arrays["masses"] if len(arrays["masses"]) else None,
+        force=arrays["force"].reshape(shape) if len(arrays["force"]) else None,
+        groups=_groups(arrays["groups"], said["groups"]),
+        units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
+        plan=_recorded(said["plan"]),
+    )
+
+
+def _groups(number: NDArray[Any], names: list[str] | None) -> Groups | None:
+    if names is None:
+        return None
+    if len(number) and not -1 <= number.min() <= number.max() < len(names):
+        raise ValueError("groups that have no name")
+    return Groups(tuple(str(name) for name in names), number.astype(np.int64))
+
+
+def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
+    if plan is None:
+        return None
+
+    def array(values: Any, *shape: int) -> Array:
+        return np.array(values, dtype=float).reshape(shape)
+
+    stairs = {
+        str(name): Stair(
+            array(one["start"], 2, 2), array(one["end"], 2, 2), float(one["length"]), array(one["outward"], 2),
+            array(one["inward"], 2),
+        )
+        for name, one in plan["stairs"].items()
+    }  # fmt: skip
+    exits = {str(name): array(ends, 2, 2) for name, ends in plan["exits"].items()}
+    return RecordedPlan(str(plan["area"]), exits, stairs)
+
+
+def _check(arrays: dict[str, NDArray[Any]]) -> int:
+    return of_rows(np.concatenate([arrays[name].view(np.uint8) for name in COLUMNS]))

@@ -1,0 +1,62 @@
+"""Exports as tables and arrays: .csv for spreadsheets, pandas and R, .npz for NumPy."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Iterable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from jostle.io.pictures import Scene
+from jostle.io.saved import pictures, radii
+from jostle.solution import Solution
+
+
+def write_csv(sol: Solution, path: Path) -> None:
+    """A row for each body at each time."""
+    with open(path, "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["t", "body", "x", "y", "z", "vx", "vy", "vz", "radius"])
+        for t, picture in pictures(sol):
+            numbers = np.column_stack([picture.points, picture.velocity, picture.radius])
+            for body, row in zip(picture.body.tolist(), _shortest(numbers), strict=True):
+                table.writerow([t, body, *row])
+
+
+def _shortest(numbers: NDArray[Any]) -> list[list[Any]]:
+    """Rows of numbers that are written with as many digits as their precision has."""
+    return numbers.astype("U").tolist() if numbers.dtype == np.float32 else numbers.tolist()  # type: ignore[no-any-return]
+
+
+def write_npz(sol: Solution, path: Path) -> None:
+    """The arrays of NumPy; contacts one after the other, those of frame k end at contact_ends[k]."""
+    sizes = [len(p) for p in sol.multipliers]
+    widest = max((normal.shape[1] for normal in sol.normals), default=0)
+    normals = (np.pad(normal, ((0, 0), (0, widest - normal.shape[1]))) for normal in sol.normals)
+    count, steps, contacts = len(sol.t), len(sol.stats), sum(sizes)
+    scene = Scene(sol.q.shape[1:], dtype=float)
+    sizes_of_all = (scene.broadcast(np.asarray(some, dtype=float)) for some in radii(sol))
+    arrays: dict[str, tuple[DTypeLike, tuple[int, ...], Iterable[Any]]] = {
+        "t": (float, (count,), sol.t),
+        "q": (float, sol.q.shape, sol.q),
+        "u": (float, sol.u.shape, sol.u),
+        "radii": (float, (count, scene.count), sizes_of_all),
+        "pairs": (np.int64, (contacts, 2), sol.pairs),
+        "multipliers": (float, (contacts,), sol.multipliers),
+        "normals": (float, (contacts, widest), normals),
+        "contact_ends": (np.int64, (count,), accumulate(sizes)),
+        "stats": (sol.stats.dtype, (steps,), [sol.stats]),
+        "status": (f"U{len(sol.status)}", (), [sol.status]),
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, (dtype, shape, parts) in arrays.items():
+            header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array_header_2_0(file, header)
+                for part in parts:
+                    file.write(np.asarray(part, dtype=dtype).tobytes())

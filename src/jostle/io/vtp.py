@@ -1,0 +1,82 @@
+"""Exports for ParaView and what else reads XML files of VTK: a .pvd file, and a .vtp file for each time beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.io.container import whole
+from jostle.io.exports import Series
+from jostle.io.pictures import Picture
+from jostle.io.saved import pictures
+from jostle.solution import Solution
+
+
+def write_pvd(sol: Solution, path: Path) -> Path:
+    """Write the series; the .pvd file, which names the others."""
+    entries = []
+    for k, (t, picture) in enumerate(pictures(sol, contacts=True)):
+        name = f"{path.stem}_{k:06d}.vtp"
+        with whole(path.with_name(name)) as new:
+            new.write_bytes(b"".join(_vtp(picture)))
+        entries.append(f'<DataSet timestep="{t!r}" part="0" file="{name}"/>')
+    series = path.with_suffix(".pvd")
+    with whole(series) as new:
+        lines = [
+            '<VTKFile type="Collection" version="0.1">',
+            "<Collection>",
+            *entries,
+            "</Collection>",
+            "</VTKFile>",
+            "",
+        ]
+        new.write_text("\n".join(lines))
+    return series
+
+
+def _vtp(picture: Picture) -> Iterator[bytes]:
+    """An XML file of VTK: the arrays stand behind it, each after its number of bytes."""
+    touching, n = picture.touching, len(picture.points)
+    assert touching is not None
+    cells, walls = min(picture.n, 1), len(picture.walls.ends)
+    groups: dict[str, dict[str, NDArray[Any]]] = {
+        "PointData": {"velocity": picture.velocity, "body": picture.body, "radius": picture.radius},
+        "CellData": {
+            name: np.concatenate([_cells(values, cells, 0), values, _cells(values, walls, -(values.dtype.kind == "i"))])
+            for name, values in (
+                ("impulse", touching.impulse), ("normal", touching.normal), ("body", touching.first),
+                ("partner", touching.second),
+            )
+        },
+        "Points": {"Points": picture.points},
+        "Verts": {"connectivity": np.arange(picture.n), "offsets": np.full(cells, picture.n)},
+        "Lines": {"connectivity": picture.joined, "offsets": picture.ends},
+    }  # fmt: skip
+    parts, at = [], 0
+    yield b'<VTKFile type="PolyData" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n<PolyData>\n'
+    yield f'<Piece NumberOfPoints="{n}" NumberOfVerts="{cells}" NumberOfLines="{len(picture.ends)}">\n'.encode()
+    for group, arrays in groups.items():
+        yield f"<{group}>\n".encode()
+        for name, array in arrays.items():
+            values = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            kind = f"{'Float' if values.dtype.kind == 'f' else 'Int'}{8 * values.itemsize}"
+            width = values.shape[1] if values.ndim == 2 else 1
+            what = f'type="{kind}" Name="{name}" NumberOfComponents="{width}"'
+            yield f'<DataArray {what} format="appended" offset="{at}"/>\n'.encode()
+            parts += [values.nbytes.to_bytes(8, "little"), values.tobytes()]
+            at += 8 + values.nbytes
+        yield f"</{group}>\n".encode()
+    yield b'</Piece>\n</PolyData>\n<AppendedData encoding="raw">\n_'
+    yield from parts
+    yield b"\n</AppendedData>\n</VTKFile>\n"
+
+
+def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:
+    return np.full((count, *like.shape[1:]), value, dtype=like.dtype)
+
+
+PVD = Series(write_pvd)

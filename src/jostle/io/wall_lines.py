@@ -1,0 +1,82 @@
+"""The walls as VTK draws them: lines behind the points and the contacts of each frame.
+
+Walls without an end are drawn as far as the bodies of the frame are, and somewhat further: up to the next corners of a
+grid whose spacing is a power of two. So the lines depend on the frame alone, and a file that is continued is the same
+as one that was not interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from jostle.arrays import Array, Integers
+from jostle.polylines import View, holding_walls, outlines, unbounded
+from jostle.shapes import Shape
+
+AROUND = 24
+"""Points of a circle: they are stored with each frame."""
+TALL = 2.0
+"""A wall on a line is drawn up and down by this many of the largest radius."""
+
+
+class WallLines(NamedTuple):
+    """Polylines: their points (w, 3), the points that they join, one line after the other, and where each line ends."""
+
+    points: Array
+    joined: Integers
+    ends: Integers
+
+
+NO_LINES = WallLines(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+
+class WallDrawer:
+    """Draws the walls of one frame after the other; what is the same as in the frame before is not drawn again.
+
+    >>> floor = (Shape("plane", np.array([[0.0, 1.0], [0.0, 0.0]])),)
+    >>> lines = WallDrawer(float).lines(floor, np.array([[0.5, 1.0], [3.0, 1.0]]), np.ones(2))
+    >>> lines.points.tolist(), lines.joined.tolist(), lines.ends.tolist()
+    ([[-8.0, 0.0, 0.0], [8.0, 0.0, 0.0]], [0, 1], [2])
+    """
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._dtype = dtype
+        self._last: tuple[Sequence[Shape], bytes, WallLines] = ((), b"", NO_LINES)
+
+    def lines(self, shapes: Sequence[Shape], x: Array, radii: Array) -> WallLines:
+        """The lines of the walls around bodies at x (n, d)."""
+        d, tallest = x.shape[1], float(radii.max(initial=0.0))
+        if not shapes or shapes[0].points.shape[1] != d:  # or each entry of q is drawn as a point
+            return NO_LINES
+        view = View(np.zeros(d), np.ones(d))
+        if unbounded(shapes):
+            view = _snapped(holding_walls(shapes, View.empty(d).holding(x - tallest).holding(x + tallest)))
+        size = np.array([*view.lower, *view.upper, tallest if d == 1 else 0.0]).tobytes()
+        known, size_known, lines = self._last
+        if shapes is not known or size != size_known:
+            lines = _drawn(shapes, view, TALL * (tallest or 1.0), self._dtype)
+            self._last = shapes, size, lines
+        return lines
+
+
+def _drawn(shapes: Sequence[Shape], view: View, half: float, dtype: DTypeLike) -> WallLines:
+    lines = [line.points for line in outlines(shapes, view, AROUND)]
+    if len(view.lower) == 1:
+        lines = [np.array([[line[0, 0], -half], [line[0, 0], half]]) for line in lines]
+    if not lines:
+        return NO_LINES
+    flat = np.concatenate(lines)
+    points, joined = np.unique(np.pad(flat, ((0, 0), (0, 3 - flat.shape[1]))), axis=0, return_inverse=True)
+    return WallLines(points.astype(dtype), joined.ravel(), np.cumsum([len(line) for line in lines]))
+
+
+def _snapped(view: View) -> View:
+    """The smallest box of a grid, as wide as the diagonal rounded up to a power of two, that holds the view."""
+    lower, upper = (np.where(np.isfinite(end), end, 0.0) for end in view)
+    size = float(np.linalg.norm(upper - lower))
+    spacing = 2.0 ** np.ceil(np.log2(size)) if size > 0.0 else 1.0
+    return View(spacing * np.floor(lower / spacing), spacing * np.ceil(upper / spacing))

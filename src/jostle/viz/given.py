@@ -1,0 +1,91 @@
+"""Numbers of the user to colour bodies by, for one picture or page: ``page(sol, path, quantities={"age": ages})``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array
+from jostle.errors import InvalidValue
+from jostle.viz.frames import Frame
+from jostle.viz.quantities import Quantity
+from jostle.viz.scene import Scene
+
+Given = Mapping[str, ArrayLike | Callable[[int], ArrayLike]]
+"""Numbers of the user by name: (n,) for all frames, (k, n) for each, or a function of the number of a frame."""
+REAL = "biufO"
+"""The kinds of arrays that hold real numbers; in one of objects None is one that is not known."""
+LONG = 60
+"""Characters of a wrong value that an error repeats."""
+
+
+def given(scene: Scene, numbers: Given | None) -> list[Quantity]:
+    """What the user gives, by frame.
+
+    >>> import jostle as jo
+    >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1))
+    >>> age, = given(scene, {"age": [30, 40, 50, 60]})
+    >>> age.label, age.of(scene.frame(1)).tolist()
+    ('age', [30.0, 40.0, 50.0, 60.0])
+    """
+    found = []
+    for position, (name, values) in enumerate(checked(numbers).items()):
+        of_frame = values if callable(values) else _by_frame(scene, name, values)
+        found.append(Quantity(f"given{position}", _of(scene, name, of_frame), name))
+    return found
+
+
+def checked(numbers: Given | None) -> Given:
+    """What the user gives, which must be numbers with names.
+
+    >>> list(checked({"age": [30, 40]})), dict(checked(None))
+    (['age'], {})
+    """
+    if numbers is None:
+        return {}
+    if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
+        raise InvalidValue(f"quantities must be numbers with names, {{'age': ages}}, not {_words(numbers)}")
+    return numbers
+
+
+def _real(name: str, values: ArrayLike) -> Array:
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in REAL:
+            return np.asarray(array, dtype=float)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidValue(f"the quantity {name!r} must be real numbers, one a body, not {_words(values)}")
+
+
+def _words(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONG else f"{text[:LONG]} ..."
+
+
+def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any]:
+    array = _real(name, values)
+    frames = len(scene.sol.t)
+    if array.shape not in ((scene.count,), (frames, scene.count)):
+        raise InvalidValue(
+            f"the quantity {name!r} has shape {array.shape}: give one number a body, ({scene.count},), or one for each "
+            f"of the frames too, ({frames}, {scene.count})"
+        )
+    unknown = np.full(scene.count, np.nan)  # of frames that were saved later
+    return lambda k: array if array.ndim == 1 else array[k] if k < frames else unknown
+
+
+def _of(scene: Scene, name: str, of_frame: Callable[[int], ArrayLike]) -> Callable[[Frame], Array]:
+    def values(frame: Frame) -> Array:
+        array = _real(name, of_frame(frame.k))
+        if array.shape != (scene.count,):
+            raise InvalidValue(
+                f"the quantity {name!r} of frame {frame.k} has shape {array.shape}: one number a body is expected, "
+                f"({scene.count},)"
+            )
+        return np.asarray(array[frame.number])
+
+    return values

@@ -1,0 +1,52 @@
+"""Units of what is drawn, from the names of the units of length, time and mass that a trajectory holds."""
+
+from __future__ import annotations
+
+from jostle.facts import SI, Units
+
+Unit = tuple[int, int, int]
+"""The exponents of length, time and mass."""
+NO_UNIT, LENGTH, TIME, MASS = (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)
+VELOCITY, FORCE, IMPULSE = (1, -1, 0), (1, -2, 1), (1, -1, 1)
+NAMED = {FORCE: "N", (0, -2, 1): "N/m", (-1, -2, 1): "Pa", IMPULSE: "N s"}
+"""Units of the SI that have a name."""
+POWERS = {2: "²", 3: "³"}
+
+
+def unit_text(units: Units, unit: Unit) -> str:
+    """The unit in words; an empty text if a unit that it needs is not known, or if it is a plain number.
+
+    >>> unit_text(SI, VELOCITY), unit_text(Units(length="m"), VELOCITY)
+    ('m/s', '')
+    >>> unit_text(Units("cm", "s", "g"), FORCE)
+    'cm g/s²'
+    """
+    names = [units.length, units.time, units.mass]
+    if any(power and not name for name, power in zip(names, unit, strict=True)):
+        return ""
+    if units == SI and unit in NAMED:
+        return NAMED[unit]
+    above, below = (
+        [f"{name}{POWERS.get(abs(power), '')}" for name, power in zip(names, unit, strict=True) if sign * power > 0]
+        for sign in (1, -1)
+    )
+    return " ".join(above or ["1"] * bool(below)) + "".join(f"/{name}" for name in below)
+
+
+def with_unit(label: str, units: Units, unit: Unit) -> str:
+    """A label with its unit in brackets.
+
+    >>> with_unit("speed", SI, VELOCITY), with_unit("speed", Units(), VELOCITY)
+    ('speed (m/s)', 'speed')
+    """
+    words = unit_text(units, unit)
+    return f"{label} ({words})" if words else label
+
+
+def with_time(text: str, units: Units) -> str:
+    """A time in words, with its unit.
+
+    >>> with_time("t = 0.5", SI)
+    't = 0.5 s'
+    """
+    return f"{text} {units.time}" if units.time else text

@@ -1,0 +1,275 @@
+"""Walls, masses, groups and units: a file holds what is needed to draw and to measure its run."""
+
+import gzip
+import shutil
+from pathlib import Path
+
+import by_vtk
+import h5py
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.errors import BrokenFile, InvalidValue
+from jostle.facts import Facts
+from jostle.io import stored_facts, wall_states
+from jostle.io.trajectory import Writer
+from jostle.shapes import Shape, may_move, same, shapes_of
+from numbers_of_files import contents
+
+DATA = Path(__file__).parents[1] / "data"
+SQUARE = np.array([[2.0, 4.0], [3.0, 4.0], [3.0, 5.0], [2.0, 5.0]])
+
+
+def turned(angle):
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+
+
+WALLS = {
+    "floor": jo.HalfSpace([0.0, 2.0], offset=-1.0, radii=0.2),
+    "shaken floor": jo.HalfSpace([0.0, 1.0], offset=lambda t: 0.01 * np.sin(9.0 * t) - 1.0, radii=0.2),
+    "open box": jo.Box([-5, -5], [5, np.inf], radii=0.2),
+    "disc": jo.Outside([[3.0, 3.0], [4.0, 0.0]], [0.5, 1.0], radii=0.2),
+    "bowl": jo.Inside([0.0, 0.0], 7.0, radii=0.2),
+    "turnstile": jo.Segments(lambda t: [[[3, 3], 3 + turned(t)[0]]], radii=0.2),
+    "turning square": jo.Polygons(lambda t: SQUARE @ turned(0.1 * t).T, radii=0.2),
+    "two squares": jo.Polygons([SQUARE, SQUARE - np.array([8.0, 0.0])], radii=0.2),
+    "sphere": jo.Outside([3.0, 0.0, 0.0], 0.5, radii=0.2),
+    "rocking vessel": jo.Vessel([(1.0, -1.0), (2.0, 3.0)], radii=0.2, axis=lambda t: [0.1 * t, 0.0, 1.0]),
+    "ends of a line": jo.HalfSpace([1.0], offset=-4.0, radii=0.2),
+}
+
+
+def run(wall, path=None, contacts=False, **options):
+    """Two bodies beside a wall, three frames."""
+    q0 = np.zeros((2, wall.dimension))
+    q0[1, 0] = 1.0
+    problem = jo.Motion(q0=q0, mass=[1.0, 3.0], within=jo.Balls([0.2, 0.2]) & wall)
+    scheme = jo.Maury() if wall.convex_gaps or wall.curved else jo.Paoli()
+    output = None if path is None else jo.io.Output(path, contacts=contacts, dtype=float, **options)
+    return jo.solve(problem, scheme, t=0.2, h=0.1, output=output)
+
+
+@pytest.mark.parametrize("name", WALLS)
+@pytest.mark.parametrize("written", ["while it runs", "afterwards"])
+def test_the_walls_of_a_file_are_those_of_the_run(tmp_path, name, written):
+    wall, path = WALLS[name], tmp_path / "run.vtkhdf"
+    if written == "while it runs":
+        run(wall, path)
+    else:
+        jo.io.write(run(wall), path)
+    sol = jo.io.read(path)
+    for k, t in enumerate(sol.t):
+        assert same(sol.shapes(k), shapes_of(wall, t))
+    assert sol.facts.walls_move == may_move(wall)
+    with h5py.File(path) as file:
+        assert len(file[wall_states.STATES]) == (3 if may_move(wall) else 1)
+    copy = jo.io.read(jo.io.export(path, tmp_path / "copy.vtkhdf"))
+    assert all(same(copy.shapes(k), sol.shapes(k)) for k in range(3))
+
+
+@pytest.mark.parametrize("name", WALLS)
+@pytest.mark.parametrize("contacts", [True, False])
+def test_vtk_sees_the_walls_of_every_time_and_bodies_as_without_them(tmp_path, name, contacts):
+    wall = WALLS[name]
+    sol = run(wall, tmp_path / "run.vtkhdf", contacts)
+    reader = by_vtk.reader(tmp_path / "run.vtkhdf")
+    for k in (2, 0, 1):
+        found = by_vtk.at(reader, sol.t[k])
+        np.testing.assert_array_equal(found.points[:, : wall.dimension], sol.q[k])
+        assert found.point_data["body"].tolist() == [0, 1]
+        assert found.vertices.tolist() == [[0, 1]]
+        assert len(found.walls) > 0
+        points = np.concatenate(found.walls)[:, : wall.dimension]
+        assert max(abs(wall.gap(sol.t[k], point) + 0.2) for point in points) < 1e-9
+        assert not found.wall_points["radius"].any()
+        assert not found.wall_points["velocity"].any()
+        for name, values in found.wall_cells.items():
+            assert (values == (-1 if name in ("body", "partner") else 0)).all()
+        assert bool(found.cell_data) == contacts
+
+
+def test_a_floor_is_drawn_for_vtk_below_all_bodies_wherever_they_go(tmp_path):
+    fast = jo.Motion(
+        q0=[[0.0, 1.0], [3.0, 1.0]], v0=[[-50.0, 0.0], [80.0, 0.0]],
+        within=jo.Balls([0.2, 0.2]) & jo.HalfSpace([0.1, 1.0], offset=-99.0),
+    )  # fmt: skip
+    sol = jo.solve(fast, jo.Maury(), t=10.0, h=1.0, output=tmp_path / "run.vtkhdf")
+    reader = by_vtk.reader(tmp_path / "run.vtkhdf")
+    for k, t in enumerate(sol.t):
+        (floor,) = by_vtk.at(reader, t).walls
+        assert floor[:, 0].min() <= sol.q[k][:, 0].min()
+        assert floor[:, 0].max() >= sol.q[k][:, 0].max()
+
+
+def test_a_run_with_moving_walls_that_is_resumed_equals_one_that_was_not_interrupted(tmp_path):
+    sieve = jo.Segments(lambda t: [[[-4, -1 + 0.1 * np.sin(t)], [4, -1 + 0.1 * np.sin(t)]]], radii=0.2)
+    within = jo.Balls([0.2, 0.2]) & sieve & jo.HalfSpace([1.0, 0.0], offset=-30.0, radii=0.2)
+    problem = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[5.0, 0.0], [9.0, 0.0]], force=[0.0, -1.0], within=within)
+
+    def solved(name, t, **more):
+        paths = {"output": tmp_path / f"{name}.vtkhdf", "checkpoint": tmp_path / f"{name}.checkpoint"}
+        return jo.solve(problem, jo.Maury(), t=t, h=0.125, **paths, **more)
+
+    solved("whole", 4.0)
+    solved("parts", 1.0)
+    for t in (2.0, 3.0, 4.0):
+        solved("parts", t, resume=True)
+    whole, parts = (contents(tmp_path / f"{name}.vtkhdf") for name in ("whole", "parts"))
+    for found in (whole, parts):
+        del found["jostle/changes"]
+    assert whole == parts
+
+
+@pytest.mark.parametrize("keep", [0, 1, 3, 5])
+def test_walls_that_come_and_go_are_cut_with_their_frames(tmp_path, keep):
+    states = [
+        (), (Shape("line", np.zeros((2, 2))),), (Shape("line", np.zeros((2, 2))),), (), (Shape("solid", SQUARE),) * 2,
+        (Shape("solid", SQUARE + 1.0),),
+    ]  # fmt: skip
+
+    def add(file, k):
+        file.frame(0.1 * k, np.full((2, 2), float(k)), np.zeros((2, 2)), 1.0, walls=states[k])
+
+    whole, cut = tmp_path / "whole.vtkhdf", tmp_path / "cut.vtkhdf"
+    for path in (whole, cut):
+        with Writer(path, shape=(2, 2), contacts=True, about={}) as file:
+            for k in range(6):
+                add(file, k)
+    with Writer.reopen(cut, keep, 0) as file:
+        for k in range(keep, 6):
+            add(file, k)
+    assert contents(whole) == contents(cut)
+    sol = jo.io.read(cut)
+    assert all(same(sol.shapes(k), states[k]) for k in range(6))
+    reader = by_vtk.reader(cut)
+    assert [len(by_vtk.at(reader, 0.1 * k).walls) for k in (5, 0, 4, 1, 3, 2)] == [1, 0, 2, 1, 0, 1]
+
+
+def test_bodies_that_leave_do_not_move_the_walls_of_vtk(tmp_path):
+    room = jo.Segments([[[0, 0], [9, 0]], [[9, 0], [9, 4]]], radii=0.2)
+    walk = jo.Sweeping(q0=[[1.0, 1.0], [3.0, 1.0], [5.0, 1.0]], velocity=[2.0, 0.0], within=jo.Balls([0.2] * 3) & room)
+    out = jo.Outlet(lambda q: q[:, 0] > 6.0)
+    path = tmp_path / "run.vtkhdf"
+    jo.solve(walk, jo.Venel(), t=2.0, h=0.5, change=out, output=jo.io.Output(path, contacts=True))
+    reader = by_vtk.reader(path)
+    seen = [by_vtk.at(reader, t) for t in by_vtk.times(reader)]
+    assert [len(one.points) for one in seen] == [3, 3, 2, 2, 1]
+    for one in seen:
+        assert [line.tolist() for line in one.walls] == [[[0, 0, 0], [9, 0, 0]], [[9, 0, 0], [9, 4, 0]]]
+    assert np.isnan(jo.io.read(path).q[-1]).any(axis=1).tolist() == [False, True, True]
+
+
+def test_masses_force_period_groups_and_units_come_back(tmp_path):
+    within = jo.Balls([0.2, 0.2, 0.2], period=[8.0, np.inf]) & jo.HalfSpace([0.0, 1.0], radii=0.2)
+    problem = jo.Motion(q0=[[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], mass=[1.0, 2.0, 3.0], force=[0.0, -9.0], within=within)
+    groups = {"light": [0, 1], "heavy": [2]}
+    output = jo.io.Output(tmp_path / "run.vtkhdf", units=jo.io.SI, groups=groups)
+    jo.solve(problem, jo.Maury(), t=0.1, h=0.1, output=output)
+    found = jo.io.read(tmp_path / "run.vtkhdf").facts
+    assert (found.order, found.dimension, found.walls) == (2, 2, 1)
+    assert found.wall_names == ("plane with normal [0.0, 1.0], at offset 0",)
+    assert found.masses.tolist() == [1.0, 2.0, 3.0]
+    assert found.force.tolist() == [[0.0, -9.0]] * 3
+    assert found.period.tolist() == [8.0, np.inf]
+    assert (found.groups.names, found.groups.number.tolist()) == (("light", "heavy"), [0, 0, 1])
+    assert (found.units, found.units.mass) == (jo.io.SI, "kg")
+    again = jo.io.read(jo.io.export(tmp_path / "run.vtkhdf", tmp_path / "again.vtkhdf")).facts
+    assert again.groups.number.tolist() == [0, 0, 1]
+    assert again.units == found.units
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ({"a": [0, 1], "b": [1]}, "body 1 belongs to two groups, 'a' and 'b'"),
+        ({"a": [0, 7]}, "the group 'a' must be numbers of bodies from 0 to 1"),
+        ({"a": [0.5]}, "the group 'a' must be numbers of bodies"),
+    ],
+)
+def test_groups_that_make_no_sense_are_refused(tmp_path, groups, words):
+    with pytest.raises(InvalidValue, match=words):
+        run(WALLS["floor"], tmp_path / "run.vtkhdf", groups=groups)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mass_that_is_a_matrix_is_not_recorded_as_masses(tmp_path):
+    problem = jo.Motion(q0=[[0.0, 1.0]], mass=[[2.0, 0.5], [0.5, 1.0]])
+    jo.solve(problem, jo.Maury(), t=0.1, h=0.1, output=tmp_path / "run.vtkhdf")
+    assert jo.io.read(tmp_path / "run.vtkhdf").facts.masses is None
+
+
+DAMAGE = [*wall_states.COLUMNS, *(f"{stored_facts.PROBLEM}/{name}" for name in stored_facts.COLUMNS)]
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damaged_walls_and_facts_are_found(tmp_path, name):
+    path = tmp_path / "run.vtkhdf"
+    run(WALLS["turning square"], path, groups={"a": [0]})
+    with h5py.File(path, "r+") as file:
+        data = file[name]
+        if len(data) == 0:
+            data.resize(2, axis=0)
+        row = len(data) - 1
+        data[row] = data[row] + 1
+    with pytest.raises(BrokenFile, match=r"is damaged: .*checksum|is damaged: .* ends after") as caught:
+        list(jo.io.read(path).stored_shapes)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"{}", b"[]", b"\xff", b'{"dimension": "x"}', b"[" * 10_000,
+        b'{"dimension": 2, "period": [1], "wall_names": [], "walls_move": 0, "groups": [], "units": {}, "plan": null}',
+        b'{"dimension": 2, "period": null, "wall_names": [], "walls_move": 0, "groups": [], "units": 3, "plan": null}',
+    ],
+)  # fmt: skip
+def test_facts_of_a_stranger_never_raise_an_error_of_others(tmp_path, text):
+    path = tmp_path / "run.vtkhdf"
+    run(WALLS["floor"], path)
+    with h5py.File(path, "r+") as file:
+        group = file[stored_facts.PROBLEM]
+        group["text"].resize(len(text), axis=0)
+        group["text"][:] = np.frombuffer(text, dtype=np.uint8)
+        group.attrs[stored_facts.CHECK] = np.uint32(
+            stored_facts._check({name: group[name][:] for name in stored_facts.COLUMNS})
+        )
+    with pytest.raises(BrokenFile, match=r"run\.vtkhdf is damaged: what it says about its problem"):
+        jo.io.read(path)
+
+
+def test_shapes_that_are_none_are_refused_and_leave_the_file_as_it_was(tmp_path):
+    path = tmp_path / "run.vtkhdf"
+    with Writer(path, shape=(1, 2), facts=Facts(dimension=2), about={}) as file:
+        file.frame(0.0, [[0, 0]], [[0, 0]])
+        with pytest.raises(InvalidValue, match="walls live in dimension 3, the bodies in 2"):
+            file.frame(1.0, [[0, 0]], [[0, 0]], walls=[Shape("line", np.zeros((2, 3)))])
+        file.frame(2.0, [[0, 0]], [[0, 0]])
+    assert jo.io.read(path).t.tolist() == [0.0, 2.0]
+
+
+@pytest.fixture
+def older(tmp_path):
+    """A file of format 2, written by the command line: six spheres fall into a box."""
+    path = tmp_path / "older.vtkhdf"
+    path.write_bytes(gzip.decompress((DATA / "six_spheres_format_2.vtkhdf.gz").read_bytes()))
+    return path
+
+
+def test_a_file_of_format_2_is_read_copied_and_continued(older, tmp_path):
+    sol = jo.io.read(older)
+    assert (sol.q.shape, sol.order, sol.walls, sol.facts.masses) == ((6, 6, 3), 2, 5, None)
+    assert sol.shapes(0) == ()
+    copy = jo.io.read(jo.io.export(older, tmp_path / "copy.vtkhdf"))
+    np.testing.assert_array_equal(copy.q[:], sol.q[:])
+    assert [len(p) for p in copy.multipliers] == [len(p) for p in sol.multipliers]
+    again = shutil.copy(older, tmp_path / "again.vtkhdf")
+    with Writer.reopen(again, 3, 5) as file:
+        file.frame(0.5, np.ones((6, 3)), np.zeros((6, 3)), 1.0, [[0, 1]], [3.0], [[1.0, 0.0, 0.0]])
+    continued = jo.io.read(again)
+    np.testing.assert_array_equal(continued.q[:3], sol.q[:3])
+    assert (continued.multipliers[-1].tolist(), continued.t[-1]) == ([3.0], 0.5)
+    assert not jo.io.repair(again)
+    found = by_vtk.at(by_vtk.reader(older), 0.05)
+    assert (len(found.points), found.walls) == (6, [])
