@@ -8,6 +8,7 @@ scenario is wrong; 3 some step was not solved up to the tolerance (strict = fals
 from __future__ import annotations
 
 import sys
+import warnings
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -15,7 +16,7 @@ try:
     import typer
 
     from jostle.cli import files, machine, movie, runs
-    from jostle.cli.show import say
+    from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
 except KeyboardInterrupt:  # Ctrl-C while all this is imported
@@ -44,7 +45,9 @@ def reason(error: OSError) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """The command line; errors of the library and of the system become a line on stderr and an exit code."""
     try:
-        app(args=arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning
+            app(args=arguments)
     except (JostleError, OSError) as error:
         say(f"error: {error if isinstance(error, JostleError) else reason(error)}", error=True)
         sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
