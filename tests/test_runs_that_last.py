@@ -1,7 +1,10 @@
 """Output, checkpoints, Ctrl-C: a run that was interrupted and resumed is the run that was not, to the bit."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole
+from jostle.kernels import compiled
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
 
@@ -244,6 +248,48 @@ def test_what_changes_when_a_run_is_resumed_is_recorded_in_its_file(tmp_path):
     assert second.endswith("t was 0.4, now 0.5")
     copy = jo.io.export(path, tmp_path / "copy.vtkhdf")
     assert jo.io.about(copy) == about
+
+
+@pytest.fixture
+def threads():
+    """threads(n) makes the kernels use n threads, for this test."""
+    kernels = compiled()
+    before = kernels.threads()
+    if before < 2:
+        pytest.skip("this machine has one core")
+    yield kernels.use_threads
+    kernels.use_threads(before)
+
+
+def test_a_resume_with_another_number_of_threads_says_so_and_records_it(tmp_path, threads):
+    ball = jo.Motion(q0=[[1.0]], force=[[-10.0]], within=jo.HalfSpace([1.0]))
+
+    def solved(t, **more):
+        paths = {"output": tmp_path / "run.vtkhdf", "checkpoint": tmp_path / "run.checkpoint"}
+        return jo.solve(ball, jo.Maury(), t=t, h=0.01, **paths, **more)
+
+    threads(1)
+    solved(0.1)
+    assert jo.io.about(tmp_path / "run.vtkhdf")["threads"] == "1"
+    solved(0.2, resume=True)  # the same number: no warning
+    threads(2)
+    with pytest.warns(jo.OtherThreads, match="used 1 thread and goes on with 2: steps of more than 20000 contacts"):
+        solved(0.3, resume=True)
+    words = jo.io.about(tmp_path / "run.vtkhdf")
+    assert words["threads"] == "2"
+    assert words["changes"].splitlines()[-1].endswith("threads was 1, now 2")
+    solved(0.4, resume=True)
+
+
+def test_the_command_line_says_that_threads_changed(here, jostle, threads):
+    few = ["cradle_apart", "--set", "run.t=0.1", "-q", "-o", "a.vtkhdf"]
+    assert jostle("run", *few, "--threads", 1)[0] == 0
+    program = [sys.executable, "-m", "jostle", "resume", "a.vtkhdf", "--threads", "2", "-q", "--set", "run.t=0.2"]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert done.stderr.startswith("warning: the run used 1 thread and goes on with 2: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert json.loads(jostle("info", "a.vtkhdf", "--json")[1])["threads"] == "2"
 
 
 def test_saving_that_changes_at_a_resume_goes_on_with_the_new_times(tmp_path):

@@ -27,6 +27,7 @@ from jostle.errors import (
     NotApproaching,
     NotConverged,
     NotFinite,
+    OtherThreads,
     SchemeRefuses,
     UndefinedGradient,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "NotApproaching",
     "NotConverged",
     "NotFinite",
+    "OtherThreads",
     "Outlet",
     "Outside",
     "Pairs",

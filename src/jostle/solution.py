@@ -228,7 +228,7 @@ class Solution:
         """The impacts whose approaching rate was larger than `speed`."""
         found = self.recorded
         if found is None and self.radii is not None:
-            raise InvalidValue("files hold no impacts, but the contacts of the saved times: run it without output=")
+            raise InvalidValue("impacts are not stored in trajectory files; run without output= to get them")
         if found is None:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
         hard = -found.before > speed
@@ -238,15 +238,21 @@ class Solution:
         """1/2 |u|_M^2 at the saved times, and -f . q if the force is constant.
 
         q and u belong to the same instant only up to half a step: Maury's and Paoli's velocities are those of the step
-        that led to q, so the sum is off by O(h), and in the two steps of an impact by more.
+        that led to q, so the sum is off by O(h), and in the two steps of an impact by more. A file has the masses and a
+        constant force, unless the mass is a matrix or a function.
         """
-        self._know_problem()
-        if not isinstance(self.problem, Motion):
+        if self.order == 1:
             raise InvalidValue("a first-order problem has no kinetic energy")
-        kinetic = np.array(
-            [0.5 * self.problem.metric(q).inner(u.ravel(), u.ravel()) for q, u in zip(self.q, self.u, strict=True)]
-        )
-        f = self.problem.constant_force
+        if isinstance(self.problem, Motion):
+            metric = self.problem.metric
+            states = zip(self.q, self.u, strict=True)
+            kinetic = np.array([0.5 * metric(q).inner(u.ravel(), u.ravel()) for q, u in states])
+        elif self.facts.masses is not None:
+            m = self.facts.masses
+            kinetic = np.array([0.5 * float(m @ (u.reshape(len(m), -1) ** 2).sum(axis=1)) for u in self.u])
+        else:
+            raise InvalidValue("the masses are not in the file: give the problem, jo.io.read(path, problem)")
+        f = self.facts.force
         if f is None:
             return Energy(kinetic, None)
         return Energy(kinetic, -(np.nan_to_num(self.q).reshape(len(self.t), -1) @ f.ravel()))
@@ -289,12 +295,11 @@ class Solution:
 
     def gaps(self) -> Array:
         """The smallest gap at each saved time: negative is an overlap."""
-        self._know_problem()
-        return np.array([self._gap(t, q) for t, q in zip(self.t, self.q, strict=True)])
-
-    def _know_problem(self) -> None:
         if self.problem is None:
-            raise InvalidValue("files hold no masses and no walls: give the problem, jo.io.read(path, problem)")
+            raise InvalidValue(
+                "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"
+            )
+        return np.array([self._gap(t, q) for t, q in zip(self.t, self.q, strict=True)])
 
     def _gap(self, t: float, q: Array) -> float:
         within = self.problem.within

@@ -199,6 +199,54 @@ def test_a_mass_that_is_a_matrix_is_not_recorded_as_masses(tmp_path):
     assert jo.io.read(tmp_path / "run.vtkhdf").facts.masses is None
 
 
+def test_a_file_has_the_energy_of_its_run(tmp_path):
+    within = jo.Balls([0.3, 0.2]) & jo.HalfSpace([0.0, 1.0], radii=[0.3, 0.2])
+    problem = jo.Motion(q0=[[0.0, 1.0], [1.0, 2.0]], mass=[2.0, 3.0], force=[[0, -20.0], [0, -30.0]], within=within)
+    sol = jo.solve(problem, jo.Maury(), t=0.5, h=0.01)
+    found = jo.io.read(jo.io.write(sol, tmp_path / "run.vtkhdf", dtype=float)).energy()
+    np.testing.assert_allclose(found.kinetic, sol.energy().kinetic, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.total, sol.energy().total, rtol=1e-12, atol=1e-12)
+    pendulum = jo.Motion(q0=[0.1, 0.2], mass=[[2.0, 0.5], [0.5, 1.0]], force=lambda t, q: -q)
+    path = jo.io.write(jo.solve(pendulum, jo.Maury(), t=0.1, h=0.1), tmp_path / "matrix.vtkhdf")
+    with pytest.raises(InvalidValue, match="the masses are not in the file"):
+        jo.io.read(path).energy()
+    assert jo.io.read(path, pendulum).energy().potential is None
+    with pytest.raises(InvalidValue, match="gaps need the admissible set"):
+        jo.io.read(path).gaps()
+
+
+def test_a_file_knows_the_plan_of_its_crowd(tmp_path):
+    pytest.importorskip("shapely")
+    area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
+    plan = jo.crowds.Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
+    people = jo.crowds.crowd(5, radius=0.2, room=plan)
+    path = tmp_path / "run.vtkhdf"
+    sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, until=plan.empty, output=jo.io.Output(path, dtype=float))
+    alone = jo.io.read(path)
+    assert alone.facts.plan.area.equals(plan.area)
+    assert alone.facts.plan.exits["north"].tolist() == [[0.4, 5.0], [1.6, 5.0]]
+    assert jo.analysis.evacuation_time(alone) == jo.analysis.evacuation_time(sol)
+    assert alone.facts.groups.names == ("people",)
+
+
+def test_a_file_knows_the_stairs_of_its_building(tmp_path):
+    pytest.importorskip("shapely")
+    floors = [[(0, 0), (4, 0), (4, 3), (0, 3)], [(10, 0), (16, 0), (16, 3), (10, 3)]]
+    stairs = jo.crowds.Link("down", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=2.0)
+    plan = jo.crowds.Plan(floors, exits={"out": ((16, 1), (16, 2))}, links=[stairs])
+    people = jo.crowds.crowd(3, radius=0.2, room=plan, start=floors[0])
+    path = tmp_path / "run.vtkhdf"
+    sol = jo.solve(
+        people, jo.Venel(), t=30.0, h=0.05, every=0.25, until=plan.empty, change=plan.changes(people),
+        output=jo.io.Output(path, dtype=float),
+    )  # fmt: skip
+    line = ((13, 0), (13, 3))
+    alone = jo.io.read(path)
+    assert len(jo.analysis.crossings(sol, line)) == 3
+    np.testing.assert_array_equal(jo.analysis.crossings(alone, line).t, jo.analysis.crossings(sol, line).t)
+    assert jo.analysis.evacuation_time(alone) == jo.analysis.evacuation_time(sol)
+
+
 DAMAGE = [*wall_states.COLUMNS, *(f"{stored_facts.PROBLEM}/{name}" for name in stored_facts.COLUMNS)]
 
 

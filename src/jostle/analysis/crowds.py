@@ -47,7 +47,7 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: HasStairs | None = None) 
 
     One has crossed when one is beyond: who stops on the line, or turns back there, has not. A door of a `Room` whose
     points run counter-clockwise around it is left in direction +1. `plan` is a plan with stairs, by default that of the
-    crowd; give it for a run that was read from a file.
+    crowd.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -137,7 +137,7 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
     """(n,) when each person left: inf for those who did not, NaN for those who were never there.
 
     Left means to have crossed the boundary of the area, a polygon, its corners, or a `Plan`, for the last time; by
-    default the area is the plan of the crowd. For a run without a plan, such as a file, it means taken out, at the
+    default the area is the plan of the crowd. For a run without a plan it means taken out, at the
     first frame without them.
 
     >>> import jostle as jo

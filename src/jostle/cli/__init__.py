@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
@@ -17,8 +16,8 @@ try:
     import typer
 
     from jostle.cli import files, machine, movie, runs
-    from jostle.cli.show import say
-    from jostle.errors import JostleError, JostleWarning
+    from jostle.cli.show import say, show_warning
+    from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
 except KeyboardInterrupt:  # Ctrl-C while all this is imported
     sys.exit(INTERRUPTED)
@@ -43,17 +42,11 @@ def reason(error: OSError) -> str:
     return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
 
 
-def _note(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """Warnings of the library are notes to the reader, without the line of Python that they come from."""
-    text = message if issubclass(category, JostleWarning) else f"{category.__name__}: {message}"
-    say(f"note: {text}", error=True)
-
-
 def main(arguments: list[str] | None = None) -> None:
     """The command line; errors of the library and of the system become a line on stderr and an exit code."""
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _note
+            warnings.showwarning = show_warning
             app(args=arguments)
     except (JostleError, OSError) as error:
         say(f"error: {error if isinstance(error, JostleError) else reason(error)}", error=True)

@@ -58,6 +58,11 @@ def say(text: object = "", *, error: bool = False, end: str = "\n") -> None:
     print(plain(text, stream.encoding), end=end, file=stream, flush=True)
 
 
+def show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as a line on stderr, without the line of the program that it comes from."""
+    say(f"warning: {message}", error=True)
+
+
 def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str = "") -> None:
     """Print a table of two columns."""
     console = Console(highlight=False, markup=False, emoji=False)

@@ -19,17 +19,28 @@ import numpy as np
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
-from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
+from jostle.errors import (
+    BrokenFile,
+    FileIsThere,
+    InvalidValue,
+    JostleError,
+    NoSuchFile,
+    OtherThreads,
+    WriteFailed,
+    warn,
+)
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
 from jostle.io.identity import describe, differences, digest, listed
+from jostle.kernels import compiled
 from jostle.past import Remembers
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
 FORMAT = 3
-FREE = ("t", "every", "until", "strict")
+FREE = ("t", "every", "until", "strict", "threads")
 """What may change when a run is resumed."""
+NOT_RECORDED = "not recorded"
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """Where an object lies in memory, which is another place in each process."""
 TITLE = 160
@@ -73,7 +84,8 @@ class Run:
         self.titles = {name: ADDRESS.sub("", repr(thing)) for name, thing in things.items()}
         self.fixed = {name: describe(thing, random) for name, thing in things.items()}
         self.fixed["start"] = {"": repr(start)}
-        self.free = {name: _free(name, free[name], random) for name in FREE}
+        told = free | {"threads": compiled().threads()}
+        self.free = {name: _free(name, told[name], random) for name in FREE}
 
     def text(self, done: int) -> str:
         """The description of the run that a checkpoint keeps after `done` steps, as JSON."""
@@ -106,8 +118,18 @@ class Run:
 
     def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
         """{name: [old, new]} of what may change and did."""
-        before = {name: str(kept["free"].get(name, "not recorded")) for name in FREE}
+        before = {name: str(kept["free"].get(name, NOT_RECORDED)) for name in FREE}
         return {name: [before[name], self.free[name]] for name in FREE if before[name] != self.free[name]}
+
+    def warn_of_threads(self, kept: dict[str, Any]) -> None:
+        """Say that the number of threads is another one, which may change bits."""
+        before, now = kept["free"].get("threads"), self.free["threads"]
+        if before not in (None, now):
+            warn(
+                f"the run used {before} thread{'s' * (before != '1')} and goes on with {now}: steps of more than "
+                f"{compiled().WORTH_THREADS} contacts may differ from an uninterrupted run in their last bits",
+                OtherThreads,
+            )
 
 
 def _was(place: str, old: str, new: str) -> str:
@@ -231,6 +253,7 @@ class Checkpoint:
         noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
         within = kept.within(problem)
         position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
+        run.warn_of_threads(kept.json("run"))
         return position, run.changes(kept.json("run"))
 
 

@@ -69,7 +69,7 @@ class Move(NamedTuple):
 
 
 def plan_of(sol: Solution) -> Any:
-    """The plan of the crowd that was solved; None if it is not known, as for a file.
+    """The plan of the crowd that was solved, from the problem or from the file; None if it is not known.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -77,7 +77,7 @@ def plan_of(sol: Solution) -> Any:
     >>> plan_of(sol) is room
     True
     """
-    return sol.problem.plan if isinstance(sol.problem, HasPlan) else None
+    return sol.problem.plan if isinstance(sol.problem, HasPlan) else sol.facts.plan
 
 
 def radii_in(sol: Solution, k: int) -> Array:

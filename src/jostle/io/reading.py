@@ -116,8 +116,9 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def _in_words(change: Mapping[str, Any]) -> str:
     """A change as a line: when, where the run stood, and what became of what."""
-    words = [f"{name} was {old}, now {new}" for name, (old, new) in change.get("changed", {}).items()]
-    words += [f"{name} changed" for name in change.get("about", {})]
+    changed = change.get("changed", {})
+    words = [f"{name} was {old}, now {new}" for name, (old, new) in changed.items()]
+    words += [f"{name} changed" for name in change.get("about", {}) if name not in changed]
     where = f"resumed after step {change.get('step')}, t = {float(change.get('t', 0.0)):.6g}"
     return f"{change.get('when')}: {where}: {'; '.join(words)}"
 

@@ -22,7 +22,7 @@ from jostle.solution import Solution
 from jostle.viz.frames import Frame
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Scene
-from jostle.viz.style import PALETTE
+from jostle.viz.style import GROUPS
 from jostle.viz.units import LENGTH, with_time, with_unit
 
 UNKNOWN = "#d9d4c7"
@@ -270,5 +270,5 @@ def _values(frame: Frame, colour: Quantity | Array) -> Array:
 
 def _of_categories(count: int) -> ScalarMappable:
     """Colours for the values 0, 1, ... count - 1."""
-    colours: Colormap = ListedColormap([PALETTE[k % len(PALETTE)] for k in range(count)]).with_extremes(bad=UNKNOWN)
+    colours: Colormap = ListedColormap([GROUPS[k % len(GROUPS)] for k in range(count)]).with_extremes(bad=UNKNOWN)
     return ScalarMappable(BoundaryNorm(np.arange(count + 1) - 0.5, count), colours)

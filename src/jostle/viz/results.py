@@ -52,7 +52,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
 def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
     """How many people are still inside, over time: of one run, or of several with names.
 
-    `area` is what is to be left, as in `jostle.analysis.leaving_times`. A run whose plan is not known, such as a file,
+    `area` is what is to be left, as in `jostle.analysis.leaving_times`. A run whose plan is not known
     needs it, unless everybody was taken out.
 
     >>> import matplotlib.pyplot as plt

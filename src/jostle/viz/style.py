@@ -1,4 +1,4 @@
-"""What all plots share: colours that every kind of sight tells apart, and where to draw."""
+"""What all plots share: a palette that is colour-blind safe, and where to draw."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from matplotlib.axes import Axes
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Blue, vermilion, green, purple, orange, sky, black: the colours of Okabe and Ito."""
+GROUPS = ("#0072b2", "#f0e442", "#009e73", "#cc79a7", "#56b4e9", "#000000")
+"""Blue, yellow, green, purple, sky, black: the colours of groups, none of which is that of forces."""
 STYLES = ("-", "--", ":", "-.")
 """Lines beyond the colours."""
 NAMED = 8

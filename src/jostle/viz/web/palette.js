@@ -10,8 +10,8 @@ const THEMES = {
 };
 
 const CATEGORIES = {
-  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"],
-  dark: ["#56b4e9", "#ff9a4d", "#2fd3a4", "#e39ac6", "#f2c14e", "#9ecbff", "#ffffff"],
+  light: ["#0072b2", "#f0e442", "#009e73", "#cc79a7", "#56b4e9", "#000000"],
+  dark: ["#3d9fe0", "#f0e442", "#2fd3a4", "#e39ac6", "#b3d9ff", "#ffffff"],
 };
 
 const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
