@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from from_python import from_python
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.kernels import cpu, reference
+from jostle.kernels.cpu import multifrontal
 from jostle.kernels.cpu.dissection import LEAF, adjacency, dissect, fronts
-from jostle.kernels.cpu.multifrontal import arranged, factor, layout, room, solve
+from jostle.kernels.cpu.multifrontal import arranged, layout
 from jostle.kernels.cpu.panels import LARGE
 
 EPS = float(np.finfo(float).eps)
@@ -177,24 +179,32 @@ def test_a_front_holds_the_later_bodies_that_its_group_and_all_below_touch(make,
 # --- the factors ---
 
 
-def factored(x, i, j, e, mass, W):
+def factored(x, i, j, e, mass, W, products=False):
     """A function that solves (M + G^T W G) x = b, the pivots that failed, and the dense matrix."""
     n, d = mass.shape
     graph = adjacency(i, j, n)
     order, first, last, parent = dissect(x, *graph)
     place, below, fill = fronts(order, first, last, parent, *graph)
-    by, *rows = arranged(i, j, e, place)
-    tree = first, last, parent, below, fill
-    plan = layout(rows[1], rows[3], tree, d)
-    work = room(tree, plan, d)
-    for part in work:
-        part[:] = np.nan
-    failed = factor(mass[order], tuple(rows), W[by], tree, plan, work)
+    by, ends, turned, start = arranged(i, j, e, place)
+    plan = layout(ends, start, (first, last, parent, below, fill), d)
+    L, stack, rest, v, carry = (np.full(size, np.nan) for size in plan.sizes(d))
+    factor = from_python(multifrontal.factor, products="bool" if products else "Nothing")
+    failed = factor(
+        mass[order].ravel(), ends, start, turned, W[by][None], 0, plan.groups, plan.into, L, stack, rest,
+        np.full((n, d, d), np.nan), True if products else None,
+    )  # fmt: skip
+
+    def solved(b):
+        body = b[order].reshape(1, -1)
+        from_python(multifrontal.solve)(*plan, d, L, v, carry, body, 0)
+        return body.reshape(n, d)[place]
+
     G = reference.pairs_to_dense(i, j, e, n)
-    return lambda b: solve(tree, plan, work, b[order])[place], failed, np.diag(mass.ravel()) + G.T @ (W[:, None] * G)
+    return solved, failed, np.diag(mass.ravel()) + G.T @ (W[:, None] * G)
 
 
-def test_large_fronts_solve_what_the_matrix_solves():
+@pytest.mark.parametrize("products", [False, True], ids=["loops", "products"])
+def test_large_fronts_solve_what_the_matrix_solves(products):
     """A lattice whose last cuts are so large that matrix products eliminate them; weights over six decades."""
     x = np.stack(np.meshgrid(*[np.arange(8.0)] * 3), axis=3).reshape(-1, 3)
     i, j = np.triu_indices(len(x), k=1)
@@ -206,7 +216,7 @@ def test_large_fronts_solve_what_the_matrix_solves():
         10.0 ** random.uniform(-3.0, 3.0, len(i)),
         random.normal(size=x.shape),
     )
-    by_factors, failed, A = factored(x, i, j, e, mass, W)
+    by_factors, failed, A = factored(x, i, j, e, mass, W, products)
     _, first, last, _ = dissect(x, *adjacency(i, j, len(x)))
     assert 3 * np.sort(last - first)[-2] > LARGE
     assert failed == 0

@@ -6,16 +6,27 @@ import sys
 
 import numpy as np
 import pytest
+from from_python import from_python
 
 from jostle.kernels import reference
-from jostle.kernels.cpu import passes
-from jostle.kernels.cpu.multifrontal import arranged
-from jostle.kernels.cpu.panels import BLOCK, LARGE, NO_PIVOT, backward, eliminate, forward
+from jostle.kernels.cpu import panels, passes
+from jostle.kernels.cpu.multifrontal import ONE, OTHER, arranged
+from jostle.kernels.cpu.panels import BLOCK, LARGE, NO_PIVOT
+
+forward, backward = from_python(panels.forward), from_python(panels.backward)
+by_loops = from_python(panels.eliminate, products="Nothing")
+by_products = from_python(panels.eliminate, products="bool")
+
+
+def eliminate(*front, products):
+    """Eliminate a front by loops alone, or with matrix products where it is large."""
+    return by_products(*front, True) if products else by_loops(*front, None)
 
 
 @pytest.mark.parametrize("r", [0, 1, 3, 29, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 22, LARGE, LARGE + 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 13])
-def test_a_front_is_eliminated_as_cholesky_does(k, r):
+@pytest.mark.parametrize("products", [False, True], ids=["loops", "products"])
+def test_a_front_is_eliminated_as_cholesky_does(k, r, products):
     """R, what is left of the other rows, and both halves of a solution; what lies below the diagonal is not read."""
     random, width, at = np.random.default_rng([k, r]), k + r, 5
     A = random.normal(size=(width, 2 * width))
@@ -26,7 +37,7 @@ def test_a_front_is_eliminated_as_cholesky_does(k, r):
     square[upper] = A[upper]
     panel[at:], rest[:] = square[:k].ravel(), square[k:, k:].ravel()
     panel[at:][np.isnan(panel[at:])] = rest[np.isnan(rest)] = 1e3
-    assert eliminate(panel, at, k, width, rest) == 0
+    assert eliminate(panel, at, k, width, rest, products=products) == 0
     R11 = np.linalg.cholesky(A[:k, :k]).T
     R12 = np.linalg.solve(R11.T, A[:k, k:])
     R = panel[at:].reshape(k, width)
@@ -46,13 +57,14 @@ def test_a_front_is_eliminated_as_cholesky_does(k, r):
     np.testing.assert_allclose(v, expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("products", [False, True], ids=["loops", "products"])
 @pytest.mark.parametrize("k", [3, LARGE + 20])
-def test_a_coordinate_whose_pivot_fails_does_not_move(k):
+def test_a_coordinate_whose_pivot_fails_does_not_move(k, products):
     """Where the matrix is singular, what is left of the diagonal is zero, or less by round-off."""
     A = np.eye(k)
     A[1, 1] = -1.0
     panel, v = A.ravel(), np.ones(k)
-    assert eliminate(panel, 0, k, k, np.empty(0)) == 1
+    assert eliminate(panel, 0, k, k, np.empty(0), products=products) == 1
     assert panel[k + 1] == pytest.approx(1.0 / NO_PIVOT)
     forward(panel, 0, k, k, v)
     backward(panel, 0, k, k, v)
@@ -77,7 +89,7 @@ def test_rows_are_arranged_by_the_first_of_their_bodies(n, d, pairs):
     """The same rows of G, each from the body that is eliminated first to the other one, or to the wall."""
     i, j, e, random = some_rows(n, d, pairs)
     place = random.permutation(n)
-    rows, first, second, turned, start = arranged(i, j, e, place)
+    rows, (first, second, _), turned, start = arranged(i, j, e, place)
     assert sorted(rows.tolist()) == list(range(len(i)))
     assert (first == np.repeat(np.arange(n), np.diff(start))).all()
     assert ((second == -1) | (second > first)).all()
@@ -88,32 +100,64 @@ def test_rows_are_arranged_by_the_first_of_their_bodies(n, d, pairs):
 @every_kind
 def test_each_pass_over_the_rows_is_what_it_says(n, d, pairs):
     i, j, e, random = some_rows(n, d, pairs)
-    x = random.normal(size=(n, d))
-    _, i, j, e, start = arranged(i, j, e, random.permutation(n))
-    G, m = reference.pairs_to_dense(i, j, e, n), len(i)
-    s0, wanted, primal = random.normal(size=(3, m))
-    s, p, violation = 10.0 ** random.uniform(-8.0, 8.0, (3, m))
-    mass = random.uniform(0.2, 5.0, (n, d))
-    pull = passes.force(start, j, e, p, n)
-    np.testing.assert_allclose(pull.ravel(), G.T @ p, rtol=1e-10, atol=1e-14 * p.max())
-    found = passes.quality(i, j, e, mass, s0, p, pull, violation, 1e-4)
-    moved = (G.T @ p) / mass.ravel()
-    slack, size = s0 + G @ moved, mass.ravel() @ moved**2
-    assert found == pytest.approx(max(0.0, (-slack / violation).max(), p @ np.abs(slack) / (1e-4 * size)), rel=1e-6)
-    W, over_s, over_p = passes.weights(s, p)
-    np.testing.assert_allclose(W, np.where(p < passes.NOTHING * s, 0.0, p / s))
-    np.testing.assert_allclose(over_s * s, 1.0)
-    np.testing.assert_allclose(over_p * p, 1.0)
-    lack = passes.lacks(i, j, e, s0, x, s)
-    np.testing.assert_allclose(lack, s0 + G @ x.ravel() - s, rtol=1e-9, atol=1e-13)
-    assert (passes.lacks(i, j, e, s0, x, s0 + G @ x.ravel()) == 0.0).all()
-    ds, dp, step = passes.direction(i, j, e, x, wanted, p, primal, over_s, over_p)
-    np.testing.assert_allclose(ds, G @ x.ravel() + primal, rtol=1e-9, atol=1e-13)
-    np.testing.assert_allclose(dp, (wanted - p * ds) / s, rtol=1e-9, atol=1e-12 * np.abs(dp).max())
-    longest = min([1.0, *(-s / ds)[ds < 0.0], *(-p / dp)[dp < 0.0]])
-    assert step == pytest.approx(longest, rel=1e-12)
-    product = passes.mean_product(s, ds, p, dp, step)
-    assert product == pytest.approx(((s + step * ds) * (p + step * dp)).mean(), rel=1e-6, abs=1e-12 * (s * p).max())
+    _, ends, e, start = arranged(i, j, e, random.permutation(n))
+    G, m = reference.pairs_to_dense(ends[ONE], ends[OTHER], e, n), len(i)
+    row, body = random.normal(size=(16, m)), random.normal(size=(6, n * d))
+    s, p, row[passes.VIOLATION] = 10.0 ** random.uniform(-8.0, 8.0, (3, m))
+    row[passes.S], row[passes.P] = s, p
+    s0, wanted, x, mass = row[passes.S0], row[passes.WANTED], body[passes.X], random.uniform(0.2, 5.0, n * d)
+    from_python(passes.force)(start, ends, e, row, passes.P, body, passes.PULL)
+    pull = G.T @ p
+    np.testing.assert_allclose(body[passes.PULL], pull, rtol=1e-10, atol=1e-14 * p.max())
+    assert from_python(passes.balance)(mass, body) == pytest.approx(np.abs(mass * x - pull).max(), rel=1e-10)
+    np.testing.assert_allclose(body[passes.DUAL], mass * x - pull, rtol=1e-9, atol=1e-14 * p.max())
+    size = from_python(passes.moved)(mass, body, passes.PULL)
+    moved = pull / mass
+    assert size == pytest.approx(mass @ moved**2, rel=1e-10)
+    found = from_python(passes.quality)(ends, e, row, passes.P, body, size, 1e-4)
+    slack = s0 + G @ moved
+    worst, product = (-slack / row[passes.VIOLATION]).max(), p @ np.abs(slack)
+    assert found == pytest.approx(max(0.0, worst, product / (1e-4 * size)), rel=1e-6)
+    mean, largest = from_python(passes.lacks)(ends, e, row, body)
+    lack = s0 + G @ x - s
+    assert (mean, largest) == pytest.approx(((s * p).mean(), np.abs(lack).max()), rel=1e-10)
+    np.testing.assert_allclose(row[passes.PRIMAL], lack, rtol=1e-9, atol=1e-13)
+    from_python(passes.weights)(row)
+    np.testing.assert_allclose(row[passes.WEIGHT], np.where(p < passes.NOTHING * s, 0.0, p / s))
+    np.testing.assert_allclose(row[passes.OVER_S] * s, 1.0)
+    np.testing.assert_allclose(row[passes.OVER_P] * p, 1.0)
+    np.testing.assert_allclose(wanted, -s * p)
+    from_python(passes.corrected)(ends, e, row, body)
+    changed = row[passes.WEIGHT] * (G @ moved)
+    near = 1e-9 * (p + np.abs(changed)).max()
+    np.testing.assert_allclose(row[passes.GIVEN], np.maximum(p + changed, 0.0), rtol=1e-9, atol=near)
+    wanted[:] = random.normal(size=m)
+    from_python(passes.pushed)(row)
+    np.testing.assert_allclose(row[passes.PUSH], (wanted - p * row[passes.PRIMAL]) / s, rtol=1e-12)
+    for way in range(2):
+        step = from_python(passes.direction)(ends, e, row, body, way)
+        ds, dp = row[passes.DS + way], row[passes.DP + way]
+        np.testing.assert_allclose(ds, G @ body[passes.DX + way] + lack, rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(dp, (wanted - p * ds) / s, rtol=1e-9, atol=1e-12 * np.abs(dp).max())
+        assert step == pytest.approx(min([1.0, *(-s / ds)[ds < 0.0], *(-p / dp)[dp < 0.0]]), rel=1e-12)
+        product = ((s + step * ds) * (p + step * dp)).mean()
+        found = from_python(passes.mean_product)(row, way, step)
+        assert found == pytest.approx(product, rel=1e-6, abs=1e-12 * (s * p).max())
+    after = np.maximum(s + 0.5 * step * ds, passes.TINY), np.maximum(p + 0.5 * step * dp, passes.TINY)
+    x = x + 0.5 * step * body[passes.DX + 1]
+    total = from_python(passes.advance)(row, body, 1, 0.5 * step)
+    assert total == pytest.approx(sum(after[0] + after[1]), rel=1e-12)
+    np.testing.assert_allclose(row[[passes.S, passes.P]], after, rtol=1e-12)
+    np.testing.assert_allclose(body[passes.X], x, rtol=1e-12)
+
+
+def test_round_off_in_what_a_step_lacks_is_no_lack():
+    i, j, e, random = some_rows(40, 3, True)
+    _, ends, e, _ = arranged(i, j, e, random.permutation(40))
+    row, body = random.normal(size=(16, len(i))), random.normal(size=(6, 120))
+    row[passes.S] = row[passes.S0] + reference.pairs_to_dense(ends[ONE], ends[OTHER], e, 40) @ body[passes.X]
+    assert from_python(passes.lacks)(ends, e, row, body)[1] == 0.0
+    assert (row[passes.PRIMAL] == 0.0).all()
 
 
 LIMITED = """

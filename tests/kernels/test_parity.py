@@ -131,7 +131,7 @@ def test_project_dense_whitens_and_comes_back(m, n):
     G = np.ascontiguousarray(stretch[:, None] * A / root)
     c = stretch * s0 - G @ w
     x, p, status, iterations = reference.exact(A, s0, np.full(m, 1e-15), np.zeros(m), PLENTY)
-    u, q, status_dense, iterations_dense = cpu.project_dense(G, c, w, root, ROUND_OFF, np.zeros(len(c)), 0.0, PLENTY)
+    u, q, status_dense, iterations_dense = cpu.project_dense(G, c, w, root, ROUND_OFF, *np.zeros((2, m)), PLENTY)
     assert (status, iterations) == (status_dense, iterations_dense)
     assert status == reference.SOLVED
     np.testing.assert_allclose(u, w + root * x, atol=1e-10)

@@ -197,9 +197,7 @@ class Dense(LinearMap):
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal:
             return super().residuals(rows, M, w, u, p)
-        out = np.empty(3)
-        compiled().residual_dense(self.array, rows.c, w, M.mass, u, p, rows.length, ROUND_OFF, rows.noise, out)
-        return tuple(out.tolist())  # type: ignore[return-value]
+        return compiled().residual_dense(self.array, rows.c, w, M.mass, u, p, rows.length, ROUND_OFF, rows.noise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,8 +95,7 @@ class Pairs(LinearMap):
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal:
             return super().residuals(rows, M, w, u, p)
-        out, by_body = np.empty(3), (self._by_body(vector) for vector in (w, M.mass, u))
-        compiled().residual_pairs(
-            self.i, self.j, self.normal, rows.c, *by_body, p, rows.length, ROUND_OFF, rows.noise, out
+        by_body = (self._by_body(vector) for vector in (w, M.mass, u))
+        return compiled().residual_pairs(
+            self.i, self.j, self.normal, rows.c, *by_body, p, rows.length, ROUND_OFF, rows.noise
         )
-        return tuple(out.tolist())  # type: ignore[return-value]

@@ -1,5 +1,6 @@
 """The kernels of `reference` in numba: whole loops, one call per projection."""
 
+from jostle.kernels.cpu.arrangement import colours
 from jostle.kernels.cpu.barrier import interior_point
 from jostle.kernels.cpu.blas import one_blas_thread
 from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
@@ -13,7 +14,7 @@ from jostle.kernels.cpu.contacts import (
     residual_pairs,
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
-from jostle.kernels.cpu.fused import WORTH_THREADS, colours, gauss_seidel, threads, use_threads
+from jostle.kernels.cpu.fused import WORTH_THREADS, gauss_seidel, threads, use_threads
 from jostle.kernels.cpu.marching import descent, marched
 from jostle.kernels.cpu.multigrid import obstacle
 from jostle.kernels.cpu.runs import isotonic, pressures

@@ -16,13 +16,46 @@ the mean of s_c p_c, the largest |s0 + G x - s|, and the largest |M x - G^T p|.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from jostle.kernels.cpu.contacts import rates
 from jostle.kernels.cpu.dissection import adjacency, dissect, fronts
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.multifrontal import arranged, factor, layout, room, room_needed, solve
-from jostle.kernels.cpu.passes import TINY, direction, force, lacks, mean_product, quality, weights
+from jostle.kernels.cpu.multifrontal import arranged, factor, layout, solve
+from jostle.kernels.cpu.naming import renamed
+from jostle.kernels.cpu.panels import LARGE
+from jostle.kernels.cpu.passes import (
+    BEST,
+    DP,
+    DS,
+    DUAL,
+    DX,
+    GIVEN,
+    MOVED,
+    PULL,
+    PUSH,
+    S0,
+    VIOLATION,
+    WANTED,
+    WEIGHT,
+    P,
+    S,
+    X,
+    advance,
+    balance,
+    corrected,
+    direction,
+    force,
+    lacks,
+    mean_product,
+    moved,
+    pushed,
+    quality,
+    rate,
+    weights,
+)
+from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutFloats3
 
 CLOSE = 0.995
 """How much of the way to the boundary is gone."""
@@ -44,100 +77,179 @@ NEAR = 1e4
 """Nearer than this to passing, round-off in p shows, and is corrected."""
 
 
-@jit()
-def _positive(s, p):
-    """Mehrotra's start: s and p moved up until they are positive, and about equally so."""
-    s, p = s + max(0.0, -1.5 * s.min()), p + max(0.0, -1.5 * p.min())
-    product = (s * p).sum()
-    if product == 0.0:
-        return s + 1.0, p + 1.0
-    return s + 0.5 * product / p.sum(), p + 0.5 * product / s.sum()
-
-
-@jit()
-def _evened(s, ds, p, dp, step, target):
-    """What the s_c p_c at the end of a longer step lack to, or exceed, the range around the target."""
-    aim, lack = min(1.0, LONGER * step + LONGER_BY), np.zeros(len(s))
-    for c in range(len(s)):
-        product = (s[c] + aim * ds[c]) * (p[c] + aim * dp[c])
-        if product < EVEN * target:
-            lack[c] = EVEN * target - product
-        elif product > target / EVEN:
-            lack[c] = max(target / EVEN - product, -target / EVEN)
-    return lack
-
-
-@jit()
-def _fallen(now, lowest):
-    """Has any measure fallen? Enters those that have into `lowest`."""
-    any_fell = False
-    for k in range(len(lowest)):
-        if now[k] < FALL * lowest[k]:
-            lowest[k], any_fell = now[k], True
-    return any_fell
-
-
-@jit()
-def interior_point(i, j, e, mass, s0, places, violation, tol, max_iterations, most_numbers):
+def interior_point(
+    i: Ints,
+    j: Ints,
+    e: Floats2,
+    mass: Floats2,
+    s0: Floats,
+    places: Floats2,
+    violation: Floats,
+    tol: float,
+    max_iterations: int,
+    most_numbers: int,
+) -> tuple[Floats, int, float, int]:
     """min 1/2 |x|_M^2, s0 + G x >= 0 for unit rows in the metric.
 
     Returns (p, iterations, how far from passing, numbers in the factors). If the factors would have more than
     `most_numbers` numbers, nothing is computed: p is zero.
     """
-    n, d = mass.shape
-    graph = adjacency(i, j, n)
-    order, first, last, parent = dissect(places, graph[0], graph[1])
-    place, below, fill = fronts(order, first, last, parent, graph[0], graph[1])
-    tree = first, last, parent, below, fill
-    by, i, j, e, start = arranged(i, j, e, place)
-    mass, s0, violation = mass[order], s0[by], violation[by]
-    rows, plan, W = (i, j, e, start), layout(j, start, tree, d), np.ones(len(i))
-    numbers = room_needed(tree, plan, d)
-    if numbers > most_numbers:
-        return np.zeros(len(s0)), 0, np.inf, numbers
-    work = room(tree, plan, d)
-    factor(mass, rows, W, tree, plan, work)
-    x = solve(tree, plan, work, -force(start, j, e, s0, n))
-    s = s0 + rates(i, j, e, x)
-    s, p = _positive(s, -s)
-    best, reached, since, lowest = p, np.inf, 0, np.full(4, np.inf)
-    for iteration in range(max_iterations + 1):
-        given, pull = p, force(start, j, e, p, n)
-        dual, primal = mass * x - pull, lacks(i, j, e, s0, x, s)
-        found = quality(i, j, e, mass, s0, p, pull, violation, tol)
+    (n, d), m = mass.shape, len(i)
+    start, other = adjacency(i, j, n)
+    order, first, last, parent = dissect(places, start, other)
+    place, below, rows = fronts(order, first, last, parent, start, other)
+    by, ends, e, start = arranged(i, j, e, place)
+    plan = layout(ends, start, (first, last, parent, below, rows), d)
+    sizes = plan.sizes(d)
+    if sum(sizes) > most_numbers:
+        return np.zeros(m), 0, np.inf, sum(sizes)
+    row, body = np.empty((16, m)), np.empty((6, n * d))
+    row[S0], row[VIOLATION] = s0[by], violation[by]
+    large = d * int((last - first).max()) > LARGE
+    iterations, found = (_iterate_with_products if large else _iterate)(
+        mass[order].ravel(), start, ends, e, *plan, tol, max_iterations, row, body,
+        *(np.empty(size) for size in sizes), np.empty((n, d, d)), np.full(4, np.inf), True if large else None,
+    )  # fmt: skip
+    p = np.empty(m)
+    p[by] = row[BEST]
+    return p, iterations, found, sum(sizes)
+
+
+@jit(helper=True)
+def _positive(row: OutFloats2) -> None:
+    """Mehrotra's start: s and p = -s moved up until they are positive, and about equally so."""
+    m, lowest, highest = row.shape[1], np.inf, -np.inf
+    for c in range(m):
+        lowest, highest = min(lowest, row[S, c]), max(highest, row[S, c])
+    up_s, up_p = max(0.0, -1.5 * lowest), max(0.0, 1.5 * highest)
+    product, sum_s, sum_p = 0.0, 0.0, 0.0
+    for c in range(m):
+        s, p = row[S, c] + up_s, up_p - row[S, c]
+        row[S, c], row[P, c] = s, p
+        product += s * p
+        sum_s += s
+        sum_p += p
+    more_s, more_p = (0.5 * product / sum_p, 0.5 * product / sum_s) if product != 0.0 else (1.0, 1.0)
+    for c in range(m):
+        row[S, c] += more_s
+        row[P, c] += more_p
+
+
+@jit(helper=True)
+def _centred(row: OutFloats2, way: int, target: float) -> None:
+    """WANTED = target - s p - ds dp: the centring and the second-order correction."""
+    for c in range(row.shape[1]):
+        row[WANTED, c] = target - row[S, c] * row[P, c] - row[DS + way, c] * row[DP + way, c]
+
+
+@jit(helper=True)
+def _evened(row: OutFloats2, way: int, step: float, target: float) -> None:
+    """WANTED += what the s_c p_c at the end of a longer step lack to, or exceed, the range around the target."""
+    aim = min(1.0, LONGER * step + LONGER_BY)
+    for c in range(row.shape[1]):
+        product = (row[S, c] + aim * row[DS + way, c]) * (row[P, c] + aim * row[DP + way, c])
+        if product < EVEN * target:
+            row[WANTED, c] += EVEN * target - product
+        elif product > target / EVEN:
+            row[WANTED, c] += max(target / EVEN - product, -target / EVEN)
+
+
+@jit(helper=True)
+def _fallen(k: int, now: float, lowest: OutFloats) -> bool:
+    """Has measure k fallen? Enters it into `lowest` if it has."""
+    fell = now < FALL * lowest[k]
+    if fell:
+        lowest[k] = now
+    return fell
+
+
+def _loop(
+    mass: Floats,
+    start: Ints,
+    ends: Ints2,
+    e: Floats2,
+    groups: Ints2,
+    rows: Ints,
+    into: Ints,
+    tol: float,
+    max_iterations: int,
+    row: OutFloats2,
+    body: OutFloats2,
+    L: OutFloats,
+    stack: OutFloats,
+    rest: OutFloats,
+    v: OutFloats,
+    carry: OutFloats,
+    diagonal: OutFloats3,
+    lowest: OutFloats,
+    products: Any,
+) -> tuple[int, float]:
+    """Fills the entry BEST of row, given S0 and VIOLATION; returns (iterations, how far from passing).
+
+    The arrays after `body` are room to work in; `lowest` is infinite.
+    """
+    m, d = e.shape
+    for c in range(m):
+        row[WEIGHT, c] = 1.0
+    factor(mass, ends, start, e, row, WEIGHT, groups, into, L, stack, rest, diagonal, products)
+    force(start, ends, e, row, S0, body, X)
+    solve(groups, rows, into, d, L, v, carry, body, X)
+    for a in range(len(mass)):
+        body[X, a] = -body[X, a]
+    for c in range(m):
+        row[S, c] = row[S0, c] + rate(c, ends, e, body, X)
+    _positive(row)
+    reached, since, judged, iteration = np.inf, 0, P, 0
+    while True:
+        force(start, ends, e, row, P, body, PULL)
+        dual, pulled, (mean, primal) = balance(mass, body), moved(mass, body, PULL), lacks(ends, e, row, body)
+        judged, found = P, quality(ends, e, row, P, body, pulled, tol)
         if iteration > 0 and 1.0 < found < NEAR:
             # M x = G^T p holds but for round-off; the p of x is the better one
-            given = np.maximum(p + W * rates(i, j, e, solve(tree, plan, work, dual)), 0.0)
-            found = quality(i, j, e, mass, s0, given, force(start, j, e, given, n), violation, tol)
-        since = 0 if _fallen((found, (s * p).mean(), np.abs(primal).max(), np.abs(dual).max()), lowest) else since + 1
-        if found < reached:
-            best, reached = given, found
+            for a in range(len(mass)):
+                body[MOVED, a] = body[DUAL, a]
+            solve(groups, rows, into, d, L, v, carry, body, MOVED)
+            corrected(ends, e, row, body)
+            force(start, ends, e, row, GIVEN, body, MOVED)
+            judged, found = GIVEN, quality(ends, e, row, GIVEN, body, moved(mass, body, MOVED), tol)
+        fell = _fallen(0, found, lowest)
+        fell = _fallen(1, mean, lowest) or fell
+        fell = _fallen(2, primal, lowest) or fell
+        fell = _fallen(3, dual, lowest) or fell
+        since = 0 if fell else since + 1
+        if found < reached or iteration == 0:
+            reached = found
+            for c in range(m):
+                row[BEST, c] = row[judged, c]
         if reached <= 1.0 or iteration == max_iterations or since > PATIENCE:
-            break
-        W, over_s, over_p = weights(s, p)
-        if factor(mass, rows, W, tree, plan, work):
-            break
-        target, wanted = 0.0, -s * p
-        dx, ds, dp, step = x, s, p, 0.0
+            return iteration, reached
+        weights(row)
+        if factor(mass, ends, start, e, row, WEIGHT, groups, into, L, stack, rest, diagonal, products):
+            return iteration, reached
+        target, way, step = 0.0, 0, 0.0
         for trial in range(2 + CORRECTIONS):
-            new_dx = solve(tree, plan, work, force(start, j, e, (wanted - p * primal) * over_s, n) - dual)
-            new_ds, new_dp, longest = direction(i, j, e, new_dx, wanted, p, primal, over_s, over_p)
+            pushed(row)
+            force(start, ends, e, row, PUSH, body, DX + 1 - way)
+            for a in range(len(mass)):
+                body[DX + 1 - way, a] -= body[DUAL, a]
+            solve(groups, rows, into, d, L, v, carry, body, DX + 1 - way)
+            longest = direction(ends, e, row, body, 1 - way)
             if trial > 1 and longest < step + WORTHWHILE:
                 break
-            dx, ds, dp, step = new_dx, new_ds, new_dp, longest
+            way, step = 1 - way, longest
             if trial == 0:
-                mean = mean_product(s, ds, p, dp, 0.0)
-                least = LEAST * tol * (pull * pull / mass).sum() / len(s)
-                target = max((mean_product(s, ds, p, dp, step) / mean) ** 3 * mean, least)
-                wanted = -s * p + target - ds * dp
+                fall = mean_product(row, way, step) / mean
+                target = max(fall * fall * fall * mean, LEAST * tol * pulled / m)
+                _centred(row, way, target)
             elif step < 1.0 - LONGER_BY:
-                wanted = wanted + _evened(s, ds, p, dp, step, target)
+                _evened(row, way, step, target)
             else:
                 break
-        step = min(1.0, CLOSE * step) if step < 1.0 else 1.0
-        x, s, p = x + step * dx, np.maximum(s + step * ds, TINY), np.maximum(p + step * dp, TINY)
-        if not np.isfinite(s.sum() + p.sum()):
-            break
-    p = np.empty(len(s))
-    p[by] = best
-    return p, iteration, reached, numbers
+        total = advance(row, body, way, min(1.0, CLOSE * step) if step < 1.0 else 1.0)
+        if not np.isfinite(total):
+            return iteration, reached
+        iteration += 1
+
+
+_iterate = jit()(renamed(_loop, "_iterate", products="Nothing"))
+_iterate_with_products = jit(allocates=True)(renamed(_loop, "_iterate_with_products", products="bool"))

@@ -14,7 +14,19 @@ import numpy as np
 from numba import prange
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.naming import renamed
+from jostle.kernels.cpu.signatures import (
+    Floats,
+    Floats2,
+    Ints,
+    Ints2,
+    OutFloats,
+    OutFloats2,
+    OutInts,
+    OutInts2,
+    OutShorts,
+    Shorts,
+    Shorts2,
+)
 
 MOST_LEVELS = 16
 ROOM = 8
@@ -23,74 +35,109 @@ MOST_CELLS = 2.0**20
 """Cells along an axis; beyond, they are made wider."""
 
 
-@jit()
-def _grids(x, radii, period):
-    """The level of each ball, and of each level the largest radius, the first cell's number, widths and counts."""
-    n = len(x)
-    largest = radii.max()
-    level = np.empty(n, np.int64)
-    reach = np.zeros(MOST_LEVELS)
-    for a in range(n):
-        k = 0
-        while k + 1 < MOST_LEVELS and radii[a] <= largest / 2.0 ** (k + 1):
-            k += 1
-        level[a] = k
-        reach[k] = max(reach[k], radii[a])
-    low, high = np.empty(3), np.empty(3)
-    for k in range(3):
-        low[k], high[k] = x[:, k].min(), x[:, k].max()
-    width, count = np.ones((MOST_LEVELS, 3)), np.ones((MOST_LEVELS, 3), np.int64)
-    first = np.zeros(MOST_LEVELS + 1, np.int64)
-    for v in range(MOST_LEVELS):
-        cells = 1
-        if reach[v] > 0.0:
-            for k in range(3):
-                extent = period[k] if period[k] < np.inf else high[k] - low[k]
-                wanted = max(2.0 * reach[v], extent / MOST_CELLS)
-                if period[k] < np.inf:
-                    count[v, k] = max(1, int(extent / wanted))
-                    width[v, k] = extent / count[v, k]
-                else:
-                    count[v, k], width[v, k] = int(extent / wanted) + 1, wanted
-                cells *= count[v, k]
-        first[v + 1] = first[v] + cells
-    return level, reach, first, width, count, low
+REACH, FIRST = 3, 3
+"""The grid of a level is `widths` (levels, 4), the widths of a cell along three axes, and then the largest radius, 0 if
+there is no ball; and `counts` (levels, 4), the number of cells along each axis, and then the number of the first."""
 
 
-@jit()
-def _cell(position, low, width, count, periodic):
+def pair_list(q: Floats2, radii: Floats, period: Floats, chunks: int) -> tuple[Shorts, Shorts]:
+    """(i, j) of the balls i < j that meet, in order: see `reference.pair_list`; q (n, d), d <= 3."""
+    n, d = q.shape
+    x, lengths = q, period
+    if d < 3:
+        x, lengths = np.zeros((n, 3)), np.full(3, np.inf)
+        x[:, :d], lengths[:d] = q, period
+    level, cell, order = np.empty((3, n), np.int64)
+    start, low = np.zeros((1 << (2 * n - 1).bit_length()) + 1, np.int64), np.empty(3)
+    widths, counts = np.zeros((MOST_LEVELS, 4)), np.ones((MOST_LEVELS, 4), np.int64)
+    _fill_table(x, radii, lengths, level, widths, counts, low, cell, order, start)
+    by_bucket = (array.take(order, axis=0) for array in (cell, x, radii, level))
+    table = order, start, *by_bucket, widths, counts, low, lengths
+    room = ROOM * (n // chunks + 1)
+    while True:
+        i, j = np.empty((chunks, room), np.int32), np.empty((chunks, room), np.int32)
+        found = np.zeros(chunks, np.int64)
+        if chunks > 1:
+            _search_parallel(n * np.arange(chunks + 1) // chunks, *table, i, j, found)
+        else:
+            found[0] = _search(0, n, *table, i[0], j[0])
+        most = int(found.max())
+        if most <= room:
+            return _in_order(i, j, found, n)
+        room = most
+
+
+@jit(helper=True)
+def _cell(position: float, low: float, width: float, count: int, periodic: bool) -> int:
     """The cell of a coordinate along one axis."""
     k = int(np.floor((position - low) / width))
     return k % count if periodic else min(max(k, 0), count - 1)
 
 
 @jit()
-def _sorted_by_cell(x, level, first, width, count, low, period):
-    """The table: the balls in the order of their buckets, where each bucket starts, and the cell of each ball."""
-    n = len(x)
-    size = 1
-    while size < 2 * n:
-        size *= 2
-    cell, start = np.empty(n, np.int64), np.zeros(size + 1, np.int64)
+def _fill_table(
+    x: Floats2,
+    radii: Floats,
+    period: Floats,
+    level: OutInts,
+    widths: OutFloats2,
+    counts: OutInts2,
+    low: OutFloats,
+    cell: OutInts,
+    order: OutInts,
+    start: OutInts,
+) -> None:
+    """The level and the cell of each ball, the grids, and the table: balls sorted by bucket, and where each starts.
+
+    widths and start are zero, and counts one.
+    """
+    n, size, largest = len(x), len(start) - 1, 0.0
     for a in range(n):
-        v = level[a]
-        number = 0
+        largest = max(largest, radii[a])
+    for a in range(n):
+        v, bound = 0, largest / 2.0
+        while v + 1 < MOST_LEVELS and radii[a] <= bound:
+            v += 1
+            bound /= 2.0
+        level[a] = v
+        widths[v, REACH] = max(widths[v, REACH], radii[a])
+    for k in range(3):
+        least, most = x[0, k], x[0, k]
+        for a in range(n):
+            least, most = min(least, x[a, k]), max(most, x[a, k])
+        low[k] = least
+        periodic = period[k] < np.inf
+        extent = period[k] if periodic else most - least
+        for v in range(MOST_LEVELS):
+            wanted = max(2.0 * widths[v, REACH], extent / MOST_CELLS)
+            if widths[v, REACH] > 0.0:
+                fits = int(extent / wanted)
+                counts[v, k] = max(fits, 1) if periodic else fits + 1
+                widths[v, k] = extent / counts[v, k] if periodic else wanted
+    first = 0
+    for v in range(MOST_LEVELS):
+        counts[v, FIRST] = first
+        first += counts[v, 0] * counts[v, 1] * counts[v, 2]
+    for a in range(n):
+        v, number = level[a], 0
         for k in range(2, -1, -1):
-            number = number * count[v, k] + _cell(x[a, k], low[k], width[v, k], count[v, k], period[k] < np.inf)
-        cell[a] = first[v] + number
-        start[(cell[a] & (size - 1)) + 1] += 1
-    for bucket in range(size):
-        start[bucket + 1] += start[bucket]
-    order, filled = np.empty(n, np.int64), start[:-1].copy()
-    for a in range(n):
+            number *= counts[v, k]
+            if widths[v, REACH] > 0.0:
+                number += _cell(x[a, k], low[k], widths[v, k], counts[v, k], period[k] < np.inf)
+        cell[a] = counts[v, FIRST] + number
+        start[cell[a] & (size - 1)] += 1
+    total = 0
+    for bucket in range(size + 1):
+        total += start[bucket]
+        start[bucket] = total
+    for a in range(n - 1, -1, -1):
         bucket = cell[a] & (size - 1)
-        order[filled[bucket]] = a
-        filled[bucket] += 1
-    return order, start, cell[order]
+        start[bucket] -= 1
+        order[start[bucket]] = a
 
 
-@jit()
-def _range(position, cut, low, width, count, periodic):
+@jit(helper=True)
+def _range(position: float, cut: float, low: float, width: float, count: int, periodic: bool) -> tuple[int, int]:
     """The first cell and the number of cells within cut of a coordinate, along one axis."""
     lowest = int(np.floor((position - cut - low) / width))
     highest = int(np.floor((position + cut - low) / width))
@@ -101,28 +148,43 @@ def _range(position, cut, low, width, count, periodic):
 
 
 @jit()
-def _search(begin, end, order, start, cell, x, radii, level, reach, first, width, count, low, period, i, j):
+def _search(
+    begin: int,
+    end: int,
+    order: Ints,
+    start: Ints,
+    cell: Ints,
+    x: Floats2,
+    radii: Floats,
+    level: Ints,
+    widths: Floats2,
+    counts: Ints2,
+    low: Floats,
+    period: Floats,
+    i: OutShorts,
+    j: OutShorts,
+) -> int:
     """The pairs that meet, found from the balls begin to end of the table; x, radii, level in its order.
 
     Writes as many as i and j have room for, and returns how many there are.
     """
     size = len(start) - 1
     found = 0
-    wraps = period[0] < np.inf or period[1] < np.inf or period[2] < np.inf
+    wraps = min(period[0], period[1], period[2]) < np.inf
     for a in range(begin, end):
         for v in range(level[a] + 1):
-            if reach[v] == 0.0:
+            if widths[v, REACH] == 0.0:
                 continue
-            cut, same = radii[a] + reach[v], v == level[a]
-            nx, ny, nz = count[v]
-            x0, x_span = _range(x[a, 0], cut, low[0], width[v, 0], nx, period[0] < np.inf)
-            y0, y_span = _range(x[a, 1], cut, low[1], width[v, 1], ny, period[1] < np.inf)
-            z0, z_span = _range(x[a, 2], cut, low[2], width[v, 2], nz, period[2] < np.inf)
+            cut, same = radii[a] + widths[v, REACH], v == level[a]
+            nx, ny, nz = counts[v, 0], counts[v, 1], counts[v, 2]
+            x0, x_span = _range(x[a, 0], cut, low[0], widths[v, 0], nx, period[0] < np.inf)
+            y0, y_span = _range(x[a, 1], cut, low[1], widths[v, 1], ny, period[1] < np.inf)
+            z0, z_span = _range(x[a, 2], cut, low[2], widths[v, 2], nz, period[2] < np.inf)
             for kz in range(z0, z0 + z_span):
                 z = kz if kz < nz else kz - nz
                 for ky in range(y0, y0 + y_span):
                     y = ky if ky < ny else ky - ny
-                    row = first[v] + (z * ny + y) * nx
+                    row = counts[v, FIRST] + (z * ny + y) * nx
                     kx, left = x0, x_span
                     while left > 0:
                         # a run of cells along x, cut where the period or the table begins anew
@@ -146,115 +208,137 @@ def _search(begin, end, order, start, cell, x, radii, level, reach, first, width
     return found
 
 
-@jit()
-def _image(apart, period):
+@jit(helper=True)
+def _image(apart: float, period: float) -> float:
     """The shortest of apart + k period."""
-    return apart - period * np.round(apart / period) if period < np.inf else apart
+    return apart - period * np.rint(apart / period) if period < np.inf else apart
+
+
+def _in_order(i: Shorts2, j: Shorts2, found: Ints, n: int) -> tuple[Shorts, Shorts]:
+    """The first found[r] pairs of each row of i and j, all together sorted by i, then by j."""
+    first, second = np.empty((2, int(found.sum())), np.int32)
+    start, filled = np.zeros((2, n + 1), np.int64)
+    _sort(i, j, found, start, filled, first, second)
+    return first, second
 
 
 @jit()
-def _in_order(i, j, found, n):
-    """The first found[r] pairs of each row of i and j, all together sorted by i, then by j."""
-    start = np.zeros(n + 1, np.int64)
+def _sort(
+    i: Shorts2, j: Shorts2, found: Ints, start: OutInts, filled: OutInts, first: OutShorts, second: OutShorts
+) -> None:
+    """A counting sort by i, and an insertion sort by j among the pairs of the same i; start and filled are zero."""
     for r in range(len(found)):
         for c in range(found[r]):
             start[i[r, c] + 1] += 1
-    for a in range(n):
+    for a in range(len(start) - 1):
         start[a + 1] += start[a]
-    first, second, filled = np.empty(start[n], np.int32), np.empty(start[n], np.int32), start[:-1].copy()
+        filled[a + 1] = start[a + 1]
     for r in range(len(found)):
         for c in range(found[r]):
             a, b = i[r, c], j[r, c]
             k = filled[a]
+            filled[a] += 1
+            first[k] = a
             while k > start[a] and second[k - 1] > b:
                 second[k] = second[k - 1]
                 k -= 1
-            second[k], first[filled[a]] = b, a
-            filled[a] += 1
-    return first, second
+            second[k] = b
 
 
-def _pair_list(x, radii, period, chunks):
-    level, reach, first, width, count, low = _grids(x, radii, period)
-    order, start, cell = _sorted_by_cell(x, level, first, width, count, low, period)
-    x, radii, level = x[order], radii[order], level[order]
-    cuts = np.linspace(0, len(x), chunks + 1).astype(np.int64)
-    found, room = np.zeros(chunks, np.int64), ROOM * (len(x) // chunks + 1)
-    while True:
-        i, j = np.empty((chunks, room), np.int32), np.empty((chunks, room), np.int32)
-        for r in prange(chunks):
-            found[r] = _search(
-                cuts[r], cuts[r + 1], order, start, cell, x, radii, level, reach, first, width, count, low, period,
-                i[r], j[r],
-            )  # fmt: skip
-        if found.max() <= room:
-            return _in_order(i, j, found, len(x))
-        room = found.max()
+@jit(parallel=True)
+def _search_parallel(cuts, order, start, cell, x, radii, level, widths, counts, low, period, i, j, found):
+    for r in prange(len(found)):
+        found[r] = _search(
+            cuts[r], cuts[r + 1], order, start, cell, x, radii, level, widths, counts, low, period, i[r], j[r]
+        )
 
 
-_serial = jit()(_pair_list)
-_parallel = jit(parallel=True)(renamed(_pair_list, "_pair_list_parallel"))
+def near(
+    i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats
+) -> tuple[Ints, Ints, Floats2, Floats]:
+    """(i, j, normal, gap) of the listed pairs with gap <= reach_i + reach_j: see `reference.near`."""
+    return _near(i, j, len(i), q, radii, reach, period)
 
 
-def pair_list(q, radii, period, chunks):
-    """(i, j) of the balls i < j that meet, in order; q (n, d), d <= 3, period (d,), infinite where open."""
-    n, d = q.shape
-    x, lengths = np.zeros((n, 3)), np.full(3, np.inf)
-    x[:, :d], lengths[:d] = q, period
-    return (_parallel if chunks > 1 else _serial)(x, radii, lengths, chunks)
+def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints, Ints, Floats2, Floats]:
+    """See `reference.all_pairs`."""
+    return _near(NO_LIST, NO_LIST, len(q) * (len(q) - 1) // 2, q, radii, reach, period)
+
+
+NO_LIST = np.empty(0, np.int32)
+
+
+def _near(
+    i: Shorts, j: Shorts, most: int, q: Floats2, radii: Floats, reach: Floats, period: Floats
+) -> tuple[Ints, Ints, Floats2, Floats]:
+    first, second = np.empty(most, np.int64), np.empty(most, np.int64)
+    normal, gap = np.empty((most, q.shape[1])), np.empty(most)
+    m = _fill_near(i, j, q, radii, reach, period, first, second, normal, gap)
+    return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
+
+
+@jit(helper=True)
+def _apart(q: Floats2, a: int, b: int, k: int, period: Floats) -> float:
+    """The component k of q_b - q_a, q_b the nearest image."""
+    way = q[b, k] - q[a, k]
+    return way - period[k] * np.rint(way / period[k]) if period[k] < np.inf else way
 
 
 @jit()
-def near(i, j, q, radii, reach, period):
-    """(i, j, normal, gap) of the listed pairs with gap <= reach_i + reach_j: see `reference.all_pairs`."""
-    d = q.shape[1]
-    first, second = np.empty(len(i), np.int64), np.empty(len(i), np.int64)
-    normal, gap = np.empty((len(i), d)), np.empty(len(i))
-    apart = np.empty(d)
-    m = 0
-    for c in range(len(i)):
-        a, b, square = i[c], j[c], 0.0
+def _fill_near(
+    i: Shorts,
+    j: Shorts,
+    q: Floats2,
+    radii: Floats,
+    reach: Floats,
+    period: Floats,
+    first: OutInts,
+    second: OutInts,
+    normal: OutFloats2,
+    gap: OutFloats,
+) -> int:
+    """Writes the near pairs of the list, or of all if there is none, into the last arrays; returns how many."""
+    n, d = q.shape
+    a, b, m = 0, 0, 0
+    for c in range(len(gap)):
+        if len(i) > 0:
+            a, b = i[c], j[c]
+        else:
+            b += 1
+            if b == n:
+                a, b = a + 1, a + 2
+        square = 0.0
         for k in range(d):
-            apart[k] = q[b, k] - q[a, k]
-            if period[k] < np.inf:
-                apart[k] -= period[k] * np.round(apart[k] / period[k])
-            square += apart[k] * apart[k]
+            way = _apart(q, a, b, k, period)
+            square += way * way
         distance = np.sqrt(square)
         free = distance - radii[a] - radii[b]
         if not free > reach[a] + reach[b]:
             first[m], second[m], gap[m] = a, b, free
             for k in range(d):
-                normal[m, k] = apart[k] / distance if distance > 0.0 else np.nan
+                normal[m, k] = _apart(q, a, b, k, period) / distance if distance > 0.0 else np.nan
             m += 1
-    return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
+    return m
+
+
+def strayed(q: Floats2, before: Floats2) -> Floats:
+    """See `reference.strayed`."""
+    way = np.empty(len(q))
+    _fill_strayed(q, before, np.zeros(q.shape[1]), way)
+    return way
 
 
 @jit()
-def all_pairs(q, radii, reach, period):
-    """See `reference.all_pairs`."""
-    n = len(q)
-    i, j = np.empty(n * (n - 1) // 2, np.int32), np.empty(n * (n - 1) // 2, np.int32)
-    m = 0
-    for a in range(n):
-        for b in range(a + 1, n):
-            i[m], j[m] = a, b
-            m += 1
-    return near(i, j, q, radii, reach, period)
-
-
-@jit()
-def strayed(q, before):
-    """(n,) how far each ball went since `before`, apart from what all of them went together."""
+def _fill_strayed(q: Floats2, before: Floats2, mean: OutFloats, way: OutFloats) -> None:
+    """way (n,) as of `strayed`; mean (d,) is zero."""
     n, d = q.shape
-    mean = np.zeros(d)
     for a in range(n):
         for k in range(d):
             mean[k] += q[a, k] - before[a, k]
-    mean /= n
-    way = np.empty(n)
+    for k in range(d):
+        mean[k] /= n
     for a in range(n):
         square = 0.0
         for k in range(d):
             square += (q[a, k] - before[a, k] - mean[k]) ** 2
         way[a] = np.sqrt(square)
-    return way

@@ -9,13 +9,20 @@ import numpy as np
 
 from jostle.kernels.cpu.dense import ratios
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutInts
+
+
+def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2) -> Floats:
+    """(G v)_c, v of shape (bodies, d)."""
+    out = np.empty(len(i))
+    fill_rates(i, j, normal, v, out)
+    return out
 
 
 @jit()
-def rates(i, j, normal, v):
-    """(G v)_c, v of shape (bodies, d)."""
+def fill_rates(i: Ints, j: Ints, normal: Floats2, v: Floats2, out: OutFloats) -> None:
+    """out_c = (G v)_c."""
     m, d = normal.shape
-    out = np.empty(m)
     for c in range(m):
         a, b, rate = i[c], j[c], 0.0
         for k in range(d):
@@ -24,14 +31,19 @@ def rates(i, j, normal, v):
             for k in range(d):
                 rate += normal[c, k] * v[b, k]
         out[c] = rate
+
+
+def magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2) -> Floats:
+    """(|G| |v|)_c."""
+    out = np.empty(len(i))
+    fill_magnitude(i, j, normal, v, out)
     return out
 
 
 @jit()
-def magnitude(i, j, normal, v):
-    """(|G| |v|)_c."""
+def fill_magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, out: OutFloats) -> None:
+    """out_c = (|G| |v|)_c."""
     m, d = normal.shape
-    out = np.empty(m)
     for c in range(m):
         a, b, size = i[c], j[c], 0.0
         for k in range(d):
@@ -40,14 +52,18 @@ def magnitude(i, j, normal, v):
             for k in range(d):
                 size += abs(normal[c, k] * v[b, k])
         out[c] = size
+
+
+def adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, bodies: int) -> Floats2:
+    """G^T p, of shape (bodies, d)."""
+    out = np.zeros((bodies, normal.shape[1]))
+    _add_adjoint(i, j, normal, p, out)
     return out
 
 
 @jit()
-def adjoint(i, j, normal, p, bodies):
-    """G^T p, of shape (bodies, d)."""
+def _add_adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, out: OutFloats2) -> None:
     m, d = normal.shape
-    out = np.zeros((bodies, d))
     for c in range(m):
         a, b = i[c], j[c]
         for k in range(d):
@@ -55,14 +71,18 @@ def adjoint(i, j, normal, p, bodies):
         if b >= 0:
             for k in range(d):
                 out[b, k] += p[c] * normal[c, k]
+
+
+def norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2) -> Floats:
+    """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
+    out = np.empty(len(i))
+    _fill_norms(i, j, normal, inverse, out)
     return out
 
 
 @jit()
-def norms(i, j, normal, inverse):
-    """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
+def _fill_norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, out: OutFloats) -> None:
     m, d = normal.shape
-    out = np.empty(m)
     for c in range(m):
         a, b, square = i[c], j[c], 0.0
         for k in range(d):
@@ -71,15 +91,45 @@ def norms(i, j, normal, inverse):
             for k in range(d):
                 square += normal[c, k] ** 2 * inverse[b, k]
         out[c] = np.sqrt(square)
-    return out
+
+
+def residual_pairs(
+    i: Ints,
+    j: Ints,
+    normal: Floats2,
+    c_: Floats,
+    w: Floats2,
+    mass: Floats2,
+    u: Floats2,
+    p: Floats,
+    length: Floats,
+    noise_level: float,
+    c_noise: Floats,
+) -> tuple[float, float, float]:
+    """(primal, dual, complementarity): see `reference.residual_pairs`; u, w, mass (bodies, d)."""
+    force = np.zeros(w.shape)
+    return ratios(*_residual_parts(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise, force))
 
 
 @jit()
-def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise, out):
-    """(primal, dual, complementarity): see `convex.projection.residual`; u, w, mass (bodies, d)."""
+def _residual_parts(
+    i: Ints,
+    j: Ints,
+    normal: Floats2,
+    c_: Floats,
+    w: Floats2,
+    mass: Floats2,
+    u: Floats2,
+    p: Floats,
+    length: Floats,
+    noise_level: float,
+    c_noise: Floats,
+    force: OutFloats2,
+) -> tuple[float, float, float, float, float, float]:
+    """The arguments of `ratios`; force is zero and becomes G^T p."""
     m, d = normal.shape
     n = len(w)
-    distance, size, force = 0.0, 0.0, np.zeros((n, d))
+    distance, size = 0.0, 0.0
     for a in range(n):
         for k in range(d):
             distance += mass[a, k] * (u[a, k] - w[a, k]) ** 2
@@ -118,54 +168,71 @@ def residual_pairs(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise
         for k in range(d):
             gap = mass[a, k] * (u[a, k] - w[a, k]) - force[a, k]
             stationarity += gap * gap / mass[a, k]
-    ratios(relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, out)
+    return relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance
 
 
 SHARED_BITS = 6
 """Pairs of the same first body share a bucket if their second bodies agree in all but this many last bits."""
 
 
-@jit()
-def _bucket(a, b, buckets):
-    """The bucket of a pair: near its first body, so that neighbours stay near in memory, and spread by its second."""
-    return (a + (b >> SHARED_BITS) if a >= 0 else b) % buckets
-
-
-@jit()
-def by_pair(pairs, values, wanted, otherwise):
+def by_pair(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float) -> Floats:
     """See `reference.by_pair`."""
-    buckets = 1
-    for c in range(len(pairs)):
-        buckets = max(buckets, pairs[c, 0] + 1)
-    buckets = max(buckets, len(pairs))
-    start = np.zeros(buckets + 1, np.int64)
-    for c in range(len(pairs)):
-        start[_bucket(pairs[c, 0], pairs[c, 1], buckets) + 1] += 1
-    for bucket in range(buckets):
-        start[bucket + 1] += start[bucket]
-    rows, filled = np.empty(len(pairs), np.int64), start[:-1].copy()
-    for c in range(len(pairs)):
-        bucket = _bucket(pairs[c, 0], pairs[c, 1], buckets)
-        rows[filled[bucket]] = c
-        filled[bucket] += 1
-    out = np.full(len(wanted), otherwise)
-    for c in range(len(wanted)):
-        bucket = _bucket(wanted[c, 0], wanted[c, 1], buckets)
-        for k in range(start[bucket], start[bucket + 1]):
-            if pairs[rows[k], 0] == wanted[c, 0] and pairs[rows[k], 1] == wanted[c, 1]:
-                out[c] = values[rows[k]]
-                break
+    buckets = 1 << len(pairs).bit_length()
+    out, table = np.empty(len(wanted)), np.zeros(buckets + 1 + len(pairs), np.int64)
+    _look_up(np.ascontiguousarray(pairs), values, np.ascontiguousarray(wanted), otherwise, buckets, table, out)
     return out
 
 
+@jit(helper=True)
+def _bucket(a: int, b: int, buckets: int) -> int:
+    """The bucket of a pair: near its first body, so that neighbours stay near in memory, and spread by its second."""
+    return (a + (b >> SHARED_BITS) if a >= 0 else b) & (buckets - 1)
+
+
 @jit()
-def pairs_to_dense(i, j, normal, bodies):
+def _look_up(
+    pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float, buckets: int, table: OutInts, out: OutFloats
+) -> None:
+    """A table, zero at first: where each bucket ends, and from `rows` on the pairs of all buckets, in their order.
+
+    `buckets` is a power of two.
+    """
+    rows = buckets + 1
+    for turn in range(3):
+        listed = wanted if turn == 2 else pairs
+        for c in range(len(listed)):
+            a, b = listed[c, 0], listed[c, 1]
+            bucket = _bucket(a, b, buckets)
+            if turn == 0:
+                table[bucket + 1] += 1
+            elif turn == 1:
+                table[rows + table[bucket]] = c
+                table[bucket] += 1
+            else:
+                out[c] = otherwise
+                for k in range(table[bucket - 1] if bucket > 0 else 0, table[bucket]):
+                    row = table[rows + k]
+                    if pairs[row, 0] == a and pairs[row, 1] == b:
+                        out[c] = values[row]
+                        break
+        if turn == 0:
+            for bucket in range(buckets):
+                table[bucket + 1] += table[bucket]
+
+
+def pairs_to_dense(i: Ints, j: Ints, normal: Floats2, bodies: int) -> Floats2:
     """See `reference.pairs_to_dense`."""
     m, d = normal.shape
     dense = np.zeros((m, bodies * d))
+    _add_dense(i, j, normal, dense)
+    return dense
+
+
+@jit()
+def _add_dense(i: Ints, j: Ints, normal: Floats2, out: OutFloats2) -> None:
+    m, d = normal.shape
     for c in range(m):
         for k in range(d):
-            dense[c, i[c] * d + k] -= normal[c, k]
+            out[c, i[c] * d + k] -= normal[c, k]
             if j[c] >= 0:
-                dense[c, j[c] * d + k] += normal[c, k]
-    return dense
+                out[c, j[c] * d + k] += normal[c, k]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import inf, isfinite
+
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts2
 from jostle.kernels.reference import (
     CONTRADICTION,
     DEPENDENT,
@@ -19,213 +22,289 @@ SUMS = {"reassoc", "contract"}
 """Sums may be taken in any order (and so with vector instructions); nothing else is relaxed."""
 
 
-@jit(fastmath=SUMS)
-def _orthogonalise(Q, k, a, d, z):
-    """d = Q^T a and z = a - Q d, twice, so that z is orthogonal to the k columns; returns |z|^2."""
-    n = len(a)
+def exact(
+    A: Floats2, s0: Floats, noise: Floats, allowed: Floats, max_iterations: int
+) -> tuple[Floats, Floats, int, int]:
+    """See `reference.exact`."""
+    n = A.shape[1]
+    return project_dense(A, s0, np.zeros(n), np.ones(n), 0.0, noise, allowed, max_iterations)
+
+
+def project_dense(
+    G: Floats2,
+    c: Floats,
+    w: Floats,
+    root: Floats,
+    noise_level: float,
+    c_noise: Floats,
+    allowed: Floats,
+    max_iterations: int,
+) -> tuple[Floats, Floats, int, int]:
+    """See `reference.project_dense`: here with an updated QR factorisation of the active rows."""
+    m, n = G.shape
+    most = min(m, n) + 1
+    u, p, rows = np.zeros(n), np.zeros(m), np.empty((3, m))
+    work, lists = np.empty((m + 2 * most + VECTORS, n + 1)), np.zeros((2, m + 1), np.int64)
+    status, iterations = _active_set(
+        G, c, w, root, noise_level, c_noise, allowed, max_iterations, u, p, rows, work, lists
+    )
+    return u, p, status, iterations
+
+
+S0, NOISE, UNIT = 0, 1, 2
+"""What the entries of `rows` are: (c + G w) / unit, its round-off, and the lengths of the rows in the metric."""
+ACTIVE, EXCLUDED = 0, 1
+"""What the entries of `lists` are: the active rows, and whether a row is left out of the search."""
+VECTORS = 4
+D, Z, Y, RATE = -4, -3, -2, -1
+"""The rows of `work` are, one block after the other, those of A = G root / unit, of Q and R with A_active^T = Q^T R,
+and four vectors, counted from the end: Q a and a - Q^T Q a for the row a that enters, R^-T s0, and how fast the
+multipliers fall."""
+
+
+@jit(helper=True)
+def _whiten(
+    G: Floats2,
+    c: Floats,
+    w: Floats,
+    root: Floats,
+    noise_level: float,
+    c_noise: Floats,
+    rows: OutFloats2,
+    work: OutFloats2,
+) -> None:
+    """Fills `rows`, and A."""
+    m, n = G.shape
+    for i in range(m):
+        s, square = c[i], 0.0
+        size = abs(s)
+        for k in range(n):
+            g = G[i, k]
+            a, b = g * root[k], g * w[k]
+            s += b
+            size += abs(b)
+            work[i, k] = a
+            square += a * a
+        length = np.sqrt(square) if square > 0.0 else 1.0
+        for k in range(n):
+            work[i, k] /= length
+        rows[S0, i], rows[UNIT, i], rows[NOISE, i] = s / length, length, (c_noise[i] + noise_level * size) / length
+
+
+@jit(helper=True, fastmath=SUMS)
+def _orthogonalise(n: int, j: int, q: int, k: int, work: OutFloats2) -> float:
+    """D = Q A_j and Z = A_j - Q^T D, twice, so that Z is orthogonal to the k rows from q on; returns |Z|^2."""
     for i in range(n):
-        z[i] = a[i]
+        work[Z, i] = work[j, i]
     for i in range(k):
-        d[i] = 0.0
+        work[D, i] = 0.0
     for _ in range(2):
         for c in range(k):
             dot = 0.0
             for i in range(n):
-                dot += Q[c, i] * z[i]
-            d[c] += dot
+                dot += work[q + c, i] * work[Z, i]
+            work[D, c] += dot
             for i in range(n):
-                z[i] -= dot * Q[c, i]
+                work[Z, i] -= dot * work[q + c, i]
     square = 0.0
     for i in range(n):
-        square += z[i] * z[i]
+        square += work[Z, i] * work[Z, i]
     return square
 
 
-@jit()
-def _drop_column(Q, R, k, gone):
-    """Take column `gone` out of the factorisation A_active^T = Q^T R by Givens rotations."""
-    n = Q.shape[1]
-    for c in range(gone, k - 1):
+@jit(helper=True)
+def _drop_column(n: int, q: int, r: int, k: int, gone: int, work: OutFloats2) -> None:
+    """Take column `gone` out of the factorisation by Givens rotations, which leaves k columns."""
+    for c in range(gone, k):
         for i in range(c + 2):
-            R[i, c] = R[i, c + 1]
-    for c in range(gone, k - 1):
-        a, b = R[c, c], R[c + 1, c]
+            work[r + i, c] = work[r + i, c + 1]
+    for c in range(gone, k):
+        a, b = work[r + c, c], work[r + c + 1, c]
         length = np.hypot(a, b)
         cosine, sine = a / length, b / length
-        for col in range(c, k - 1):
-            upper, lower = R[c, col], R[c + 1, col]
-            R[c, col] = cosine * upper + sine * lower
-            R[c + 1, col] = cosine * lower - sine * upper
-        for i in range(n):
-            upper, lower = Q[c, i], Q[c + 1, i]
-            Q[c, i] = cosine * upper + sine * lower
-            Q[c + 1, i] = cosine * lower - sine * upper
+        for turn in range(2):
+            row, begin, end = (q + c, 0, n) if turn else (r + c, c, k)
+            for i in range(begin, end):
+                upper, lower = work[row, i], work[row + 1, i]
+                work[row, i] = cosine * upper + sine * lower
+                work[row + 1, i] = cosine * lower - sine * upper
 
 
-@jit()
-def _solve_upper(R, k, b, out):
-    """R out = b for the leading k x k upper triangle."""
+@jit(helper=True)
+def _solve_upper(r: int, k: int, work: OutFloats2, right: int) -> None:
+    """R RATE = the vector `right`, for the leading k x k upper triangle."""
     for i in range(k - 1, -1, -1):
-        total = b[i]
+        total = work[right, i]
         for c in range(i + 1, k):
-            total -= R[i, c] * out[c]
-        out[i] = total / R[i, i]
+            total -= work[r + i, c] * work[RATE, c]
+        work[RATE, i] = total / work[r + i, i]
 
 
-@jit()
-def _on_active(Q, R, k, active, s0, x, p, y, r):
-    """x = the shortest point with s0 + A x = 0 on the active rows, and its multipliers."""
-    for i in range(k):
-        total = -s0[active[i]]
-        for c in range(i):
-            total -= R[c, i] * y[c]
-        y[i] = total / R[i, i]
-    x[:] = 0.0
+@jit(helper=True)
+def _on_active(
+    q: int, r: int, k: int, rows: Floats2, lists: Ints2, x: OutFloats, p: OutFloats, work: OutFloats2
+) -> float:
+    """x = the shortest point with s0 + A x = 0 on the active rows, and its multipliers; returns |x|."""
+    n = len(x)
+    for i in range(n):
+        x[i] = 0.0
     for c in range(k):
-        for i in range(len(x)):
-            x[i] += Q[c, i] * y[c]
-    _solve_upper(R, k, y, r)
+        total = -rows[S0, lists[ACTIVE, c]]
+        for i in range(c):
+            total -= work[r + i, c] * work[Y, i]
+        total /= work[r + c, c]
+        work[Y, c] = total
+        for i in range(n):
+            x[i] += work[q + c, i] * total
+    _solve_upper(r, k, work, Y)
     for i in range(k):
-        p[active[i]] = r[i]
+        p[lists[ACTIVE, i]] = work[RATE, i]
+    square = 0.0
+    for i in range(n):
+        square += x[i] * x[i]
+    return np.sqrt(square)
 
 
 @jit(fastmath=SUMS)
-def exact(A, s0, noise, allowed, max_iterations):
-    """See `reference.exact`: here with an updated QR factorisation of the active rows."""
-    m, n = A.shape
-    most = min(m, n)
-    Q, R = np.empty((most + 1, n)), np.zeros((most + 1, most + 1))
-    active, is_active = np.empty(most + 1, np.int64), np.zeros(m, np.bool_)
-    settled = np.zeros(m, np.bool_)
-    x, p = np.zeros(n), np.zeros(m)
-    d, r, y, z = np.zeros(most + 1), np.zeros(most + 1), np.zeros(most + 1), np.empty(n)
-    k, length = 0, 0.0
-    for iteration in range(max_iterations):
+def _active_set(
+    G: Floats2,
+    c: Floats,
+    w: Floats,
+    root: Floats,
+    noise_level: float,
+    c_noise: Floats,
+    allowed: Floats,
+    max_iterations: int,
+    x: OutFloats,
+    p: OutFloats,
+    rows: OutFloats2,
+    work: OutFloats2,
+    lists: OutInts2,
+) -> tuple[int, int]:
+    """x becomes the projection of w, and p its multipliers; returns (status, iterations). x, p and lists are zero.
+
+    Rows that are active, and those that are left violated by what is allowed, are excluded from the search.
+    """
+    m, n = G.shape
+    q, r = m, m + min(m, n) + 1
+    k, length, status, iteration = 0, 0.0, UNFINISHED, 0
+    _whiten(G, c, w, root, noise_level, c_noise, rows, work)
+    while status == UNFINISHED and iteration < max_iterations:
         j, worst = -1, 0.0
-        for c in range(m):
-            if not is_active[c] and not settled[c]:
-                s = s0[c]
-                for i in range(n):
-                    s += A[c, i] * x[i]
-                if s < worst and s < -(noise[c] + 8 * EPS * length):
-                    j, worst = c, s
+        for i in range(m):
+            if not lists[EXCLUDED, i]:
+                s = rows[S0, i]
+                for b in range(n):
+                    s += work[i, b] * x[b]
+                if s < worst and s < -(rows[NOISE, i] + 8 * EPS * length):
+                    j, worst = i, s
         if j < 0:
-            for c in range(m):
-                p[c] = max(p[c], 0.0)
-            return x, p, SOLVED, iteration
+            status = SOLVED
+            break
         while True:
-            square = _orthogonalise(Q, k, A[j], d, z)
-            _solve_upper(R, k, d, r)
+            square = _orthogonalise(n, j, q, k, work)
+            _solve_upper(r, k, work, D)
             t1, gone = np.inf, -1
             for i in range(k):
-                if r[i] > DROP and p[active[i]] < t1 * r[i]:
-                    t1, gone = max(p[active[i]], 0.0) / r[i], i
-            t2 = np.inf
-            if square > DEPENDENT * DEPENDENT and k < n:
-                t2 = max(-worst, 0.0) / square
-            if t1 == np.inf and t2 == np.inf:
-                sizes, noises = abs(s0[j]), noise[j]
-                for i in range(k):
-                    sizes += max(-r[i], 0.0) * abs(s0[active[i]])
-                    noises += max(-r[i], 0.0) * noise[active[i]]
-                if -worst <= max(CONTRADICTION * sizes, noises, allowed[j]):
-                    p[j], settled[j] = 0.0, True
-                    break
-                p[:] = 0.0
-                p[j] = 1.0
-                for i in range(k):
-                    p[active[i]] = max(-r[i], 0.0)
-                return x, p, EMPTY, iteration
+                now, rate = p[lists[ACTIVE, i]], work[RATE, i]
+                if rate > DROP and now < t1 * rate:
+                    t1, gone = max(now, 0.0) / rate, i
+            t2 = max(-worst, 0.0) / square if square > DEPENDENT * DEPENDENT and k < n else np.inf
             t = min(t1, t2)
+            if t == np.inf:
+                sizes, noises = abs(rows[S0, j]), rows[NOISE, j]
+                for i in range(k):
+                    a, rise = lists[ACTIVE, i], max(-work[RATE, i], 0.0)
+                    sizes += rise * abs(rows[S0, a])
+                    noises += rise * rows[NOISE, a]
+                lists[EXCLUDED, j], p[j] = 1, 0.0
+                if -worst > max(CONTRADICTION * sizes, noises, allowed[j] / rows[UNIT, j]):
+                    status = EMPTY
+                break
             for i in range(k):
-                p[active[i]] -= t * r[i]
+                p[lists[ACTIVE, i]] -= t * work[RATE, i]
             p[j] += t
             if t2 < np.inf:
                 for i in range(n):
-                    x[i] += t * z[i]
+                    x[i] += t * work[Z, i]
                 worst += t * square
             if t2 <= t1:
+                size = np.sqrt(square)
                 for i in range(k):
-                    R[i, k] = d[i]
-                R[k, k] = np.sqrt(square)
+                    work[r + i, k] = work[D, i]
+                work[r + k, k] = size
                 for i in range(n):
-                    Q[k, i] = z[i] / R[k, k]
-                active[k], is_active[j] = j, True
+                    work[q + k, i] = work[Z, i] / size
+                lists[ACTIVE, k], lists[EXCLUDED, j] = j, 1
                 k += 1
                 break
-            p[active[gone]], is_active[active[gone]] = 0.0, False
-            _drop_column(Q, R, k, gone)
-            for i in range(gone, k - 1):
-                active[i] = active[i + 1]
+            a = lists[ACTIVE, gone]
+            p[a], lists[EXCLUDED, a] = 0.0, 0
             k -= 1
-        _on_active(Q, R, k, active, s0, x, p, y, r)
-        length = 0.0
-        for i in range(n):
-            length += x[i] * x[i]
-        length = np.sqrt(length)
-    return x, p, UNFINISHED, max_iterations
-
-
-@jit()
-def project_dense(G, c, w, root, noise_level, c_noise, allowed, max_iterations):
-    """The projection of w on {c + G u >= 0} in the metric diag(1 / root^2): whiten, `exact`, go back.
-
-    `allowed` (m,) is the violation, in units of c, that is not a contradiction. Returns (u, p, status, iterations).
-    """
-    m, n = G.shape
-    A, s0, noise, unit = np.empty((m, n)), np.empty(m), np.empty(m), np.empty(m)
-    for i in range(m):
-        s, size, square = c[i], abs(c[i]), 0.0
-        for k in range(n):
-            s += G[i, k] * w[k]
-            size += abs(G[i, k] * w[k])
-            A[i, k] = G[i, k] * root[k]
-            square += A[i, k] * A[i, k]
-        unit[i] = np.sqrt(square) if square > 0.0 else 1.0
-        for k in range(n):
-            A[i, k] /= unit[i]
-        s0[i], noise[i] = s / unit[i], (c_noise[i] + noise_level * size) / unit[i]
-    x, p, status, iterations = exact(A, s0, noise, allowed / unit, max_iterations)
-    return w + root * x, p / unit, status, iterations
-
-
-@jit()
-def ratios(relative, violation, stationarity, negative, product, distance, out):
-    """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite.
-
-    `relative` is the largest violation over its length, `violation` that of the unit rows without a length, which is
-    compared with the distance moved.
-    """
-    if not np.isfinite(relative + violation + stationarity + negative + product + distance):
-        out[:] = np.inf
-        return
-    parts = violation, max(stationarity, 0.0) + negative, product
-    scales = distance, distance, distance**2
-    for k in range(3):
-        if parts[k] == 0.0:
-            out[k] = 0.0
+            _drop_column(n, q, r, k, gone, work)
+            for i in range(gone, k):
+                lists[ACTIVE, i] = lists[ACTIVE, i + 1]
+        if status == EMPTY:
+            for i in range(m):
+                p[i] = 0.0
+            for i in range(k):
+                p[lists[ACTIVE, i]] = -work[RATE, i]
+            p[j] = 1.0
         else:
-            out[k] = parts[k] / scales[k] if scales[k] > 0.0 else np.inf
-    out[0] = max(out[0], relative)
+            length = _on_active(q, r, k, rows, lists, x, p, work)
+            iteration += 1
+    for i in range(m):
+        p[i] = max(p[i], 0.0) / rows[UNIT, i]
+    for i in range(n):
+        x[i] = w[i] + root[i] * x[i]
+    return status, iteration
+
+
+def residual_dense(
+    G: Floats2,
+    c: Floats,
+    w: Floats,
+    mass: Floats,
+    u: Floats,
+    p: Floats,
+    length: Floats,
+    noise_level: float,
+    c_noise: Floats,
+) -> tuple[float, float, float]:
+    """See `reference.residual_dense`."""
+    return ratios(*_residual_parts(G, c, w, mass, u, p, length, noise_level, c_noise, np.zeros(len(w))))
 
 
 @jit()
-def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
-    """(primal, dual, complementarity) for dense rows: see `convex.projection.residual`."""
+def _residual_parts(
+    G: Floats2,
+    c: Floats,
+    w: Floats,
+    mass: Floats,
+    u: Floats,
+    p: Floats,
+    length: Floats,
+    noise_level: float,
+    c_noise: Floats,
+    reaction: OutFloats,
+) -> tuple[float, float, float, float, float, float]:
+    """The arguments of `ratios`; reaction is zero and becomes G^T p."""
     m, n = G.shape
-    distance, size, reaction = 0.0, 0.0, np.zeros(n)
+    distance, size = 0.0, 0.0
     for k in range(n):
         distance += mass[k] * (u[k] - w[k]) ** 2
         size += mass[k] * (abs(u[k]) + abs(w[k])) ** 2
     distance, size = np.sqrt(distance), np.sqrt(size)
     relative, violation, product, negative = 0.0, 0.0, 0.0, 0.0
     for i in range(m):
-        s, scale, square = c[i], abs(c[i]), 0.0
+        s, square, push = c[i], 0.0, p[i]
+        scale = abs(s)
         for k in range(n):
-            s += G[i, k] * u[k]
-            scale += abs(G[i, k]) * (abs(u[k]) + abs(w[k]))
-            square += G[i, k] * G[i, k] / mass[k]
-            reaction[k] += G[i, k] * p[i]
+            g, now = G[i, k], u[k]
+            s += g * now
+            scale += abs(g) * (abs(now) + abs(w[k]))
+            square += g * g / mass[k]
+            reaction[k] += g * push
         unit = np.sqrt(square)
         if abs(s) <= c_noise[i] + noise_level * scale:
             s = 0.0
@@ -234,11 +313,27 @@ def residual_dense(G, c, w, mass, u, p, length, noise_level, c_noise, out):
                 relative = max(relative, -s / length[i])
             else:
                 violation = max(violation, -s / max(unit, 1e-300))
-        product += abs(p[i] * s)
-        negative = max(negative, -p[i] * unit)
-        size += abs(p[i]) * unit
+        product += abs(push * s)
+        negative = max(negative, -push * unit)
+        size += abs(push) * unit
     stationarity = 0.0
     for k in range(n):
         gap = mass[k] * (u[k] - w[k]) - reaction[k]
         stationarity += gap * gap / mass[k]
-    ratios(relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance, out)
+    return relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance
+
+
+def ratios(
+    relative: float, violation: float, stationarity: float, negative: float, product: float, distance: float
+) -> tuple[float, float, float]:
+    """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite.
+
+    `relative` is the largest violation over its length, `violation` that of the unit rows without a length, which is
+    compared with the distance moved.
+    """
+    if not isfinite(relative + violation + stationarity + negative + product + distance):
+        return inf, inf, inf
+    dual = max(stationarity, 0.0) + negative
+    if distance > 0.0:
+        return max(violation / distance, relative), dual / distance, product / (distance * distance)
+    return relative if violation == 0.0 else inf, 0.0 if dual == 0.0 else inf, 0.0 if product == 0.0 else inf

@@ -10,164 +10,228 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Floats2, Ints, Ints2, OutInts, OutInts2
 
 LEAF = 8
 """Groups of at most so many bodies are not cut any further."""
+FILL = 8
+"""Numbers a body that are made room for at first; if a dissection fills in more it is done again."""
 
 
-@jit()
-def adjacency(i, j, n):
+def adjacency(i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:
     """(start, other): the bodies in contact with body a are other[start[a]:start[a + 1]]; walls (j < 0) left out."""
-    start = np.zeros(n + 1, np.int64)
-    for c in range(len(i)):
-        if j[c] >= 0:
-            start[i[c] + 1] += 1
-            start[j[c] + 1] += 1
-    for a in range(n):
-        start[a + 1] += start[a]
-    other, filled = np.empty(start[n], np.int64), start[:-1].copy()
-    for c in range(len(i)):
-        if j[c] >= 0:
-            other[filled[i[c]]] = j[c]
-            other[filled[j[c]]] = i[c]
-            filled[i[c]] += 1
-            filled[j[c]] += 1
-    return start, other
+    start, other = np.zeros(n + 1, np.int64), np.empty(2 * len(i), np.int64)
+    total = _list_neighbours(i, j, start, other)
+    return start, other[:total]
 
 
 @jit()
-def _halved(bodies, side, start, other):
+def _list_neighbours(i: Ints, j: Ints, start: OutInts, other: OutInts) -> int:
+    """A counting sort: start is zero. Returns how many neighbours there are."""
+    total, m = 0, len(i)
+    for c in range(m):
+        if j[c] >= 0:
+            start[i[c]] += 1
+            start[j[c]] += 1
+    for a in range(len(start)):
+        total += start[a]
+        start[a] = total
+    for c in range(m - 1, -1, -1):
+        a, b = i[c], j[c]
+        if b >= 0:
+            start[a] -= 1
+            start[b] -= 1
+            other[start[a]], other[start[b]] = b, a
+    return total
+
+
+def dissect(x: Floats2, start: Ints, other: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """(order, first, last, parent): the bodies in their order, and the groups order[first:last], in postorder."""
+    # Sorted along each axis once: parting keeps them so.
+    along = np.ascontiguousarray(np.argsort(x.T, axis=1, kind="stable"))
+    n = len(x)
+    groups, stack = np.empty((2, 3, 2 * n + 2), np.int64)
+    count = _cut(along, start, other, np.full(n, -1), np.empty(n, np.int64), stack, groups)
+    # Met in the order (group, second half, first half); turned round, that is postorder.
+    first, last, parent = groups[:, :count][:, ::-1].copy()
+    return along[0], first, last, np.where(parent >= 0, count - 1 - parent, -1)
+
+
+@jit(helper=True)
+def _halved(bodies: Ints2, k: int, low: int, high: int, side: OutInts, start: Ints, other: Ints) -> int:
     """Give sides 0 and 1 to the halves of a row of bodies; how many of the side with fewer such touch the other one."""
-    half, zero, one = len(bodies) // 2, 0, 0
-    for t in range(len(bodies)):
-        side[bodies[t]] = 0 if t < half else 1
-    for a in bodies:
-        for c in range(start[a], start[a + 1]):
-            if side[other[c]] == 1 - side[a]:
-                zero, one = zero + 1 - side[a], one + side[a]
-                break
+    half, zero, one = (low + high) // 2, 0, 0
+    for t in range(low, high):
+        side[bodies[k, t]] = 0 if t < half else 1
+    for t in range(low, high):
+        if _crossing(bodies[k, t], side, start, other, 1):
+            if t < half:
+                zero += 1
+            else:
+                one += 1
     return min(zero, one)
 
 
-@jit()
-def _crossing(a, side, start, other):
-    """How many contacts of body a lead to the other side."""
-    count = 0
+@jit(helper=True)
+def _crossing(a: int, side: Ints, start: Ints, other: Ints, most: int) -> int:
+    """How many contacts of body a, counted up to `most`, lead to the other side."""
+    count, beyond = 0, 1 - side[a]
     for c in range(start[a], start[a + 1]):
-        count += side[other[c]] == 1 - side[a]
+        if side[other[c]] == beyond:
+            count += 1
+            if count == most:
+                break
     return count
 
 
-@jit()
-def _separate(bodies, side, start, other, border):
+@jit(helper=True)
+def _separate(
+    bodies: Ints2, k: int, low: int, high: int, side: OutInts, start: Ints, other: Ints, border: OutInts
+) -> None:
     """Give side 2 to a few bodies, so that sides 0 and 1 touch no more: the one with most crossing contacts first."""
     count, largest = 0, 0
-    for a in bodies:
-        crossing = _crossing(a, side, start, other)
+    for t in range(low, high):
+        a = bodies[k, t]
+        crossing = _crossing(a, side, start, other, -1)
         if crossing > 0:
             border[count] = a
-            count, largest = count + 1, max(largest, crossing)
+            count += 1
+            largest = max(largest, crossing)
     for most in range(largest, 0, -1):
-        for k in range(count):
-            a = border[k]
-            if side[a] < 2 and _crossing(a, side, start, other) >= most:
+        for t in range(count):
+            a = border[t]
+            if side[a] < 2 and _crossing(a, side, start, other, most) == most:
                 side[a] = 2
 
 
-@jit()
-def _parted(bodies, side, room):
-    """Sort bodies by side, and else leave them in their order; how many there are on sides 0 and 1."""
-    filled, zero, both = 0, 0, 0
+@jit(helper=True)
+def _parted(bodies: OutInts2, k: int, low: int, high: int, side: Ints, room: OutInts) -> tuple[int, int]:
+    """Sort bodies by side, and else leave them in their order; where sides 1 and 2 begin."""
+    filled, zero, both = low, low, low
     for wanted in range(3):
         zero, both = both, filled
-        for a in bodies:
-            if side[a] == wanted:
-                room[filled] = a
+        for t in range(low, high):
+            if side[bodies[k, t]] == wanted:
+                room[filled] = bodies[k, t]
                 filled += 1
-    for t in range(filled):
-        bodies[t] = room[t]
+    for t in range(low, high):
+        bodies[k, t] = room[t]
     return zero, both
 
 
 @jit()
-def dissect(x, start, other):
-    """(order, first, last, parent): the bodies in their order, and the groups order[first:last], in postorder."""
-    n, d = x.shape
-    most = 2 * n + 2
-    # Sorted along each axis once: parting keeps them so.
-    along, side, room = np.empty((d, n), np.int64), np.full(n, -1, np.int64), np.empty(n, np.int64)
-    for k in range(d):
-        along[k] = np.argsort(x[:, k].copy())
-    first, last, parent = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    stack = np.empty((most, 3), np.int64)
-    stack[0, 0], stack[0, 1], stack[0, 2] = 0, n, -1
-    height, groups = 1, 0
+def _cut(
+    along: OutInts2, start: Ints, other: Ints, side: OutInts, room: OutInts, stack: OutInts2, groups: OutInts2
+) -> int:
+    """Order the bodies along each axis (d, n) by dissection; fills `groups` with first, last, parent of each group.
+
+    A group comes before its second half, and that before its first. side is -1. Returns the number of groups.
+    """
+    d, n = along.shape
+    stack[0, 0], stack[1, 0], stack[2, 0] = 0, n, -1
+    height, count = 1, 0
     while height:
         height -= 1
-        low, high, parent[groups] = stack[height, 0], stack[height, 1], stack[height, 2]
-        first[groups], last[groups] = low, high
-        groups += 1
+        low, high = stack[0, height], stack[1, height]
+        groups[0, count], groups[1, count], groups[2, count] = low, high, stack[2, height]
+        count += 1
         if high - low <= LEAF:
             continue
         fewest, best = n + 1, 0
-        for k in range(d):
-            border = _halved(along[k, low:high], side, start, other)
+        for k in range(d + 1):  # each axis, and the best once more if it was not the last
+            if k == d and best == d - 1:
+                break
+            border = _halved(along, k if k < d else best, low, high, side, start, other)
             if border < fewest:
                 fewest, best = border, k
-        if best < d - 1:
-            _halved(along[best, low:high], side, start, other)
-        _separate(along[best, low:high], side, start, other, room)
+        _separate(along, best, low, high, side, start, other, room)
         middle, end = low, low
         for k in range(d):
-            zero, both = _parted(along[k, low:high], side, room)
-            middle, end = low + zero, low + both
+            middle, end = _parted(along, k, low, high, side, room)
         for t in range(low, high):
             side[along[0, t]] = -1
-        first[groups - 1] = end
-        for begin, after in ((low, middle), (middle, end)):
+        groups[0, count - 1] = end
+        for half in range(2):
+            begin, after = (middle, end) if half else (low, middle)
             if begin < after:
-                stack[height, 0], stack[height, 1], stack[height, 2] = begin, after, groups - 1
+                stack[0, height], stack[1, height], stack[2, height] = begin, after, count - 1
                 height += 1
-    # Met in the order (group, second half, first half); turned round, that is postorder.
-    turned = np.empty(groups, np.int64)
-    for g in range(groups):
-        turned[groups - 1 - g] = groups - 1 - parent[g] if parent[g] >= 0 else -1
-    return along[0].copy(), first[:groups][::-1].copy(), last[:groups][::-1].copy(), turned
+    return count
 
 
-@jit()
-def fronts(order, first, last, parent, start, other):
+def fronts(order: Ints, first: Ints, last: Ints, parent: Ints, start: Ints, other: Ints) -> tuple[Ints, Ints, Ints]:
     """(place, below, rows): rows[below[g]:below[g + 1]] are the places of the later bodies that group g fills in.
 
     place[a] is where body a stands in the order.
     """
     n, groups = len(order), len(first)
-    place, seen = np.empty(n, np.int64), np.full(n, -1, np.int64)
-    for k in range(n):
-        place[order[k]] = k
-    child, sibling = np.full(groups, -1, np.int64), np.full(groups, -1, np.int64)
-    below, rows = np.zeros(groups + 1, np.int64), np.empty(8 * n + 64, np.int64)
-    for g in range(groups):
-        found = below[g]
+    place, below = np.empty(n, np.int64), np.zeros(groups + 1, np.int64)
+    place[order] = np.arange(n)
+    room = FILL * n + 64
+    while True:
+        rows, child, sibling = np.empty(room, np.int64), np.full(groups, -1), np.full(groups, -1)
+        total = _fill(order, place, first, last, parent, start, other, np.full(n, -1), child, sibling, below, rows)
+        if total >= 0:
+            return place, below, rows[:total].copy()
+        room *= 2
+
+
+@jit()
+def _fill(
+    order: Ints,
+    place: Ints,
+    first: Ints,
+    last: Ints,
+    parent: Ints,
+    start: Ints,
+    other: Ints,
+    seen: OutInts,
+    child: OutInts,
+    sibling: OutInts,
+    below: OutInts,
+    rows: OutInts,
+) -> int:
+    """Fills `below` and `rows` of `fronts`; seen, child, sibling are -1. Returns the length of rows, or -1: no room."""
+    n = len(order)
+    for g in range(len(first)):
+        begin, after = below[g], last[g]
+        found = begin
         if found + n > len(rows):
-            rows = np.concatenate((rows, np.empty(len(rows) + n, np.int64)))
-        for k in range(first[g], last[g]):
+            return -1
+        for k in range(first[g], after):
             a = order[k]
             for c in range(start[a], start[a + 1]):
                 row = place[other[c]]
-                if row >= last[g] and seen[row] != g:
+                if row >= after and seen[row] != g:
                     seen[row], rows[found] = g, row
                     found += 1
         h = child[g]
         while h >= 0:
             for k in range(below[h], below[h + 1]):
                 row = rows[k]
-                if row >= last[g] and seen[row] != g:
+                if row >= after and seen[row] != g:
                     seen[row], rows[found] = g, row
                     found += 1
             h = sibling[h]
-        rows[below[g] : found].sort()
+        _sort(rows, begin, found)
         below[g + 1] = found
-        if parent[g] >= 0:
-            sibling[g], child[parent[g]] = child[parent[g]], g
-    return place, below, rows[: below[groups]].copy()
+        h = parent[g]
+        if h >= 0:
+            sibling[g], child[h] = child[h], g
+    return below[len(first)]
+
+
+@jit(helper=True)
+def _sort(values: OutInts, low: int, high: int) -> None:
+    """Sort values[low:high] by Shell's method, with the gaps of Tokuda (1992)."""
+    gap = 1
+    while 9 * gap < 4 * (high - low):
+        gap = (9 * gap) // 4 + 1
+    while gap > 0:
+        for k in range(low + gap, high):
+            value, at = values[k], k
+            while at >= low + gap and values[at - gap] > value:
+                values[at] = values[at - gap]
+                at -= gap
+            values[at] = value
+        gap = (4 * gap) // 9

@@ -1,4 +1,4 @@
-"""How kernels are compiled: without Python's lock, and cached on disk under the contents of all kernels.
+"""How kernels are compiled: once each, without Python's lock, and cached on disk under the contents of all kernels.
 
 Numba's own cache compares a compiled function with the file that defines it, and so keeps using a function after a
 constant or a function of another file that it was compiled with has changed. Here the stamp of every cached function is
@@ -15,26 +15,84 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
+
+from jostle.kernels.cpu.signatures import declared
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def jit(**options: Any) -> Callable[[Any], Any]:
-    """A decorator that compiles a kernel with numba and caches it on disk.
+def jit(
+    *, helper: bool = False, allocates: bool = False, parallel: bool = False, **options: Any
+) -> Callable[[Function], Function]:
+    """A decorator that compiles a kernel with numba when it is first called, and caches it on disk.
+
+    A kernel that annotates its arguments (see `signatures`) is compiled once, for these types. To compile quickly,
+    a kernel says if it allocates arrays, and if it is a `helper`, which is called by other kernels only.
 
     Serial kernels run without Python's global lock, so that other threads go on meanwhile. Parallel ones keep it: one
-    of numba's threading layers ends the process when two threads enter it at the same time.
+    of numba's threading layers ends the process when two threads enter it at the same time. Division by zero gives an
+    infinity or a NaN, as in NumPy.
     """
+    options |= {"nopython": True, "parallel": parallel, "nogil": not parallel, "error_model": "numpy"}
+    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": helper, "_nrt": allocates or parallel}
 
-    def compiled(function: Any) -> Any:
-        kernel = njit(nogil=not options.get("parallel", False), **options)(function)
-        if hasattr(kernel, "enable_caching") and _can_cache():  # NUMBA_DISABLE_JIT leaves plain functions
-            kernel._cache = _KernelCache(function)
-        return kernel
+    def compiled(function: Function) -> Function:
+        if config.DISABLE_JIT:
+            return function
+        return cast(Function, (_Helper if helper else _Kernel)(function, targetoptions=options))
 
     return compiled
+
+
+class _Kernel(CPUDispatcher):
+    """A compiled function with one set of argument types, if it declares them."""
+
+    def __init__(self, py_func: Any, *args: Any, **options: Any):
+        super().__init__(py_func, *args, **options)
+        self.declared = declared(py_func)
+        if _can_cache():
+            self._cache = _KernelCache(py_func, alone=not self.targetoptions["_nrt"])
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for the declared types, whatever types are asked for; numba then converts arguments or refuses.
+
+        Without a declaration it compiles for what is asked for, except that constants count as variables.
+        """
+        if self.declared is None:
+            return super().compile(tuple(types.unliteral(argument) for argument in sig))
+        if None in self.declared:
+            return super().compile(
+                tuple(
+                    types.unliteral(asked) if own is None else own
+                    for asked, own in zip(sig, self.declared, strict=True)
+                )
+            )
+        with global_compiler_lock:
+            if not self.overloads:
+                super().compile(self.declared)
+                self.disable_compile()
+        return self.overloads[self.declared].entry_point
+
+    def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
+        """What numba calls, then, with the same arguments, when no compiled function fits them."""
+        if self.declared is None:
+            return super()._compile_for_args(*args, **keywords)
+        self.compile(self.declared)
+        return self
+
+
+class _Helper(_Kernel):
+    """A compiled function without the code that lets Python call it."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is compiled for other kernels only: call its py_func, or no helper")
 
 
 @cache
@@ -70,10 +128,15 @@ def _sources(folder: Any) -> Iterator[tuple[str, bytes]]:
 
 
 class _KernelCache(FunctionCache):
-    """Numba's cache of one function, with the digest of all kernels as its stamp."""
+    """Numba's cache of one function, with the digest of all kernels as its stamp.
 
-    def __init__(self, function: Any):
+    A function that allocates nothing stands alone: it is loaded without what numba needs to compile, which takes half a
+    second to import.
+    """
+
+    def __init__(self, function: Any, alone: bool):
         super().__init__(function)
+        self._alone = alone
         module = function.__module__.rpartition(".")[2]
         python = sys.implementation.cache_tag + getattr(sys, "abiflags", "")
         self._cache_file = _KernelFiles(
@@ -81,6 +144,14 @@ class _KernelCache(FunctionCache):
             filename_base=f"{module}.{function.__qualname__}.{python}",
             source_stamp=digest_of_kernels(),
         )
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function of a signature; None if there is none."""
+        if not self._alone:
+            return super().load_overload(sig, target_context)
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
 
 
 class _KernelFiles(IndexDataCacheFile):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, OutFloats, OutFloats2, OutShorts
 from jostle.kernels.reference import FLAT, LEVEL
 
 CLOSED, UNKNOWN, ACCEPTED = -3, -2, -1
@@ -22,32 +23,30 @@ FRAME = 2
 """Layers of closed nodes around the grid: no neighbour is out of range."""
 
 
-@jit()
-def marched(free, start, step):
+def marched(free: Bools2, start: Floats2, step: float) -> Floats2:
     """The distances on the free nodes: see `reference.marched`."""
     rows, columns = free.shape
-    stride = columns + 2 * FRAME
-    total = (rows + 2 * FRAME) * stride
-    d, state = np.full(total, np.inf), np.full(total, CLOSED, np.int32)
-    heap, keys = np.empty(rows * columns + 1, np.int32), np.empty(rows * columns + 1)
+    framed = rows + 2 * FRAME, columns + 2 * FRAME
+    d, state = np.full(framed, np.inf), np.full(framed, CLOSED, np.int32)
+    heap, keys = np.empty(free.size + 1, np.int32), np.empty(free.size + 1)
+    inside = slice(FRAME, FRAME + rows), slice(FRAME, FRAME + columns)
+    d[inside] = start
+    state[inside] = np.where(start < np.inf, ACCEPTED, np.where(free, UNKNOWN, CLOSED))
+    _march(d.ravel(), state.ravel(), framed[1], step, heap, keys)
+    return d[inside].copy()
+
+
+@jit()
+def _march(d: OutFloats, state: OutShorts, stride: int, step: float, heap: OutShorts, keys: OutFloats) -> None:
+    """Accept one node after the other, starting from those that are accepted."""
     size = 0
-    for i in range(rows):
-        node = (i + FRAME) * stride + FRAME
-        for j in range(columns):
-            d[node + j] = start[i, j]
-            if start[i, j] < np.inf:
-                state[node + j] = ACCEPTED
-            elif free[i, j]:
-                state[node + j] = UNKNOWN
-    sides = (-stride, stride, -1, 1)
-    for i in range(rows):
-        for node in range((i + FRAME) * stride + FRAME, (i + FRAME) * stride + FRAME + columns):
-            if state[node] == UNKNOWN:
-                value = _updated(d, node, stride, step)
-                if value < np.inf:
-                    heap[size], keys[size], state[node] = node, value, size
-                    _up(size, heap, keys, state)
-                    size += 1
+    for node in range(len(state)):
+        if state[node] == UNKNOWN:
+            value = _updated(d, node, stride, step)
+            if value < np.inf:
+                heap[size], keys[size], state[node] = node, value, size
+                _up(size, heap, keys, state)
+                size += 1
     while size > 0:
         node = np.int64(heap[0])
         d[node], state[node] = keys[0], ACCEPTED
@@ -55,26 +54,31 @@ def marched(free, start, step):
         if size > 0:
             heap[0], keys[0] = heap[size], keys[size]
             _down(0, size, heap, keys, state)
-        for side in sides:
+        for turn in range(4):
+            side = stride if turn < 2 else 1
+            if turn % 2 == 0:
+                side = -side
             other = node + side
             if state[other] == ACCEPTED:
                 other += side
             at = np.int64(state[other])
-            if at == UNKNOWN:
-                heap[size], keys[size] = other, _updated(d, other, stride, step)
-                _up(size, heap, keys, state)
-                size += 1
-            elif at >= 0:
-                before, keys[at] = keys[at], _updated(d, other, stride, step)
-                if keys[at] < before:
-                    _up(at, heap, keys, state)
-                elif keys[at] > before:
+            if at == UNKNOWN or at >= 0:
+                value, before = _updated(d, other, stride, step), np.inf
+                if at == UNKNOWN:
+                    at = size
+                    heap[at] = other
+                    size += 1
+                else:
+                    before = keys[at]
+                keys[at] = value
+                if value > before:
                     _down(at, size, heap, keys, state)
-    return d.reshape(rows + 2 * FRAME, stride)[FRAME : FRAME + rows, FRAME : FRAME + columns].copy()
+                else:
+                    _up(at, heap, keys, state)
 
 
-@jit()
-def _updated(d, node, stride, step):
+@jit(helper=True)
+def _updated(d: Floats, node: int, stride: int, step: float) -> float:
     """The value of a node from the accepted values around it: see `reference.upwind`."""
     south, slope_south = _towards(d, node, -stride, step)
     north, slope_north = _towards(d, node, stride, step)
@@ -89,8 +93,8 @@ def _updated(d, node, stride, step):
     )
 
 
-@jit(inline="always")
-def _towards(d, node, side, step):
+@jit(helper=True)
+def _towards(d: Floats, node: int, side: int, step: float) -> tuple[float, float]:
     """The base and the slope of the difference towards a neighbour."""
     near, far = d[node + side], d[node + 2 * side]
     if near < np.inf and far <= near + LEVEL * step:
@@ -98,8 +102,8 @@ def _towards(d, node, side, step):
     return near, 1.0
 
 
-@jit(inline="always")
-def _solved(a, slope_a, b, slope_b, step):
+@jit(helper=True)
+def _solved(a: float, slope_a: float, b: float, slope_b: float, step: float) -> float:
     """The T with max(slope_a (T - a), 0)^2 + max(slope_b (T - b), 0)^2 = step^2; infinite if a and b are."""
     if a > b:
         a, slope_a, b, slope_b = b, slope_b, a, slope_a
@@ -111,8 +115,8 @@ def _solved(a, slope_a, b, slope_b, step):
     return a + (square_b * apart + np.sqrt(both * step * step - square_a * square_b * apart * apart)) / both
 
 
-@jit()
-def _up(at, heap, keys, state):
+@jit(helper=True)
+def _up(at: int, heap: OutShorts, keys: OutFloats, state: OutShorts) -> None:
     """Move an entry of the heap towards its top until none above it is larger."""
     node, key = heap[at], keys[at]
     while at > 0:
@@ -124,8 +128,8 @@ def _up(at, heap, keys, state):
     heap[at], keys[at], state[node] = node, key, at
 
 
-@jit()
-def _down(at, size, heap, keys, state):
+@jit(helper=True)
+def _down(at: int, size: int, heap: OutShorts, keys: OutFloats, state: OutShorts) -> None:
     """Move an entry of the heap away from its top until none below it is smaller."""
     node, key = heap[at], keys[at]
     while 2 * at + 1 < size:
@@ -139,11 +143,16 @@ def _down(at, size, heap, keys, state):
     heap[at], keys[at], state[node] = node, key, at
 
 
-@jit()
-def descent(d, step):
+def descent(d: Floats2, step: float) -> Floats2:
     """The unit vectors along which distances fall: see `reference.descent`."""
+    out = np.zeros((d.size, 2))
+    _descend(d, step, out)
+    return out
+
+
+@jit()
+def _descend(d: Floats2, step: float, out: OutFloats2) -> None:
     rows, columns = d.shape
-    out = np.zeros((rows * columns, 2))
     for i in range(rows):
         for j in range(columns):
             here = d[i, j]
@@ -159,11 +168,10 @@ def descent(d, step):
                 size = np.sqrt(x * x + y * y)
             if size > 0.0:
                 out[i * columns + j, 0], out[i * columns + j, 1] = -x / size, -y / size
-    return out
 
 
-@jit(inline="always")
-def _slopes(here, before, after, step):
+@jit(helper=True)
+def _slopes(here: float, before: float, after: float, step: float) -> tuple[float, float]:
     """The mean of the slopes on both sides, and the slope towards the lower neighbour."""
     below, above = (here - before) / step, (after - here) / step
     if not before < np.inf:

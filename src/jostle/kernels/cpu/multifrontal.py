@@ -12,124 +12,190 @@ elimination, rows of G sorted by the first of their bodies in it, and turned fro
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.panels import U, backward, eliminate, forward
+from jostle.kernels.cpu.signatures import (
+    Floats,
+    Floats2,
+    Floats3,
+    Ints,
+    Ints2,
+    OutFloats,
+    OutFloats2,
+    OutFloats3,
+    OutInts,
+    OutInts2,
+)
+
+ONE, OTHER, COLUMN = 0, 1, 2
+"""What the entries of `ends` are: the bodies of a row of G, and where the other one stands in the front of the one."""
+FIRST, LAST, BELOW, CHILD, SIBLING, BEGIN, AT = 0, 1, 2, 3, 4, 5, 6
+"""What the entries of `groups` are. The bodies of a group are FIRST <= a < LAST; the later ones that it fills in are in
+`rows` from BELOW on, up to the BELOW of the next group. CHILD is its last child, SIBLING the child of the same
+parent before it (-1: none). Its panel starts at BEGIN among the factors, and its update waits AT this place of the
+stack. Entries behind the last group are sizes."""
+
+
+class Plan(NamedTuple):
+    """What stays the same from one factorisation to the next."""
+
+    groups: Ints2
+    """(7, groups + 1): see `AT`."""
+    rows: Ints
+    """The places of the bodies that each group fills in."""
+    into: Ints
+    """The places of their coordinates in the front of the group's parent."""
+
+    def sizes(self, d: int) -> tuple[int, int, int, int, int]:
+        """The numbers in the factors, on the stack, in the largest update, in the widest front, and carried on."""
+        first, last, below = self.groups[:3]
+        own, later = d * (last - first)[:-1], d * np.diff(below)
+        largest = int(later.max(initial=0))
+        widest = int((own + later).max(initial=0))
+        return int(self.groups[BEGIN, -1]), int(self.groups[AT, -1]), largest * largest, widest, len(self.into)
+
+
+def arranged(i: Ints, j: Ints, e: Floats2, place: Ints) -> tuple[Ints, Ints2, Floats2, Ints]:
+    """(rows, ends, e, start): the rows in the order of their first bodies, those of body a from start[a] on.
+
+    Bodies are their places; the first of the two is eliminated first, and e turned round with them where need be.
+    """
+    m = len(i)
+    start, rows, ends, turned = (
+        np.zeros(len(place) + 1, np.int64),
+        np.empty(m, np.int64),
+        np.empty((3, m), np.int64),
+        np.empty(e.shape),
+    )
+    _arrange(i, j, e, place, start, rows, ends, turned)
+    return rows, ends, turned, start
 
 
 @jit()
-def arranged(i, j, e, place):
-    """(rows, i, j, e, start): the rows in the order of their first bodies, those of body a from start[a] on.
-
-    Bodies are their places; i is the first of the two, and e turned round with them where need be.
-    """
-    m, n, d = len(i), len(place), e.shape[1]
-    start = np.zeros(n + 1, np.int64)
-    one, two = np.empty(m, np.int64), np.empty(m, np.int64)
-    for c in range(m):
-        a, b = place[i[c]], place[j[c]] if j[c] >= 0 else -1
-        one[c], two[c] = (b, a) if 0 <= b < a else (a, b)
-        start[one[c] + 1] += 1
-    for a in range(n):
-        start[a + 1] += start[a]
-    filled, rows = start[:-1].copy(), np.empty(m, np.int64)
-    first, second, turned = np.empty(m, np.int64), np.empty(m, np.int64), np.empty((m, d))
-    for c in range(m):
-        to = filled[one[c]]
-        filled[one[c]] += 1
-        rows[to], first[to], second[to] = c, one[c], two[c]
-        sign = 1.0 if place[i[c]] == one[c] else -1.0
-        for k in range(d):
-            turned[to, k] = sign * e[c, k]
-    return rows, first, second, turned, start
-
-
-@jit()
-def layout(j, start, tree, d):
-    """What stays the same from one factorisation to the next: (begin, at, into, column, child, sibling).
-
-    begin[g] is where the panel of group g starts among the factors, at[g] where its update waits on the stack;
-    into[d * below[g]:] are the places of its rows in the front of its parent; column[c] is where the later body of row
-    c stands in the front of the earlier one.
-    """
-    first, last, parent, below, rows = tree
-    groups = len(first)
-    begin, at, local = np.zeros(groups + 1, np.int64), np.zeros(groups + 1, np.int64), np.zeros(len(start), np.int64)
-    into, column = np.empty(d * len(rows), np.int64), np.full(len(j), -1, np.int64)
-    child, sibling = np.full(groups, -1, np.int64), np.full(groups, -1, np.int64)
-    top = 0
-    for g in range(groups):
-        k, r = d * (last[g] - first[g]), d * (below[g + 1] - below[g])
-        begin[g + 1] = begin[g] + k * (k + r)
-        for a in range(first[g], last[g]):
-            local[a] = d * (a - first[g])
-        for row in range(below[g], below[g + 1]):
-            local[rows[row]] = k + d * (row - below[g])
-        for c in range(start[first[g]], start[last[g]]):
+def _arrange(
+    i: Ints, j: Ints, e: Floats2, place: Ints, start: OutInts, rows: OutInts, ends: OutInts2, turned: OutFloats2
+) -> None:
+    """A counting sort by the first body; start is zero."""
+    m = len(i)
+    for turn in range(2):
+        for c in range(m - 1, -1, -1):
+            a, b, sign = place[i[c]], -1, 1.0
             if j[c] >= 0:
-                column[c] = local[j[c]]
-        h = child[g]
+                b = place[j[c]]
+                if b < a:
+                    a, b, sign = b, a, -1.0
+            if turn == 0:
+                start[a] += 1
+            else:
+                start[a] -= 1
+                to = start[a]
+                rows[to], ends[ONE, to], ends[OTHER, to] = c, a, b
+                for k in range(e.shape[1]):
+                    turned[to, k] = sign * e[c, k]
+        if turn == 0:
+            total = 0
+            for a in range(len(start)):
+                total += start[a]
+                start[a] = total
+
+
+def layout(ends: Ints2, start: Ints, tree: tuple[Ints, Ints, Ints, Ints, Ints], d: int) -> Plan:
+    """The plan of a tree (first, last, parent, below, rows); fills in the columns of `ends`."""
+    first, last, parent, below, rows = tree
+    groups = np.zeros((7, len(first) + 1), np.int64)
+    groups[FIRST, :-1], groups[LAST, :-1], groups[BELOW] = first, last, below
+    groups[CHILD] = groups[SIBLING] = -1
+    into = np.empty(d * len(rows), np.int64)
+    _lay_out(start, parent, rows, d, np.empty(len(start), np.int64), ends, groups, into)
+    return Plan(groups, rows, into)
+
+
+@jit()
+def _lay_out(
+    start: Ints, parent: Ints, rows: Ints, d: int, local: OutInts, ends: OutInts2, groups: OutInts2, into: OutInts
+) -> None:
+    """Fills in CHILD, SIBLING, BEGIN, AT, COLUMN and into."""
+    count, top, most = len(parent), 0, 0
+    for g in range(count):
+        first, last, below, after = groups[FIRST, g], groups[LAST, g], groups[BELOW, g], groups[BELOW, g + 1]
+        k, r = d * (last - first), d * (after - below)
+        groups[BEGIN, g + 1] = groups[BEGIN, g] + k * (k + r)
+        for a in range(first, last):
+            local[a] = d * (a - first)
+        for row in range(below, after):
+            local[rows[row]] = k + d * (row - below)
+        for c in range(start[first], start[last]):
+            if ends[OTHER, c] >= 0:
+                ends[COLUMN, c] = local[ends[OTHER, c]]
+        h = groups[CHILD, g]
         while h >= 0:
-            for row in range(below[h], below[h + 1]):
+            for row in range(groups[BELOW, h], groups[BELOW, h + 1]):
                 for m in range(d):
                     into[d * row + m] = local[rows[row]] + m
-            top = min(top, at[h])
-            h = sibling[h]
-        at[g], top = top, top + r * (r + 1) // 2
-        at[groups] = max(at[groups], top)
-        if parent[g] >= 0:
-            sibling[g], child[parent[g]] = child[parent[g]], g
-    return begin, at, into, column, child, sibling
+            top = min(top, groups[AT, h])
+            h = groups[SIBLING, h]
+        groups[AT, g] = top
+        top += r * (r + 1) // 2
+        most = max(most, top)
+        h = parent[g]
+        if h >= 0:
+            groups[SIBLING, g], groups[CHILD, h] = groups[CHILD, h], g
+    groups[AT, count] = most
 
 
-@jit()
-def _widths(tree, d):
-    """The largest update of a group, and its widest front, in coordinates."""
-    first, last, _, below, _ = tree
-    largest, widest = 0, 0
-    for g in range(len(first)):
-        k, r = d * (last[g] - first[g]), d * (below[g + 1] - below[g])
-        largest, widest = max(largest, r), max(widest, k + r)
-    return largest, widest
-
-
-@jit()
-def room_needed(tree, plan, d):
-    """How many numbers `room` makes room for."""
-    largest, widest = _widths(tree, d)
-    begin, at, into = plan[:3]
-    return begin[-1] + at[-1] + largest * largest + widest + len(into)
-
-
-@jit()
-def room(tree, plan, d):
-    """(L, stack, rest, v, carry): room for the factors, the updates, one of them, a front of a vector, its updates."""
-    largest, widest = _widths(tree, d)
-    begin, at, into = plan[:3]
-    return np.empty(begin[-1]), np.empty(at[-1]), np.empty(largest * largest), np.empty(widest), np.empty(len(into))
-
-
-@jit()
-def _assemble(L, at, k, width, rest, first, last, start, j, e, W, column, diagonal):
+@jit(helper=True)
+def _assemble(
+    L: OutFloats,
+    at: int,
+    k: int,
+    width: int,
+    rest: OutFloats,
+    first: int,
+    last: int,
+    start: Ints,
+    ends: Ints2,
+    e: Floats2,
+    row: Floats2,
+    weight: int,
+    diagonal: Floats3,
+) -> None:
     """The front of the bodies first <= a < last from the matrix itself: only its panel, at L[at], is not zero."""
     d, r = e.shape[1], width - k
-    L[at : at + k * width] = 0.0
-    rest[: r * r] = 0.0
+    for a in range(at, at + k * width):
+        L[a] = 0.0
+    for a in range(r * r):
+        rest[a] = 0.0
     for a in range(first, last):
-        row = at + d * (a - first) * width
+        own = d * (a - first)
+        to = at + own * width
         for m in range(d):
             for n in range(m, d):
-                L[row + m * width + d * (a - first) + n] = diagonal[a, m, n]
-        for c in range(start[a], start[a + 1]):
-            if j[c] >= 0:
-                for m in range(d):
+                L[to + own + n] = diagonal[a, m, n]
+            for c in range(start[a], start[a + 1]):
+                if ends[OTHER, c] >= 0:
+                    push, column = row[weight, c] * e[c, m], to + ends[COLUMN, c]
                     for n in range(d):
-                        L[row + m * width + column[c] + n] -= W[c] * e[c, m] * e[c, n]
+                        L[column + n] -= push * e[c, n]
+            to += width
 
 
-@jit()
-def _add_child(L, at, k, width, rest, stack, read, into, low, high):
+@jit(helper=True)
+def _add_child(
+    L: OutFloats,
+    at: int,
+    k: int,
+    width: int,
+    rest: OutFloats,
+    stack: OutFloats,
+    read: int,
+    into: Ints,
+    low: int,
+    high: int,
+) -> None:
     """The front += the update of a child, its upper half by rows from stack[read] on, in the places into[low:high]."""
     r = width - k
     for a in range(low, high):
@@ -145,44 +211,57 @@ def _add_child(L, at, k, width, rest, stack, read, into, low, high):
         read += high - a
 
 
-@jit()
-def _diagonals(mass, i, j, e, W):
-    """The blocks (n, d, d) on the diagonal of M + G^T W G, mass (n, d) the diagonal of M."""
-    n, d = mass.shape
-    out = np.zeros((n, d, d))
+@jit(helper=True)
+def _diagonals(mass: Floats, ends: Ints2, e: Floats2, row: Floats2, weight: int, out: OutFloats3) -> None:
+    """The blocks (n, d, d) on the diagonal of M + G^T W G, mass (n d,) the diagonal of M."""
+    n, d, _ = out.shape
     for a in range(n):
         for m in range(d):
-            out[a, m, m] = mass[a, m]
-    for c in range(len(i)):
-        for m in range(d):
             for k in range(m, d):
-                add = W[c] * e[c, m] * e[c, k]
-                out[i[c], m, k] += add
-                if j[c] >= 0:
-                    out[j[c], m, k] += add
-    return out
+                out[a, m, k] = mass[a * d + m] if k == m else 0.0
+    for c in range(e.shape[0]):
+        a, b = ends[ONE, c], ends[OTHER, c]
+        for m in range(d):
+            push = row[weight, c] * e[c, m]
+            for k in range(m, d):
+                out[a, m, k] += push * e[c, k]
+                if b >= 0:
+                    out[b, m, k] += push * e[c, k]
 
 
-@jit()
-def factor(mass, rows, W, tree, plan, work):
-    """Fill L, the first of work, with the factors of M + G^T W G; returns how many pivots failed.
+@jit(helper=True)
+def factor(
+    mass: Floats,
+    ends: Ints2,
+    start: Ints,
+    e: Floats2,
+    row: Floats2,
+    weight: int,
+    groups: Ints2,
+    into: Ints,
+    L: OutFloats,
+    stack: OutFloats,
+    rest: OutFloats,
+    diagonal: OutFloats3,
+    products: Any,
+) -> int:
+    """Fill L with the factors of M + G^T W G; returns how many pivots failed.
 
-    mass (n, d) is the diagonal of M; rows are (i, j, e, start) of `arranged`.
+    mass (n d,) is the diagonal of M; W is the entry `weight` of `row`; products: see `panels.eliminate`.
     """
-    first, last, _, below, _ = tree
-    begin, at, into, column, child, sibling = plan
-    L, stack, rest, _, _ = work
-    i, j, e, start = rows
-    d, failed, diagonal = e.shape[1], 0, _diagonals(mass, i, j, e, W)
-    for g in range(len(first)):
-        k, r = d * (last[g] - first[g]), d * (below[g + 1] - below[g])
-        _assemble(L, begin[g], k, k + r, rest, first[g], last[g], start, j, e, W, column, diagonal)
-        h = child[g]
+    d, failed = e.shape[1], 0
+    _diagonals(mass, ends, e, row, weight, diagonal)
+    for g in range(groups.shape[1] - 1):
+        first, last, at = groups[FIRST, g], groups[LAST, g], groups[BEGIN, g]
+        k, r = d * (last - first), d * (groups[BELOW, g + 1] - groups[BELOW, g])
+        _assemble(L, at, k, k + r, rest, first, last, start, ends, e, row, weight, diagonal)
+        h = groups[CHILD, g]
         while h >= 0:
-            _add_child(L, begin[g], k, k + r, rest, stack, at[h], into, d * below[h], d * below[h + 1])
-            h = sibling[h]
-        failed += eliminate(L, begin[g], k, k + r, rest)
-        to = at[g]
+            low, high = d * groups[BELOW, h], d * groups[BELOW, h + 1]
+            _add_child(L, at, k, k + r, rest, stack, groups[AT, h], into, low, high)
+            h = groups[SIBLING, h]
+        failed += eliminate(L, at, k, k + r, rest, products)
+        to = groups[AT, g]
         for a in range(r):
             for b in range(r - a):
                 stack[U(to + b)] = rest[U(a * r + a + b)]
@@ -190,40 +269,45 @@ def factor(mass, rows, W, tree, plan, work):
     return failed
 
 
-@jit()
-def solve(tree, plan, work, b):
-    """The solution of R^T R x = b, of shape (n, d)."""
-    first, last, _, below, rows = tree
-    begin, _, into, _, child, sibling = plan
-    L, _, _, v, carry = work
-    x, d = b.copy(), b.shape[1]
-    z = x.reshape(x.size)
-    for g in range(len(first)):
-        k, own, low, high = d * (last[g] - first[g]), d * first[g], d * below[g], d * below[g + 1]
+@jit(helper=True)
+def solve(
+    groups: Ints2,
+    rows: Ints,
+    into: Ints,
+    d: int,
+    L: OutFloats,
+    v: OutFloats,
+    carry: OutFloats,
+    body: OutFloats2,
+    which: int,
+) -> None:
+    """Replace the vector `which` of body, b, by the solution of R^T R x = b."""
+    count = groups.shape[1] - 1
+    for g in range(count):
+        k, own = d * (groups[LAST, g] - groups[FIRST, g]), d * groups[FIRST, g]
+        low, high = d * groups[BELOW, g], d * groups[BELOW, g + 1]
         width = k + high - low
-        for a in range(k):
-            v[a] = z[U(own + a)]
-        v[k:width] = 0.0
-        h = child[g]
+        for a in range(width):
+            v[a] = body[which, U(own + a)] if a < k else 0.0
+        h = groups[CHILD, g]
         while h >= 0:
-            for a in range(d * below[h], d * below[h + 1]):
+            for a in range(d * groups[BELOW, h], d * groups[BELOW, h + 1]):
                 v[U(into[U(a)])] += carry[U(a)]
-            h = sibling[h]
-        forward(L, begin[g], k, width, v)
+            h = groups[SIBLING, h]
+        forward(L, groups[BEGIN, g], k, width, v)
         for a in range(k):
-            z[U(own + a)] = v[a]
+            body[which, U(own + a)] = v[a]
         for a in range(high - low):
             carry[U(low + a)] = v[U(k + a)]
-    for g in range(len(first) - 1, -1, -1):
-        k, own = d * (last[g] - first[g]), d * first[g]
+    for g in range(count - 1, -1, -1):
+        width, own = d * (groups[LAST, g] - groups[FIRST, g]), d * groups[FIRST, g]
+        k = width
         for a in range(k):
-            v[a] = z[U(own + a)]
-        width = k
-        for row in range(below[g], below[g + 1]):
+            v[a] = body[which, U(own + a)]
+        for row in range(groups[BELOW, g], groups[BELOW, g + 1]):
             for m in range(d):
-                v[U(width + m)] = z[U(d * rows[U(row)] + m)]
+                v[U(width + m)] = body[which, U(d * rows[U(row)] + m)]
             width += d
-        backward(L, begin[g], k, width, v)
+        backward(L, groups[BEGIN, g], k, width, v)
         for a in range(k):
-            z[U(own + a)] = v[a]
-    return x
+            body[which, U(own + a)] = v[a]

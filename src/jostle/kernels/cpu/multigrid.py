@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Bools, Bools2, Floats, Floats2, Ints2, OutBools, OutFloats
 
 FEW = 40
 """A grid of so few cells is not made coarser,"""
@@ -22,40 +23,64 @@ PATIENCE = 10
 """or after so many steps."""
 
 
-@jit()
-def _levels(nx, ny):
+def obstacle(
+    east: Floats2,
+    north: Floats2,
+    extra: Floats2,
+    b: Floats2,
+    start: Floats2,
+    jammed: Bools2,
+    held: Bools2,
+    precision: float,
+    tol: float,
+    zero: float,
+    most: int,
+    cycles: int,
+) -> tuple[Floats2, int, int]:
+    """See `reference.obstacle`: (p, steps, cycles). jammed: the cells to start from; held: those that stay jammed.
+
+    Linear systems are solved to |r| <= precision |b| as long as cells change sides, and to tol |b| in the end. A
+    pressure below the part `zero` of the largest, or a rate below this part of the largest |b|, has no sign.
+    """
+    nx, ny = b.shape
+    table, length = _levels(nx, ny)
+    framed, cells = (nx + 2, ny + 2), np.s_[1:-1, 1:-1]
+    D, E, N, inverse, z, r = (np.zeros(length) for _ in range(6))
+    size = framed[0] * framed[1]
+    diagonal, eastward, northward = (grid[:size].reshape(framed) for grid in (D, E, N))
+    eastward[1:nx, 1:-1], northward[1:-1, 1:ny] = east[:-1], north[:, :-1]
+    diagonal[cells] = extra + eastward[cells] + northward[cells] + eastward[:-2, 1:-1] + northward[1:-1, :-2]
+    p, rhs, d, Ad = (np.zeros(framed) for _ in range(4))
+    there, inside, stays = diagonal > 0.0, np.zeros(framed, np.bool_), np.zeros(framed, np.bool_)
+    inside[cells], stays[cells] = jammed & there[cells], held
+    rhs[cells], p[cells] = np.where(there[cells], b, 0.0), np.where(inside[cells], start, 0.0)
+    flat = (array.ravel() for array in (p, d, Ad, rhs, inside, stays | ~there))
+    step, spent = _active_sets(table, D, E, N, inverse, z, r, *flat, precision, tol, zero, most, cycles)
+    return p[cells].copy(), step, spent
+
+
+def _levels(nx: int, ny: int) -> tuple[Ints2, int]:
     """(l, 4): rows, columns, place of the first entry, stride of each grid; and the length of all of them."""
-    table, first = np.empty((64, 4), np.int64), 0
-    level = 0
+    table, first = [], 0
     while True:
-        table[level] = nx, ny, first, ny + 2
+        table.append((nx, ny, first, ny + 2))
         first += (nx + 2) * (ny + 2)
-        level += 1
         if nx * ny <= FEW:
-            return table[:level].copy(), first
+            return np.array(table), first
         nx, ny = (nx + 1) // 2, (ny + 1) // 2
 
 
-@jit()
-def _lay_out(east, north, extra, D, E, N):
-    """The finest grid: couplings to the right and upwards, and the diagonal."""
-    nx, ny = extra.shape
-    s = ny + 2
-    for i in range(nx):
-        for j in range(ny):
-            k = (i + 1) * s + j + 1
-            if i + 1 < nx:
-                E[k] = east[i, j]
-            if j + 1 < ny:
-                N[k] = north[i, j]
-            D[k] = extra[i, j] + E[k] + N[k] + E[k - s] + N[k - 1]
+@jit(helper=True)
+def _grid(table: Ints2, level: int) -> tuple[int, int, int, int]:
+    """Rows, columns, place of the first entry, and stride of a grid."""
+    return table[level, 0], table[level, 1], table[level, 2], table[level, 3]
 
 
-@jit()
-def _coarsen(table, level, D, E, N, inverse):
+@jit(helper=True)
+def _coarsen(table: Ints2, level: int, D: OutFloats, E: OutFloats, N: OutFloats, inverse: OutFloats) -> None:
     """The matrix on the next grid, of those cells that have an `inverse`."""
-    nx, ny, o, s = table[level]
-    nX, nY, f, S = table[level + 1]
+    nx, ny, o, s = _grid(table, level)
+    nX, nY, f, S = _grid(table, level + 1)
     for k in range(f, f + (nX + 2) * (nY + 2)):
         D[k], E[k], N[k], inverse[k] = 0.0, 0.0, 0.0, 0.0
     for i in range(1, nx + 1):
@@ -80,19 +105,24 @@ def _coarsen(table, level, D, E, N, inverse):
             inverse[K] = 1.0 / D[K]
 
 
-@jit(fastmath={"contract"})
-def _colour(nx, ny, o, s, E, N, inverse, x, r, colour):
+@jit(helper=True, fastmath={"contract"})
+def _colour(
+    table: Ints2, level: int, E: Floats, N: Floats, inverse: Floats, x: OutFloats, r: Floats, colour: int
+) -> None:
     """x = D^-1 (r + the neighbours' part) in the cells of one colour."""
+    nx, ny, o, s = _grid(table, level)
     for i in range(1, nx + 1):
         for k in range(o + i * s + 1 + ((i + colour) & 1), o + i * s + ny + 1, 2):
             x[k] = inverse[k] * (r[k] + E[k] * x[k + s] + E[k - s] * x[k - s] + N[k] * x[k + 1] + N[k - 1] * x[k - 1])
 
 
-@jit(fastmath={"contract"})
-def _restrict(table, level, D, E, N, inverse, x, r):
+@jit(helper=True, fastmath={"contract"})
+def _restrict(
+    table: Ints2, level: int, D: Floats, E: Floats, N: Floats, inverse: Floats, x: OutFloats, r: OutFloats
+) -> None:
     """The residual, which is zero in the cells of the colour swept last, added up over four cells."""
-    nx, ny, o, s = table[level]
-    nX, nY, f, S = table[level + 1]
+    nx, ny, o, s = _grid(table, level)
+    nX, nY, f, S = _grid(table, level + 1)
     for k in range(f, f + (nX + 2) * (nY + 2)):
         r[k], x[k] = 0.0, 0.0
     for i in range(1, nx + 1):
@@ -104,10 +134,11 @@ def _restrict(table, level, D, E, N, inverse, x, r):
                 r[row + ((j + 1) >> 1)] += r[k] - D[k] * x[k] + beside
 
 
-@jit()
-def _prolong(table, level, inverse, x):
-    nx, ny, o, s = table[level]
-    _, _, f, S = table[level + 1]
+@jit(helper=True)
+def _prolong(table: Ints2, level: int, inverse: Floats, x: OutFloats) -> None:
+    """x on a grid += x on the next one."""
+    nx, ny, o, s = _grid(table, level)
+    _, _, f, S = _grid(table, level + 1)
     for i in range(1, nx + 1):
         row = f + ((i + 1) >> 1) * S
         for j in range(1, ny + 1):
@@ -116,32 +147,30 @@ def _prolong(table, level, inverse, x):
                 x[k] += x[row + ((j + 1) >> 1)]
 
 
-@jit()
-def _cycle(table, D, E, N, inverse, x, r):
+@jit(helper=True)
+def _cycle(table: Ints2, D: Floats, E: Floats, N: Floats, inverse: Floats, x: OutFloats, r: OutFloats) -> None:
     """x = one V-cycle on r, a symmetric approximation of A^-1 r, on the finest grid of both."""
     last = len(table) - 1
     for k in range(table[0, 2], table[0, 2] + (table[0, 0] + 2) * table[0, 3]):
         x[k] = 0.0
-    for level in range(last):
-        nx, ny, o, s = table[level]
-        _colour(nx, ny, o, s, E, N, inverse, x, r, 1)
-        _colour(nx, ny, o, s, E, N, inverse, x, r, 0)
-        _restrict(table, level, D, E, N, inverse, x, r)
-    nx, ny, o, s = table[last]
-    for sweep in range(2 * SETTLE):
-        first = 1 if sweep < SETTLE else 0
-        _colour(nx, ny, o, s, E, N, inverse, x, r, first)
-        _colour(nx, ny, o, s, E, N, inverse, x, r, 1 - first)
-    for level in range(last - 1, -1, -1):
-        nx, ny, o, s = table[level]
-        _prolong(table, level, inverse, x)
-        _colour(nx, ny, o, s, E, N, inverse, x, r, 0)
-        _colour(nx, ny, o, s, E, N, inverse, x, r, 1)
+    for step in range(2 * last + 2 * SETTLE):  # down, on the coarsest grid, and up again
+        down, level = step < last + SETTLE, last
+        if step < last:
+            level = step
+        elif step >= last + 2 * SETTLE:
+            level = 2 * last + 2 * SETTLE - 1 - step
+            _prolong(table, level, inverse, x)
+        first = 1 if down else 0
+        for colour in range(2):
+            _colour(table, level, E, N, inverse, x, r, first if colour == 0 else 1 - first)
+        if step < last:
+            _restrict(table, level, D, E, N, inverse, x, r)
 
 
-@jit(fastmath={"contract", "reassoc"})
-def _times(nx, ny, s, D, E, N, x, out):
+@jit(helper=True, fastmath={"contract", "reassoc"})
+def _times(table: Ints2, D: Floats, E: Floats, N: Floats, x: Floats, out: OutFloats) -> float:
     """out = A x on the finest grid, and x . out."""
+    nx, ny, _, s = _grid(table, 0)
     total = 0.0
     for i in range(1, nx + 1):
         for k in range(i * s + 1, i * s + ny + 1):
@@ -150,19 +179,31 @@ def _times(nx, ny, s, D, E, N, x, out):
     return total
 
 
-@jit(fastmath={"contract", "reassoc"})
-def _dot(x, y, size):
+@jit(helper=True, fastmath={"contract", "reassoc"})
+def _dot(x: Floats, y: Floats, size: int) -> float:
     total = 0.0
     for k in range(size):
         total += x[k] * y[k]
     return total
 
 
-@jit(fastmath={"contract", "reassoc"})
-def _conjugate_gradients(table, D, E, N, inverse, p, r, z, d, Ad, enough, most):
+@jit(helper=True, fastmath={"contract", "reassoc"})
+def _conjugate_gradients(
+    table: Ints2,
+    D: Floats,
+    E: Floats,
+    N: Floats,
+    inverse: Floats,
+    p: OutFloats,
+    r: OutFloats,
+    z: OutFloats,
+    d: OutFloats,
+    Ad: OutFloats,
+    enough: float,
+    most: int,
+) -> int:
     """A p = b in the cells with an inverse; r = b - A p there, zero elsewhere, comes in and goes out."""
-    nx, ny, _, s = table[0]
-    size = (nx + 2) * s
+    size = len(p)
     rz_before = 0.0
     for step in range(most):
         if _dot(r, r, size) <= enough:
@@ -172,7 +213,7 @@ def _conjugate_gradients(table, D, E, N, inverse, p, r, z, d, Ad, enough, most):
         beta = rz / rz_before if step else 0.0
         for k in range(size):
             d[k] = z[k] + beta * d[k]
-        way = rz / _times(nx, ny, s, D, E, N, d, Ad)
+        way = rz / _times(table, D, E, N, d, Ad)
         for k in range(size):
             if inverse[k] != 0.0:
                 p[k] += way * d[k]
@@ -182,47 +223,46 @@ def _conjugate_gradients(table, D, E, N, inverse, p, r, z, d, Ad, enough, most):
 
 
 @jit()
-def obstacle(east, north, extra, b, start, jammed, held, precision, tol, zero, most, cycles):
-    """See `reference.obstacle`: (p, steps, cycles). jammed: the cells to start from; held: those that stay jammed.
-
-    Linear systems are solved to |r| <= precision |b| as long as cells change sides, and to tol |b| in the end. A
-    pressure below the part `zero` of the largest, or a rate below this part of the largest |b|, has no sign.
-    """
-    nx, ny = b.shape
-    table, length = _levels(nx, ny)
-    s, size = ny + 2, (nx + 2) * (ny + 2)
-    D, E, N, inverse = np.zeros(length), np.zeros(length), np.zeros(length), np.zeros(length)
-    z, r = np.zeros(length), np.zeros(length)
-    p, d, Ad, rhs = np.zeros(size), np.zeros(size), np.zeros(size), np.zeros(size)
-    there, stays, inside = np.zeros(size, np.bool_), np.zeros(size, np.bool_), np.zeros(size, np.bool_)
-    _lay_out(east, north, extra, D, E, N)
-    scale = 0.0
-    for i in range(nx):
-        for j in range(ny):
-            k = (i + 1) * s + j + 1
-            there[k] = D[k] > 0.0
-            if there[k]:
-                rhs[k], inside[k], stays[k] = b[i, j], jammed[i, j], held[i, j]
-                p[k] = start[i, j] if jammed[i, j] else 0.0
-                scale = max(scale, abs(b[i, j]))
-    spent = 0
+def _active_sets(
+    table: Ints2,
+    D: OutFloats,
+    E: OutFloats,
+    N: OutFloats,
+    inverse: OutFloats,
+    z: OutFloats,
+    r: OutFloats,
+    p: OutFloats,
+    d: OutFloats,
+    Ad: OutFloats,
+    rhs: Floats,
+    inside: OutBools,
+    stays: Bools,
+    precision: float,
+    tol: float,
+    zero: float,
+    most: int,
+    cycles: int,
+) -> tuple[int, int]:
+    """p becomes the pressures, `inside` the jammed cells; returns (steps, cycles)."""
+    size, scale, spent, step = len(p), 0.0, 0, 0
+    for k in range(size):
+        scale = max(scale, abs(rhs[k]))
     for step in range(1, most + 1):
-        whole = 0.0
-        _times(nx, ny, s, D, E, N, p, Ad)
+        whole, small, changed = 0.0, 0.0, 0
+        _times(table, D, E, N, p, Ad)
         for k in range(size):
-            inverse[k] = 1.0 / D[k] if inside[k] else 0.0
-            r[k] = rhs[k] - Ad[k] if inside[k] else 0.0
-            whole += rhs[k] ** 2 if inside[k] else 0.0
+            inverse[k], r[k] = 0.0, 0.0
+            if inside[k]:
+                inverse[k], r[k] = 1.0 / D[k], rhs[k] - Ad[k]
+                whole += rhs[k] * rhs[k]
         for level in range(len(table) - 1):
             _coarsen(table, level, D, E, N, inverse)
-        spent += _conjugate_gradients(table, D, E, N, inverse, p, r, z, d, Ad, precision**2 * whole, cycles)
-        _times(nx, ny, s, D, E, N, p, Ad)
-        small = 0.0
+        spent += _conjugate_gradients(table, D, E, N, inverse, p, r, z, d, Ad, precision * precision * whole, cycles)
+        _times(table, D, E, N, p, Ad)
         for k in range(size):
             small = max(small, zero * abs(p[k]))
-        changed = 0
         for k in range(size):
-            if not there[k] or stays[k]:
+            if stays[k]:
                 continue
             if inside[k] and p[k] < -small:
                 inside[k], p[k] = False, 0.0
@@ -230,14 +270,8 @@ def obstacle(east, north, extra, b, start, jammed, held, precision, tol, zero, m
             elif not inside[k] and Ad[k] - rhs[k] < -zero * scale:
                 inside[k] = True
                 changed += 1
-        if changed == 0:
-            if precision <= tol:
-                break
+        if changed == 0 and precision <= tol:
+            break
+        if changed == 0 or step % PATIENCE == 0:
             precision = max(tol, TIGHTER * precision)
-        elif step % PATIENCE == 0:
-            precision = max(tol, TIGHTER * precision)
-    out = np.empty((nx, ny))
-    for i in range(nx):
-        for j in range(ny):
-            out[i, j] = p[(i + 1) * s + j + 1]
-    return out, step, spent
+    return step, spent

@@ -1,4 +1,4 @@
-"""One function compiled twice, serial and parallel."""
+"""One function compiled twice: serial and parallel, or for other types."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from types import FunctionType
 from typing import Any
 
 
-def renamed(function: Any, name: str) -> Callable[..., Any]:
-    """The same function under another name: numba's cache on disk tells functions apart by name, not by options."""
+def renamed(function: Any, name: str, **types: str) -> Callable[..., Any]:
+    """The same function under another name, and with other `types` of arguments: see `signatures`.
+
+    Numba's cache on disk tells functions apart by name, not by options.
+    """
     copy = FunctionType(function.__code__, function.__globals__, name)
     copy.__qualname__ = name
+    copy.__annotations__ = {**function.__annotations__, **types}
     return copy

@@ -13,9 +13,12 @@ keeps the loops from being vectorised.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Floats, OutFloats
 
 SUMS = {"reassoc", "contract"}
 NO_PIVOT = 1e100
@@ -27,8 +30,8 @@ LARGE = 48
 U = np.uintp
 
 
-@jit(fastmath=SUMS)
-def _subtract(row, to, panel, at, width, a, begin, end):
+@jit(helper=True, fastmath=SUMS)
+def _subtract(row: OutFloats, to: int, panel: Floats, at: int, width: int, a: int, begin: int, end: int) -> None:
     """F_a -= sum of R_ca R_c over begin <= c < end; F_a, from its diagonal on, starts at row[to]."""
     size = width - a
     c = begin
@@ -49,8 +52,10 @@ def _subtract(row, to, panel, at, width, a, begin, end):
         c += 1
 
 
-@jit(fastmath=SUMS)
-def _subtract_twice(row, to, step, panel, at, width, a, begin, end):
+@jit(helper=True, fastmath=SUMS)
+def _subtract_twice(
+    row: OutFloats, to: int, step: int, panel: Floats, at: int, width: int, a: int, begin: int, end: int
+) -> None:
     """The same for F_a and F_{a + 1}, which starts at row[to + step + 1]: what is read serves both."""
     size, upper, lower = width - a - 1, to + 1, to + step + 1
     c = begin
@@ -79,8 +84,8 @@ def _subtract_twice(row, to, step, panel, at, width, a, begin, end):
         c += 1
 
 
-@jit()
-def _scale(panel, diagonal, size):
+@jit(helper=True)
+def _scale(panel: OutFloats, diagonal: int, size: int) -> int:
     """Divide a row of the panel, from its diagonal on, by the root of its pivot: returns 1 if that failed, else 0."""
     pivot, failed = panel[diagonal], 0
     if not pivot > 0.0:
@@ -92,8 +97,10 @@ def _scale(panel, diagonal, size):
     return failed
 
 
-@jit()
-def _subtract_product(row, to, step, panel, at, width, first, last, count):
+@jit(helper=True, allocates=True)
+def _subtract_product(
+    row: OutFloats, to: int, step: int, panel: Floats, at: int, width: int, first: int, last: int, count: int
+) -> None:
     """The same, over c < count, for the rows first <= a < last together, which start at row[to], row[to + step] ..."""
     R = panel[at : at + count * width].reshape((count, width))
     product = np.dot(R[:, first:last].T.copy(), R[:, first:].copy())
@@ -102,30 +109,31 @@ def _subtract_product(row, to, step, panel, at, width, first, last, count):
             row[U(to + a * step + b)] -= product[a, b]
 
 
-@jit()
-def eliminate(panel, at, k, width, rest):
+@jit(helper=True)
+def eliminate(panel: OutFloats, at: int, k: int, width: int, rest: OutFloats, products: Any) -> int:
     """Turn the panel at panel[at] into rows of R, and the other rows into what is left of them.
 
-    These are in `rest`, in a square, of which only the upper half counts. Returns how many pivots failed.
+    These are in `rest`, in a square, of which only the upper half counts. Returns how many pivots failed. Matrix
+    products are taken in large fronts unless `products` is None: to compile without them takes less time.
     """
-    failed, large, r = 0, k > LARGE, width - k
-    a = 0
-    while a < k:
+    failed, r, large = 0, width - k, False
+    if products is not None:
+        large = k > LARGE
+    for a in range(0, k, 2):
         diagonal, begin = at + a * width + a, 0
-        if large:
+        if products is not None and large:
             begin = a - a % BLOCK
             if a == begin and a > 0:
                 _subtract_product(panel, diagonal, width, panel, at, width, a, min(a + BLOCK, k), a)
-        if a + 1 == k:
-            _subtract(panel, diagonal, panel, at, width, a, begin, a)
-            failed += _scale(panel, diagonal, width - a)
-        else:
+        if a + 1 < k:
             _subtract_twice(panel, diagonal, width, panel, at, width, a, begin, a)
             failed += _scale(panel, diagonal, width - a)
-            _subtract(panel, diagonal + width + 1, panel, at, width, a + 1, a, a + 1)
-            failed += _scale(panel, diagonal + width + 1, width - a - 1)
-        a += 2
-    if large:
+            diagonal += width + 1
+            begin = a
+            a += 1
+        _subtract(panel, diagonal, panel, at, width, a, begin, a)
+        failed += _scale(panel, diagonal, width - a)
+    if products is not None and large:
         for a in range(0, r, BLOCK):
             _subtract_product(rest, a * r + a, r, panel, at, width, k + a, min(k + a + BLOCK, width), k)
         return failed
@@ -136,8 +144,8 @@ def eliminate(panel, at, k, width, rest):
     return failed
 
 
-@jit(fastmath=SUMS)
-def forward(panel, at, k, width, v):
+@jit(helper=True, fastmath=SUMS)
+def forward(panel: Floats, at: int, k: int, width: int, v: OutFloats) -> None:
     """v becomes R^-T v in its first k entries, and what these leave of the others behind; four rows of R at a time."""
     a = 0
     while a + 4 <= k:
@@ -161,8 +169,8 @@ def forward(panel, at, k, width, v):
             v[U(b)] -= w * panel[U(one + b)]
 
 
-@jit(fastmath=SUMS)
-def backward(panel, at, k, width, v):
+@jit(helper=True, fastmath=SUMS)
+def backward(panel: Floats, at: int, k: int, width: int, v: OutFloats) -> None:
     """The first k entries of v become R11^-1 times (these less R12 times the others); four rows of R at a time."""
     a = k
     while a % 4:

@@ -5,13 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Bools, Floats, Ints, OutFloats, OutInts
+
+
+def isotonic(y: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools) -> Floats:
+    """The projection of y, run by run: see `reference.isotonic`. mass of length 0: all one."""
+    n = len(order)
+    out = np.empty(n)
+    _pool(y, mass, order, starts, low, high, np.empty(n), np.empty(n), np.empty(n, np.int64), out)
+    return out
 
 
 @jit()
-def isotonic(y, mass, order, starts, low, high):
-    """The projection of y, run by run: see `reference.isotonic`. mass of length 0: all one."""
-    n = len(order)
-    out, value, weight, first = np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
+def _pool(
+    y: Floats,
+    mass: Floats,
+    order: Ints,
+    starts: Ints,
+    low: Bools,
+    high: Bools,
+    value: OutFloats,
+    weight: OutFloats,
+    first: OutInts,
+    out: OutFloats,
+) -> None:
+    """Blocks of a run lie on a stack: their values, weights, and where they begin."""
     alike = len(mass) == 0
     for run in range(len(low)):
         a, end, top = starts[run], starts[run + 1], -1
@@ -33,13 +51,17 @@ def isotonic(y, mass, order, starts, low, high):
             for c in range(first[block], end):
                 out[order[c]] = v
             end = first[block]
+
+
+def pressures(lost: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools) -> Floats:
+    """The pressures at the edges of all runs, never negative, for lost = y - u: see `reference.isotonic`."""
+    out = np.empty(len(order) + len(low))
+    _add_up(lost, mass, order, starts, low, high, out)
     return out
 
 
 @jit()
-def pressures(lost, mass, order, starts, low, high):
-    """The pressures at the edges of all runs, never negative, for lost = y - u: see `reference.isotonic`."""
-    out = np.empty(len(order) + len(low))
+def _add_up(lost: Floats, mass: Floats, order: Ints, starts: Ints, low: Bools, high: Bools, out: OutFloats) -> None:
     alike = len(mass) == 0
     for run in range(len(low)):
         a, b = starts[run], starts[run + 1]
@@ -58,4 +80,3 @@ def pressures(lost, mass, order, starts, low, high):
             out[e] = 0.0
         if not high[run]:
             out[e + b - a] = 0.0
-    return out

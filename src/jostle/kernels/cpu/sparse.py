@@ -4,76 +4,117 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle.kernels.cpu.fused import following_test
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.reference import FAR, RISE, next_test
+from jostle.kernels.cpu.signatures import Floats, OutFloats2, OutInts, Shorts
+from jostle.kernels.reference import FAR, RISE
 
-following_test = jit()(next_test)
+
+def sweep_rows(
+    data: Floats,
+    indices: Shorts,
+    indptr: Shorts,
+    n: int,
+    s0: Floats,
+    start: Floats,
+    violation: Floats,
+    tol: float,
+    max_iterations: int,
+    every: int,
+) -> tuple[Floats, Floats, int]:
+    """See `reference.gauss_seidel`; unit rows in CSR form with n columns. Returns (A^T p, p, iterations)."""
+    m = len(s0)
+    row, column = np.empty((3, m)), np.zeros((3, n))
+    row[P] = row[Y] = start
+    row[BEFORE] = -np.inf
+    indices, indptr = np.asarray(indices, np.int32), np.asarray(indptr, np.int32)
+    iterations = _iterate(
+        data, indices, indptr, s0, violation, tol, max_iterations, every, row, column, np.empty(m, np.int64)
+    )
+    return column[X].copy(), row[P].copy(), iterations
 
 
-@jit()
-def _row(data, indices, first, last, x):
-    """The product of the row in data[first:last] with x."""
+P, Y, BEFORE = 0, 1, 2
+"""What the entries of `row` are: multiplier, point that the sweep starts from, and slack at the test before."""
+X, V, EXACT = 0, 1, 2
+"""What the entries of `column` are: A^T p, A^T y, and A^T p anew."""
+
+
+@jit(helper=True)
+def _row(data: Floats, indices: Shorts, first: int, last: int, column: OutFloats2, x: int) -> float:
+    """The product of the row in data[first:last] with the entry x of column."""
     total = 0.0
     for e in range(first, last):
-        total += data[e] * x[indices[e]]
+        total += data[e] * column[x, indices[e]]
     return total
 
 
 @jit()
-def sweep_rows(data, indices, indptr, n, s0, start, violation, tol, max_iterations, every):
-    """See `reference.gauss_seidel`; unit rows in CSR form with n columns. Returns (A^T p, p, iterations)."""
-    m = len(s0)
-    p, y, s_before, kept = start.copy(), start.copy(), np.full(m, -np.inf), np.empty(m, np.int64)
-    x, v, exact = np.zeros(n), np.zeros(n), np.zeros(n)
+def _iterate(
+    data: Floats,
+    indices: Shorts,
+    indptr: Shorts,
+    s0: Floats,
+    violation: Floats,
+    tol: float,
+    max_iterations: int,
+    every: int,
+    row: OutFloats2,
+    column: OutFloats2,
+    kept: OutInts,
+) -> int:
+    """The iteration; returns how many there were. `column` is zero."""
+    m, n = len(s0), column.shape[1]
     theta, lowest, restart, tested, count, iteration = 1.0, np.inf, False, 0, 0, 0
     while True:
-        if iteration in (tested, max_iterations):
+        if iteration == min(tested, max_iterations):
             tested = following_test(iteration, every)
             for k in range(n):
-                exact[k] = 0.0
+                column[EXACT, k] = 0.0
             for c in range(m):
-                if p[c] != 0.0:
+                p = row[P, c]
+                if p != 0.0:
                     for e in range(indptr[c], indptr[c + 1]):
-                        exact[indices[e]] += data[e] * p[c]
+                        column[EXACT, indices[e]] += data[e] * p
             size = 0.0
             for k in range(n):  # the sweeps move x and v by increments: take out what round-off left of that
-                v[k] += exact[k] - x[k]
-                x[k] = exact[k]
-                size += x[k] * x[k]
+                exact = column[EXACT, k]
+                column[V, k] += exact - column[X, k]
+                column[X, k] = exact
+                size += exact * exact
             product, violated, count = 0.0, False, 0
             for c in range(m):
-                s = s0[c] + _row(data, indices, indptr[c], indptr[c + 1], x)
-                product += p[c] * abs(s)
+                s, p = s0[c] + _row(data, indices, indptr[c], indptr[c + 1], column, X), row[P, c]
+                product += p * abs(s)
                 violated = violated or not s >= -violation[c]
-                if p[c] != 0.0 or y[c] != 0.0 or s <= FAR * abs(s - s_before[c]):
+                if p != 0.0 or row[Y, c] != 0.0 or s <= FAR * abs(s - row[BEFORE, c]):
                     kept[count] = c
                     count += 1
-                s_before[c] = s
+                row[BEFORE, c] = s
             if iteration == max_iterations or (not violated and (tol == np.inf or product <= tol * size)):
-                return x, p, iteration
+                return iteration
         if restart:
             theta = 1.0
             for k in range(n):
-                v[k] = x[k]
+                column[V, k] = column[X, k]
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
         beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
-        against, linear = 0.0, 0.0
+        against, linear, size = 0.0, 0.0, 0.0
         for r in range(count):
             c = kept[r]
-            before = p[c] if restart else y[c]
-            q = max(0.0, before - s0[c] - _row(data, indices, indptr[c], indptr[c + 1], v))
-            step, way = q - before, q - p[c]
+            before = row[P, c] if restart else row[Y, c]
+            q = max(0.0, before - s0[c] - _row(data, indices, indptr[c], indptr[c + 1], column, V))
+            step, way = q - before, q - row[P, c]
             for e in range(indptr[c], indptr[c + 1]):
-                v[indices[e]] += step * data[e]
+                column[V, indices[e]] += step * data[e]
             against -= step * way
             linear += s0[c] * q
-            p[c], y[c] = q, q + beta * way
-        size = 0.0
+            row[P, c], row[Y, c] = q, q + beta * way
         for k in range(n):
-            now = v[k]
+            now = column[V, k]
             size += now * now
-            v[k] = now + beta * (now - x[k])
-            x[k] = now
+            column[V, k] = now + beta * (now - column[X, k])
+            column[X, k] = now
         objective = linear + 0.5 * size
         restart = against > 0.0 or objective > lowest + RISE * abs(lowest)
         lowest, theta = objective, after

@@ -1,0 +1,51 @@
+"""The types that kernels declare: annotations of their arguments, read by mypy and by numba.
+
+An array that a kernel only reads is declared as read-only, and numba accepts writable ones in its place. So each kernel
+is compiled once, whatever arrays it is called with. Arrays are C-contiguous.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+Floats = Floats2 = Floats3 = OutFloats = OutFloats2 = OutFloats3 = NDArray[np.float64]
+Ints = Ints2 = OutInts = OutInts2 = NDArray[np.int64]
+Shorts = Shorts2 = OutShorts = OutShorts2 = NDArray[np.int32]
+Indices = Indices2 = OutIndices = OutIndices2 = NDArray[np.uint32]
+OutBits = NDArray[np.uint64]
+Bools = Bools2 = OutBools = NDArray[np.bool_]
+
+SCALARS = {"int": types.int64, "float": types.float64, "bool": types.boolean, "Nothing": types.none, "Any": None}
+ENTRIES = {
+    "Floats": types.float64,
+    "Ints": types.int64,
+    "Shorts": types.int32,
+    "Indices": types.uint32,
+    "Bits": types.uint64,
+    "Bools": types.boolean,
+}
+
+
+def declared(function: Any) -> tuple[Any, ...] | None:
+    """The numba types of the arguments of a function; None if it does not annotate them.
+
+    The type of an argument that is annotated with Any is None here: a helper takes it from its caller.
+
+    >>> def scale(x: Floats, factor: float, out: OutFloats2) -> None: ...
+    >>> declared(scale)
+    (Array(float64, 1, 'C', True, aligned=True), float64, Array(float64, 2, 'C', False, aligned=True))
+    """
+    names = [name for argument, name in function.__annotations__.items() if argument != "return"]
+    return tuple(_numba_type(name) for name in names) if names else None
+
+
+def _numba_type(name: str) -> Any:
+    if name in SCALARS:
+        return SCALARS[name]
+    entries = name.removeprefix("Out")
+    dimension = int(entries[-1]) if entries[-1].isdigit() else 1
+    return types.Array(ENTRIES[entries.rstrip("23")], dimension, "C", readonly=entries == name)
