@@ -21,7 +21,7 @@ TWO = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[1.0, 0.0], [0.0, 0.0]], within
 @pytest.fixture
 def old(here, jostle):
     """The bytes of old.vtkhdf and old.checkpoint, which a run wrote."""
-    assert jostle("run", "cradle_apart", "-q", "-o", "old.vtkhdf", "--set", "run.t=1")[0] == 0
+    assert jostle("run", "cradle_apart", "-q", "-o", "old.vtkhdf", "--set", "run.t=0.1")[0] == 0
     return (here / "old.vtkhdf").read_bytes(), (here / "old.checkpoint").read_bytes()
 
 
@@ -45,11 +45,11 @@ def test_a_wrong_option_costs_no_trajectory(here, jostle, old, wrong):
 
 
 def test_overwrite_replaces_a_trajectory_and_its_checkpoint(here, jostle, old):
-    again = ["run", "cradle_apart", "-q", "--overwrite", "-o", "old.vtkhdf", "--set", "run.t=1"]
+    again = ["run", "cradle_apart", "-q", "--overwrite", "-o", "old.vtkhdf", "--set", "run.t=0.1"]
     assert jostle(*again, "--set", "problem.n=3")[0] == 0
     assert jo.io.read(here / "old.vtkhdf").q.shape[1] == 3
-    assert jostle("resume", "old.vtkhdf", "-q", "--set", "run.t=1.2")[0] == 0
-    assert jo.io.read(here / "old.vtkhdf").t[-1] == 1.2
+    assert jostle("resume", "old.vtkhdf", "-q", "--set", "run.t=0.12")[0] == 0
+    assert jo.io.read(here / "old.vtkhdf").t[-1] == 0.12
     assert sorted(os.listdir(here)) == ["old.checkpoint", "old.vtkhdf"]
 
 
@@ -91,7 +91,7 @@ def test_only_trajectories_are_replaced(here, jostle, kind):
 
 def test_a_link_to_a_trajectory_still_points_to_the_new_one(here, jostle, old):
     (here / "link.vtkhdf").symlink_to("old.vtkhdf")
-    few = ["--set", "problem.n=3", "--set", "run.t=1"]
+    few = ["--set", "problem.n=3", "--set", "run.t=0.1"]
     assert jostle("run", "cradle_apart", "-q", "--overwrite", "-o", "link.vtkhdf", *few)[0] == 0
     assert (here / "link.vtkhdf").is_symlink()
     assert jo.io.read(here / "old.vtkhdf").q.shape[1] == 3
@@ -103,7 +103,7 @@ def test_each_trajectory_has_a_checkpoint_of_its_own(here, jostle):
     assert found[0].name == "x.checkpoint"
     assert len(set(found)) == len(names) - 1  # x.a and x.a.vtkhdf share one: the second run is refused
     for name in ("x.a", "x.b"):
-        assert jostle("run", "cradle_apart", "-q", "-o", name, "--set", "run.t=0.5")[0] == 0
+        assert jostle("run", "cradle_apart", "-q", "-o", name, "--set", "run.t=0.1")[0] == 0
     assert {"x.a.checkpoint", "x.b.checkpoint"} <= set(os.listdir(here))
 
 

@@ -184,6 +184,7 @@ def calls(path):
     crowds = {
         "FreeWish": {"function": at["walk"], "nearer": None},
         "AvoidJams": {"wish": at["walk"], "flow": 1.3},
+        "Behaviour": {"wish": at["walk"]},
         "Journey": {"wish": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
         "Group": {
             "name": "a",

@@ -183,6 +183,7 @@ def _check(name: str, value: object, rule: Rule) -> None:
         raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 
+@functools.cache
 def _rule(annotation: Any) -> Rule | None:
     """The rule of an annotation; None if some part of it is not known."""
     if not isinstance(annotation, str):

@@ -145,6 +145,10 @@ class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""
 
 
+class OldSpelling(JostleWarning, FutureWarning):
+    """A scenario file uses a kind or a key that has another name now; the message says which."""
+
+
 def warn(text: str, category: type[JostleWarning]) -> None:
     """Warn at the line that called the library, through however many functions of it the call went."""
     depth, frame = 1, sys._getframe()

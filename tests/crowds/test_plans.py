@@ -212,6 +212,16 @@ def test_a_room_that_is_not_convex_is_a_room():
     assert sol.gaps().min() >= -1e-7 * 0.25
 
 
+def test_the_rooms_of_a_plan_may_have_different_numbers_of_corners():
+    triangle, square = [(4, 0), (8, 0), (4, 3)], [(0, 0), (4, 0), (4, 3), (0, 3)]
+    exits, doors = {"west": ((0, 1), (0, 2))}, [((4, 1), (4, 2))]
+    plans = [
+        Plan(rooms, exits=exits, doors=doors) for rooms in ([square, triangle], [square, shapely.Polygon(triangle)])
+    ]
+    assert same_walls(*plans)
+    assert plans[0].area.area == pytest.approx(12.0 + 6.0)
+
+
 def test_rooms_are_refused_if_they_cross_themselves_or_run_twice_around():
     star = [(np.cos(a), np.sin(a)) for a in 4.0 * np.pi * np.arange(5) / 5.0]
     with pytest.raises(jo.InvalidValue, match="not simple"):

@@ -23,20 +23,10 @@ points = [{point}]
 """
     + RUN
 )
-PERSON = (
-    """
-[problem]
-kind = "crowd"
-n = 1
-corners = [[0, 0], [9, 0], [9, 4], [0, 4]]
-doors = [[[9, 1], [9, 3]]]
-"""
-    + RUN
-)
 GROUP = (
     """
 [problem]
-kind = "building"
+kind = "crowd"
 [[problem.rooms]]
 corners = [[0, 0], [9, 0], [9, 4], [0, 4]]
 [[problem.exits]]
@@ -75,22 +65,15 @@ def test_a_file_that_says_nothing_of_saving_has_two_hundred_frames_and_is_strict
     assert parse(GRAIN.format(d=2, point=[0.0, 0.0])).seed == 0
 
 
-def test_people_of_a_room_have_their_size_speed_and_outlet():
-    run = built(PERSON)
-    assert run.problem.within.radii_at(0.0) == 0.25
-    assert np.linalg.norm(run.problem.velocity(0.0, run.problem.q0), axis=1) == pytest.approx(1.4, rel=1e-14)
-    sol = jo.solve(**run._replace(t=10.0, h=0.05, every=0.05, until=None)._asdict())
-    assert 11.0 - 1.4 * 0.05 < np.nanmax(sol.q[..., 0]) <= 11.0 + 1e-9  # they are taken out 2 m behind the door
-    sol = jo.solve(**built(PERSON, "problem.outlet=0.5")._replace(t=10.0, h=0.05, every=0.05, until=None)._asdict())
-    assert 9.5 - 1.4 * 0.05 < np.nanmax(sol.q[..., 0]) <= 9.5 + 1e-9
-
-
-def test_people_of_a_building_have_their_size_and_speed_and_leave_four_radii_behind_the_exit():
+def test_people_of_a_crowd_have_their_size_and_speed_and_leave_four_radii_behind_the_exit():
     run = built(GROUP)
     assert run.problem.within.radii_at(0.0) == 0.2
     np.testing.assert_allclose(run.problem.velocity(0.0, run.problem.q0), [[1.34, 0.0]], atol=1e-9)
     sol = jo.solve(**run._replace(t=10.0, h=0.05, every=0.05, until=None)._asdict())
     assert 9.8 - 1.34 * 0.05 < np.nanmax(sol.q[..., 0]) <= 9.8 + 1e-9
+    sol = jo.solve(**built(GROUP, "problem.outlet=0.5")._replace(t=10.0, h=0.05, every=0.05, until=None)._asdict())
+    assert 9.5 - 1.34 * 0.05 < np.nanmax(sol.q[..., 0]) <= 9.5 + 1e-9
+    assert run.problem.groups == ("group 0",)
 
 
 def test_the_cradle_of_a_file_is_the_one_it_describes():

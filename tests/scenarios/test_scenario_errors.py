@@ -47,7 +47,7 @@ MISTAKES = [
     ("radii = 0.1", "radii = true",
      'my.toml:7: problem.radii = true: must be a positive number, a list of them, or { uniform = [from, to] }'),
     ('kind = "grains"', 'kind = "grain"',
-     'my.toml:4: problem.kind = "grain": must be one of "building", "cradle", "crowd", "grains", "labyrinth"; '
+     'my.toml:4: problem.kind = "grain": must be one of "cradle", "crowd", "grains", "labyrinth"; '
      'did you mean "grains"?'),
     ('kind = "lattice"', 'kind = "lattice"\nlattice = "hexagonal"',
      'my.toml:14: problem.start.lattice = "hexagonal": must be one of "triangular", "square"'),
@@ -60,7 +60,7 @@ MISTAKES = [
     ("h = 0.01", "h = 1e-14", 'my.toml:19: run.h = 1e-14: must be at least 1e-08: a run has at most 100000000 steps'),
     ("[run]", "run = 3\n[runs]",
      "my.toml:17: unknown key 'run' in [problem.start]; the keys are kind, lattice, loose, lower, upper\n"
-     "my.toml:1: missing key 'run' in the file: How long, in which steps, and what is saved.\n"
+     "my.toml:1: missing key 'run' in the file: Duration, time step, and what is saved.\n"
      "my.toml:18: unknown key 'runs' in the file; did you mean 'run'?"),
     ("[run]", "[scheme]\nkind = 'venel'\n[run]",
      'my.toml:18: scheme.kind = "venel": must be "maury", "gluey", "paoli" or "moreau_jean" for a problem of kind '
@@ -140,10 +140,12 @@ def test_errors_of_the_library_are_handed_on_with_the_part_they_belong_to():
         '    { kind = "polygon", corners = [[5, 5], [6, 5], [5.1, 5.1], [5, 6]] },',
     )
     assert built(crooked).startswith("my.toml:10: problem.walls.1: polygon 0 is not convex: it turns inwards at vertex")
-    with pytest.raises(ScenarioError, match=r"^evacuation:\d+: problem.doors: exit .* does not lie in an edge"):
-        load("evacuation", settings=["problem.n=3", "problem.corners.2.0=8.5"]).build()
-    with pytest.raises(ScenarioError, match=r"setting 'problem.n=1000': problem.n: no place was found for person"):
-        load("evacuation", settings=["problem.n=1000", "problem.radius=1.0"]).build()
+    with pytest.raises(
+        ScenarioError, match=r"^evacuation:\d+: problem.exits.0: exit 'east' .* does not lie in an edge"
+    ):
+        load("evacuation", settings=["problem.groups.0.n=3", "problem.rooms.0.corners.2.0=8.5"]).build()
+    with pytest.raises(ScenarioError, match=r"^evacuation:\d+: problem.groups.0: no place was found for person"):
+        load("evacuation", settings=["problem.groups.0.n=1000", "problem.groups.0.radius=1.0"]).build()
 
 
 def test_who_cannot_build_says_why_the_library_refused():

@@ -10,10 +10,12 @@ from jostle.scenarios import Scenario, ScenarioError, load, names, parse
 from jostle.scenarios.settings import changed
 from jostle.scenarios.writing import document
 
-SMALL = {"hourglass": 20, "silo": 20, "spheres": 20, "jamming": 20, "evacuation": 10, "vibrated_layer": 20}
+SMALL = {"hourglass": 20, "silo": 20, "spheres": 20, "jamming": 20, "vibrated_layer": 20}
 
 
 def few(name):
+    if name == "evacuation":
+        return ["problem.groups.0.n=10"]
     return [f"problem.n={SMALL[name]}"] if name in SMALL else []
 
 

@@ -7,7 +7,6 @@ are `contacts` of bodies, for which they have fused loops, and treat the `others
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -49,7 +48,7 @@ class Offsets(NamedTuple):
     """(m,) the round-off of c."""
 
 
-class LinearMap(ABC):
+class LinearMap:
     """G, an (m, N) matrix in any form.
 
     >>> import jostle as jo
@@ -70,25 +69,25 @@ class LinearMap(ABC):
     """
 
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, int]:
         """(m, N)."""
+        raise NotImplementedError
 
-    @abstractmethod
     def __matmul__(self, u: Array) -> Array:
         """G u, the rates of the gaps."""
+        raise NotImplementedError
 
-    @abstractmethod
     def adjoint(self, p: Array) -> Array:
         """G^T p, the impulse of the multipliers."""
+        raise NotImplementedError
 
-    @abstractmethod
     def tocsr(self) -> Any:
         """G as a SciPy array in CSR form."""
+        raise NotImplementedError
 
-    @abstractmethod
     def rows(self, selection: Booleans | Integers) -> LinearMap:
         """Some rows."""
+        raise NotImplementedError
 
     @property
     def contacts(self) -> Contacting | None:

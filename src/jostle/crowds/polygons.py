@@ -29,19 +29,19 @@ def polygons(area: Any) -> list[Any]:
     shapely = package("shapely")
     if isinstance(area, shapely.Geometry):
         rooms = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
-    elif np.ndim(area) == 0:
+    elif isinstance(area, str) or not hasattr(area, "__len__"):
         raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2), not {area!r}")
-    elif len(area) and (isinstance(area[0], shapely.Geometry) or np.ndim(area[0]) == 2):
+    elif len(area) and all(isinstance(part, shapely.Geometry) or plain_corners(part) is not None for part in area):
         rooms = [room for part in area for room in polygons(part)]
     else:
         try:
             rooms = [shapely.Polygon(np.array(area, dtype=float))]
         except (TypeError, ValueError) as error:
             raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2): {error}") from None
-    if not rooms:
-        raise InvalidValue("the area has no polygon: nobody could stand there")
+    if not rooms or any(room.is_empty for room in rooms):
+        raise InvalidValue("the area has no polygon, or an empty one: nobody could stand there")
     for room in rooms:
-        if not room.is_valid or room.is_empty:
+        if not room.is_valid:
             raise InvalidValue(
                 f"the area is not simple: {shapely.is_valid_reason(room)}. Its outline must not meet itself; draw it "
                 f"again there, or try shapely.make_valid(area)"

@@ -1,4 +1,4 @@
-"""When a run ends before its time: what `until` of the table [run] may be."""
+"""Conditions that end a run before its time t: the kinds of `until` in the table [run]."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from jostle.solution import BLOCKED
 
 Ending = Callable[[State], bool | str]
 STANDSTILL = 10.0
-"""A crowd is blocked when nobody has moved for this time (s),"""
-LOOKS = 1.0
-"""which is looked at each time this time (s) has passed."""
-MOVED = 0.05
-"""People who are less than this part of their radius away from where they were have not moved."""
+"""A crowd in which nobody has moved for this time (s) is blocked."""
+CHECK_INTERVAL = 1.0
+"""Time (s) between two checks whether anybody has moved."""
+STANDSTILL_DISTANCE = 0.05
+"""People who moved by less than this part of their radius count as standing still."""
 
 
 class Never(Table):
@@ -43,7 +43,7 @@ class Empty(Table):
 class Below(Table):
     """Grains have fallen below a height."""
 
-    kind: Literal["below"] = Field(description="So many grains are below a height, or gone.")
+    kind: Literal["below"] = Field(description="A share of the grains is below a height, or has left.")
     height: Number = Field(description="The height (m).")
     share: Share = Field(1.0, description="The part of all grains that must be below.")
 
@@ -121,7 +121,7 @@ class EmptyOrBlocked:
         if self.empty(state):
             return True
         known = self.memory
-        if known is not None and state.t < known.looked + LOOKS:
+        if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
         if known is None or self._moved(known, state, here):
@@ -135,7 +135,7 @@ class EmptyOrBlocked:
         if (here != known.here).any():
             return True
         away = np.linalg.norm(state.q - known.q, axis=-1)
-        return bool((away > MOVED * np.asarray(self.radii))[here].any())
+        return bool((away > STANDSTILL_DISTANCE * np.asarray(self.radii))[here].any())
 
 
 def jammed(problem: Motion, scheme: Scheme, h: float) -> Ending:

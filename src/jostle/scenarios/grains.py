@@ -16,7 +16,7 @@ from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.scenarios.endings import nobody_left
 from jostle.scenarios.fields import (
-    MOST,
+    MAX_BODIES,
     Complaint,
     Corner,
     Count,
@@ -39,8 +39,9 @@ from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 
-MOST_WALLS = 1000
-Several = Field(default=(), max_length=MOST_WALLS, strict=False)
+MAX_WALLS = 1000
+"""Largest number of walls, outlets or sources."""
+Several = Field(default=(), max_length=MAX_WALLS, strict=False)
 Gravity = Annotated[
     Annotated[Number, allowed("a number, or a list with one number for each axis"), Tag("<one>")]
     | Annotated[Vector, Tag("<list>")],
@@ -57,7 +58,7 @@ class Grains(ProblemTable):
 
     kind: Literal["grains"] = Field(description="Discs or spheres that never overlap.")
     dimension: Literal[2, 3] = Field(description="2 for discs in the plane, 3 for spheres in space.")
-    n: Count | None = Field(None, description="How many grains. Lists of points or radii say it by themselves.")
+    n: Count | None = Field(None, description="Number of grains; not needed if points or radii are lists.")
     radii: Radii = Field(
         description="Radius (m): one number, a list with one for each grain, { uniform = [smallest, largest] } or "
         "{ mixture = [{ radius = ..., share = ... }, ...] }."
@@ -66,7 +67,7 @@ class Grains(ProblemTable):
     density: Positive | None = Field(
         None, description="Mass by volume (kg/m^3), by area in 2-D (kg/m^2); 1000 if not given."
     )
-    masses: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST, strict=False)] | None = Field(
+    masses: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] | None = Field(
         None, description="Masses (kg), one for each grain, instead of a density."
     )
     e: Part = Field(0.0, description="Restitution: 0 for no rebound, 1 for a rebound without loss.")
@@ -74,7 +75,9 @@ class Grains(ProblemTable):
     velocity: Vector | None = Field(None, description="The velocity of all grains at the start (m/s).")
     period: Corner | None = Field(None, description="Periods of space (m), one for each axis; inf where it is open.")
     start: Start | None = Field(None, description="Where the grains are at t = 0. Without it all wait for a source.")
-    waiting: CountOrNone | None = Field(None, description="So many of the grains, the last ones, wait for a source.")
+    waiting: CountOrNone | None = Field(
+        None, description="Number of grains that wait for a source; they are the last ones."
+    )
     walls: Annotated[tuple[AnyWall, ...], Several] = Field((), description="Walls and obstacles.")
     outlets: Annotated[tuple[OutletTable, ...], Several] = Field((), description="Where grains are taken out.")
     sources: Annotated[tuple[SourceTable, ...], Several] = Field((), description="Where waiting grains come in.")

@@ -25,8 +25,7 @@ KINDS: Registry[type[ProblemTable]] = Registry(
         "grains": "jostle.scenarios.grains:Grains",
         "cradle": "jostle.scenarios.others:Cradle",
         "labyrinth": "jostle.scenarios.others:Labyrinth",
-        "crowd": "jostle.scenarios.others:Crowd",
-        "building": "jostle.scenarios.buildings:Building",
+        "crowd": "jostle.scenarios.people:Crowd",
     },
     _check,
 )

@@ -1,7 +1,7 @@
-"""On which line of a TOML text each key stands, which tomllib does not tell.
+"""The line numbers of the keys in a TOML text; tomllib does not report them.
 
-A scanner for texts that tomllib has accepted: it follows headers, keys, strings, lists and inline tables, and looks at
-nothing else. Lists inside lists are followed up to a depth, and skipped below it.
+The scanner expects a text that tomllib has accepted. It follows headers, keys, strings, lists and inline tables, and
+skips lists that are nested too deeply.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import tomllib
 
 from jostle.scenarios.source import Path
 
-DEEPEST = 12
+MAX_DEPTH = 12
+"""Lists and inline tables that are nested more deeply have no line numbers of their own."""
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -100,7 +101,7 @@ class _Scanner:
             self.skip(STRING)
         elif first not in ("[", "{"):
             self.skip(SCALAR)
-        elif depth >= DEEPEST:
+        elif depth >= MAX_DEPTH:
             self.beyond()
         else:
             self.entries(path, depth + 1, "]" if first == "[" else "}")

@@ -1,4 +1,4 @@
-"""What is wrong with the tables of a scenario, in words: one line for each problem."""
+"""Error messages for the tables of a scenario, one line for each error."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from jostle.scenarios.source import Path, Source
 from jostle.scenarios.writing import path as written_path
 from jostle.scenarios.writing import value as written
 
-LONGEST_VALUE = 60
+MAX_SHOWN_VALUE = 60
+"""Number of characters of a wrong value that an error shows."""
 NOTHING = object()
-SHAPES = ("<one>", "<list>", "<table>", "<switch>", "<time>")
-"""The tags of what may be written as a number, a list or a table, as a switch or a time."""
-TABLE = "must be a table, written as [table] or { key = value }"
+"""Stands for a key that is not in the file."""
+SHAPE_TAGS = ("<one>", "<list>", "<table>", "<switch>", "<time>")
+"""Tags of values that may be written in several ways; pydantic puts them into the path of an error."""
+MUST_BE_TABLE = "must be a table, written as [table] or { key = value }"
 
 
 class Complaint(NamedTuple):
@@ -34,7 +36,7 @@ class Complaint(NamedTuple):
 
 
 def problems(error: ValidationError, model: type[BaseModel], data: dict[str, Any], source: Source) -> list[str]:
-    """All of them, in the order of their lines."""
+    """The messages of all errors, in the order of their lines."""
     found = [
         (source.line(complaint.path), source.place(complaint.path) + _sentence(complaint, data))
         for details in error.errors(include_url=False)
@@ -82,7 +84,7 @@ def _table_name(path: Path) -> str:
 
 
 def _sentence(complaint: Complaint, data: Any) -> str:
-    """The key, the value if it is one, and what is allowed."""
+    """The key, its value if it is not a table, and the message."""
     if not complaint.names_key:
         return complaint.message
     key, found = written_path(complaint.path), _at(data, complaint.path)
@@ -106,7 +108,7 @@ def _words(kind: str, context: dict[str, Any], found: Any, reason: str) -> str:
         return f"must have {limit} {'entry' if 1 in (least, most) else 'entries'}, not {context['actual_length']}"
     if kind == "tuple_type":
         return "must be a list, written as [a, b, ...]"
-    return TABLE if kind in ("model_type", "dict_type") else f"is not allowed: {reason}"
+    return MUST_BE_TABLE if kind in ("model_type", "dict_type") else f"is not allowed: {reason}"
 
 
 def _walk(place: tuple[str | int, ...], model: type[BaseModel], data: Any) -> tuple[Path, type[BaseModel]]:
@@ -117,7 +119,7 @@ def _walk(place: tuple[str | int, ...], model: type[BaseModel], data: Any) -> tu
         if isinstance(part, int):
             path = (*path, part)
             continue
-        if part in SHAPES and inside is not None:
+        if part in SHAPE_TAGS and inside is not None:
             continue
         if inside is not None:
             choices = _tables(inside, _at(data, (*path, "kind")))
@@ -177,7 +179,7 @@ def _at(data: Any, path: Path) -> Any:
 
 def _short(found: Any) -> str:
     text = written(found)
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 4] + " ..."
+    return text if len(text) <= MAX_SHOWN_VALUE else text[: MAX_SHOWN_VALUE - 4] + " ..."
 
 
 def _one_of(choices: list[str], found: Any) -> str:

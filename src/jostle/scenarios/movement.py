@@ -18,7 +18,8 @@ from pydantic import Field
 from jostle.arrays import Array
 from jostle.scenarios.fields import Number, Positive, Table, Vector
 
-TURN = 2.0 * math.pi
+FULL_TURN = 2.0 * math.pi
+"""The angle of one turn, in radians."""
 
 
 class Shaken(Table):
@@ -61,13 +62,13 @@ class Movement:
         if self.shaken is None:
             return np.zeros(self.d)
         along = _direction(self.shaken.direction, self.d)
-        return self.shaken.amplitude * math.sin(TURN * (self.shaken.frequency * t + self.shaken.phase)) * along
+        return self.shaken.amplitude * math.sin(FULL_TURN * (self.shaken.frequency * t + self.shaken.phase)) * along
 
     def turned(self, vectors: Array, t: float) -> Array:
         """R(t) v of vectors (..., d)."""
         if self.turning is None:
             return vectors
-        angle = TURN * self.turning.frequency * t
+        angle = FULL_TURN * self.turning.frequency * t
         cosine, sine = math.cos(angle), math.sin(angle)
         if self.d == 2:
             return np.asarray(vectors @ np.array([[cosine, sine], [-sine, cosine]]))

@@ -1,4 +1,4 @@
-"""kind = "cradle", "crowd", "labyrinth": the models of the papers with a name of their own."""
+"""kind = "cradle", "labyrinth": the models of the papers with a name of their own."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from jostle.arrays import Array
-from jostle.crowds.crowd import crowd
-from jostle.crowds.rooms import Room
 from jostle.models.labyrinth import HOLES, TILTS
 from jostle.models.line import cradle
 from jostle.problems import Motion, Sweeping
-from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.fields import (
     Complaint,
     Count,
@@ -22,19 +19,18 @@ from jostle.scenarios.fields import (
     Number,
     Part,
     Path,
-    People,
     Point,
     Positive,
     PositiveOrList,
     Table,
-    WalkingSpeed,
     complain,
 )
-from jostle.scenarios.problem import Built, ProblemTable, belongs_to
-from jostle.schemes.abilities import EXCHANGE, RESTITUTION
+from jostle.scenarios.problem import Built, ProblemTable
+from jostle.schemes.abilities import RESTITUTION
 from jostle.sets.walls import Box, Outside
 
-MOST_BALLS = 10_000
+MAX_BALLS = 10_000
+"""Largest number of balls of a cradle."""
 
 
 class Cradle(ProblemTable):
@@ -52,8 +48,8 @@ class Cradle(ProblemTable):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         wrong: list[Complaint] = []
-        if self.n > MOST_BALLS:
-            wrong.append((("n",), f"must be at most {MOST_BALLS} in a cradle"))
+        if self.n > MAX_BALLS:
+            wrong.append((("n",), f"must be at most {MAX_BALLS} in a cradle"))
         if self.striking > self.n:
             wrong.append((("striking",), f"must be at most n = {self.n}"))
         if isinstance(self.mass, tuple) and len(self.mass) != self.n:
@@ -67,41 +63,6 @@ class Cradle(ProblemTable):
     def build(self, seed: int) -> Built:
         row = cradle(self.n, gap=self.gap, radius=self.radius, striking=self.striking, e=self.e, mass=self.mass)
         return Built(Motion(q0=row.q0, v0=self.speed * row.v0, within=row.within, mass=self.mass, law=row.law))
-
-
-class Crowd(ProblemTable):
-    """People who leave a room: each wishes to walk the shortest way to the nearest door."""
-
-    first_order: ClassVar[bool] = True
-    endings: ClassVar[tuple[str, ...]] = ("never", "empty")
-
-    kind: Literal["crowd"] = Field(description="People who leave a room.")
-    n: People = Field(description="How many people.")
-    radius: Positive = Field(0.25, description="Radius of a person (m).")
-    speed: WalkingSpeed = Field(1.4, description="How fast they wish to walk (m/s).")
-    corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=1000, strict=False)] = Field(
-        description="Corners [x, y] (m) of the room, counter-clockwise."
-    )
-    doors: Annotated[
-        tuple[Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)], ...],
-        Field(min_length=1, max_length=1000, strict=False),
-    ] = Field(description="Doors, each from one point [x, y] of an edge to another (m).")
-    outlet: Positive = Field(2.0, description="People so far outside of the room (m) are taken out of the run.")
-
-    def ending(self) -> str:
-        return "empty"
-
-    def needs(self) -> dict[str, Path]:
-        return {EXCHANGE: ()}
-
-    def build(self, seed: int) -> Built:
-        with belongs_to("corners"):
-            Room(self.corners, doors=[self.corners[:2]])
-        with belongs_to("doors"):
-            room = Room(self.corners, doors=self.doors)
-        with belongs_to("n"):
-            people = crowd(self.n, radius=self.radius, room=room, speed=self.speed, seed=seed)
-        return Built(people, tuple(room.changes(people, beyond=self.outlet)), EmptyOrBlocked(room.empty, self.radius))
 
 
 class Tilt(Table):

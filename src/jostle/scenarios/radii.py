@@ -9,21 +9,21 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle.arrays import Array, InTime
-from jostle.scenarios.fields import MOST, Multiple, Positive, Table, allowed, complain, shape_of
+from jostle.scenarios.fields import MAX_BODIES, Multiple, Positive, Table, allowed, complain, shape_of
 
 
 class Size(Table):
     """One of the sizes of a mixture."""
 
     radius: Positive = Field(description="Radius of these grains (m).")
-    share: Positive = Field(1.0, description="How many of the grains have it, relative to the shares of the others.")
+    share: Positive = Field(1.0, description="Relative share of the grains that have this radius.")
 
 
 class Spread(Table):
     """Grains of several sizes: give either a range or a mixture."""
 
     uniform: Annotated[tuple[Positive, ...], Field(min_length=2, max_length=2, strict=False)] | None = Field(
-        None, description="The smallest and the largest radius (m); in between all are equally likely."
+        None, description="The smallest and the largest radius (m) of a uniform distribution."
     )
     mixture: Annotated[tuple[Size, ...], Field(min_length=1, max_length=100, strict=False)] | None = Field(
         None, description="A few sizes, each with its share of the number of grains."
@@ -42,7 +42,9 @@ class Spread(Table):
 
 Radii = Annotated[
     Annotated[Positive, allowed("a positive number, a list of them, or { uniform = [from, to] }"), Tag("<one>")]
-    | Annotated[Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MOST, strict=False)], Tag("<list>")]
+    | Annotated[
+        Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)], Tag("<list>")
+    ]
     | Annotated[Spread, Tag("<table>")],
     Discriminator(shape_of),
 ]
@@ -72,7 +74,7 @@ class Swelling(Table):
 
     rate: Positive = Field(description="Growth in one second, as a part of the radius at the start (1/s).")
     most: Multiple | None = Field(
-        None, description="They stop at this multiple of the radius at the start; without it they never stop."
+        None, description="Growth stops at this multiple of the radius at the start; never if not given."
     )
 
     def of(self, radii: Array) -> Callable[[float], Array]:

@@ -1,4 +1,4 @@
-"""Scenario files: TOML, settings, and errors that say where. Nothing here needs pydantic until a file is read."""
+"""Reads scenario files: TOML, settings, and errors with line numbers. pydantic is imported when a file is read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from jostle.arguments import check_arguments
+from jostle.errors import OldSpelling, warn
 from jostle.plugins import nearest
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.lines import lines
+from jostle.scenarios.old_spellings import modern
 from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
 from jostle.scenarios.writing import document
@@ -20,7 +22,8 @@ from jostle.scenarios.writing import path as written_path
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
 
-SHIPPED = FilePath(__file__).parent
+SHIPPED = FilePath(__file__).parent / "shipped"
+"""The folder of the scenarios that come with jostle."""
 MAX_FILE_SIZE = 32 * 2**20
 """Largest size of a scenario file, in bytes."""
 MAX_DEPTH = 20
@@ -111,7 +114,10 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     if wrong:
         raise ScenarioError([f"{name}, setting {setting[:80]!r}: {message}" for setting, message in wrong])
     _check_depth(data, name)
-    source = Source(name, document(data) if given else text, known, origins)
+    new = modern(data, origins)
+    data, source = new.data, Source(name, document(new.data) if given else text, new.moved(known), new.moved(origins))
+    for path, remark in new.remarks:
+        warn(f"{source.place(path)}{remark}", OldSpelling)
     try:
         scenario = Scenario.model_validate(data)
     except ValidationError as error:
@@ -147,7 +153,7 @@ def _not_toml(message: str, text: str, name: str) -> str:
 
 
 def _check_depth(data: dict[str, Any], name: str) -> None:
-    """Tables and lists inside each other may be followed by functions that call themselves."""
+    """Refuse tables and lists that are nested too deeply for recursive functions."""
     level: list[tuple[str, Any]] = list(data.items())
     for _ in range(MAX_DEPTH):
         level = [

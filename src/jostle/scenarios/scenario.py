@@ -1,4 +1,4 @@
-"""A scenario: what moves, how it is solved, how long, and what is kept. The tables of a file, checked."""
+"""A scenario: the tables of a scenario file, checked, and the problem and the scheme that they describe."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEFAULT_FRAMES = 200
 
 
 class Run(NamedTuple):
-    """All that `solve` takes.
+    """The arguments of `solve`.
 
     >>> import jostle as jo
     >>> run = jo.scenarios.load("cradle_apart").build()
@@ -52,21 +52,23 @@ class Run(NamedTuple):
 class RunTable(Table):
     """The table [run]."""
 
-    t: Positive = Field(description="The time at which the run ends, at the latest (s).")
+    t: Positive = Field(description="End time of the run (s).")
     h: Positive = Field(description="The time step (s).")
     every: Positive | None = Field(
         None, description=f"Time between two saved frames (s); a {DEFAULT_FRAMES}th of t if not given."
     )
-    until: Until | None = Field(None, description="What ends the run before t. By default that depends on the problem.")
-    strict: Switch = Field(True, description="Stop with an error if a step was not solved up to the tolerance.")
+    until: Until | None = Field(
+        None, description="Condition that ends the run before t; the default depends on the problem."
+    )
+    strict: Switch = Field(True, description="Stop with an error if a step does not reach the tolerance of the solver.")
 
 
 class OutputTable(Table):
     """The table [output]."""
 
-    contacts: Switch = Field(default=False, description="Also store who touches whom, and with which impulse.")
+    contacts: Switch = Field(default=False, description="Also store the contacts and their impulses.")
     precision: Literal["float32", "float64"] = Field(
-        default="float32", description="Of the stored positions and velocities."
+        default="float32", description="Precision of the stored positions and velocities."
     )
 
 
@@ -79,17 +81,17 @@ class Scenario(Table):
     (3, 6.0, Motion(q0 of shape (3,), within=Line, law=Restitution(e=1.0)))
     """
 
-    title: Text = Field("", description="What it shows, in a line.")
-    seed: Seed = Field(0, description="All that is random follows from it: the same seed gives the same run.")
+    title: Text = Field("", description="One line that says what the scenario shows.")
+    seed: Seed = Field(0, description="Seed of all random numbers; the same seed gives the same run.")
     problem: Annotated[ProblemTable, OneOf(KINDS)] = Field(description="What moves.")
     scheme: Annotated[Method, OneOf(SCHEMES, table_of)] | None = Field(
-        None, description="How time advances. By default what fits the problem."
+        None, description="The time-stepping scheme; by default one that fits the problem."
     )
     solver: Annotated[Method, OneOf(SOLVERS, table_of, default=DEFAULT_SOLVER)] = Field(
-        {}, validate_default=True, description="How the velocities without overlap are found in each step."
+        {}, validate_default=True, description="The solver of the projection in each step."
     )
-    run: RunTable = Field(description="How long, in which steps, and what is saved.")
-    output: OutputTable = Field(OutputTable(), description="What goes into a file of the trajectory.")
+    run: RunTable = Field(description="Duration, time step, and what is saved.")
+    output: OutputTable = Field(OutputTable(), description="Contents of the trajectory file.")
     _source: Source | None = PrivateAttr(None)
 
     @model_validator(mode="after")
@@ -129,7 +131,7 @@ class Scenario(Table):
 
     @property
     def text(self) -> str:
-        """What reproduces the run, with all settings and the seed: ``parse(scenario.text)`` builds the same bits."""
+        """The TOML text with all settings and the seed; ``parse(scenario.text)`` builds the same run."""
         if self._source is None:
             return document(self.model_dump(exclude_none=True, exclude_unset=True))
         return self._source.text

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from jostle.scenarios.source import Path
 from jostle.scenarios.writing import path as written
 
-DEEPEST = 12
-"""Keys inside each other."""
+MAX_DEPTH = 12
+"""Largest number of keys in the path of a setting."""
 WORD = re.compile(r"[A-Za-z][\w ./+-]*")
+"""A value that is taken as a text, although it has no quotes."""
 
 
 class Changed(NamedTuple):
@@ -49,13 +50,13 @@ def changed(data: dict[str, Any], settings: Iterable[str]) -> Changed:
 def _split(setting: str) -> tuple[list[str], Any]:
     key, equals, text = setting.partition("=")
     keys = [part.strip() for part in key.split(".")]
-    if not equals or not all(keys) or len(keys) > DEEPEST or not _printable(setting):
+    if not equals or not all(keys) or len(keys) > MAX_DEPTH or not _printable(setting):
         raise _Refused("must be key=value, such as problem.n=200")
     return keys, _value(text.strip())
 
 
 def _printable(text: str) -> bool:
-    """Is it a text, and not the bytes of something else, which the shell hands on as lone surrogates?"""
+    """Is it valid Unicode? The shell passes other bytes on as lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -73,7 +74,7 @@ def _value(text: str) -> Any:
 
 
 def _put(data: dict[str, Any], path: list[str], value: Any) -> Path:
-    """Write the value into the tables; returns its path, with numbers where there are lists."""
+    """Write the value into the tables and return its path; entries of lists are numbers."""
     here: Any = data
     done: Path = ()
     for key in path[:-1]:

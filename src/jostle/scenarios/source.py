@@ -9,16 +9,16 @@ from jostle.errors import JostleError
 
 Path = tuple[str | int, ...]
 """The keys that lead to a value, and the numbers of entries of lists."""
-MOST_PROBLEMS = 50
-"""Problems that are listed; the others are counted."""
+MAX_LISTED_ERRORS = 50
+"""Errors that are listed; further ones are only counted."""
 
 
 class ScenarioError(JostleError, ValueError):
     """A scenario that cannot be read or built; `problems` has one line for each thing that is wrong."""
 
     def __init__(self, problems: Sequence[str]):
-        more = len(problems) - MOST_PROBLEMS
-        shown = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
+        more = len(problems) - MAX_LISTED_ERRORS
+        shown = [*problems[:MAX_LISTED_ERRORS], *([f"... and {more} more"] if more > 0 else [])]
         super().__init__("\n".join(shown))
         self.problems = tuple(problems)
 
@@ -29,10 +29,10 @@ class Source:
 
     name: str
     text: str
-    """With all settings."""
+    """The TOML text, with all settings applied."""
     lines: Mapping[Path, int]
     settings: Mapping[Path, str]
-    """The setting that a key comes from."""
+    """The setting that each changed key comes from."""
 
     def line(self, path: Path) -> int:
         """The line of a key, or of the table that it is missing in; 0 for what comes from a setting."""

@@ -12,18 +12,18 @@ from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.models.lattices import square_lattice, triangular_lattice
 from jostle.models.starts import random_sequential
-from jostle.scenarios.fields import MOST, Complaint, Corner, Multiple, Table, Vector, complain
+from jostle.scenarios.fields import MAX_BODIES, Complaint, Corner, Multiple, Table, Vector, complain
 from jostle.scenarios.walls import AnyWall
 from jostle.sets.base import ConstraintSet
 
-MOST_PLACES = 4 * MOST
-"""Places in a layer of a lattice."""
-IN_VAIN = 1000
-"""So many places for each grain are looked at, and those of a few grains more."""
-BLOCK = 10_000
-"""So many of them at a time: a vessel has a hundred gaps for each."""
-LOOSE = 1.02
-"""Places of a lattice are so many of the largest diameter apart."""
+MAX_PLACES_IN_LAYER = 4 * MAX_BODIES
+"""Largest number of places in one layer of a lattice."""
+PLACES_PER_GRAIN = 1000
+"""Largest number of lattice places that are searched for each grain."""
+PLACES_PER_BLOCK = 10_000
+"""Places that are checked at once; a vessel has about a hundred gaps for each, which limits the memory."""
+DEFAULT_SPACING = 1.02
+"""Distance between neighbouring places of a lattice, in multiples of the largest diameter."""
 
 
 def _ordered(lower: Sequence[float] | None, upper: Sequence[float] | None) -> list[Complaint]:
@@ -42,7 +42,9 @@ class Lattice(Table):
     lattice: Literal["triangular", "square"] = Field(
         "triangular", description="triangular: the densest one, hexagonal layers in 3-D; square: cubic in 3-D."
     )
-    loose: Multiple = Field(LOOSE, description="Distance of the places, as a multiple of the largest diameter.")
+    loose: Multiple = Field(
+        DEFAULT_SPACING, description="Distance of the places, as a multiple of the largest diameter."
+    )
 
     @model_validator(mode="after")
     def _is_a_box(self) -> Self:
@@ -57,12 +59,12 @@ class Lattice(Table):
         spacing = 2.0 * largest * self.loose
         lower, upper = np.array(self.lower), np.array(self.upper)
         places = np.prod(np.maximum((upper[:-1] - lower[:-1]) / spacing, 1.0))
-        if places > MOST_PLACES:
+        if places > MAX_PLACES_IN_LAYER:
             raise InvalidValue(f"a layer of the lattice would have {places:.1e} places; take a narrower box")
         room = spacing / 2.0 - largest
         clear = [wall.build(largest + room, d) for wall in walls]
         lattice = triangular_lattice if self.lattice == "triangular" else square_lattice
-        looked, most = n, min(IN_VAIN * (n + IN_VAIN // 10), MOST_PLACES)
+        looked, most = n, min(PLACES_PER_GRAIN * (n + PLACES_PER_GRAIN // 10), MAX_PLACES_IN_LAYER)
         while True:
             x = lattice(looked, spacing, box=(lower, np.append(upper[:-1], np.inf)))
             free = x[:, -1] + spacing / 2.0 <= upper[-1] * (1.0 + 1e-9)
@@ -82,7 +84,7 @@ class Lattice(Table):
 
 def _fits(Q: ConstraintSet, x: Array) -> Booleans:
     """(m,) at which of the points a ball does not overlap the wall."""
-    blocks = (x[first : first + BLOCK] for first in range(0, len(x), BLOCK))
+    blocks = (x[first : first + PLACES_PER_BLOCK] for first in range(0, len(x), PLACES_PER_BLOCK))
     smallest = [Q.gaps(0.0, block).reshape(len(block), -1).min(axis=1, initial=np.inf) for block in blocks]
     return np.asarray(np.concatenate(smallest) >= 0.0)
 
@@ -119,7 +121,7 @@ class Points(Table):
 
     vectors: ClassVar[tuple[str, ...]] = ("points",)
     kind: Literal["points"] = Field(description="Given points.")
-    points: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MOST, strict=False)] = Field(
+    points: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] = Field(
         description="The centres (m), one for each grain."
     )
 

@@ -18,8 +18,8 @@ from jostle.sets.vessels import Vessel as VesselWall
 from jostle.sets.walls import Box as BoxWall
 from jostle.sets.walls import HalfSpace, Outside
 
-MOST_POINTS = 10_000
-"""Corners of a wall."""
+MAX_POINTS = 10_000
+"""Largest number of points of a wall."""
 
 
 class Wall(Table):
@@ -112,7 +112,7 @@ class Path2D(Turns):
 
     only: ClassVar[int | None] = 2
     kind: Literal["segments"] = Field(description="Thin straight walls from each point to the next (2-D).")
-    points: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MOST_POINTS, strict=False)] = Field(
+    points: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
         description="Two points [x, y] or more (m); the first once more at the end closes the path."
     )
 
@@ -126,7 +126,7 @@ class Polygon(Turns):
 
     only: ClassVar[int | None] = 2
     kind: Literal["polygon"] = Field(description="A convex obstacle with straight sides (2-D).")
-    corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_POINTS, strict=False)] = Field(
+    corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MAX_POINTS, strict=False)] = Field(
         description="Three corners [x, y] or more (m), in order around it."
     )
 
@@ -139,7 +139,7 @@ class Balls(Turns):
 
     vectors: ClassVar[tuple[str, ...]] = ("centres",)
     kind: Literal["balls"] = Field(description="Round obstacles: discs in 2-D, spheres in 3-D.")
-    centres: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MOST_POINTS, strict=False)] = Field(
+    centres: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_POINTS, strict=False)] = Field(
         description="Their centres (m), one or more."
     )
     radius: Positive = Field(description="Their radius (m).")
@@ -154,7 +154,7 @@ class Vessel(Turns):
     only: ClassVar[int | None] = 3
     vectors: ClassVar[tuple[str, ...]] = ("base", "axis")
     kind: Literal["vessel"] = Field(description="A surface of revolution around an axis (3-D).")
-    profile: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MOST_POINTS, strict=False)] = Field(
+    profile: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
         description="Its outline: two points [radius, height] or more (m), from one end to the other."
     )
     base: Vector = Field((0.0, 0.0, 0.0), description="The point of the axis from which heights are counted (m).")

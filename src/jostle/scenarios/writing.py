@@ -1,4 +1,4 @@
-"""A small writer of TOML: the values of a scenario, so that reading them again gives the same."""
+"""Writes the values of a scenario as TOML; reading the text again gives the same values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
-LONG = 100
-"""Lists longer than this in characters have one entry a line."""
-LONG_INTEGER = 1024
-"""Bits of an integer from which on it is written in hexadecimal: Python refuses to write very long ones otherwise."""
+MAX_LINE_LENGTH = 100
+"""Lists with more characters are written with one entry on each line."""
+HEXADECIMAL_FROM = 1024
+"""Integers with more bits are written in hexadecimal, because Python limits the number of decimal digits."""
 
 
 def document(data: Mapping[str, Any]) -> str:
-    """A TOML text: what is no table first, then the tables.
+    """A TOML text: first the values that are not tables, then the tables.
 
     >>> print(document({"title": "two", "run": {"t": 1.0, "until": {"kind": "never"}}}))
     title = "two"
@@ -46,7 +46,7 @@ def value(item: Any) -> str:
         return f"{{ {inside} }}" if inside else "{}"
     if isinstance(item, list | tuple):
         return f"[{', '.join(value(inner) for inner in item)}]"
-    return hex(item) if isinstance(item, int) and item.bit_length() > LONG_INTEGER else str(item)
+    return hex(item) if isinstance(item, int) and item.bit_length() > HEXADECIMAL_FROM else str(item)
 
 
 def _pairs(table: Mapping[str, Any]) -> str:
@@ -54,15 +54,15 @@ def _pairs(table: Mapping[str, Any]) -> str:
 
 
 def _entry(item: Any) -> str:
-    """A value, a long list on several lines."""
+    """A value; long lists take several lines."""
     text = value(item)
-    if isinstance(item, list | tuple) and len(text) > LONG:
+    if isinstance(item, list | tuple) and len(text) > MAX_LINE_LENGTH:
         return "[\n" + "".join(f"    {value(inner)},\n" for inner in item) + "]"
     return text
 
 
 def path(parts: Iterable[str | int]) -> str:
-    """A key with those of the tables around it, and the numbers of entries of lists.
+    """The dotted path of a key, with the numbers of list entries.
 
     >>> path(["walls", 0, "a key"])
     'walls.0."a key"'

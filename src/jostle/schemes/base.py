@@ -76,16 +76,18 @@ class Scheme:
         """One step of length h, to exactly t_next if that is given, checked and measured."""
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         self._check_state(problem, state, h)
-        after = self.step(there, state._replace(duration=np.nan), h)
+        after = self.step(there, state, h)
         if after.projection is None or after.contacts is None:
             raise InvalidValue(
                 f"the step of {type(self).__name__} must return a state with its projection and contacts: "
                 f"State(t + h, q, u, projection, contacts, multipliers)"
             )
+        told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
         after = after._replace(
             t=after.t if t_next is None else t_next,
             presence=state.presence,
-            duration=h if np.isnan(after.duration) else after.duration,
+            duration=after.duration if told else h,
+            overshoot=self._overshoot(there, after, t_next),
         )
         after.q.setflags(write=False)
         after.u.setflags(write=False)
@@ -99,9 +101,14 @@ class Scheme:
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
         check_crossings(self.linearises, there.within, state, after)
-        # Where the gaps are convex, the residual of the linearised constraints bounds the overlaps.
-        unbounded = there.within.curved_part() if self.projects_positions(problem) else there.within
-        return after._replace(overshoot=unbounded.overlap(after.t, after.q))
+        return after
+
+    def _overshoot(self, problem: Any, after: State, t_next: float | None) -> float:
+        """The deepest overlap of the new q that the residual of the projection does not bound."""
+        t, within = after.t if t_next is None else t_next, problem.within
+        if not self.projects_positions(problem):
+            return float(within.overlap(t, after.q)) if np.isfinite(after.q).all() else np.inf
+        return float(within.curved_part().overlap(t, after.q)) if within.curved else 0.0
 
     def _check_state(self, problem: Any, state: State, h: float) -> None:
         """Refuse what only the run can show: bodies that have gone, and a set that moves without saying so."""

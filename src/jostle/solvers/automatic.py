@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -52,7 +53,7 @@ class Automatic(Solver):
     max_iterations: int = 200_000
 
     def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
-        rows, exact = K.G.shape[0], Exact(tol=self.tol)
+        rows, exact = K.G.shape[0], _exact(self.tol)
         if rows <= MAX_EXACT_ROWS:
             yield exact
             return
@@ -82,6 +83,12 @@ class Automatic(Solver):
 
     def _trial(self, iterations: int) -> Solver:
         return _Trial(tol=self.tol, max_iterations=iterations)
+
+
+@lru_cache
+def _exact(tol: float) -> Exact:
+    """The active-set method of a tolerance; every small projection needs one."""
+    return Exact(tol=tol)
 
 
 class _Guess(Solver):

@@ -25,7 +25,14 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """The n bodies that are there at one saved time."""
+    """The n bodies that are there at one saved time.
+
+    >>> import jostle as jo
+    >>> scene = jo.viz.scene.Scene(jo.solve(jo.models.chain(3), jo.Maury(), t=0.1, h=0.1))
+    >>> frame = scene.frame(-1)
+    >>> frame.t, frame.number.tolist(), frame.radii.tolist()
+    (0.1, [0, 1, 2], [0.5, 0.5, 0.5])
+    """
 
     k: int
     """Which of the saved times."""

@@ -8,7 +8,7 @@ from jostle.scenarios import ScenarioError, load, parse
 
 HALL = """
 [problem]
-kind = "building"
+kind = "crowd"
 {more}
 [[problem.rooms]]
 corners = [[0, 0], [8, 0], [8, 4], [0, 4]]
@@ -121,10 +121,11 @@ def test_spectators_of_the_stand_take_both_stairs():
         (TWO.replace('"west"', '"wset"'), "", "problem.groups.0.goal", 'one of the exits "west", "east"'),
         ("[[problem.groups]]\n", "", "problem.groups.0", "either n = ... or places = ..."),
         ("[[problem.groups]]\nn = 3\nplaces = [[1, 1]]\n", "", "problem.groups.0", "either n = ... or places"),
-        ("[[problem.groups]]\nplaces = [[9, 1]]\n", "", "problem.groups", "person 0 at [9.0, 1.0] is outside"),
-        ("[[problem.groups]]\nplaces = [[1, 1], [1.3, 1]]\n", "", "problem.groups", "balls 0 and 1"),
+        ("[[problem.groups]]\nplaces = [[9, 1]]\n", "", "problem.groups.0", "person 0 at [9.0, 1.0] is outside"),
+        ("[[problem.groups]]\nplaces = [[1, 1], [1.3, 1]]\n", "", "problem.groups.0", "balls 0 and 1"),
+        (TWO.replace("[0.5, 2.0]", "[0.6, 0.6]"), "", "problem.groups.1", "balls 5 and 6"),
         ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer, or a larger room"),
-        ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem", "cannot reach their exit"),
+        ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem.groups.0", "cannot reach their exit"),
         (TWO.replace("0.9", "134.0"), "", "problem.groups.1.speed = 134.0", "at most 10 m/s; divide km/h by 3.6"),
         (TWO, "inhibition = -1", "problem.inhibition", "true, false or a positive time"),
         (TWO, "inhibition = 'yes'", "problem.inhibition", "true, false or a positive time"),
@@ -172,6 +173,33 @@ def test_what_is_wrong_is_named_at_its_own_key(old, new, where, message):
         parse(text.replace(old, new), "hall.toml").build()
     assert where in str(error.value)
     assert message in str(error.value)
+
+
+def test_groups_have_the_names_of_the_file_in_the_result():
+    named = TWO.replace("[[problem.groups]]\nn", '[[problem.groups]]\nname = "visitors"\nn')
+    people = hall(named).build().problem
+    assert people.groups == ("visitors", "group 1")
+    assert people.group.tolist() == [0] * 5 + [1] * 2
+    assert people.members("visitors").tolist() == [0, 1, 2, 3, 4]
+    both = named.replace("[[problem.groups]]\nplaces", '[[problem.groups]]\nname = "visitors"\nplaces')
+    with pytest.raises(ScenarioError, match=r"problem\.groups\.1\.name = .*must not be the name of another group"):
+        hall(both)
+
+
+def test_a_file_and_python_build_the_same_people():
+    plan = jo.crowds.Plan(
+        [[0, 0], [8, 0], [8, 4], [0, 4]], exits={"west": ((0, 2.5), (0, 1.5)), "east": ((8, 1.5), (8, 2.5))}
+    )
+    region = [[4.2, 0], [8, 0], [8, 4], [4.2, 4]]
+    groups = [
+        jo.crowds.Group("group 0", 5, radius=0.2, speed=1.34, goal="west", start=region),
+        jo.crowds.Group("group 1", places=[[0.5, 0.5], [0.5, 2.0]], radius=0.3, speed=0.9, goal="east"),
+    ]
+    mine = jo.crowds.crowd(groups, room=plan, inhibition=True)
+    theirs = hall().build().problem
+    np.testing.assert_array_equal(mine.q0, theirs.q0)
+    np.testing.assert_array_equal(mine.velocity(0.0, mine.q0), theirs.velocity(0.0, mine.q0))
+    assert (mine.groups, mine.group.tolist()) == (theirs.groups, theirs.group.tolist())
 
 
 def test_columns_stand_in_the_way():

@@ -1,27 +1,24 @@
-"""kind = "building": groups of people on a floor plan of several rooms, with doors, stairs and exits."""
+"""kind = "crowd": groups of people on a floor plan of one or more rooms, with doors, stairs and exits."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from jostle.arrays import Array
+from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
+from jostle.crowds.groups import Group
 from jostle.crowds.outlines import package
-from jostle.crowds.places import free_places
-from jostle.crowds.plans import Plan
+from jostle.crowds.plans import BEYOND, Plan
 from jostle.crowds.stairs import Link
-from jostle.crowds.strategies import AvoidJams
-from jostle.crowds.walk import walk
+from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
 from jostle.errors import JostleError
 from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.fields import (
     Complaint,
     Number,
     Path,
-    People,
     Point,
     Positive,
     Switch,
@@ -31,6 +28,7 @@ from jostle.scenarios.fields import (
     allowed,
     complain,
 )
+from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 from jostle.schemes.abilities import EXCHANGE
 
@@ -71,9 +69,10 @@ class StairsTable(Table):
 
 
 class GroupTable(Table):
-    """People who start together and have the same goal."""
+    """People with a name in common, who start together and have the same goal."""
 
-    n: People | None = Field(None, description="How many people, at random places.")
+    name: Text | None = Field(None, description='Its name in results; "group 0", "group 1", ... if not said.')
+    n: HowMany | None = Field(None, description="How many people, at random places.")
     region: Corners | None = Field(None, description="The polygon (m) in which they start; the whole plan if not said.")
     places: Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
         None, description="Instead of n and region: where each of them starts, [x, y] (m)."
@@ -90,23 +89,22 @@ class GroupTable(Table):
             complain([(("region",), "must not be given together with places")])
         return self
 
-    @property
-    def size(self) -> int:
-        return self.n if self.places is None and self.n is not None else len(self.places or ())
+    def named(self, number: int) -> str:
+        """Its name, if it is the group with this number."""
+        return f"group {number}" if self.name is None else self.name
 
-    @property
-    def radii(self) -> Array:
-        """(size,)"""
-        return np.full(self.size, self.radius)
+    def build(self, number: int) -> Group:
+        where = {"start": self.region, "places": self.places}
+        return Group(self.named(number), self.n, radius=self.radius, speed=self.speed, goal=self.goal, **where)
 
 
-class Building(ProblemTable):
-    """People who leave a building."""
+class Crowd(ProblemTable):
+    """People who leave a room or a building."""
 
     first_order: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
 
-    kind: Literal["building"] = Field(description="Groups of people on a floor plan.")
+    kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
     rooms: Annotated[tuple[RoomTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
         description="The rooms; doors join those that share an edge."
     )
@@ -131,7 +129,14 @@ class Building(ProblemTable):
     inhibition: Inhibition = Field(
         True, description="Nobody walks faster than the free way ahead over a time T (s); true: the calibrated T."
     )
-    avoid_jams: Switch = Field(False, description="Do those without a goal take the exit where they are out soonest?")
+    avoid_jams: Switch = Field(
+        False, description="People without a goal choose the exit with the shortest expected time."
+    )
+    outlet: Positive | None = Field(
+        None,
+        description=f"People this far behind an exit (m) are taken out of the run; {BEYOND:g} of the largest radius if "
+        f"not said.",
+    )
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -141,7 +146,10 @@ class Building(ProblemTable):
             for k, name in enumerate(names):
                 if (exits + stairs).count(name) > 1:
                     wrong.append(((key, k, "name"), "must not be the name of another exit or stairs"))
+        groups = [group.named(k) for k, group in enumerate(self.groups)]
         for k, group in enumerate(self.groups):
+            if groups.count(groups[k]) > 1:
+                wrong.append((("groups", k, "name"), "must not be the name of another group"))
             if group.goal is not None and group.goal not in exits:
                 known = ", ".join(f'"{name}"' for name in exits)
                 wrong.append((("groups", k, "goal"), f"must be one of the exits {known}"))
@@ -156,55 +164,57 @@ class Building(ProblemTable):
 
     def plan(self) -> Plan:
         """The floor plan."""
-        shapely = package("shapely")
-        with belongs_to("rooms"):
-            rooms = [shapely.Polygon(room.corners, room.holes) for room in self.rooms]
+        rooms = [
+            package("shapely").Polygon(room.corners, room.holes) if room.holes else room.corners for room in self.rooms
+        ]
+        area = rooms if len(rooms) > 1 else rooms[0]
         exits = {one.name: one.ends for one in self.exits}
         try:
             links = [Link(way.name, way.start, way.end, length=way.length) for way in self.stairs]
-            return Plan(rooms, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
+            return Plan(area, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
         except JostleError:
-            self._blame(rooms, exits)
+            self._blame(area, exits)
             raise
 
-    def _blame(self, rooms: list[Any], exits: dict[str, Any]) -> None:
+    def _blame(self, area: Any, exits: dict[str, Any]) -> None:
         """Raise what is wrong with the plan at the first key without which it is not."""
         somewhere = {"": self.rooms[0].corners[:2]}
         with belongs_to("rooms"):
-            Plan(rooms, exits=somewhere)
+            Plan(area, exits=somewhere)
         with belongs_to("columns"):
-            Plan(rooms, exits=somewhere, columns=self.columns)
+            Plan(area, exits=somewhere, columns=self.columns)
         for k, (name, ends) in enumerate(exits.items()):
             with belongs_to("exits", k):
-                Plan(rooms, exits={name: ends})
+                Plan(area, exits={name: ends})
         for k, door in enumerate(self.doors):
             with belongs_to("doors", k):
-                Plan(rooms, exits=somewhere, doors=[door])
+                Plan(area, exits=somewhere, doors=[door])
         for k, way in enumerate(self.stairs):
             with belongs_to("stairs", k):
-                Plan(rooms, exits=exits, links=[Link(way.name, way.start, way.end, length=way.length)])
+                Plan(area, exits=exits, links=[Link(way.name, way.start, way.end, length=way.length)])
 
-    def _places(self, plan: Plan, seed: int) -> Array:
-        """(n, 2) where everyone starts, in the order of the groups; those with places of their own have them first."""
-        random = np.random.default_rng(seed)
-        found = {k: np.array(group.places) for k, group in enumerate(self.groups) if group.places is not None}
+    def _people(self, plan: Plan, seed: int) -> People:
+        """The groups on the plan; what does not fit is an error of the first group with which it does not."""
+        groups: list[Group] = []
         for k, group in enumerate(self.groups):
-            if k not in found:
-                others = [np.zeros((0, 2)), *found.values()], [np.zeros(0), *(self.groups[j].radii for j in found)]
-                taken = np.concatenate(others[0]), np.concatenate(others[1])
-                with belongs_to("groups", k):
-                    found[k] = free_places(group.radii, plan, group.region, random, taken)
-        return np.concatenate([found[k] for k in range(len(self.groups))])
+            with belongs_to(k):
+                groups.append(group.build(k))
+        try:
+            return crowd(groups, room=plan, seed=seed)
+        except JostleError:
+            for k in range(len(groups)):
+                with belongs_to(k):
+                    crowd(groups[: k + 1], room=plan, seed=seed)
+            raise
 
     def build(self, seed: int) -> Built:
         plan = self.plan()
-        places = self._places(plan, seed)
-        sizes = [group.size for group in self.groups]
-        radii = np.concatenate([group.radii for group in self.groups])
-        speeds = np.repeat([group.speed for group in self.groups], sizes)
-        goals = [group.goal for group, size in zip(self.groups, sizes, strict=True) for _ in range(size)]
-        way = walk(plan, radius=radii, speed=speeds, goal=goals)
-        wish = AvoidJams(way) if self.avoid_jams else way
         with belongs_to("groups"):
-            people = crowd(len(radii), radius=radii, room=plan, q0=places, wish=wish, inhibition=self.inhibition)
-        return Built(people, tuple(plan.changes(people)), EmptyOrBlocked(plan.empty, radii))
+            people = self._people(plan, seed)
+        radii, wish = people.within.radii_at(0.0), people.wish
+        if self.avoid_jams:
+            wish = AvoidJams(wish)
+        if self.inhibition is not False:
+            wish = inhibition(wish, radii, T=TIME_GAP if self.inhibition is True else self.inhibition)
+        people = people.wishing(wish)
+        return Built(people, tuple(plan.changes(people, beyond=self.outlet)), EmptyOrBlocked(plan.empty, radii))

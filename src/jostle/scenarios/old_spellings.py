@@ -1,0 +1,93 @@
+"""Kinds and keys of scenario files that have other names now: they are still read, with a remark.
+
+kind = "building"                          kind = "crowd"
+kind = "crowd" with corners, doors, n      kind = "crowd" with [[rooms]], [[exits]] and [[groups]]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from jostle.scenarios.kinds import KINDS
+from jostle.scenarios.source import Path
+
+Value = TypeVar("Value")
+OF_GROUPS = ("n", "radius", "speed")
+"""Keys of [problem] that belong to [[problem.groups]]."""
+ROOM_DEFAULTS = {"radius": 0.25, "speed": 1.4}
+"""What people of a room had if nothing was said; they were not inhibited, and gone two metres behind a door."""
+ROOM_INHIBITION, ROOM_OUTLET = False, 2.0
+
+
+class Modern(NamedTuple):
+    """The tables of a scenario in today's spelling."""
+
+    data: dict[str, Any]
+    places: dict[Path, Path]
+    """Where each key that has moved was: {new path: old path}."""
+    remarks: list[tuple[Path, str]]
+    """The old spellings, with their paths."""
+
+    def moved(self, found: Mapping[Path, Value]) -> dict[Path, Value]:
+        """What is known of the keys of the file, such as their lines, also by their new paths."""
+        more = dict(found)
+        for new, old in self.places.items():
+            more |= {(*new, *path[len(old) :]): value for path, value in found.items() if path[: len(old)] == old}
+        return more
+
+
+def modern(data: dict[str, Any], settings: Mapping[Path, str]) -> Modern:
+    """Today's spelling of the tables of a scenario; `settings` are the paths of keys that were set on top of a file.
+
+    >>> modern({"problem": {"kind": "building"}}, {}).data
+    {'problem': {'kind': 'crowd'}}
+    """
+    problem = data.get("problem")
+    if not isinstance(problem, dict) or problem.get("kind") not in ("building", "crowd"):
+        return Modern(data, {}, [])
+    found = Modern({**data, "problem": dict(problem)}, {}, [])
+    if problem["kind"] == "building" and "building" not in KINDS:  # a plug-in may have one
+        found.data["problem"]["kind"] = "crowd"
+        found.remarks.append((("problem", "kind"), 'kind = "building" is deprecated; write kind = "crowd"'))
+    elif problem["kind"] == "crowd" and "corners" in problem and not problem.keys() & {"rooms", "exits", "groups"}:
+        _room(found)
+    _settings(found, settings)
+    return found
+
+
+def _room(found: Modern) -> None:
+    """The room whose corners, doors and people are keys of [problem]."""
+    problem = found.data["problem"]
+    doors, group = problem.pop("doors", None), dict(ROOM_DEFAULTS)
+    problem["rooms"] = [{"corners": problem.pop("corners")}]
+    found.places["problem", "rooms", 0, "corners"] = ("problem", "corners")
+    if isinstance(doors, list):
+        problem["exits"] = [{"name": f"door {k}", "ends": ends} for k, ends in enumerate(doors)]
+        found.places.update({("problem", "exits", k, "ends"): ("problem", "doors", k) for k in range(len(doors))})
+    elif doors is not None:
+        problem["exits"] = doors
+    found.places["problem", "exits"] = ("problem", "doors")
+    for key in OF_GROUPS:
+        if key in problem:
+            group[key] = problem.pop(key)
+            found.places["problem", "groups", 0, key] = ("problem", key)
+    problem["groups"] = [group]
+    problem.setdefault("inhibition", ROOM_INHIBITION)
+    problem.setdefault("outlet", ROOM_OUTLET)
+    what = "corners, doors, n, radius and speed in [problem] are deprecated"
+    remedy = "write [[problem.rooms]], [[problem.exits]] and [[problem.groups]]: `jostle new evacuation` shows how"
+    found.remarks.append((("problem", "corners"), f"{what}; {remedy}"))
+
+
+def _settings(found: Modern, settings: Mapping[Path, str]) -> None:
+    """Settings such as problem.n=200 for the only group of a crowd."""
+    problem = found.data["problem"]
+    groups = problem.get("groups")
+    if not (isinstance(groups, list) and len(groups) == 1 and isinstance(groups[0], dict)):
+        return
+    for key in OF_GROUPS:
+        if key in problem and ("problem", key) in settings:
+            problem["groups"] = [{**problem["groups"][0], key: problem.pop(key)}]
+            found.places["problem", "groups", 0, key] = ("problem", key)
+            found.remarks.append((("problem", key), f"problem.{key} is deprecated; set problem.groups.0.{key}"))
