@@ -13,9 +13,9 @@ from jostle.convex.maps import Pairs
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
-from jostle.solvers.base import Solver
+from jostle.solvers.base import Declined, Solver
 from jostle.solvers.exact import Exact
-from jostle.solvers.interior_point import InteriorPoint
+from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
 from jostle.solvers.nesterov import Nesterov
 
 SMALL = 128
@@ -32,6 +32,15 @@ HOPEFUL = 30.0
 cheaper."""
 PLENTY = 20_000
 """Iterations of first order that spheres get: beyond, second order is the cheaper one even in 3-D."""
+PROOF = 10_000
+"""Iterations of first order after which multipliers that grow without end prove that the set is empty."""
+FACTORISATIONS = 30
+"""Second order needs about this many."""
+ROW_OPERATIONS = 50
+"""Operations that a factorisation does in the time of one row in an iteration of first order."""
+ALWAYS_AFFORDABLE = 1e11
+"""Operations, about ten seconds of them, that second order may always take. Factors of N numbers for n unknowns take
+about N^2 / n operations."""
 LAST_RESORT = 2000
 """Up to so many rows the exact solver is tried when all else failed (masses over many decades, say)."""
 
@@ -62,9 +71,10 @@ class Automatic(Solver):
             yield self._trial(PLENTY)
         elif self.tol >= LOOSE:
             yield self._trial(max(1, self.max_iterations // 2))
-        yield InteriorPoint(tol=self.tol)
+        yield _Affordable(tol=self.tol, instead=self.max_iterations)
         if rows <= LAST_RESORT:
             yield exact
+        yield self._trial(PROOF)
         yield Nesterov(tol=self.tol, max_iterations=self.max_iterations)
 
     def _trials(self) -> Generator[Solver, Projection, None]:
@@ -81,6 +91,27 @@ class Automatic(Solver):
 
     def _trial(self, iterations: int) -> Solver:
         return _Trial(tol=self.tol, max_iterations=iterations)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Affordable(InteriorPoint):
+    """Second order, where its factorisations do not cost more than the iterations of first order that it replaces."""
+
+    instead: int = 1
+
+    @property
+    def name(self) -> str:
+        return InteriorPoint.__name__
+
+    def _most_numbers(self, G: Pairs) -> int:
+        unknowns, rows = G.shape[1], G.shape[0]
+        operations = max(ALWAYS_AFFORDABLE, ROW_OPERATIONS * rows * self.instead) / FACTORISATIONS
+        return min(super()._most_numbers(G), int(np.sqrt(operations * unknowns)))
+
+    def _declined(self, what: str, numbers: int) -> Declined:
+        if numbers * BYTES > most_memory():
+            return super()._declined(what, numbers)
+        return Declined(f"the factors of {what} take longer than {self.instead} iterations of first order")
 
 
 class _Guess(Solver):
