@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, at
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, MissingPackage
@@ -30,6 +31,7 @@ NO_GROUP = -1
 """The number of the group of a body that belongs to none."""
 
 
+@check_arguments
 @dataclass(frozen=True)
 class Units:
     """The names of the units of length, time and mass; an empty text for one that is not known.
