@@ -46,7 +46,7 @@ def test_unequal_balls_are_compared_with_the_whole_box():
 def test_balls_may_reach_beyond_a_box_that_holds_only_their_centres():
     n = 70
     row = np.stack([0.99 * np.arange(n), np.full(n, 0.25)], axis=1)
-    Q = jo.Balls(np.full(n, 0.5)) & jo.Box([-10.0, 0.0], [80.0, 0.5])  # 45 of area for 55 of discs
+    Q = jo.Balls(np.full(n, 0.5)) & jo.Box([-10.0, 0.0], [80.0, 0.5], radii=0.0)  # 45 of area for 55 of discs
     assert Q.gap(0.0, Q.nearest(row).point) >= -1e-9
 
 

@@ -220,11 +220,11 @@ def test_the_estimate_of_factors_is_that_of_a_real_factorisation_or_more(monkeyp
 @pytest.mark.parametrize("d", [2, 3])
 def test_the_default_leaves_out_factorisations_that_cost_more_than_first_order(monkeypatch, d):
     w, K = jam(12 if d == 2 else 6, d)
-    monkeypatch.setattr(automatic, "PLENTY", 1)
-    monkeypatch.setattr(automatic, "TRIALS", (1,))
-    monkeypatch.setattr(automatic, "LAST_RESORT", 0)
+    monkeypatch.setattr(automatic, "MAX_SPHERE_ITERATIONS", 1)
+    monkeypatch.setattr(automatic, "TRIAL_ITERATIONS", (1,))
+    monkeypatch.setattr(automatic, "MAX_FALLBACK_ROWS", 0)
     assert jo.Automatic(tol=1e-6).project(w, K).solver == "InteriorPoint"
-    monkeypatch.setattr(automatic, "ALWAYS_AFFORDABLE", 1.0)
+    monkeypatch.setattr(automatic, "MIN_OPERATIONS", 1.0)
     monkeypatch.setattr(automatic, "ROW_OPERATIONS", 1e-3)
     P = jo.Automatic(tol=1e-6).project(w, K)
     assert (P.solver, P.converged) == ("Nesterov", True)

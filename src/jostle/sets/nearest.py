@@ -181,7 +181,7 @@ def _of_many(Q: Gaps, t: float, w: Array, M: Metric, allowance: Allowance) -> Ne
             if not parts[0]:
                 _check_volume(Q, t, w)
             far = WIDEN * max(deepest, float(np.abs(x - w).max()))
-            found = _sweep_many(Q, t, w, x, min(far, DEEP * (near.length or np.inf)), M, allowance)
+            found = _sweep_many(Q, t, w, x, min(far, DEEP * (near.smallest_length() or np.inf)), M, allowance)
             if found[0].converged or not parts[0]:
                 return found
             best = better(best, found)
