@@ -73,6 +73,7 @@ def test_the_page_keeps_no_more_than_it_may(served, long_run):
         scrub(tab, k)
     wait_until(tab, "() => viewer.source.kept.has(396)")
     assert asked(tab, 100) >= 100
+    wait_until(tab, "() => [...viewer.source.kept.values()].every((one) => one.size)")  # nothing is on its way
     assert tab.evaluate("viewer.source.kept.size") <= 20
     assert tab.evaluate("viewer.source.size") <= 20 * one
 

@@ -38,9 +38,11 @@ class ServedSource extends Source {
   async fetched(k, entry) {
     try {
       const bytes = await (await asked(`frame/${k}`)).arrayBuffer();
+      if (this.kept.get(k) !== entry) return bytes; // the run was written anew meanwhile
       this.size += entry.size = bytes.byteLength;
       for (const [old, { size }] of this.kept) {
-        if (this.size <= this.most || old === k) break;
+        if (this.size <= this.most) break;
+        if (old === k || !size) continue; // what is still on its way takes no room yet
         this.kept.delete(old);
         this.size -= size;
       }
