@@ -22,7 +22,7 @@ from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import residual
 from jostle.errors import EmptySet
-from jostle.kernels import compiled
+from jostle.kernels import cpu
 
 TIGHTER = {"primal_tol": 1e-9}
 """Settings of daqp beside its defaults, of which primal_tol is 1e-6."""
@@ -41,9 +41,7 @@ def rack(side: int, spread: float = 0.0, seed: int = 0) -> tuple[np.ndarray, jo.
 
 def by_kernel(w: np.ndarray, K: jo.Polyhedron, M: Metric) -> tuple[np.ndarray, np.ndarray]:
     """What `Exact` calls."""
-    u, p, _, _ = compiled().project_dense(
-        K.G.toarray(), K.c, w.ravel(), M.root, ROUND_OFF, K.noise, 1e-10 * K.length, 10_000
-    )
+    u, p, _, _ = cpu.project_dense(K.G.toarray(), K.c, w.ravel(), M.root, ROUND_OFF, K.noise, 1e-10 * K.length, 10_000)
     return u, p
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from scenes import Stopwatch, pile_of_discs
 
 import jostle as jo
-from jostle.kernels import compiled
+from jostle.kernels.threads import threads
 
 R0 = 0.5
 MOST = 1000
@@ -100,7 +100,7 @@ def main() -> None:
         row = measured(watch.step, overlap, steps, 1)
         mean = watch.iterations / watch.steps
         rows.append({"run": f"jostle, {name}", **row, "residual": watch.residual, "iterations": mean})
-    print(f"{side * side} discs, h = {h:.2g}, {steps} steps, {compiled().threads()} threads for jostle, one for pymunk")
+    print(f"{side * side} discs, h = {h:.2g}, {steps} steps, {threads()} threads for jostle, one for pymunk")
     columns = (
         "settling ms",
         "overlap/r0",

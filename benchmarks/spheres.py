@@ -25,7 +25,8 @@ from numba import njit
 from scenes import HEADER, Stopwatch, box_of_spheres, line
 
 import jostle as jo
-from jostle.kernels import compiled
+from jostle.kernels import cpu
+from jostle.kernels.threads import threads
 
 SCOPI_SETTLED, SCOPI_FALL = 0.98, 0.89
 """CPU seconds a step of SCoPI (APGD, tolerance 1e-3) on this box of 1000, measured once on a machine like that of the
@@ -112,7 +113,7 @@ def bandwidth(quick: bool) -> dict[str, Any]:
     def per_row(chunks: int) -> float:
         def run(iterations: int) -> float:
             begin = time.perf_counter()
-            compiled().gauss_seidel(
+            cpu.gauss_seidel(
                 G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, chunks, G.places
             )
             return time.perf_counter() - begin
@@ -126,7 +127,7 @@ def bandwidth(quick: bool) -> dict[str, Any]:
     stream = 8 + 8 * d + 8 + 32 + (8 * d * 4 + 8) * n / m
     bytes_a_row, least = stream + 2 * (16 * d + 8), stream + (16 * d + 8) * n / m
     speed, one = triad(int(m * bytes_a_row / 24)), per_row(1)
-    cores = compiled().threads()
+    cores = threads()
     result = {
         "N": n, "rows": m, "bytes_a_row": bytes_a_row, "triad_GB_s": speed / 1e9,
         "bound_ns_a_row": 1e9 * bytes_a_row / speed, "one_core_ns_a_row": 1e9 * one,

@@ -11,7 +11,7 @@ import jostle as jo
 from jostle.convex.maps import Dense
 from jostle.convex.metric import metric
 from jostle.convex.projection import residual
-from jostle.kernels import compiled
+from jostle.kernels.threads import threads
 
 
 @pytest.mark.parametrize(("n", "width"), [(5, 3), (4, 2), (20, 5)])
@@ -289,5 +289,5 @@ def test_a_forked_child_uses_one_thread():
     """GNU OpenMP ends a forked child that uses the threads of its parent."""
     child = os.fork()
     if child == 0:
-        os._exit(0 if compiled().threads() == 1 else 1)
+        os._exit(0 if threads() == 1 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
 from jostle.io.checkpoint import read_whole
-from jostle.kernels import compiled
+from jostle.kernels import threads as kernels
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
 
@@ -253,7 +253,6 @@ def test_what_changes_when_a_run_is_resumed_is_recorded_in_its_file(tmp_path):
 @pytest.fixture
 def threads():
     """threads(n) makes the kernels use n threads, for this test."""
-    kernels = compiled()
     before = kernels.threads()
     if before < 2:
         pytest.skip("this machine has one core")

@@ -12,6 +12,7 @@ from jostle.errors import InvalidValue, NotFinite
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Shorts = NDArray[np.int32]
 Booleans = NDArray[np.bool_]
 InTime = ArrayLike | Callable[[float], ArrayLike]
 """A value, or a function of time that returns one."""

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.kernels import cpu, reference
+from jostle.kernels.cpu.arrangement import colours
+from jostle.kernels.reference.sweeps import accelerated_sweeps
 
 AGREE = 1e-12
 
@@ -48,9 +50,9 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     i, j, normal, inverse, random = contacts(m, n, d, 2)
     s0, start = random.normal(size=m) - 0.2, random.uniform(size=m)
     A, unit = whitened(i, j, normal, inverse)
-    order, never = np.argsort(cpu.colours(i, j, n), kind="stable"), np.full(m, -np.inf)
+    order, never = np.argsort(colours(i, j, n), kind="stable"), np.full(m, -np.inf)
     for iterations in (0, 1, 2, 45):
-        _, p, count = reference.gauss_seidel(A[order], s0[order], start[order], never, 0.0, iterations, 20)
+        _, p, count = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, 20)
         q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, iterations, 20, 1, None)
         assert count == counted == iterations
         np.testing.assert_allclose(q[order], p, atol=1e-9)
@@ -59,7 +61,7 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
 @pytest.mark.parametrize(("m", "n", "d"), SIZES)
 def test_rows_of_a_colour_share_no_body(m, n, d):
     i, j, _, _, _ = contacts(m, n, d, 5)
-    colour = cpu.colours(i, j, n)
+    colour = colours(i, j, n)
     for k in range(colour.max() + 1):
         bodies = np.concatenate([i[colour == k], j[(colour == k) & (j >= 0)]])
         assert len(bodies) == len(set(bodies.tolist()))
@@ -73,11 +75,11 @@ def test_chunks_sweep_as_one_would_in_their_order(m, n, d):
     places[:, -1] *= 5.0
     chunk = np.argsort(np.argsort(places[:, -1])) * 3 // n
     across = np.where(j < 0, chunk[i], np.where(chunk[i] == chunk[j], chunk[i], 3))
-    order = np.lexsort((cpu.colours(i, j, n), across))
+    order = np.lexsort((colours(i, j, n), across))
     assert 0 < (across == 3).sum() < m
     A, unit = whitened(i, j, normal, inverse)
     never = np.full(m, -np.inf)
-    _, p, _ = reference.gauss_seidel(A[order], s0[order], start[order], never, 0.0, 45, 20)
+    _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, 45, 20)
     q, _ = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, 45, 20, 3, places)
     np.testing.assert_allclose(q[order], p, atol=1e-9)
 
@@ -86,9 +88,9 @@ def test_the_fused_loop_stops_where_its_definition_stops():
     i, j, normal, inverse, random = contacts(40, 12, 2, 3)
     s0, start, violation, tol = random.normal(size=40) + 0.5, np.zeros(40), np.full(40, 1e-6), 1e-6
     A, unit = whitened(i, j, normal, inverse)
-    order = np.argsort(cpu.colours(i, j, 12), kind="stable")
+    order = np.argsort(colours(i, j, 12), kind="stable")
     rest = tol, 10_000, 20
-    _, p, count = reference.gauss_seidel(A[order], s0[order], start, violation, *rest)
+    _, p, count = accelerated_sweeps(A[order], s0[order], start, violation, *rest)
     q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, violation, *rest, 1, None)
     assert 0 < count == counted < 10_000
     np.testing.assert_allclose(q[order], p, atol=1e-8)

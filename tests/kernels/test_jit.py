@@ -15,15 +15,15 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import jostle as jo
-import jostle.kernels.cpu
-from jostle.kernels.cpu import blas, jit
+from jostle.kernels import blas, cpu
+from jostle.kernels.cpu import jit
 
-KERNELS = Path(jostle.kernels.__file__).parent
+KERNELS = Path(cpu.__file__).parent.parent
 
 
 def kernels():
     """All compiled functions of `jostle.kernels`."""
-    for module in pkgutil.iter_modules(jostle.kernels.cpu.__path__):
+    for module in pkgutil.iter_modules(cpu.__path__):
         for value in vars(import_module(f"jostle.kernels.cpu.{module.name}")).values():
             if isinstance(value, Dispatcher):
                 yield value
@@ -45,7 +45,7 @@ def test_the_digest_changes_with_every_source_of_the_kernels(tmp_path):
     copy = tmp_path / "kernels"
     shutil.copytree(KERNELS, copy, ignore=shutil.ignore_patterns("__pycache__"))
     assert jit.digest_of(copy) == jit.digest_of_kernels()
-    reference = copy / "reference.py"
+    reference = copy / "reference" / "sweeps.py"
     source = reference.read_text()
     reference.write_text(source.replace("FAR = 3.0", "FAR = 4.0"))
     changed = jit.digest_of(copy)
@@ -132,14 +132,14 @@ def test_other_threads_run_while_a_kernel_does():
             count[0] += 1
             time.sleep(1e-4)
 
-    jo.kernels.compiled().all_pairs(q[:2], radii[:2], reach[:2], open_)
+    cpu.all_pairs(q[:2], radii[:2], reach[:2], open_)
     counter = threading.Thread(target=counting)
     counter.start()
     sys.setswitchinterval(1000.0)
     try:
         for _ in range(20):
             before = count[0]
-            jo.kernels.compiled().all_pairs(q, radii, reach, open_)
+            cpu.all_pairs(q, radii, reach, open_)
             if count[0] > before:
                 break
     finally:

@@ -162,7 +162,7 @@ def test_round_off_in_what_a_step_lacks_is_no_lack():
 
 LIMITED = """
 import threadpoolctl
-from jostle.kernels import compiled
+from jostle.kernels.blas import one_blas_thread
 
 
 def threads():
@@ -170,7 +170,7 @@ def threads():
 
 
 try:
-    with compiled().one_blas_thread():
+    with one_blas_thread():
         import scipy.linalg
         limited = threads()
         raise KeyboardInterrupt

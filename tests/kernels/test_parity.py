@@ -11,6 +11,8 @@ from jostle.convex.metric import metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
 from jostle.kernels import cpu, reference
+from jostle.kernels.reference.dense import EMPTY, SOLVED, UNFINISHED
+from jostle.kernels.reference.sweeps import accelerated_sweeps
 
 SHAPES = [(1, 1), (3, 5), (6, 6), (12, 4), (40, 15), (30, 60)]
 AGREE = 1e-11
@@ -63,7 +65,7 @@ def both_exact(A, s0, max_iterations=PLENTY):
 def test_exact_is_its_definition_and_least_squares_agree(m, n):
     A, s0 = problem(m, n)
     defined, compiled = both_exact(A, s0)
-    assert defined[2] == compiled[2] == reference.SOLVED
+    assert defined[2] == compiled[2] == SOLVED
     assert defined[3] == compiled[3] > 0
     for x, p, _, _ in (defined, compiled):
         np.testing.assert_allclose(x, shortest(A, s0), atol=AGREE)
@@ -79,7 +81,7 @@ def test_exact_agrees_where_rows_depend_on_each_other():
     s0 = A @ -q.ravel()
     assert np.linalg.matrix_rank(A) == 11
     for x, p, status, _ in both_exact(A, s0):
-        assert status == reference.SOLVED
+        assert status == SOLVED
         np.testing.assert_allclose(x, q.ravel(), atol=AGREE)
         np.testing.assert_allclose(A.T @ p, x, atol=AGREE)
         assert p.min() >= 0.0
@@ -89,7 +91,7 @@ def test_exact_agrees_where_rows_are_repeated():
     A, s0 = problem(12, 4)
     (x, _, _, _), _ = both_exact(A, s0)
     for twice, p, status, _ in both_exact(np.vstack([A, A]), np.concatenate([s0, s0])):
-        assert status == reference.SOLVED
+        assert status == SOLVED
         np.testing.assert_allclose(twice, x, atol=AGREE)
         np.testing.assert_allclose(np.vstack([A, A]).T @ p, x, atol=AGREE)
 
@@ -102,7 +104,7 @@ def test_exact_proves_that_a_set_is_empty(n):
     A, s0 = np.vstack([A, closing]), np.append(s0, 0.0)
     s0[-1] = -1.0 - s0[:3].sum() / np.linalg.norm(A[:3].sum(axis=0))
     for _, p, status, _ in both_exact(A, s0):
-        assert status == reference.EMPTY
+        assert status == EMPTY
         assert p.min() >= 0.0
         assert np.abs(A.T @ p).max() <= AGREE * p.max()
         assert s0 @ p < -1e-3 * p.max()
@@ -111,14 +113,14 @@ def test_exact_proves_that_a_set_is_empty(n):
 def test_exact_says_when_it_ran_out_of_iterations():
     A, s0 = problem(40, 15)
     defined, compiled = both_exact(A, s0, max_iterations=2)
-    assert defined[2:] == compiled[2:] == (reference.UNFINISHED, 2)
+    assert defined[2:] == compiled[2:] == (UNFINISHED, 2)
     np.testing.assert_allclose(compiled[0], defined[0], atol=AGREE)
 
 
 def test_exact_without_rows_stays_where_it_is():
     for x, p, status, iterations in both_exact(np.zeros((0, 3)), np.zeros(0)):
         assert (x == 0.0).all()
-        assert (len(p), status, iterations) == (0, reference.SOLVED, 0)
+        assert (len(p), status, iterations) == (0, SOLVED, 0)
 
 
 @pytest.mark.parametrize(("m", "n"), SHAPES)
@@ -133,7 +135,7 @@ def test_project_dense_whitens_and_comes_back(m, n):
     x, p, status, iterations = reference.exact(A, s0, np.full(m, 1e-15), np.zeros(m), PLENTY)
     u, q, status_dense, iterations_dense = cpu.project_dense(G, c, w, root, ROUND_OFF, *np.zeros((2, m)), PLENTY)
     assert (status, iterations) == (status_dense, iterations_dense)
-    assert status == reference.SOLVED
+    assert status == SOLVED
     np.testing.assert_allclose(u, w + root * x, atol=1e-10)
     np.testing.assert_allclose(q, p / stretch, atol=1e-9)
 
@@ -149,7 +151,7 @@ def test_sweeps_over_sparse_rows_make_the_same_steps(steps):
     start = np.random.default_rng(1).uniform(0.0, 0.1, len(s0))
     given = start.copy()
     settings = np.zeros(len(s0)), 1e-30, steps, 20
-    x, p, iterations = reference.gauss_seidel(A, s0, start, *settings)
+    x, p, iterations = accelerated_sweeps(A, s0, start, *settings)
     x_fast, p_fast, iterations_fast = cpu.sweep_rows(*as_csr(A), s0, start, *settings)
     assert iterations == iterations_fast == steps
     np.testing.assert_allclose(p_fast, p, rtol=1e-8, atol=1e-10 * np.abs(p).max())
@@ -160,7 +162,7 @@ def test_sweeps_over_sparse_rows_make_the_same_steps(steps):
 def test_sweeps_over_sparse_rows_stop_at_the_same_iteration_and_at_the_projection():
     A, s0 = problem(40, 15, filled=0.4)
     settings = np.full(len(s0), 1e-9), 1e-9, PLENTY, 20
-    x, p, iterations = reference.gauss_seidel(A, s0, np.zeros(len(s0)), *settings)
+    x, p, iterations = accelerated_sweeps(A, s0, np.zeros(len(s0)), *settings)
     x_fast, p_fast, iterations_fast = cpu.sweep_rows(*as_csr(A), s0, np.zeros(len(s0)), *settings)
     assert iterations == iterations_fast < PLENTY
     np.testing.assert_allclose(x_fast, x, atol=1e-9)
@@ -175,7 +177,7 @@ def test_sweeps_over_sparse_rows_started_at_the_answer_stop_at_once():
     A, s0 = problem(12, 4)
     (_, p, _, _), _ = both_exact(A, s0)
     settings = np.full(len(s0), 1e-9), 1e-9, PLENTY, 20
-    assert reference.gauss_seidel(A, s0, p, *settings)[2] == 0
+    assert accelerated_sweeps(A, s0, p, *settings)[2] == 0
     assert cpu.sweep_rows(*as_csr(A), s0, p, *settings)[2] == 0
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import InvalidValue, NotFinite
-from jostle.kernels import compiled, reference
+from jostle.kernels import cpu, reference
 from jostle.sets import neighbours
 
 OPEN = np.full(2, np.inf)
@@ -178,14 +178,14 @@ def at_the_edge(axis, d, small):
 def test_balls_that_just_meet_are_found_wherever_the_cells_end(d, axis, small, chunks):
     """A search that is short by half a percent loses the pairs whose second ball lies just beyond an end of a cell."""
     q, radii = at_the_edge(axis, d, small)
-    i, j = compiled().pair_list(q, radii, np.full(d, np.inf), chunks)
+    i, j = cpu.pair_list(q, radii, np.full(d, np.inf), chunks)
     assert np.stack([i, j], axis=1).tolist() == [[k, k + 1] for k in range(0, len(q), 2)]
 
 
 @pytest.mark.parametrize("small", [1.0, 0.3])
 def test_balls_that_just_miss_each_other_are_not_listed(small):
     q, radii = at_the_edge(0, 2, small)
-    i, _ = compiled().pair_list(q, (1.0 - 2.0 * EDGE) * radii, OPEN, 1)
+    i, _ = cpu.pair_list(q, (1.0 - 2.0 * EDGE) * radii, OPEN, 1)
     assert len(i) == 0
 
 

@@ -161,9 +161,11 @@ def checkpoint_of(trajectory: Path) -> Path:
 
 def _use(threads: int | None) -> None:
     if threads is not None:
-        from jostle.kernels import compiled
+        from jostle.kernels.threads import most_threads, use_threads
 
-        compiled().use_threads(threads)
+        if not 1 <= threads <= (most := most_threads()):
+            raise InvalidValue(f"threads must be between 1 and {most}, the cores that there are, not {threads}")
+        use_threads(threads)
 
 
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:

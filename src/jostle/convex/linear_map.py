@@ -14,7 +14,7 @@ import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
 
 ROUND_OFF = 16 * float(np.finfo(float).eps)
 """A slack below this times |c| + |G| (|u| + |w|), plus the noise of its row, is a zero: it is not known any better."""
@@ -197,7 +197,8 @@ class Dense(LinearMap):
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal:
             return super().residuals(rows, M, w, u, p)
-        return compiled().residual_dense(self.array, rows.c, w, M.mass, u, p, rows.length, ROUND_OFF, rows.noise)
+        G, length, noise = self.array, rows.length, rows.noise
+        return kernels_for(G).residual_dense(G, rows.c, w, M.mass, u, p, length, ROUND_OFF, noise)
 
 
 @dataclass(frozen=True, eq=False)

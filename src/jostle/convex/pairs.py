@@ -15,7 +15,7 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.linear_map import NO_ROWS, ROUND_OFF, Contacting, LinearMap, Offsets
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,21 +61,21 @@ class Pairs(LinearMap):
         return np.ascontiguousarray(u).reshape(self.bodies, self.dimension)
 
     def __matmul__(self, u: Array) -> Array:
-        return np.asarray(compiled().rates(self.i, self.j, self.normal, self._by_body(u)))
+        return kernels_for(self.normal).rates(self.i, self.j, self.normal, self._by_body(u))
 
     def adjoint(self, p: Array) -> Array:
-        return np.asarray(compiled().adjoint(self.i, self.j, self.normal, p, self.bodies)).ravel()
+        return kernels_for(self.normal).adjoint(self.i, self.j, self.normal, p, self.bodies).ravel()
 
     def magnitude(self, u: Array) -> Array:
-        return np.asarray(compiled().magnitude(self.i, self.j, self.normal, self._by_body(u)))
+        return kernels_for(self.normal).magnitude(self.i, self.j, self.normal, self._by_body(u))
 
     def norms(self, M: Metric) -> Array:
         if not M.diagonal:
             return super().norms(M)
-        return np.asarray(compiled().norms(self.i, self.j, self.normal, self._by_body(M.inverse_diagonal)))
+        return kernels_for(self.normal).norms(self.i, self.j, self.normal, self._by_body(M.inverse_diagonal))
 
     def toarray(self) -> Array:
-        return np.asarray(compiled().pairs_to_dense(self.i, self.j, self.normal, self.bodies))
+        return kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies)
 
     def tocsr(self) -> Any:
         from scipy.sparse import csr_array
@@ -95,7 +95,7 @@ class Pairs(LinearMap):
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal:
             return super().residuals(rows, M, w, u, p)
-        by_body = (self._by_body(vector) for vector in (w, M.mass, u))
-        return compiled().residual_pairs(
-            self.i, self.j, self.normal, rows.c, *by_body, p, rows.length, ROUND_OFF, rows.noise
+        w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
+        return kernels_for(self.normal).residual_pairs(
+            self.i, self.j, self.normal, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise
         )

@@ -20,7 +20,7 @@ from jostle.crowds.geometry import Geometry
 from jostle.crowds.goals import Goal
 from jostle.crowds.outlines import around, nearest_on, package, shrunk
 from jostle.errors import InvalidValue
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
 
 SPACING = 0.25
 """The spacing of the grid, as a part of the radius."""
@@ -247,8 +247,8 @@ def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, rad
     start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
     seen, target = _seen(grid, goal, free, nodes, sight)
     start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
-    marched = compiled().marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
-    direction = compiled().descent(marched, grid.step)
+    marched = kernels_for(start).marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
+    direction = kernels_for(marched).descent(marched, grid.step)
     way = target + BEYOND * radius * goal.outward - nodes[seen]
     size = np.linalg.norm(way, axis=1, keepdims=True)
     direction[seen] = way / np.where(size > 0.0, size, 1.0)

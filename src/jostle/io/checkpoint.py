@@ -32,10 +32,11 @@ from jostle.errors import (
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
 from jostle.io.identity import describe, differences, digest, listed
-from jostle.kernels import compiled
+from jostle.kernels.threads import threads
 from jostle.past import Remembers
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
+from jostle.solvers.nesterov import PARALLEL_ROWS
 
 FORMAT = 3
 FREE = ("t", "every", "until", "strict", "threads")
@@ -84,7 +85,7 @@ class Run:
         self.titles = {name: ADDRESS.sub("", repr(thing)) for name, thing in things.items()}
         self.fixed = {name: describe(thing, random) for name, thing in things.items()}
         self.fixed["start"] = {"": repr(start)}
-        told = free | {"threads": compiled().threads()}
+        told = free | {"threads": threads()}
         self.free = {name: _free(name, told[name], random) for name in FREE}
 
     def text(self, done: int) -> str:
@@ -127,7 +128,7 @@ class Run:
         if before not in (None, now):
             warn(
                 f"the run used {before} thread{'s' * (before != '1')} and goes on with {now}: steps of more than "
-                f"{compiled().WORTH_THREADS} contacts may differ from an uninterrupted run in their last bits",
+                f"{PARALLEL_ROWS} contacts may differ from an uninterrupted run in their last bits",
                 OtherThreads,
             )
 

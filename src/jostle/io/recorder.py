@@ -24,7 +24,7 @@ from jostle.io.container import Lock, beside, reading, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
-from jostle.kernels import compiled
+from jostle.kernels.threads import threads
 from jostle.recording import contacts_of, record_of, shown
 from jostle.schemes.state import State
 from jostle.solution import STATISTICS, Solution
@@ -91,7 +91,7 @@ class FileRecorder:
         self.walls = drawable(problem.within, start.t, self.facts.dimension)
         self.counted = (0, 0)
         about = {f"version of {name}": version for name, version in versions().items()}
-        about |= {"machine": platform.platform(), "threads": str(compiled().threads()), **output.about}
+        about |= {"machine": platform.platform(), "threads": str(threads()), **output.about}
         if resumed is not None:
             self._go_on(output, resumed, about, changed or {})
         else:

@@ -16,7 +16,7 @@ import numpy as np
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
 from jostle.solvers.base import Solver
 
 LINEAR = 1e-4
@@ -114,8 +114,11 @@ def obstacle(
     jammed = there if start is None else ((start > 0.0) | shut) & there
     first = np.zeros_like(b) if start is None else start
     box, p = _bounds(there), np.zeros_like(b)
-    fields = [np.ascontiguousarray(field[box]) for field in (A.east, A.north, extra, b, first, jammed, shut)]
-    p[box], iterations, _ = compiled().obstacle(*fields, max(tol, LOOSE), tol, ZERO, most, CYCLES)
+    east, north, extra, load, first = (np.ascontiguousarray(field[box]) for field in (A.east, A.north, extra, b, first))
+    cells = np.ascontiguousarray(jammed[box]), np.ascontiguousarray(shut[box])
+    p[box], iterations, _ = kernels_for(b).obstacle(
+        east, north, extra, load, first, *cells, max(tol, LOOSE), tol, ZERO, most, CYCLES
+    )
     if len(pins):
         low = np.full(label.max() + 1, np.inf)
         np.minimum.at(low, label, p)

@@ -16,7 +16,7 @@ from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
-from jostle.kernels import compiled
+from jostle.kernels.blas import one_blas_thread
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.checks import within
 from jostle.macro.grid import ROUND_OFF, Grid, Velocity
@@ -128,7 +128,7 @@ class Collision:
 def moreau(U: Array, law: Law, restitution: float, solver: Solver) -> tuple[Impact, float]:
     """Moreau's law with the cone and the masses of a macroscopic law, and the energy that it takes."""
     mass = law.mass
-    with compiled().one_blas_thread():  # sums over one field are too short for several
+    with one_blas_thread():  # sums over one field are too short for several
         hit = impact(U, law.cone, law=Restitution(restitution), mass=mass, solver=solver)
     before, after = (0.5 * float(np.einsum("i,i...->...", mass, v * v).sum()) for v in (U, hit.velocity))
     return hit, before - after

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
 
 ALIKE = np.zeros(0)
 """Masses that are all one."""
@@ -72,11 +72,11 @@ class Runs:
 
     def isotonic(self, y: Array) -> Array:
         """The projection of y on the cone of the runs, point by point."""
-        return np.asarray(compiled().isotonic(y, self._mass, self.order, self.starts, self.low, self.high))
+        return kernels_for(y).isotonic(y, self._mass, self.order, self.starts, self.low, self.high)
 
     def pressure(self, lost: Array) -> Array:
         """(n + r,) sums of m (y - u) by edge, for lost = y - u; zero at free ends, min p = 0 between walls."""
-        return np.asarray(compiled().pressures(lost, self._mass, self.order, self.starts, self.low, self.high))
+        return kernels_for(lost).pressures(lost, self._mass, self.order, self.starts, self.low, self.high)
 
     @property
     def _mass(self) -> Array:

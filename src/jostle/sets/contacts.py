@@ -22,7 +22,7 @@ from jostle.arrays import Array, Integers
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone, Polyhedron, lengths
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
 from jostle.sets.numbering import same_pair
 
 CLOSED = 1e-9
@@ -159,7 +159,7 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     """
     if len(pairs) == 0 or len(wanted) == 0:
         return np.full(len(wanted), otherwise)
-    return np.asarray(compiled().by_pair(pairs, values, wanted, otherwise))
+    return kernels_for(values).by_pair(pairs, values, wanted, otherwise)
 
 
 def check_start(contacts: Contacts) -> None:

@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, Shorts
 from jostle.errors import InvalidValue, NotFinite
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
+from jostle.kernels.threads import threads
 
 MAX_ALL_PAIRS = 64
 """Of at most this many balls all pairs are looked at, without a list."""
@@ -28,15 +29,15 @@ SKIN = 0.15
 """Margin of the neighbour list, as a fraction of the mean radius."""
 REACH_MARGIN = 2.0
 """Margin of the neighbour list, in multiples of the reach: the list then lasts for several steps."""
-WORTH_THREADS = 20_000
-"""Balls from which on the list is made by all cores."""
+PARALLEL_BALLS = 20_000
+"""From this many balls on, the list is made by all threads."""
 
 
 class PairList(NamedTuple):
     """The pairs whose rooms met at the configuration q."""
 
-    i: Integers
-    j: Integers
+    i: Shorts
+    j: Shorts
     q: Array
     room: Array
 
@@ -45,16 +46,15 @@ class PairList(NamedTuple):
         if q.shape != self.q.shape:
             return False
         needed = radii + reach
-        return bool((needed <= self.room).all() and (needed + compiled().strayed(q, self.q) <= self.room).all())
+        return bool((needed <= self.room).all() and (needed + kernels_for(q).strayed(q, self.q) <= self.room).all())
 
 
 def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
     """A new list, with some room to move."""
-    kernels = compiled()
     most = furthest(radii, period) / 2.0
     room = radii + np.minimum(REACH_MARGIN * reach + SKIN * float(radii.mean()), most)
-    chunks = kernels.threads() if len(q) >= WORTH_THREADS else 1
-    i, j = kernels.pair_list(q, room, period, chunks)
+    chunks = threads() if len(q) >= PARALLEL_BALLS else 1
+    i, j = kernels_for(q).pair_list(q, room, period, chunks)
     return PairList(i, j, q.copy(), room)
 
 
@@ -65,13 +65,13 @@ def near_pairs(
     q, radii = np.ascontiguousarray(q), np.ascontiguousarray(radii)
     n, d = q.shape
     if n <= MAX_ALL_PAIRS or d > 3 or not np.isfinite(reach).all():
-        return compiled().all_pairs(q, radii, reach, period), None
+        return kernels_for(q).all_pairs(q, radii, reach, period), None
     if not np.isfinite(q).all():
         ball = int(np.argmin(np.isfinite(q).all(axis=1)))
         raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
     if known is None or not known.serves(q, radii, reach):
         known = pair_list(q, radii, reach, period)
-    return compiled().near(known.i, known.j, q, radii, reach, period), known
+    return kernels_for(q).near(known.i, known.j, q, radii, reach, period), known
 
 
 def furthest(radii: Array, period: Array) -> float:

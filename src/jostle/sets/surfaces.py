@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
 
 JOINT = 1e-9
 """A path that goes past the end of a wall by less than this part of its length goes through it: joints are tight."""
@@ -152,8 +152,8 @@ class Lines(Surfaces):
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
         limits = limit if isinstance(limit, np.ndarray) else np.full(len(x), limit)
-        rows, distances = compiled().near_segments(np.ascontiguousarray(x), limits, self.start, self.along, self.dual)
-        return rows, distances
+        x = np.ascontiguousarray(x)
+        return kernels_for(x).near_segments(x, limits, self.start, self.along, self.dual)
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         first, second, s = self.apart(x[:, 0], x[:, 1], wall)

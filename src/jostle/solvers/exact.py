@@ -18,8 +18,8 @@ from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.kernels import compiled
-from jostle.kernels.reference import EMPTY
+from jostle.kernels import kernels_for
+from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.base import Solver
 
 
@@ -42,13 +42,13 @@ class Exact(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length
         if M.diagonal:
-            u, p, status, iterations = compiled().project_dense(
+            u, p, status, iterations = kernels_for(w).project_dense(
                 G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations
             )
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)
             A = np.ascontiguousarray(M.whiten(G) / unit[:, None])
-            x, p, status, iterations = compiled().exact(A, s0, noise, allowed / unit, self.max_iterations)
+            x, p, status, iterations = kernels_for(w).exact(A, s0, noise, allowed / unit, self.max_iterations)
             u, p = w + M.unwhiten(x), p / unit
         if status == EMPTY:
             raise empty_set(K, p)

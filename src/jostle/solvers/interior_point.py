@@ -21,7 +21,8 @@ from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
+from jostle.kernels.blas import one_blas_thread
 from jostle.solvers.base import Declined, Solver
 
 PIQP_TOLERANCES = (1e-1, 1e-3, 1e-5, 1e-7)
@@ -56,7 +57,7 @@ class InteriorPoint(Solver):
         if contacts is None or contacts.places is None or not M.diagonal:
             return self._by_piqp(w, K, M, unit, s0)
         if len(K.G.others) == 0:
-            return self._on_contacts(w, K, contacts, M, unit, s0, noise)
+            return self._on_contacts(w, K, contacts, contacts.places, M, unit, s0, noise)
         return self._without_others(w, K, M, unit, s0, slack, guess)
 
     def _without_others(
@@ -75,15 +76,23 @@ class InteriorPoint(Solver):
         return u, p, iterations + more
 
     def _on_contacts(
-        self, w: Array, K: Polyhedron, contacts: Contacting, M: Metric, unit: Array, s0: Array, noise: Array
+        self,
+        w: Array,
+        K: Polyhedron,
+        contacts: Contacting,
+        places: Array,
+        M: Metric,
+        unit: Array,
+        s0: Array,
+        noise: Array,
     ) -> tuple[Array, Array, int]:
         """By our own method, whose factorisation follows the bodies in space."""
-        kernels, mass = compiled(), M.mass.reshape(contacts.bodies, contacts.dimension)
+        mass = M.mass.reshape(contacts.bodies, contacts.dimension)
         rows, most = contacts.normal / unit[:, None], self._most_numbers(contacts)
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations
-        with kernels.one_blas_thread():
-            p, iterations, _, numbers = kernels.interior_point(
-                contacts.i, contacts.j, rows, mass, s0, contacts.places, *stop, most
+        with one_blas_thread():
+            p, iterations, _, numbers = kernels_for(s0).interior_point(
+                contacts.i, contacts.j, rows, mass, s0, places, *stop, most
             )
         if numbers > most:
             raise self._declined(f"{contacts.bodies} bodies", numbers)

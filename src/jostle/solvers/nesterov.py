@@ -14,13 +14,16 @@ from jostle.arrays import Array
 from jostle.convex.linear_map import Contacting, LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.kernels import compiled
+from jostle.kernels import kernels_for
+from jostle.kernels.threads import threads
 from jostle.solvers.base import Solver
 
 TEST_INTERVAL = 20
 """Number of iterations between two looks at the stopping test."""
 Stop = tuple[Array, float, int, int]
 """The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
+PARALLEL_ROWS = 20_000
+"""From this many contacts on, all threads sweep: handing out the work costs some microseconds a sweep."""
 INNER_TOLERANCE = 0.5
 """The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
@@ -57,13 +60,12 @@ def _one_mass_a_body(contacts: Contacting, M: Metric) -> bool:
 
 def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
     """(u - w, p unit, iterations) by the fused loop over contacts, on all cores if there are many."""
-    kernels, contacts = compiled(), G.contacts
+    contacts = G.contacts
     assert contacts is not None
-    chunks = kernels.threads() if len(unit) >= kernels.WORTH_THREADS else 1
+    chunks = threads() if len(unit) >= PARALLEL_ROWS else 1
     inverse = M.inverse_diagonal[:: contacts.dimension].copy()
-    violation, *rest = stop
-    p, iterations = kernels.gauss_seidel(
-        contacts.i, contacts.j, contacts.normal, unit, inverse, s0, start, violation, *rest, chunks, contacts.places
+    p, iterations = kernels_for(s0).gauss_seidel(
+        contacts.i, contacts.j, contacts.normal, unit, inverse, s0, start, *stop, chunks, contacts.places
     )
     return M.solve(G.adjoint(p / unit)), p, iterations
 
@@ -78,5 +80,5 @@ def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop
     else:
         A = csr_array(M.whiten(G.toarray()))
     A.data = A.data / np.repeat(unit, np.diff(A.indptr))
-    x, p, iterations = compiled().sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
+    x, p, iterations = kernels_for(s0).sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
     return M.unwhiten(x), p, iterations

@@ -1,8 +1,6 @@
 """The kernels of `reference` in numba: whole loops, one call per projection."""
 
-from jostle.kernels.cpu.arrangement import colours
 from jostle.kernels.cpu.barrier import interior_point
-from jostle.kernels.cpu.blas import one_blas_thread
 from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
 from jostle.kernels.cpu.contacts import (
     adjoint,
@@ -14,7 +12,7 @@ from jostle.kernels.cpu.contacts import (
     residual_pairs,
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
-from jostle.kernels.cpu.fused import WORTH_THREADS, gauss_seidel, threads, use_threads
+from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.marching import descent, marched
 from jostle.kernels.cpu.multigrid import obstacle
 from jostle.kernels.cpu.runs import isotonic, pressures
@@ -22,11 +20,9 @@ from jostle.kernels.cpu.segments import near_segments
 from jostle.kernels.cpu.sparse import sweep_rows
 
 __all__ = [
-    "WORTH_THREADS",
     "adjoint",
     "all_pairs",
     "by_pair",
-    "colours",
     "descent",
     "exact",
     "gauss_seidel",
@@ -38,7 +34,6 @@ __all__ = [
     "near_segments",
     "norms",
     "obstacle",
-    "one_blas_thread",
     "pair_list",
     "pairs_to_dense",
     "pressures",
@@ -48,6 +43,4 @@ __all__ = [
     "residual_pairs",
     "strayed",
     "sweep_rows",
-    "threads",
-    "use_threads",
 ]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.dense import ratios
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutInts
+from jostle.kernels.reference.dense import ratios
 
 
 def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2) -> Floats:
@@ -97,7 +97,7 @@ def residual_pairs(
     i: Ints,
     j: Ints,
     normal: Floats2,
-    c_: Floats,
+    c: Floats,
     w: Floats2,
     mass: Floats2,
     u: Floats2,
@@ -108,7 +108,7 @@ def residual_pairs(
 ) -> tuple[float, float, float]:
     """(primal, dual, complementarity): see `reference.residual_pairs`; u, w, mass (bodies, d)."""
     force = np.zeros(w.shape)
-    return ratios(*_residual_parts(i, j, normal, c_, w, mass, u, p, length, noise_level, c_noise, force))
+    return ratios(*_residual_parts(i, j, normal, c, w, mass, u, p, length, noise_level, c_noise, force))
 
 
 @jit()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite
-
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints2, OutFloats, OutFloats2, OutInts2
-from jostle.kernels.reference import (
+from jostle.kernels.reference.dense import (
     CONTRADICTION,
     DEPENDENT,
     DROP,
@@ -16,6 +14,7 @@ from jostle.kernels.reference import (
     EPS,
     SOLVED,
     UNFINISHED,
+    ratios,
 )
 
 SUMS = {"reassoc", "contract"}
@@ -321,19 +320,3 @@ def _residual_parts(
         gap = mass[k] * (u[k] - w[k]) - reaction[k]
         stationarity += gap * gap / mass[k]
     return relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance
-
-
-def ratios(
-    relative: float, violation: float, stationarity: float, negative: float, product: float, distance: float
-) -> tuple[float, float, float]:
-    """The three residuals from their parts, where 0 / 0 = 0; infinite if a part is not finite.
-
-    `relative` is the largest violation over its length, `violation` that of the unit rows without a length, which is
-    compared with the distance moved.
-    """
-    if not isfinite(relative + violation + stationarity + negative + product + distance):
-        return inf, inf, inf
-    dual = max(stationarity, 0.0) + negative
-    if distance > 0.0:
-        return max(violation / distance, relative), dual / distance, product / (distance * distance)
-    return relative if violation == 0.0 else inf, 0.0 if dual == 0.0 else inf, 0.0 if product == 0.0 else inf

@@ -13,55 +13,18 @@ is the order of one serial sweep: the bits depend on the number of chunks, and o
 
 from __future__ import annotations
 
-import os
-
-import numba
 import numpy as np
 from numba import prange
 
-from jostle.errors import InvalidValue
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, chunked
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, OutFloats3
-from jostle.kernels.reference import FAR, RISE, next_test
+from jostle.kernels.reference.sweeps import FAR, RISE, next_test
 
 SUMS = {"reassoc", "contract"}
-MOST_CHUNKS = 512
-"""More threads are not used."""
-WORTH_THREADS = 20_000
-"""Rows from which a second thread pays: handing out the work costs some microseconds a pass."""
 
 following_test = jit(helper=True)(next_test)
-
-
-_forked = False
-"""Is this a forked child? GNU OpenMP ends a child that goes on with the threads of its parent."""
-
-
-def _note_fork() -> None:
-    global _forked
-    _forked = True
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note_fork)
-
-
-def threads() -> int:
-    """How many threads the kernels use: all cores, or as many as NUMBA_NUM_THREADS or numba.set_num_threads say.
-
-    One in a child that was forked off (start children by `spawn` to give them more).
-    """
-    return 1 if _forked else min(int(numba.get_num_threads()), MOST_CHUNKS)
-
-
-def use_threads(count):
-    """Let the kernels use so many threads, at most as many as the machine has cores (or NUMBA_NUM_THREADS)."""
-    most = int(numba.config.NUMBA_NUM_THREADS)
-    if not 1 <= count <= most:
-        raise InvalidValue(f"threads must be between 1 and {most}, the cores that there are, not {count}")
-    numba.set_num_threads(count)
 
 
 def gauss_seidel(
@@ -79,10 +42,7 @@ def gauss_seidel(
     chunks: int,
     places: Floats2 | None,
 ) -> tuple[Floats, int]:
-    """`reference.gauss_seidel` for the rows normal . (v_j - v_i), divided by their length `unit`.
-
-    inverse (bodies,) are the inverse masses; places (bodies, d) or None. Returns (p, iterations).
-    """
+    """See `reference.gauss_seidel`."""
     n, d = len(inverse), normal.shape[1]
     chunk = chunked(n, chunks, places)
     number, index, e, row, ends = arranged(i, j, normal, unit, s0, start, violation, chunk, chunks)

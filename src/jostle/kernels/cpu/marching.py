@@ -15,7 +15,7 @@ import numpy as np
 
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, OutFloats, OutFloats2, OutShorts
-from jostle.kernels.reference import FLAT, LEVEL
+from jostle.kernels.reference.marching import FLAT, LEVEL
 
 CLOSED, UNKNOWN, ACCEPTED = -3, -2, -1
 """The state of a node. From 0 on it is tentative, and the number is its place in the heap."""

@@ -12,12 +12,29 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-Floats = Floats2 = Floats3 = OutFloats = OutFloats2 = OutFloats3 = NDArray[np.float64]
-Ints = Ints2 = OutInts = OutInts2 = NDArray[np.int64]
-Shorts = Shorts2 = OutShorts = OutShorts2 = NDArray[np.int32]
-Indices = Indices2 = OutIndices = OutIndices2 = NDArray[np.uint32]
+Floats = NDArray[np.float64]
+Floats2 = NDArray[np.float64]
+Floats3 = NDArray[np.float64]
+OutFloats = NDArray[np.float64]
+OutFloats2 = NDArray[np.float64]
+OutFloats3 = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Ints2 = NDArray[np.int64]
+OutInts = NDArray[np.int64]
+OutInts2 = NDArray[np.int64]
+Shorts = NDArray[np.int32]
+Shorts2 = NDArray[np.int32]
+OutShorts = NDArray[np.int32]
+OutShorts2 = NDArray[np.int32]
+Indices = NDArray[np.uint32]
+Indices2 = NDArray[np.uint32]
+OutIndices = NDArray[np.uint32]
+OutIndices2 = NDArray[np.uint32]
+Bools = NDArray[np.bool_]
+Bools2 = NDArray[np.bool_]
+OutBools = NDArray[np.bool_]
+OutBools2 = NDArray[np.bool_]
 OutBits = NDArray[np.uint64]
-Bools = Bools2 = OutBools = NDArray[np.bool_]
 
 SCALARS = {"int": types.int64, "float": types.float64, "bool": types.boolean, "Nothing": types.none, "Any": None}
 ENTRIES = {

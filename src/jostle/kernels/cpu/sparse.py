@@ -1,4 +1,4 @@
-"""`reference.gauss_seidel` on rows in CSR form: general rows alone, or together with contacts of bodies."""
+"""`reference.sweep_rows`, on rows in CSR form: general rows alone, or together with contacts of bodies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from jostle.kernels.cpu.fused import following_test
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, OutFloats2, OutInts, Shorts
-from jostle.kernels.reference import FAR, RISE
+from jostle.kernels.reference.sweeps import FAR, RISE
 
 
 def sweep_rows(
@@ -22,7 +22,7 @@ def sweep_rows(
     max_iterations: int,
     every: int,
 ) -> tuple[Floats, Floats, int]:
-    """See `reference.gauss_seidel`; unit rows in CSR form with n columns. Returns (A^T p, p, iterations)."""
+    """See `reference.sweep_rows`."""
     m = len(s0)
     row, column = np.empty((3, m)), np.zeros((3, n))
     row[P] = row[Y] = start

@@ -1,0 +1,197 @@
+"""What a set of kernels offers, and which set serves which arrays.
+
+Kernels take arrays and return arrays; they know no class, no error and no number of threads of ours. `reference` says
+what each of them computes, in plain NumPy; `cpu` computes it in compiled loops. A set for another device is one more
+package with these names, and one more line in `kernels_for`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans, Integers, Shorts
+
+if TYPE_CHECKING:
+    import jostle.kernels.cpu
+    import jostle.kernels.reference
+
+SPIN_COUNT = "1000"
+"""How long a thread of GNU OpenMP spins before it sleeps. By default it spins so long that on a busy machine, where the
+other thread waits for its core, an iteration on two threads takes many times as long as on one."""
+
+
+class Kernels(Protocol):
+    """One function for each loop of jostle; `jostle.kernels.reference` defines them."""
+
+    def pairs_to_dense(self, i: Integers, j: Integers, normal: Array, bodies: int) -> Array: ...
+
+    def rates(self, i: Integers, j: Integers, normal: Array, v: Array) -> Array: ...
+
+    def magnitude(self, i: Integers, j: Integers, normal: Array, v: Array) -> Array: ...
+
+    def adjoint(self, i: Integers, j: Integers, normal: Array, p: Array, bodies: int) -> Array: ...
+
+    def norms(self, i: Integers, j: Integers, normal: Array, inverse: Array) -> Array: ...
+
+    def residual_pairs(
+        self,
+        i: Integers,
+        j: Integers,
+        normal: Array,
+        c: Array,
+        w: Array,
+        mass: Array,
+        u: Array,
+        p: Array,
+        length: Array,
+        noise_level: float,
+        c_noise: Array,
+    ) -> tuple[float, float, float]: ...
+
+    def by_pair(self, pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array: ...
+
+    def exact(
+        self, A: Array, s0: Array, noise: Array, allowed: Array, max_iterations: int
+    ) -> tuple[Array, Array, int, int]: ...
+
+    def project_dense(
+        self,
+        G: Array,
+        c: Array,
+        w: Array,
+        root: Array,
+        noise_level: float,
+        c_noise: Array,
+        allowed: Array,
+        max_iterations: int,
+    ) -> tuple[Array, Array, int, int]: ...
+
+    def residual_dense(
+        self,
+        G: Array,
+        c: Array,
+        w: Array,
+        mass: Array,
+        u: Array,
+        p: Array,
+        length: Array,
+        noise_level: float,
+        c_noise: Array,
+    ) -> tuple[float, float, float]: ...
+
+    def gauss_seidel(
+        self,
+        i: Integers,
+        j: Integers,
+        normal: Array,
+        unit: Array,
+        inverse: Array,
+        s0: Array,
+        start: Array,
+        violation: Array,
+        tol: float,
+        max_iterations: int,
+        every: int,
+        chunks: int,
+        places: Array | None,
+    ) -> tuple[Array, int]: ...
+
+    def sweep_rows(
+        self,
+        data: Array,
+        indices: Shorts,
+        indptr: Shorts,
+        n: int,
+        s0: Array,
+        start: Array,
+        violation: Array,
+        tol: float,
+        max_iterations: int,
+        every: int,
+    ) -> tuple[Array, Array, int]: ...
+
+    def interior_point(
+        self,
+        i: Integers,
+        j: Integers,
+        e: Array,
+        mass: Array,
+        s0: Array,
+        places: Array,
+        violation: Array,
+        tol: float,
+        max_iterations: int,
+        most_numbers: int,
+    ) -> tuple[Array, int, float, int]: ...
+
+    def all_pairs(
+        self, q: Array, radii: Array, reach: Array, period: Array
+    ) -> tuple[Integers, Integers, Array, Array]: ...
+
+    def pair_list(self, q: Array, radii: Array, period: Array, chunks: int) -> tuple[Shorts, Shorts]: ...
+
+    def near(
+        self, i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array
+    ) -> tuple[Integers, Integers, Array, Array]: ...
+
+    def strayed(self, q: Array, before: Array) -> Array: ...
+
+    def near_segments(
+        self, x: Array, limit: Array, start: Array, along: Array, dual: Array
+    ) -> tuple[Integers, Array]: ...
+
+    def obstacle(
+        self,
+        east: Array,
+        north: Array,
+        extra: Array,
+        b: Array,
+        start: Array,
+        jammed: Booleans,
+        held: Booleans,
+        precision: float,
+        tol: float,
+        zero: float,
+        most: int,
+        cycles: int,
+    ) -> tuple[Array, int, int]: ...
+
+    def isotonic(
+        self, y: Array, mass: Array, order: Integers, starts: Integers, low: Booleans, high: Booleans
+    ) -> Array: ...
+
+    def pressures(
+        self, lost: Array, mass: Array, order: Integers, starts: Integers, low: Booleans, high: Booleans
+    ) -> Array: ...
+
+    def marched(self, free: Booleans, start: Array, step: float) -> Array: ...
+
+    def descent(self, d: Array, step: float) -> Array: ...
+
+
+def kernels_for(array: Any) -> Kernels:
+    """The kernels that run where an array lives: those of `cpu` for the arrays of NumPy.
+
+    >>> kernels_for(np.zeros(3)).strayed(np.ones((2, 1)), np.zeros((2, 1))).tolist()
+    [0.0, 0.0]
+    """
+    if isinstance(array, np.ndarray):
+        return _cpu()
+    raise TypeError(f"there are no kernels for arrays of type {type(array).__name__}")
+
+
+@cache
+def _cpu() -> Kernels:
+    """The kernels in numba, imported when they are first needed: numba takes a second."""
+    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+    return cast(Kernels, import_module("jostle.kernels.cpu"))
+
+
+def _checked_by_mypy() -> tuple[Kernels, Kernels]:
+    """Each set offers all kernels, with these types."""
+    return jostle.kernels.reference, jostle.kernels.cpu

@@ -1,0 +1,43 @@
+"""The definition of each kernel in plain NumPy: slow, short, and the oracle of the tests."""
+
+from jostle.kernels.reference.cells import all_pairs, near, near_segments, pair_list, strayed
+from jostle.kernels.reference.contacts import (
+    adjoint,
+    by_pair,
+    magnitude,
+    norms,
+    pairs_to_dense,
+    rates,
+    residual_pairs,
+)
+from jostle.kernels.reference.dense import exact, project_dense, residual_dense
+from jostle.kernels.reference.grids import obstacle
+from jostle.kernels.reference.marching import descent, marched
+from jostle.kernels.reference.runs import isotonic, pressures
+from jostle.kernels.reference.sweeps import gauss_seidel, interior_point, sweep_rows
+
+__all__ = [
+    "adjoint",
+    "all_pairs",
+    "by_pair",
+    "descent",
+    "exact",
+    "gauss_seidel",
+    "interior_point",
+    "isotonic",
+    "magnitude",
+    "marched",
+    "near",
+    "near_segments",
+    "norms",
+    "obstacle",
+    "pair_list",
+    "pairs_to_dense",
+    "pressures",
+    "project_dense",
+    "rates",
+    "residual_dense",
+    "residual_pairs",
+    "strayed",
+    "sweep_rows",
+]

@@ -1,0 +1,55 @@
+"""What is near: balls and each other, points and segments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.arrays import Array, Integers, Shorts
+
+
+def all_pairs(q: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:
+    """(i, j, normal, gap), i < j, with gap |q_j - q_i| - r_i - r_j <= reach_i + reach_j, q_j the nearest image."""
+    i, j = np.triu_indices(len(q), k=1)
+    apart = q[j] - q[i]
+    with np.errstate(invalid="ignore"):
+        images = period * np.round(apart / period)
+    apart = np.where(np.isfinite(period), apart - images, apart)
+    distance = np.linalg.norm(apart, axis=1)
+    near = ~(distance - radii[i] - radii[j] > reach[i] + reach[j])
+    i, j, apart, distance = i[near], j[near], apart[near], distance[near]
+    with np.errstate(invalid="ignore"):
+        return i, j, apart / distance[:, None], distance - radii[i] - radii[j]
+
+
+def pair_list(q: Array, radii: Array, period: Array, chunks: int) -> tuple[Shorts, Shorts]:
+    """(i, j), i < j, in order: the balls that meet; q (n, d), d <= 3, searched in `chunks` at the same time."""
+    i, j, _, _ = all_pairs(q, radii, np.zeros(len(q)), period)
+    return i.astype(np.int32), j.astype(np.int32)
+
+
+def near(
+    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array
+) -> tuple[Integers, Integers, Array, Array]:
+    """(i, j, normal, gap) of `all_pairs`, of those in the list (i, j) alone."""
+    listed = set(zip(i.tolist(), j.tolist(), strict=True))
+    first, second, normal, gap = all_pairs(q, radii, reach, period)
+    kept = [pair in listed for pair in zip(first.tolist(), second.tolist(), strict=True)]
+    return first[kept], second[kept], normal[kept], gap[kept]
+
+
+def strayed(q: Array, before: Array) -> Array:
+    """(n,) how far each went, less what all went on average."""
+    way = q - before
+    return np.asarray(np.linalg.norm(way - way.mean(axis=0), axis=1))
+
+
+def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:
+    """The rows point k + segment with a distance up to the limits (n,), or NaN, in order; and the distances.
+
+    Segments are start + s along, 0 <= s <= 1, and dual = along / |along|^2; all (k, 2).
+    """
+    apart = x[:, None] - start
+    s = np.clip((apart * dual).sum(axis=2), 0.0, 1.0)
+    distance = np.linalg.norm(apart - s[..., None] * along, axis=2)
+    near = ~(distance > limit[:, None])
+    return np.flatnonzero(near), distance[near]

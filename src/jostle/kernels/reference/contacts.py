@@ -1,0 +1,62 @@
+"""Contacts of bodies: rows normal . (u_j - u_i), a wall at rest where j < 0."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.kernels.reference.dense import residual_dense
+
+
+def pairs_to_dense(i: Integers, j: Integers, normal: Array, bodies: int) -> Array:
+    """The rows normal . (u_j - u_i) as an (m, bodies * d) array; j < 0 is a wall at rest."""
+    (m, d), axes = normal.shape, np.arange(normal.shape[1])
+    dense = np.zeros((m, bodies * d))
+    rows, moving = np.arange(m)[:, None], j >= 0
+    dense[rows, i[:, None] * d + axes] -= normal
+    dense[rows[moving], j[moving, None] * d + axes] += normal[moving]
+    return dense
+
+
+def rates(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+    """(G v)_c, v of shape (bodies, d)."""
+    return np.asarray(pairs_to_dense(i, j, normal, len(v)) @ v.ravel())
+
+
+def magnitude(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+    """(|G| |v|)_c, v of shape (bodies, d)."""
+    return np.asarray(np.abs(pairs_to_dense(i, j, normal, len(v))) @ np.abs(v.ravel()))
+
+
+def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int) -> Array:
+    """G^T p, of shape (bodies, d)."""
+    return np.asarray((p @ pairs_to_dense(i, j, normal, bodies)).reshape(bodies, -1))
+
+
+def norms(i: Integers, j: Integers, normal: Array, inverse: Array) -> Array:
+    """|G_c| in the dual norm: sqrt(G_c M^-1 G_c^T), inverse (bodies, d) the diagonal of M^-1."""
+    return np.asarray(np.sqrt(pairs_to_dense(i, j, normal, len(inverse)) ** 2 @ inverse.ravel()))
+
+
+def residual_pairs(
+    i: Integers,
+    j: Integers,
+    normal: Array,
+    c: Array,
+    w: Array,
+    mass: Array,
+    u: Array,
+    p: Array,
+    length: Array,
+    noise_level: float,
+    c_noise: Array,
+) -> tuple[float, float, float]:
+    """`residual_dense` of these rows; w, mass and u of shape (bodies, d)."""
+    G = pairs_to_dense(i, j, normal, len(w))
+    return residual_dense(G, c, w.ravel(), mass.ravel(), u.ravel(), p, length, noise_level, c_noise)
+
+
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array:
+    """The value of each wanted pair (m, 2), where pairs[c] has values[c]; `otherwise` for one that is not there."""
+    known = {tuple(pair): value for pair, value in zip(pairs.tolist(), values, strict=True)}
+    return np.array([known.get(tuple(pair), otherwise) for pair in wanted.tolist()])

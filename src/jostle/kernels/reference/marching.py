@@ -1,0 +1,82 @@
+"""Distances along the ways of a grid, and their descent."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.arrays import Array, Booleans
+
+LEVEL = 1e-9
+"""Two neighbouring values on a grid count as equal if they differ by less than this fraction of its step."""
+FLAT = 0.3
+"""Where a central difference of a distance is smaller than this, two ways are about equally long."""
+
+
+def marched(free: Booleans, start: Array, step: float) -> Array:
+    """(nx, ny) the distances on the free nodes of a grid from the finite values of start; infinite where none leads.
+
+    Fast marching (Sethian 1999): of all nodes that are not accepted, the one with the smallest `upwind` value is.
+    """
+    d, accepted = start.copy(), np.isfinite(start)
+    while True:
+        tentative = np.where(free & ~accepted, upwind(np.where(accepted, d, np.inf), step), np.inf)
+        node = np.unravel_index(np.argmin(tentative), d.shape)
+        if not np.isfinite(tentative[node]):
+            return d
+        d[node], accepted[node] = tentative[node], True
+
+
+def upwind(d: Array, step: float) -> Array:
+    """(nx, ny) T at each node from the others: sum over both axes of max(slope (T - base), 0)^2 = step^2.
+
+    Towards a neighbour at d1, with d2 behind it, the difference (3 T - 4 d1 + d2) / 2 of second order has
+    base = d1 + (d1 - d2) / 3 and slope 3 / 2. Unless d2 <= d1, the difference of first order is used, with base = d1
+    and slope 1. Of the two sides of an axis the one with the smaller T counts. Infinite values are not known.
+    """
+    sides = []
+    around = np.pad(d, 2, constant_values=np.inf)
+    for axis, way in ((0, -1), (0, 1), (1, -1), (1, 1)):
+        near, far = (np.roll(around, -way * k, axis)[2:-2, 2:-2] for k in (1, 2))
+        with np.errstate(invalid="ignore"):
+            rise = near - far
+        second = np.isfinite(near) & np.isfinite(far) & (rise >= -LEVEL * step)
+        base = np.where(second, near + np.maximum(np.where(second, rise, 0.0), 0.0) / 3.0, near)
+        sides.append((base, np.where(second, 1.5, 1.0)))
+    least = np.full(d.shape, np.inf)
+    for x in sides[:2]:
+        for y in sides[2:]:
+            swap = x[0] > y[0]
+            (a, slope_a), (b, slope_b) = (
+                tuple(np.where(swap, v, u) for u, v in zip(one, other, strict=True)) for one, other in ((x, y), (y, x))
+            )
+            with np.errstate(invalid="ignore"):
+                apart = b - a
+                alone = ~(slope_a * apart < step)
+                total = slope_a**2 + slope_b**2
+                root = np.sqrt(total * step**2 - (slope_a * slope_b * apart) ** 2)
+                both = a + (slope_b**2 * apart + root) / total
+            least = np.minimum(least, np.where(alone, a + step / slope_a, both))
+    return least
+
+
+def descent(d: Array, step: float) -> Array:
+    """(nodes, 2) -grad d / |grad d| of distances (nx, ny), from the finite values; 0 where none differ.
+
+    Differences are central where both neighbours are finite, and one-sided where one is. Where the gradient is below
+    FLAT, the lower neighbour along each axis decides; none, if both fall by the same, so that mirror images stay so.
+    """
+    gradient, least = np.zeros((*d.shape, 2)), np.zeros((*d.shape, 2))
+    for axis in range(2):
+        values = np.moveaxis(np.where(np.isfinite(d), d, np.nan), axis, 0)
+        rise = np.full((values.shape[0] + 1, values.shape[1]), np.nan)
+        rise[1:-1] = (values[1:] - values[:-1]) / step
+        below, above = rise[:-1], rise[1:]
+        one, other = np.where(np.isnan(below), above, below), np.where(np.isnan(above), below, above)
+        gradient[..., axis] = np.moveaxis(np.nan_to_num((one + other) / 2.0), 0, axis)
+        down, up = np.maximum(np.nan_to_num(below), 0.0), np.maximum(-np.nan_to_num(above), 0.0)
+        either = np.where(down > up, down, -up)
+        least[..., axis] = np.moveaxis(np.where(np.abs(down - up) <= LEVEL, 0.0, either), 0, axis)
+    flat = np.linalg.norm(gradient, axis=-1) < FLAT
+    gradient[flat] = least[flat]
+    size = np.linalg.norm(gradient, axis=-1, keepdims=True)
+    return np.asarray((-gradient / np.where(size > 0.0, size, 1.0)).reshape(-1, 2))

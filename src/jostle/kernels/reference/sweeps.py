@@ -1,0 +1,134 @@
+"""Large projections: sweeps with momentum over the rows, and an interior point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jostle.arrays import Array, Integers, Shorts
+from jostle.kernels.reference.contacts import pairs_to_dense
+from jostle.kernels.reference.dense import exact
+
+RISE = 1e-13
+"""The dual objective rose if it did so by more than this part of itself."""
+FAR = 3.0
+"""A row is out of reach if its slack exceeds so many times what it changed between two tests."""
+
+
+def next_test(iteration: int, every: int) -> int:
+    """The iteration of the next stopping test: after `every` iterations, later after a tenth more."""
+    return iteration + max(every, iteration // 10)
+
+
+def complementary(product: float, tol: float, size: float) -> bool:
+    """Is sum p |s| at most tol |x|^2? An infinite tol asks for nothing, also where x = 0."""
+    return bool(tol == np.inf or product <= tol * size)
+
+
+def accelerated_sweeps(
+    A: Any, s0: Array, p: Array, violation: Array, tol: float, max_iterations: int, every: int
+) -> tuple[Array, Array, int]:
+    """The dual problem for unit rows: Nesterov's momentum around one Gauss-Seidel sweep over the rows.
+
+    A sweep from y gives p; y moves on by the momentum. It starts anew from p when the sweep went against the way
+    of p, or when the dual objective s0 . p + 1/2 |A^T p|^2 rose: the sweep alone lowers it, its acceleration need not.
+    Stops when s_i >= -violation_i and sum p |s| <= tol |x|^2, looked at by `next_test`. From one test to the next, rows
+    without a multiplier are left out if their slack exceeds `FAR` times its change since the test before. Returns
+    (x, p, iterations); iterations = max_iterations means that it did not stop.
+    """
+    p, y, x = p.copy(), p.copy(), A.T @ p
+    v, theta, lowest, restart, tested = x.copy(), 1.0, np.inf, False, 0
+    s_before, kept = np.full(len(p), -np.inf), np.ones(len(p), dtype=bool)
+    for iteration in range(max_iterations):
+        if iteration == tested:
+            tested = next_test(iteration, every)
+            s = s0 + A @ x
+            if (s >= -violation).all() and complementary(p @ np.abs(s), tol, x @ x):
+                return x, p, iteration
+            kept = (p != 0.0) | (y != 0.0) | (s <= FAR * np.abs(s - s_before))
+            s_before = s
+        if restart:
+            theta, y, v = 1.0, p.copy(), x.copy()
+        after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
+        beta = 0.0 if restart else theta * (1.0 - theta) / (theta * theta + after)
+        p_before, x_before, against = p.copy(), x, 0.0
+        for c in np.flatnonzero(kept):
+            q = max(0.0, y[c] - (s0[c] + A[c] @ v))
+            v = v + (q - y[c]) * A[c]
+            against -= (q - y[c]) * (q - p[c])
+            p[c] = q
+        x, objective = v, s0 @ p + 0.5 * v @ v
+        y, v, theta = p + beta * (p - p_before), x + beta * (x - x_before), after
+        restart = bool(against > 0.0 or objective > lowest + RISE * abs(lowest))
+        lowest = objective
+    return A.T @ p, p, max_iterations
+
+
+def sweep_rows(
+    data: Array,
+    indices: Shorts,
+    indptr: Shorts,
+    n: int,
+    s0: Array,
+    start: Array,
+    violation: Array,
+    tol: float,
+    max_iterations: int,
+    every: int,
+) -> tuple[Array, Array, int]:
+    """`accelerated_sweeps` over unit rows in CSR form with n columns, from the multipliers `start`."""
+    A = np.zeros((len(s0), n))
+    np.add.at(A, (np.repeat(np.arange(len(s0)), np.diff(indptr)), indices), data)
+    return accelerated_sweeps(A, s0, start, violation, tol, max_iterations, every)
+
+
+def gauss_seidel(
+    i: Integers,
+    j: Integers,
+    normal: Array,
+    unit: Array,
+    inverse: Array,
+    s0: Array,
+    start: Array,
+    violation: Array,
+    tol: float,
+    max_iterations: int,
+    every: int,
+    chunks: int,
+    places: Array | None,
+) -> tuple[Array, int]:
+    """(p, iterations) of `accelerated_sweeps` over the rows normal . (v_j - v_i), divided by their length `unit`.
+
+    inverse (bodies,) are the inverse masses. An implementation may take the rows in an order of its own, which may
+    depend on how many chunks of bodies are swept at the same time, and on their places (bodies, d), if known.
+    """
+    A = pairs_to_dense(i, j, normal, len(inverse)) * np.sqrt(np.repeat(inverse, normal.shape[1]))
+    _, p, iterations = accelerated_sweeps(A / unit[:, None], s0, start, violation, tol, max_iterations, every)
+    return p, iterations
+
+
+def interior_point(
+    i: Integers,
+    j: Integers,
+    e: Array,
+    mass: Array,
+    s0: Array,
+    places: Array,
+    violation: Array,
+    tol: float,
+    max_iterations: int,
+    most_numbers: int,
+) -> tuple[Array, int, float, int]:
+    """(p, iterations, quality, numbers) of min 1/2 |x|_M^2, s0 + G x >= 0, whose rows have length one in the metric.
+
+    With x = M^-1 G^T p and s = s0 + G x, the quality is the largest of -s_c / violation_c and
+    sum p |s| / (tol |x|_M^2): at most one if the problem is solved. The last is how many numbers the
+    factors have: if that exceeds `most_numbers`, nothing is computed, and p is zero. Here there are no factors, and the
+    answer is that of `exact`.
+    """
+    A, nothing = pairs_to_dense(i, j, e, len(mass)) / np.sqrt(mass.ravel()), np.zeros(len(s0))
+    x, p, _, iterations = exact(A, s0, nothing, nothing, max_iterations)
+    s, size = s0 + A @ x, float(x @ x)
+    product = float(p @ np.abs(s)) / (tol * size) if size > 0.0 else 0.0
+    return p, iterations, max(product, float((-s / violation).max(initial=0.0))), 0

@@ -1,0 +1,223 @@
+"""One interface: every set of kernels offers the same functions, and each function is compared with its definition."""
+
+import inspect
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import jostle as jo
+from jostle.kernels import Kernels, cpu, interface, kernels_for, reference
+
+NAMES = sorted(name for name in vars(Kernels) if not name.startswith("_"))
+SETS = {"reference": reference, "cpu": cpu}
+
+
+@pytest.mark.parametrize("kernels", SETS.values(), ids=list(SETS))
+def test_each_set_offers_what_the_interface_names_and_nothing_else(kernels):
+    assert sorted(kernels.__all__) == NAMES
+    for name in NAMES:
+        wanted = [one for one in inspect.signature(getattr(Kernels, name)).parameters if one != "self"]
+        assert list(inspect.signature(getattr(kernels, name)).parameters) == wanted, name
+
+
+def test_arrays_say_which_kernels_run():
+    assert kernels_for(np.zeros(2)) is cpu
+    with pytest.raises(TypeError, match="no kernels for arrays of type list"):
+        kernels_for([0.0, 0.0])
+
+
+# --- one comparison a kernel: its arguments, and what of its result must agree ---
+
+
+def bodies(random, n=14, d=2):
+    """Contacts of n balls on a jittered lattice, some of them with a wall, in unit rows of the metric."""
+    q = np.stack(np.meshgrid(np.arange(4.0), np.arange(4.0)), axis=-1).reshape(-1, 2)[:n]
+    q = q + random.uniform(-0.1, 0.1, (n, d))
+    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.15), np.full(d, np.inf))
+    wall = random.permutation(n)[:3]
+    i, j = np.append(i, wall), np.append(j, [-1, -2, -3])
+    normal, gap = np.vstack([normal, np.tile([0.0, -1.0], (3, 1))]), np.append(gap, [0.0, 0.1, -0.1])
+    return q, i, j, normal, gap, random.uniform(0.5, 2.0, n)
+
+
+def rows(random):
+    _, i, j, normal, _, mass = bodies(random)
+    return i, j, normal, np.repeat(mass, 2).reshape(-1, 2)
+
+
+def adjoint(random):
+    i, j, normal, _ = rows(random)
+    return i, j, normal, random.normal(size=len(i)), 14
+
+
+def answer(random):
+    i, j, normal, mass = rows(random)
+    w, p = random.normal(size=mass.shape), random.exponential(1.0, len(i))
+    u = w + reference.adjoint(i, j, normal, p, len(mass)) / mass + 0.01 * random.normal(size=w.shape)
+    c, length = random.normal(size=len(i)), np.where(random.uniform(size=len(i)) < 0.5, 0.3, 0.0)
+    return i, j, normal, c, w, mass, u, p, length, 1e-14, np.full(len(i), 1e-15)
+
+
+def dense_answer(random):
+    i, j, normal, c, w, mass, u, *rest = answer(random)
+    return reference.pairs_to_dense(i, j, normal, len(mass)), c, w.ravel(), mass.ravel(), u.ravel(), *rest
+
+
+def independent(random, m=6, n=9):
+    """Unit rows that do not depend on each other, so that multipliers are unique, and offsets, some violated."""
+    A = random.normal(size=(m, n))
+    return A / np.linalg.norm(A, axis=1, keepdims=True), random.normal(size=m) - 0.3
+
+
+def exact(random):
+    A, s0 = independent(random)
+    return A, s0, np.full(len(s0), 1e-15), np.zeros(len(s0)), 100
+
+
+def project_dense(random):
+    A, c = independent(random)
+    return A, c, random.normal(size=9), random.uniform(0.5, 2.0, 9), 1e-14, *np.zeros((2, len(c))), 100
+
+
+def sweep_rows(random):
+    A, s0 = independent(random)
+    A = csr_array(A)
+    return A.data, A.indices, A.indptr, 9, s0, np.zeros(6), np.full(6, 1e-10), 1e-10, 10_000, 20
+
+
+def chain(random, n=8):
+    """Contacts of a chain of discs in the plane: independent rows."""
+    i, j = np.arange(n - 1), np.arange(1, n)
+    normal = random.normal(size=(n - 1, 2))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    return i, j, normal, random.uniform(0.5, 2.0, n), random.normal(size=n - 1) - 0.3
+
+
+def gauss_seidel(random):
+    i, j, normal, mass, s0 = chain(random)
+    unit = reference.norms(i, j, normal, np.repeat(1.0 / mass, 2).reshape(-1, 2))
+    return i, j, normal, unit, 1.0 / mass, s0, np.zeros(7), np.full(7, 1e-10), 1e-10, 10_000, 20, 1, None
+
+
+def interior_point(random):
+    i, j, normal, mass, s0 = chain(random)
+    mass = np.repeat(mass, 2).reshape(-1, 2)
+    unit = reference.norms(i, j, normal, 1.0 / mass)
+    places = np.stack([np.arange(8.0), np.zeros(8)], axis=1)
+    return i, j, normal / unit[:, None], mass, s0, places, np.full(7, 1e-11), 1e-11, 100, 10**6
+
+
+def listed(random):
+    q, *_ = bodies(random)
+    radii, period = random.uniform(0.4, 0.6, len(q)), np.array([4.3, np.inf])
+    i, j = reference.pair_list(q, radii + 0.3, period, 1)
+    return i, j, q, radii, random.uniform(0.0, 0.2, len(q)), period
+
+
+def obstacle(random):
+    east, north = np.ones((2, 6, 5))
+    east[-1], north[:, -1] = 0.0, 0.0
+    there = np.ones((6, 5), dtype=bool)
+    load = random.normal(size=(6, 5))
+    return east, north, np.full((6, 5), 0.5), load, np.zeros((6, 5)), there, ~there, 1e-3, 1e-12, 1e-10, 100, 200
+
+
+def runs(random):
+    starts = np.array([0, 1, 9, 20])
+    low, high = np.array([True, False, True]), np.array([False, False, True])
+    return random.normal(size=20), random.uniform(0.5, 2.0, 20), random.permutation(20), starts, low, high
+
+
+def floor(random):
+    free, start = random.uniform(size=(12, 9)) < 0.85, np.full((12, 9), np.inf)
+    free[0, :3], start[0, :3] = True, [0.0, 0.1, 0.05]
+    return free, start, 0.1
+
+
+ARGUMENTS = {
+    "pairs_to_dense": lambda random: (*rows(random)[:3], 14),
+    "rates": lambda random: (*rows(random)[:3], random.normal(size=(14, 2))),
+    "magnitude": lambda random: (*rows(random)[:3], random.normal(size=(14, 2))),
+    "adjoint": adjoint,
+    "norms": rows,
+    "residual_pairs": answer,
+    "residual_dense": dense_answer,
+    "by_pair": lambda random: (
+        np.array([[0, 1], [3, -2], [2, 5]]), np.array([1.0, 2.0, 3.0]), np.array([[2, 5], [1, 0], [3, -2]]), -1.0
+    ),
+    "exact": exact,
+    "project_dense": project_dense,
+    "sweep_rows": sweep_rows,
+    "gauss_seidel": gauss_seidel,
+    "interior_point": interior_point,
+    "all_pairs": lambda random: listed(random)[2:],
+    "pair_list": lambda random: (*listed(random)[2:4], listed(random)[5], 2),
+    "near": listed,
+    "strayed": lambda random: (random.normal(size=(9, 3)), random.normal(size=(9, 3))),
+    "near_segments": lambda random: (
+        random.uniform(size=(9, 2)), np.full(9, 0.3), *random.uniform(size=(2, 4, 2)), random.uniform(size=(4, 2))
+    ),
+    "obstacle": obstacle,
+    "isotonic": runs,
+    "pressures": runs,
+    "marched": floor,
+    "descent": lambda random: (reference.marched(*floor(random)), 0.1),
+}  # fmt: skip
+LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12}
+"""What iterates agrees as far as it was asked to."""
+FIRST = {"sweep_rows": 2, "gauss_seidel": 1, "interior_point": 1, "obstacle": 1}
+"""Of these so many results must agree: how many iterations were made depends on the order of the rows."""
+
+
+def test_every_kernel_is_compared():
+    assert sorted(ARGUMENTS) == NAMES
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", NAMES)
+def test_each_kernel_is_its_definition(name, seed):
+    defined, found = (
+        getattr(kernels, name)(*ARGUMENTS[name](np.random.default_rng(seed))) for kernels in SETS.values()
+    )
+    if not isinstance(defined, tuple):
+        defined, found = (defined,), (found,)
+    assert len(defined) == len(found)
+    for one, other in list(zip(defined, found, strict=True))[: FIRST.get(name)]:
+        np.testing.assert_allclose(
+            np.maximum(other, 0.0) if name == "obstacle" else other, one, atol=LOOSELY.get(name, 1e-13), rtol=1e-12
+        )
+    assert any(np.any(one) for one in defined), "nothing was compared"
+
+
+def test_nothing_is_written_into_arguments():
+    for name in NAMES:
+        for kernels in SETS.values():
+            given = [ARGUMENTS[name](np.random.default_rng(0)) for _ in range(2)]
+            getattr(kernels, name)(*given[0])
+            for one, other in zip(*given, strict=True):
+                assert np.array_equal(one, other, equal_nan=one is not None), name
+
+
+# --- the whole house stands on the definitions alone ---
+
+
+def programs():
+    """Small programs that need most kernels: balls in a box, people who leave a room, an impact of a granular gas."""
+    floor = jo.HalfSpace([0.0, 1.0])
+    ball = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81], within=floor, law=jo.Restitution(0.8))
+    yield jo.solve(ball, jo.Paoli(), t=1.0, h=1e-2).q
+    heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [3, np.inf]))
+    yield jo.solve(heap, jo.Maury(), t=0.5, h=0.02).q
+    room = jo.crowds.Room([(0, 0), (4, 0), (4, 3), (0, 3)], doors=[((4, 1), (4, 2))])
+    yield jo.solve(jo.crowds.crowd(6, radius=0.2, room=room, speed=1.4), jo.Venel(), t=1.0, h=0.05).q
+    grid = jo.macro.Grid([-1, -1], [1, 1], h=1 / 5)
+    for Law in (jo.macro.Isotropic, jo.macro.Square):
+        yield Law(grid, saturated=grid.disc([0, 0], 1.0)).impact(grid.velocity(lambda x, y: -x, lambda x, y: y)).u.cells
+
+
+def test_programs_give_the_same_answers_on_the_definitions(monkeypatch):
+    compiled = list(programs())
+    monkeypatch.setattr(interface, "_cpu", lambda: reference)
+    for one, other in zip(compiled, programs(), strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-6)
