@@ -14,7 +14,7 @@ import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
-from jostle.kernels import kernels_for
+from jostle.kernels import kernels_for, one_row
 
 ROUND_OFF = 16 * float(np.finfo(float).eps)
 """A slack below this times |c| + |G| (|u| + |w|), plus the noise of its row, is a zero: it is not known any better."""
@@ -198,7 +198,8 @@ class Dense(LinearMap):
         if not M.diagonal:
             return super().residuals(rows, M, w, u, p)
         G, length, noise = self.array, rows.length, rows.noise
-        return kernels_for(G).residual_dense(G, rows.c, w, M.mass, u, p, length, ROUND_OFF, noise)
+        residual = one_row.residual_dense if one_row.serves(G) else kernels_for(G).residual_dense
+        return residual(G, rows.c, w, M.mass, u, p, length, ROUND_OFF, noise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -159,6 +159,8 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     """
     if len(pairs) == 0 or len(wanted) == 0:
         return np.full(len(wanted), otherwise)
+    if len(pairs) == len(wanted) == 1:
+        return values.copy() if (pairs == wanted).all() else np.full(1, otherwise)
     return kernels_for(values).by_pair(pairs, values, wanted, otherwise)
 
 

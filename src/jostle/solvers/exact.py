@@ -18,7 +18,7 @@ from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
-from jostle.kernels import kernels_for
+from jostle.kernels import kernels_for, one_row
 from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.base import Solver
 
@@ -42,9 +42,8 @@ class Exact(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length
         if M.diagonal:
-            u, p, status, iterations = kernels_for(w).project_dense(
-                G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations
-            )
+            project = one_row.project_dense if one_row.serves(G) else kernels_for(w).project_dense
+            u, p, status, iterations = project(G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations)
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)
             A = np.ascontiguousarray(M.whiten(G) / unit[:, None])
