@@ -17,6 +17,7 @@ demo: $(VENV)/ready       ## an hourglass runs: a bar, a trajectory, a picture, 
 	@echo "A picture: demo.png. A page to play with in any browser: demo.html. A film: demo.mp4."
 
 test: $(VENV)/ready       ## run all tests
+	$(BIN)/jostle doctor --warm-up
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/ready       ## check style, types and layers

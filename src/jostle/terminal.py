@@ -8,9 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from jostle import evolution
+from jostle.kernels.compiling import PATIENCE, Compiling, listening
 from jostle.viz.films import Drawn
 
 __all__ = ["Watch", "progress_bar"]
@@ -59,6 +68,7 @@ class ProgressBar(Watch):
 
     def __init__(self, bar: Progress) -> None:
         super().__init__()
+        self._compiling: TaskID | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
     def __call__(self, progress: evolution.Progress | Drawn) -> None:
@@ -80,6 +90,16 @@ class ProgressBar(Watch):
             )
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
 
+    def compiling(self, news: Compiling | None) -> None:
+        """Show that kernels are compiled, which takes a while after an installation."""
+        if news is not None and news.seconds >= PATIENCE and self._compiling is None:
+            self._compiling = self._bar.add_task("", total=None)
+        if news is not None and self._compiling is not None:
+            self._bar.update(self._compiling, total=news.known, completed=news.compiled, description=str(news))
+        if news is None and self._compiling is not None:
+            self._bar.remove_task(self._compiling)
+            self._compiling = None
+
 
 @contextmanager
 def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
@@ -94,4 +114,6 @@ def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
     columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     bar = Progress(*columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal)
     with bar:
-        yield ProgressBar(bar)
+        shown = ProgressBar(bar)
+        with listening(shown.compiling):
+            yield shown

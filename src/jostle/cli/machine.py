@@ -9,9 +9,12 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from jostle.cli.runs import Json
 from jostle.cli.show import show
@@ -23,7 +26,10 @@ OPTIONAL = {
 }
 
 
-def doctor(as_json: Json = False) -> None:
+WarmUp = Annotated[bool, typer.Option("--warm-up", help="First compile all kernels, on all cores.")]
+
+
+def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
     """Check this installation: versions, threads, a first step, a file, and what is missing."""
     from jostle.io.recorder import versions
 
@@ -33,6 +39,8 @@ def doctor(as_json: Json = False) -> None:
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
     }
+    if warm_up:
+        found |= _warm_up(Console(stderr=True, quiet=as_json))
     found |= _kernels() | _disk()
     for package, purpose in OPTIONAL.items():
         try:
@@ -40,6 +48,20 @@ def doctor(as_json: Json = False) -> None:
         except importlib.metadata.PackageNotFoundError:
             found[package] = f"missing; for {purpose}"
     show(found, as_json)
+
+
+def _warm_up(console: Console) -> dict[str, Any]:
+    """Compile all kernels, with a bar."""
+    from jostle.kernels.cpu.warm_up import warm_up
+    from jostle.kernels.threads import threads
+
+    begin, done = time.perf_counter(), 0
+    columns = BarColumn(), MofNCompleteColumn(), TextColumn("compiled"), TimeElapsedColumn()
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+        for _, done, total in warm_up(threads()):
+            bar.update(task, total=total, completed=done)
+    return {"kernels_compiled": done, "warm_up_s": time.perf_counter() - begin}
 
 
 def _kernels() -> dict[str, Any]:

@@ -8,7 +8,9 @@ stays numba's choice: NUMBA_CACHE_DIR, or __pycache__, or the user's cache folde
 
 from __future__ import annotations
 
+import gc
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -18,11 +20,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, types
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 
+from jostle.kernels.compiling import Compiling, tell
 from jostle.kernels.cpu.signatures import declared
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -54,8 +58,12 @@ def jit(
 class _Kernel(CPUDispatcher):
     """A compiled function with one set of argument types, if it declares them."""
 
+    from_python = True
+    """Can Python call it?"""
+
     def __init__(self, py_func: Any, *args: Any, **options: Any):
         super().__init__(py_func, *args, **options)
+        KERNELS.append(self)
         self.declared = declared(py_func)
         if _can_cache():
             self._cache = _KernelCache(py_func, alone=not self.targetoptions["_nrt"])
@@ -88,8 +96,53 @@ class _Kernel(CPUDispatcher):
         return self
 
 
+KERNELS: list[_Kernel] = []
+"""All kernels, in the order in which they are defined."""
+
+
+class _News(event.Listener):
+    """Tells what is compiled, kernels within kernels included. Meanwhile no garbage is collected, which saves time."""
+
+    def __init__(self) -> None:
+        self.stack: list[tuple[str, bool]] = []
+        self.compiled, self.seconds, self.begin = 0, 0.0, 0.0
+
+    def on_start(self, started: Any) -> None:
+        kernel = started.data["dispatcher"]
+        if not isinstance(kernel, _Kernel):
+            return
+        if not self.stack:
+            self.begin = time.monotonic()
+        self.stack.append((kernel.py_func.__name__, gc.isenabled()))
+        gc.disable()
+        self.tell()
+
+    def on_end(self, ended: Any) -> None:
+        if not isinstance(ended.data["dispatcher"], _Kernel):
+            return
+        _, collected = self.stack.pop()
+        self.compiled += 1
+        if collected:
+            gc.enable()
+        if not self.stack:
+            self.seconds += time.monotonic() - self.begin
+        self.tell()
+
+    def tell(self) -> None:
+        if self.stack:
+            seconds = self.seconds + time.monotonic() - self.begin
+            tell(Compiling(self.stack[-1][0], self.compiled, len(KERNELS), seconds))
+        else:
+            tell(None)
+
+
+event.register("numba:compile", _News())
+
+
 class _Helper(_Kernel):
     """A compiled function without the code that lets Python call it."""
+
+    from_python = False
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is compiled for other kernels only: call its py_func, or no helper")

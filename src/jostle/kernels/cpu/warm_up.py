@@ -1,0 +1,50 @@
+"""All kernels compiled at once, on all cores, into the cache on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+import numpy as np
+
+from jostle.kernels.cpu.cells import pair_list
+from jostle.kernels.cpu.fused import gauss_seidel
+from jostle.kernels.cpu.jit import KERNELS
+
+LONG = ("barrier", "fused", "multigrid", "cells", "dense")
+"""The modules whose kernels take longest to compile: they are begun first."""
+
+
+def tasks() -> list[str]:
+    """What can be compiled alone: `module.kernel` of each kernel that declares its types, or a call below."""
+    declared = [kernel for kernel in KERNELS if kernel.from_python and kernel.declared]
+    names = [f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}" for kernel in declared]
+    calls = [f"fused {d} {chunks}" for chunks in (2, 1) for d in (2, 3)]
+    module = {name: name.replace(" ", ".").partition(".")[0] for name in [*names, *calls, "cells 2"]}
+    return sorted(module, key=lambda name: LONG.index(module[name]) if module[name] in LONG else len(LONG))
+
+
+def perform(task: str) -> str:
+    """Compile what a task names, unless the cache has it."""
+    what, *numbers = task.split()
+    if what == "fused":
+        d, chunks = (int(number) for number in numbers)
+        one, normal = np.ones(1), np.eye(1, d)
+        first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
+        gauss_seidel(first, second, normal, one, np.ones(2), one, one, one, 1.0, 1, 1, chunks, None)
+    elif what == "cells":
+        pair_list(np.zeros((2, 1)), np.ones(2), np.full(1, np.inf), int(numbers[0]))
+    else:
+        kernel = next(one for one in KERNELS if f"{one.__module__}.{one.__name__}".endswith(f".{what}"))
+        kernel.compile(kernel.declared)
+    return task
+
+
+def warm_up(processes: int) -> Iterator[tuple[str, int, int]]:
+    """Compile all kernels by so many processes; yields (task, tasks done, tasks) as each is done."""
+    all_tasks = tasks()
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(perform, task) for task in all_tasks]
+        for done, future in enumerate(as_completed(waiting), start=1):
+            yield future.result(), done, len(all_tasks)
