@@ -5,6 +5,7 @@ import io
 import json
 import sys
 
+import numba
 import pytest
 from rich.console import Console
 
@@ -52,6 +53,16 @@ def test_without_a_terminal_nothing_is_printed_and_in_a_notebook_a_sentence(monk
     assert capsys.readouterr().err.count("once after an installation") == 1
 
 
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """Nothing is in the cache, and kernels of the test are forgotten after it."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    count = len(KERNELS)
+    yield
+    del KERNELS[count:]
+
+
+@pytest.mark.usefixtures("fresh")
 def test_what_numba_compiles_is_told_and_nothing_is_left_changed():
     @jit()
     def twice(x):
@@ -64,9 +75,9 @@ def test_what_numba_compiles_is_told_and_nothing_is_left_changed():
     assert heard[0].known == len(KERNELS)
     assert heard[-1] is None
     assert gc.isenabled()
-    KERNELS.remove(twice)
 
 
+@pytest.mark.usefixtures("fresh")
 def test_a_kernel_that_cannot_be_compiled_leaves_nothing_changed():
     @jit()
     def wrong(x):
@@ -77,7 +88,6 @@ def test_a_kernel_that_cannot_be_compiled_leaves_nothing_changed():
         wrong(3)
     assert heard[-1] is None
     assert gc.isenabled()
-    KERNELS.remove(wrong)
 
 
 def test_the_bar_of_a_run_shows_it_too():
