@@ -31,6 +31,8 @@ RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
     "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
+    "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
+    "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
 }  # fmt: skip
@@ -260,14 +262,21 @@ def calls(path):
     }
     io = {
         "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None, "overwrite": False},
-        "Output": {"path": path / "o.vtkhdf", "contacts": False, "dtype": np.float32, "about": {}, "overwrite": False},
+        "Output": {
+            "path": path / "o.vtkhdf",
+            "contacts": False,
+            "dtype": np.float32,
+            "about": {},
+            "overwrite": False,
+            "units": None,
+            "groups": None,
+        },
         "Writer": {
             "path": path / "w.vtkhdf",
             "shape": (2, 2),
             "contacts": False,
             "dtype": np.float32,
-            "order": 1,
-            "walls": 0,
+            "facts": None,
             "about": {},
         },
         "about": {"path": file},

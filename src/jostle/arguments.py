@@ -118,6 +118,7 @@ RULES = {
     "None": Rule(lambda value: value is None, "None"),
 }
 CLASSES = {
+    "Facts": "a jo.io.Facts", "Units": "a jo.io.Units, such as jo.io.SI",
     "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.Cone", "Console": "a rich.Console",
     "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid", "Group": "a jo.crowds.Group",
     "Lattice": "a lattice of jo.macro", "Map": "a map of densities or speeds",

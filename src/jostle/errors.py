@@ -47,9 +47,17 @@ class EmptySet(JostleError, ValueError):
     G^T y = 0 and c . y < 0.
     """
 
-    def __init__(self, message: str, rows: NDArray[np.int64] | None = None, weights: NDArray[np.float64] | None = None):
+    def __init__(
+        self,
+        message: str,
+        rows: NDArray[np.int64] | None = None,
+        weights: NDArray[np.float64] | None = None,
+        iterations: int = 0,
+    ):
         super().__init__(message)
         self.rows, self.weights = rows, weights
+        self.iterations = iterations
+        """Number of iterations that the solver took before there was a proof."""
 
 
 class NotConverged(JostleError, RuntimeError):

@@ -110,6 +110,7 @@ def solve(
         raise DeviceUnavailable(f"device {device!r} is not supported; use 'cpu'")
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
+    scheme.check(problem)
     grid, made = Grid.of(t, h), changes(change)
     due = Saving(every, grid.start)
     keeping = _Keeping(checkpoint, problem, scheme, made, grid, {"every": every, "until": until, "strict": strict})

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, at
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue, MissingPackage
@@ -30,6 +31,7 @@ NO_GROUP = -1
 """The number of the group of a body that belongs to none."""
 
 
+@check_arguments
 @dataclass(frozen=True)
 class Units:
     """The names of the units of length, time and mass; an empty text for one that is not known.
@@ -157,6 +159,8 @@ class Facts:
     """One for each wall, or none at all."""
     walls_move: bool = False
     """May the shapes of the walls differ from frame to frame?"""
+    radii: Array | None = None
+    """(n,) one for each body, 0 for points; None if they change, or are not known."""
     masses: Array | None = None
     """(n,) one for each body; None if the mass is not one number a body."""
     force: Array | None = None
@@ -186,6 +190,7 @@ class Facts:
             walls=walls,
             wall_names=names,
             walls_move=may_move(within),
+            radii=_radii(problem, d),
             masses=_masses(problem, d),
             force=problem.constant_force if isinstance(problem, Motion) else None,
             groups=groups or (Groups(problem.groups, problem.group) if isinstance(problem, HasGroups) else None),
@@ -257,6 +262,15 @@ def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str,
         else:
             names += [""] * int(Q.linearise(t, q, 0.0).numbers)
     return len(names), tuple(names) if any(names) else ()
+
+
+def _radii(problem: Motion | Sweeping, dimension: int) -> Array | None:
+    sets = parts(problem.within)
+    plain = all(type(Q).radii_at is ConstraintSet.radii_at for Q in sets)
+    if dimension == 0 or not plain or any(callable(getattr(Q, "radii", None)) for Q in sets):
+        return None
+    radii, count = problem.within.radii_at(0.0).ravel(), problem.q0.size // dimension
+    return np.array(np.broadcast_to(radii, (count,))) if radii.size in (1, count) else None
 
 
 def _masses(problem: Motion | Sweeping, dimension: int) -> Array | None:

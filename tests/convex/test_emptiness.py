@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.convex import emptiness
@@ -135,3 +137,40 @@ def test_closing_walls_name_themselves():
     K = walls.linearise(0.0, np.array([0.25])).velocities(0.1)
     with pytest.raises(jo.EmptySet, match="ball 0 and the lower wall; ball 0 and the upper wall"):
         jo.project([0.0], K)
+
+
+# --- multipliers that grow without end ---
+
+
+def overfull(n=150):
+    """Spheres on top of each other in a small cube: (w, K), and K is empty."""
+    q = np.random.default_rng(0).uniform(0.0, 2.0, (n, 3))
+    Q = jo.Balls(np.full(n, 0.3)) & jo.Box([0.0] * 3, [2.0] * 3, radii=0.3)
+    return np.zeros_like(q), Q.linearise(0.0, q, 0.1).velocities(1.0)
+
+
+@pytest.mark.parametrize("solver", [jo.Nesterov(max_iterations=10_000), jo.Automatic()], ids=lambda s: s.name)
+def test_an_empty_set_too_large_for_the_linear_program_is_proven_by_the_multipliers(solver, monkeypatch):
+    monkeypatch.setattr("jostle.solvers.base.contradiction", lambda *_: pytest.fail("there is a proof already"))
+    w, K = overfull()
+    with pytest.raises(jo.EmptySet, match="contradict each other") as caught:
+        solver.project(w, K)
+    y = caught.value.weights
+    assert y.min() >= 0.0
+    assert np.linalg.norm(K.G.adjoint(y)) <= 1e-8 * y.sum()
+    assert float(K.c @ y) < -1e-3 * y.sum()
+    assert 0 < caught.value.iterations <= 20_000
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.floats(-8.0, 8.0))
+def test_no_multipliers_prove_that_a_set_with_a_point_is_empty(seed, size):
+    """Also those that nearly balance: some of the rows are opposite to others."""
+    random = np.random.default_rng(seed)
+    G = random.normal(size=(6, 3))
+    G = np.concatenate([G, -G[:4]])
+    u = random.normal(size=3)
+    K = jo.Polyhedron(G, random.exponential(1e-3, 10) - G @ u)
+    p = 10.0**size * np.where(random.random(10) < 0.5, 1.0, random.exponential(1.0, 10))
+    p[6:] = np.where(random.random(4) < 0.7, p[:4], p[6:])
+    assert emptiness.proven_by(p, K.c, K, metric(1.0, (3,))) is None

@@ -193,6 +193,12 @@ def test_groups_that_make_no_sense_are_refused(tmp_path, groups, words):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("wrong", [3, None, ["m"]])
+def test_units_are_texts(wrong):
+    with pytest.raises(InvalidValue, match="length must be a text"):
+        jo.io.Units(length=wrong)
+
+
 def test_a_mass_that_is_a_matrix_is_not_recorded_as_masses(tmp_path):
     problem = jo.Motion(q0=[[0.0, 1.0]], mass=[[2.0, 0.5], [0.5, 1.0]])
     jo.solve(problem, jo.Maury(), t=0.1, h=0.1, output=tmp_path / "run.vtkhdf")

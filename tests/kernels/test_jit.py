@@ -47,7 +47,7 @@ def test_the_digest_changes_with_every_source_of_the_kernels(tmp_path):
     assert jit.digest_of(copy) == jit.digest_of_kernels()
     reference = copy / "reference.py"
     source = reference.read_text()
-    reference.write_text(source.replace("MARGIN = 1.1", "MARGIN = 1.2"))
+    reference.write_text(source.replace("FAR = 3.0", "FAR = 4.0"))
     changed = jit.digest_of(copy)
     reference.write_text(source)
     (copy / "cpu" / "new.py").write_text("")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import jostle as jo
 from jostle.convex import emptiness
@@ -151,3 +152,80 @@ def test_an_answer_without_a_decision_on_emptiness_says_so(monkeypatch):
     with pytest.raises(jo.NotConverged, match="whether the set is empty was not decided: the linear program") as caught:
         jo.project(w, K, solver=jo.Nesterov(max_iterations=2))
     assert caught.value.projection.remark
+
+
+def banded(n, m):
+    """Rows of three neighbouring unknowns, and a point outside of them."""
+    random = np.random.default_rng(0)
+    first = random.integers(0, n - 2, m)
+    G = csr_array(
+        (random.normal(size=3 * m), (np.repeat(np.arange(m), 3), (first[:, None] + np.arange(3)).ravel())), (m, n)
+    )
+    return np.zeros(n), jo.Polyhedron(G, random.exponential(0.1, m) - G @ random.normal(size=n), length=1.0)
+
+
+def test_factors_of_general_rows_that_do_not_fit_are_not_computed(monkeypatch):
+    """Three numbers a row, neighbours in a band or anywhere: a band has small factors, the other has full ones."""
+    w, band = banded(600, 900)
+    mixed = jo.Polyhedron(csr_array(band.G.tocsr()[:, np.random.default_rng(1).permutation(600)]), band.c, length=1.0)
+    random = np.random.default_rng(2)
+    anywhere = csr_array((random.normal(size=2700), (np.repeat(np.arange(900), 3), random.integers(0, 600, 2700))))
+    full = jo.Polyhedron(anywhere, random.exponential(0.1, 900) - anywhere @ random.normal(size=600), length=1.0)
+    monkeypatch.setattr(interior_point, "most_memory", lambda: 200_000)
+    monkeypatch.setattr(interior_point, "_piqp", spy := Spy(interior_point._piqp))
+    for K in (band, mixed):
+        assert jo.InteriorPoint(tol=1e-6).project(w, K).converged
+    assert spy.calls > 0
+    before = spy.calls
+    with pytest.raises(jo.NotConverged, match=r"InteriorPoint was left out: the factors of 900 rows would take .* GiB"):
+        jo.project(w, full, solver=jo.InteriorPoint(tol=1e-6))
+    assert spy.calls == before
+    P = jo.Automatic(tol=1e-6).project(w, full)
+    assert P.converged
+    assert "InteriorPoint was left out" in P.remark
+
+
+class Spy:
+    """A function that counts its calls."""
+
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *given):
+        self.calls += 1
+        return self.function(*given)
+
+
+@pytest.mark.parametrize("kind", ["band", "grid", "anywhere"])
+def test_the_estimate_of_factors_is_that_of_a_real_factorisation_or_more(monkeypatch, kind):
+    from scipy.linalg import cholesky
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    n, random = 400, np.random.default_rng(0)
+    first = random.integers(0, n - 22, 2 * n)
+    columns = {
+        "band": first[:, None] + np.arange(3),
+        "grid": first[:, None] + np.array([0, 1, 20]),
+        "anywhere": random.integers(0, n, (2 * n, 3)),
+    }[kind]
+    A = csr_array((random.normal(size=6 * n), (np.repeat(np.arange(2 * n), 3), columns.ravel())), (2 * n, n))
+    monkeypatch.setattr(interior_point, "most_memory", lambda: 100 * A.nnz)
+    square = csr_array(A.T @ A)
+    place = reverse_cuthill_mckee(square, symmetric_mode=True)
+    factor = cholesky((np.eye(n) + square.toarray())[np.ix_(place, place)], lower=True)
+    numbers = np.count_nonzero(factor) + A.nnz
+    assert numbers <= interior_point.fill(A) <= min(3.0 * numbers, A.nnz + n * (n + 1) // 2)
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_default_leaves_out_factorisations_that_cost_more_than_first_order(monkeypatch, d):
+    w, K = jam(12 if d == 2 else 6, d)
+    monkeypatch.setattr(automatic, "MAX_SPHERE_ITERATIONS", 1)
+    monkeypatch.setattr(automatic, "TRIAL_ITERATIONS", (1,))
+    monkeypatch.setattr(automatic, "MAX_FALLBACK_ROWS", 0)
+    assert jo.Automatic(tol=1e-6).project(w, K).solver == "InteriorPoint"
+    monkeypatch.setattr(automatic, "MIN_OPERATIONS", 1.0)
+    monkeypatch.setattr(automatic, "ROW_OPERATIONS", 1e-3)
+    P = jo.Automatic(tol=1e-6).project(w, K)
+    assert (P.solver, P.converged) == ("Nesterov", True)
+    assert "take longer than 200000 iterations of first order" in P.remark

@@ -251,7 +251,8 @@ ABSENT = "raise ModuleNotFoundError('no matplotlib')"
 def test_without_a_matplotlib_that_works_commands_say_how_to_get_it(walk, tmp_path, why, command):
     trajectory = jo.io.write(walk, tmp_path / "walk.vtkhdf")
     (tmp_path / "matplotlib.py").write_text(why)
-    path = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    found = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    path = {**os.environ, "PYTHONPATH": os.pathsep.join(found)}
     arguments = [sys.executable, "-m", "jostle", command, str(trajectory)]
     done = subprocess.run(arguments, capture_output=True, text=True, env=path, check=False)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)

@@ -1,5 +1,7 @@
 """Orders, evacuations, bifurcations, fields: the picture has the numbers."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -119,14 +121,16 @@ def test_an_evacuation_is_counted_in_a_file_too(tmp_path):
             assert line.get_ydata()[[0, -1]].tolist() == [2, 0]
 
 
-def test_an_evacuation_of_a_file_needs_the_plan_if_somebody_is_there(tmp_path):
+def test_an_evacuation_of_a_file_knows_its_plan(tmp_path):
     room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
     sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.1, until=room.empty)
     path = jo.io.write(sol, tmp_path / "room.vtkhdf")
-    assert viz.evacuation(path, room).lines[0].get_ydata()[-1] == 0
+    for shown in ((path,), (path, room)):
+        assert viz.evacuation(*shown).lines[0].get_ydata()[-1] == 0
     plt.close("all")
+    older = replace(jo.io.read(path), stored_facts=None)
     with pytest.raises(jo.InvalidValue, match=r"what they leave is not known: .* evacuation\(sol, plan\)"):
-        viz.evacuation(path)
+        viz.evacuation(older)
     assert plt.get_fignums() == []
 
 

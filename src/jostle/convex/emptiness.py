@@ -1,8 +1,8 @@
-"""Is a polyhedron empty? Farkas' lemma, answered by a linear program.
+"""Is a polyhedron empty? Farkas' lemma, answered by the multipliers of a failed projection or by a linear program.
 
 {u : c + G u >= 0} is empty if and only if some y >= 0 has G^T y = 0 and c . y < 0: then
 0 <= y . (c + G u) = c . y < 0 for every u. The y is the proof, and names the rows that contradict
-each other.
+each other. The multipliers of a first-order method on an empty set grow without end in the direction of such a y.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from jostle.errors import EmptySet
 
 SMALLEST_CONTRADICTION = 1e-6
 """How negative c . y must be, relative to the largest |c_i|, to outweigh the program's tolerance."""
+BALANCED = 1e-8
+"""How large G^T y may be for a y that sums to one: a tenth of the tolerance of the linear program."""
+GROWN = 1e-6
+"""Multipliers below this part of the largest one do not belong to the contradiction."""
 MAX_NAMED_ROWS = 6
 """Largest number of rows that the error message names."""
 MOST_ENTRIES = 200_000
@@ -73,8 +77,33 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     return np.asarray(found.x) / unit
 
 
-def empty_set(K: Polyhedron, y: Array) -> EmptySet:
-    """The error that says why K is empty."""
+def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
+    """The y that multipliers p >= 0 have grown to, if it proves that K is empty; slack = c + G w at any w.
+
+    >>> from jostle.convex.metric import metric
+    >>> K = Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
+    >>> proven_by(np.array([5.0, 5.0]), K.c, K, metric(1.0, (1,))).tolist()
+    [0.5, 0.5]
+    >>> proven_by(np.array([5.0, 4.0]), K.c, K, metric(1.0, (1,))) is None
+    True
+    """
+    unit = K.G.norms(M)
+    unit = np.where(unit > 0.0, unit, 1.0)
+    y = p * unit
+    y = np.where(y > GROWN * y.max(initial=0.0), y, 0.0)
+    total = float(y.sum())
+    scale = float(np.abs(slack / unit).max(initial=0.0))
+    if not 0.0 < total < np.inf or scale == 0.0:
+        return None
+    y /= total * unit
+    rest, missing = K.G.adjoint(y), -float(y @ slack)
+    imbalance = M.norm(M.solve(rest))
+    allowed = float(y @ (K.noise + tol * K.length))
+    return y if imbalance <= BALANCED and missing > max(SMALLEST_CONTRADICTION * scale, allowed) else None
+
+
+def empty_set(K: Polyhedron, y: Array, iterations: int = 0) -> EmptySet:
+    """The error that says why K is empty, which a solver found out after that many iterations."""
     rows = np.flatnonzero(y > 1e-9 * y.max())
     named = "; ".join(K.describe(int(row)) for row in rows[:MAX_NAMED_ROWS])
     more = f" and {len(rows) - MAX_NAMED_ROWS} more" if len(rows) > MAX_NAMED_ROWS else ""
@@ -84,4 +113,5 @@ def empty_set(K: Polyhedron, y: Array) -> EmptySet:
         f"into a jam, or half-spaces that do not meet do this; relax one of them",
         rows,
         y,
+        iterations,
     )

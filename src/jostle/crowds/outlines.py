@@ -17,7 +17,7 @@ ON_EDGE = 1e-9
 """A point is on an edge up to this part of the size of the plan."""
 
 QUARTER = 32
-"""A quarter of a circle has so many corners where a polygon takes its place."""
+"""Number of edges of a quarter of a circle where a polygon takes its place."""
 
 
 class Cut(NamedTuple):

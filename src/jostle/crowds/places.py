@@ -15,7 +15,7 @@ from jostle.sets.surfaces import Lines
 from jostle.sets.walls import MAX_TABLE_ENTRIES
 
 TRIES = 100_000
-"""So many places in a row without room for anybody, and the plan is full."""
+"""Number of random places without room for anybody, one after the other, from which on the plan counts as full."""
 
 
 def free_places(

@@ -31,8 +31,8 @@ from jostle.exchange import Outlet
 from jostle.problems import Sweeping
 from jostle.schemes.state import State
 
-BEYOND = 4.0
-"""People are taken out of a run so many of the largest radius behind an exit, if nothing else is said."""
+OUTLET_RADII = 4.0
+"""Distance behind an exit at which people are taken out of a run by default, in multiples of the largest radius."""
 
 
 @check_arguments
@@ -222,7 +222,7 @@ class Plan:
     def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
         """What `solve(..., change=...)` needs: an `Outlet` behind the exits, and the stairs.
 
-        People go out of the run when they are `beyond` out of the plan: by default BEYOND of the largest radius.
+        People go out of the run at a distance `beyond` from the plan, OUTLET_RADII times the largest radius by default.
 
         >>> import jostle as jo
         >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
@@ -231,7 +231,7 @@ class Plan:
         >>> bool(np.isfinite(sol.q[-1]).any())
         False
         """
-        limit = BEYOND * people.within.widest() if beyond is None else beyond
+        limit = OUTLET_RADII * people.within.widest() if beyond is None else beyond
         if not limit > 0.0:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
         radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))

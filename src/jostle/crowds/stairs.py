@@ -23,7 +23,7 @@ from jostle.sets.presence import Presence
 ARRIVED = 0.05
 """Whoever is within this part of their radius of the end of the stairs has arrived."""
 CLEAR = 1e-9
-"""People come off the stairs so much of their radius away from the wall behind them."""
+"""Gap between people who come off the stairs and the wall behind them, as a part of their radius."""
 
 
 class Shaft(NamedTuple):
@@ -71,7 +71,7 @@ class Link:
         return Shaft(np.array([a, far_a, far_b, b]), walls, outward, inward)
 
     def landing(self, shaft: Shaft, part: Array, depth: Array) -> Array:
-        """(n, 2) the places at a part (n,) of the width of the end, and so deep (n,) in the other floor."""
+        """(n, 2) the places at a part (n,) of the width of the end, at a depth (n,) in the other floor."""
         along = self.end[1] - self.end[0]
         return np.asarray(self.end[0] + part[:, None] * along + depth[:, None] * shaft.inward)
 

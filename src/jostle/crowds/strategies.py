@@ -28,7 +28,7 @@ are nearest to experiments (`python benchmarks/doors.py --calibrate`)."""
 FLOW = 1.3
 """People that pass a metre of an exit in a second (Seyfried 2009: 1.6 to 2.0 at bottlenecks; design guides: 1.3)."""
 ROUNDS = 4
-"""In so many rounds people learn who goes to which exit."""
+"""Number of rounds in which people learn who goes to which exit."""
 
 
 class Ahead(NamedTuple):

@@ -30,8 +30,8 @@ linearised constraints leave half of the remaining way at each step, and round-o
 MARGIN = 4
 """Nodes around the plan."""
 LAYERS = 2
-"""So many layers of nodes in the band along the walls have the mean direction of the nodes beside them; nobody comes
-further into it than a part of the spacing."""
+"""Number of layers of nodes in the band along the walls that have the mean direction of the nodes beside them; nobody
+comes further into the band than a part of the spacing."""
 NECK = 1.5
 """Nodes up to this many steps of the grid from the middle of an opening that is too narrow are closed: no node on one
 side of it is a neighbour of one on the other side."""

@@ -21,7 +21,7 @@ def write_gsd(sol: Solution, path: Path) -> None:
     except ImportError:
         raise MissingPackage("a .gsd file needs the package gsd: pip install jostle[export]") from None
 
-    count, d = points_of(sol.q.shape[1:])
+    count, d = points_of(sol.q.shape[1:], sol.facts.dimension)
     names, kinds = _types(sol, count)
     masses = sol.facts.masses
     masses = None if masses is None or len(masses) != count else masses

@@ -28,10 +28,11 @@ The group /jostle is ours. Its attributes are what the writer noted about the ru
     problem         facts about the problem, see `stored_facts`
     changes         lines of JSON, one for each time that the run was resumed with something changed
 
-The attributes of /jostle/run are the shape of q, the order of the problem (2 for `Motion`, 1 for `Sweeping`, 0 if it is
-not known), the number of walls (-1 if it is not known), the status, and how many records of steps and bytes of changes
-count. A frame counts when Steps/NSteps says so. Files of format 1 have no order, durations, checksums and changes;
-files of formats 1 and 2 have no walls and no facts.
+The attributes of /jostle/run are the shape of q, the dimension of the space of one body (0 if it is not known), the
+order of the problem (2 for `Motion`, 1 for `Sweeping`, 0 if it is not known), the number of walls (-1 if it is not
+known), the status, and how many records of steps and bytes of changes count. A frame counts when Steps/NSteps says so.
+Files of format 1 have no order, durations, checksums and changes; files of formats 1 and 2 have no dimension, no walls
+and no facts.
 """
 
 from __future__ import annotations
@@ -198,7 +199,7 @@ class Kind(NamedTuple):
 
 def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
     """Make the groups and data sets of a trajectory without any frame."""
-    count, _ = points_of(kind.shape)
+    count, _ = points_of(kind.shape, kind.facts.dimension)
     contacts = kind.contacts
 
     def data(name: str, type_: DTypeLike, row: tuple[int, ...], chunk: int) -> None:
@@ -222,6 +223,7 @@ def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
     vtk["Version"], vtk["Type"] = np.array([2, 2]), np.bytes_("PolyData")
     file["VTKHDF/Steps"].attrs["NSteps"] = np.int64(0)
     run["format"], run["shape"], run["contacts"] = FORMAT, np.array(kind.shape, dtype=np.int64), contacts
+    run["dimension"] = kind.facts.dimension
     run["order"], run["walls"] = kind.facts.order, -1 if kind.facts.walls is None else kind.facts.walls
     run["status"], run["steps"] = np.array(b"running", dtype=STATUS), np.int64(0)
     data(CHANGES, np.uint8, (), FEWEST)
@@ -252,6 +254,13 @@ class Header(NamedTuple):
     """2 for `Motion`, 1 for `Sweeping`, 0 if it is not known."""
     walls: int
     """The number of walls, -1 if it is not known."""
+    dimension: int
+    """Of the space of one body, 0 if it is not known."""
+
+    @property
+    def points(self) -> tuple[int, int]:
+        """How many points a configuration is drawn as, and in how many dimensions."""
+        return points_of(self.shape, self.dimension)
 
 
 def header(file: Any) -> Header:
@@ -263,18 +272,19 @@ def header(file: Any) -> Header:
     shape, contacts = tuple(int(k) for k in run["shape"]), bool(run["contacts"])
     if len(shape) > MOST_AXES or min(shape, default=0) < 0:
         raise BrokenFile(f"{file.filename} is damaged: it says that q has the shape {shape[:MOST_AXES]}")
-    _check_everybody(file, shape)
+    dimension = int(run["dimension"]) if version > 2 else 0
+    _check_everybody(file, points_of(shape, dimension)[0])
     frames, steps = int(steps_of["NSteps"]), int(run["steps"])
     if min(frames, steps) < 0:
         raise BrokenFile(f"{file.filename} is damaged: it says that it has {frames} frames and {steps} steps")
     order, walls = (int(run["order"]), int(run["walls"])) if version > 1 else (0, -1)
     status = run["status"].decode(errors="replace")
-    return Header(shape, contacts, status, frames, steps, version, order, walls)
+    return Header(shape, contacts, status, frames, steps, version, order, walls, dimension)
 
 
-def _check_everybody(file: Any, shape: tuple[int, ...]) -> None:
+def _check_everybody(file: Any, bodies: int) -> None:
     """A file holds the number of each body once, so that it cannot declare more bodies than it has bytes for."""
-    everybody, count = inside(file, EVERYBODY), max(points_of(shape)[0], 1)
+    everybody, count = inside(file, EVERYBODY), max(bodies, 1)
     stored = everybody.id.get_storage_size() if isinstance(everybody, h5py.Dataset) else 0
     if stored < 4 * count or stored > file.id.get_filesize() or everybody.shape != (count,):
         raise BrokenFile(f"{file.filename} is damaged: it declares {count} points, but holds fewer")
@@ -327,7 +337,7 @@ def index(file: Any, said: Header) -> Index:
     found = Index(t, duration, points, lines, components, *starts, *walls)
     wrong = np.zeros(frames, dtype=bool) if said.version == 1 else found.checks(said.version) != column(CHECKS)[:, 0]
     wrong |= np.min(found[2:], axis=0) < 0
-    wrong |= (points > points_of(said.shape)[0]) | (components > 3)
+    wrong |= (points > said.points[0]) | (components > 3)
     if wrong.any():
         raise BrokenFile(
             f"{file.filename} is damaged: the entries of frame {int(np.argmax(wrong))} in the tables are wrong"

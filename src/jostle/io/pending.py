@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.io import layout, stored_facts, wall_states
+from jostle.io import layout, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.layout import Index
 from jostle.io.pictures import Picture, Scene
@@ -22,7 +22,8 @@ class Pending:
         """`file` is open, and cut to its first `frames` frames."""
         said = layout.header(file)
         names = layout.names(said)
-        self.scene = Scene(said.shape, contacts=said.contacts, dtype=file[layout.POINTS].dtype)
+        form = {"dtype": file[layout.POINTS].dtype, "dimension": said.dimension}
+        self.scene = Scene(said.shape, contacts=said.contacts, **form)
         self.blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         self.bytes = 0
         self.frames = frames
@@ -42,10 +43,7 @@ class Pending:
         self._walls: tuple[Sequence[Shape], int] | None = None
         """The shapes of the walls that were added last, and the number of their state."""
         self._version = said.version
-        self._dimension = self.scene.d
-        if said.version > 2:
-            facts = stored_facts.facts_in(file, said.shape, said.order, said.walls)
-            self._dimension = facts.dimension or self.scene.d
+        self._dimension = said.dimension or self.scene.d
         if frames:
             self._remember(file, layout.index(file, said._replace(frames=frames)))
 

@@ -18,12 +18,14 @@ Numbers = NDArray[np.int32]
 NOBODY = np.zeros(0, dtype=np.int64)
 
 
-def points_of(shape: tuple[int, ...]) -> tuple[int, int]:
-    """How many points a q of this shape is, and in how many dimensions.
+def points_of(shape: tuple[int, ...], dimension: int = 0) -> tuple[int, int]:
+    """How many points a q of this shape is, and in how many dimensions; that of one body may be known.
 
-    >>> points_of((5, 2)), points_of((5,)), points_of((5, 4))
-    ((5, 2), (5, 1), (20, 1))
+    >>> points_of((5, 2)), points_of((5,)), points_of((5, 4)), points_of((6,), 3)
+    ((5, 2), (5, 1), (20, 1), (2, 3))
     """
+    if len(shape) == 1 and 1 <= dimension <= 3 and shape[0] % dimension == 0:
+        return shape[0] // dimension, dimension
     return (shape[0], shape[1]) if len(shape) == 2 and 1 <= shape[1] <= 3 else (prod(shape), 1)
 
 
@@ -80,9 +82,11 @@ class Scene:
     ([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]], [[0, 1]], [3.0])
     """
 
-    def __init__(self, shape: tuple[int, ...], *, contacts: bool = False, dtype: DTypeLike = np.float32) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], *, contacts: bool = False, dtype: DTypeLike = np.float32, dimension: int = 0
+    ) -> None:
         self.shape, self.contacts, self.dtype = tuple(shape), contacts, np.dtype(dtype)
-        self.count, self.d = points_of(self.shape)
+        self.count, self.d = points_of(self.shape, dimension)
         self.everybody = np.arange(self.count, dtype=np.int32)
         self._drawer = WallDrawer(self.dtype)
 

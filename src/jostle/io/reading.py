@@ -32,7 +32,6 @@ from jostle.io.container import (
     superblock,
     writing,
 )
-from jostle.io.pictures import points_of
 from jostle.io.step_records import statistics
 from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping
@@ -181,7 +180,7 @@ class Source:
                 self.facts = stored_facts.facts_in(file, said.shape, said.order, said.walls)
                 states = int(self.index.state.max(initial=-1)) + 1
                 self._walls = wall_states.table_of(file, states)
-        self.count, self.d = points_of(self.shape)
+        self.count, self.d = said.points
         self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
         """The state of the walls that was read last, and its shapes."""
         self.index.t.setflags(write=False)

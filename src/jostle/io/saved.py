@@ -54,7 +54,7 @@ def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
 
 def pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
     """Time and picture of one frame after the other."""
-    scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol))
+    scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol), dimension=sol.facts.dimension)
     touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
     walls = shapes(sol) if contacts else [()] * len(sol.t)
     for t, *state in zip(sol.t, sol.q, sol.u, radii(sol), *touching, walls, strict=True):

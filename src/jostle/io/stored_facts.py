@@ -1,5 +1,6 @@
 """Facts about the problem in a trajectory: numbers of each body as data sets, all else as a text of JSON.
 
+    jostle/problem/radii    (n,) or nothing, if they change
     jostle/problem/masses   (n,) or nothing
     jostle/problem/groups   (n,) or nothing: the position of the group of each body in the list of names
     jostle/problem/force    the entries of a constant force, or nothing
@@ -25,7 +26,9 @@ from jostle.io.trust import data_set, inside, rows
 
 PROBLEM = "jostle/problem"
 CHECK = "checksum"
-COLUMNS: dict[str, DTypeLike] = {"masses": np.float64, "groups": np.int32, "force": np.float64, "text": np.uint8}
+COLUMNS: dict[str, DTypeLike] = {
+    "radii": np.float64, "masses": np.float64, "groups": np.int32, "force": np.float64, "text": np.uint8,
+}  # fmt: skip
 ROWS = 1024
 """Rows of a chunk, at most."""
 
@@ -40,7 +43,7 @@ def create(file: Any, facts: Facts) -> None:
 
 
 def facts_in(file: Any, shape: tuple[int, ...], order: int, walls: int) -> Facts:
-    """The facts that a file holds; q has this shape."""
+    """The facts that a file holds, for a q of this shape."""
     arrays = {}
     for name, dtype in COLUMNS.items():
         data = data_set(file, f"{PROBLEM}/{name}", dtype)
@@ -67,11 +70,16 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "plan": _plan(facts.plan),
     }
     return {
-        "masses": np.zeros(0) if facts.masses is None else np.asarray(facts.masses, dtype=float).ravel(),
+        "radii": _flat(facts.radii),
+        "masses": _flat(facts.masses),
         "groups": np.zeros(0, np.int32) if groups is None else np.asarray(groups.number, dtype=np.int32),
-        "force": np.zeros(0) if facts.force is None else np.asarray(facts.force, dtype=float).ravel(),
+        "force": _flat(facts.force),
         "text": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8),
     }
+
+
+def _flat(values: Array | None) -> Array:
+    return np.zeros(0) if values is None else np.asarray(values, dtype=float).ravel()
 
 
 def _plan(plan: Any) -> dict[str, Any] | None:
@@ -103,7 +111,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
     names = tuple(str(name) for name in said["wall_names"])
     if period is not None:
         period = np.array([np.inf if L is None else float(L) for L in period])
-    for name, count in (("masses", bodies), ("groups", bodies), ("force", int(np.prod(shape)))):
+    for name, count in (("radii", bodies), ("masses", bodies), ("groups", bodies), ("force", int(np.prod(shape)))):
         if len(arrays[name]) not in (0, count):
             raise ValueError(f"{len(arrays[name])} {name} of {count}")
     if (period is not None and period.shape != (d,)) or len(names) not in (0, walls):
@@ -115,6 +123,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         walls=walls,
         wall_names=names,
         walls_move=bool(said["walls_move"]),
+        radii=arrays["radii"] if len(arrays["radii"]) else None,
         masses=arrays["masses"] if len(arrays["masses"]) else None,
         force=arrays["force"].reshape(shape) if len(arrays["force"]) else None,
         groups=_groups(arrays["groups"], said["groups"]),

@@ -39,7 +39,7 @@ def write_npz(sol: Solution, path: Path) -> None:
     widest = max((normal.shape[1] for normal in sol.normals), default=0)
     normals = (np.pad(normal, ((0, 0), (0, widest - normal.shape[1]))) for normal in sol.normals)
     count, steps, contacts = len(sol.t), len(sol.stats), sum(sizes)
-    scene = Scene(sol.q.shape[1:], dtype=float)
+    scene = Scene(sol.q.shape[1:], dtype=float, dimension=sol.facts.dimension)
     sizes_of_all = (scene.broadcast(np.asarray(some, dtype=float)) for some in radii(sol))
     arrays: dict[str, tuple[DTypeLike, tuple[int, ...], Iterable[Any]]] = {
         "t": (float, (count,), sol.t),

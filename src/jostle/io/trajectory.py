@@ -1,9 +1,10 @@
 """Trajectories that are written while a run goes on, and survive its end, however it comes: see `Writer`.
 
-q of shape (n, d) with d <= 3 are n points; any other q is drawn as one point for each of its entries, on the x axis. A
-body whose q is NaN is not there. A contact with a wall, or a constraint on the whole configuration, is a line from a
-point to itself, as is one with a body that is not there any more. Contacts of a frame without any body are left out,
-and so are normals of more than three components. The file is described in `jostle.io.layout`.
+q of shape (n, d) with d <= 3 are n points, and so is a q of shape (n d,) where the dimension d of a body is known; any
+other q is drawn as one point for each of its entries, on the x axis. A body whose q is NaN is not there. A contact with
+a wall, or a constraint on the whole configuration, is a line from a point to itself, as is one with a body that is not
+there any more. Contacts of a frame without any body are left out, and so are normals of more than three components. The
+file is described in `jostle.io.layout`.
 """
 
 from __future__ import annotations

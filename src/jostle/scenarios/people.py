@@ -10,7 +10,7 @@ from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
 from jostle.crowds.outlines import package
-from jostle.crowds.plans import BEYOND, Plan
+from jostle.crowds.plans import OUTLET_RADII, Plan
 from jostle.crowds.stairs import Link
 from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
 from jostle.errors import JostleError
@@ -134,8 +134,8 @@ class Crowd(ProblemTable):
     )
     outlet: Positive | None = Field(
         None,
-        description=f"People this far behind an exit (m) are taken out of the run; {BEYOND:g} of the largest radius if "
-        f"not said.",
+        description=f"Distance behind an exit (m) at which people are taken out of the run; {OUTLET_RADII:g} times the "
+        f"largest radius if not said.",
     )
 
     @model_validator(mode="after")

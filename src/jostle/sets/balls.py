@@ -87,6 +87,13 @@ class Balls(ConstraintSet):
                 return float(gap.min(initial=np.inf))
             reach = 4.0 * reach if np.isfinite(reach) else most
 
+    def excluding(self, t: float, n: int) -> Array | None:
+        return np.broadcast_to(at(self.radii, t), (n,))
+
+    def widths(self, t: float, radii: Array, d: int) -> Array:
+        period = np.broadcast_to(self.period, (d,))
+        return np.where(period >= 2.0 * radii.max(initial=0.0), period, np.inf)  # else a ball would overlap itself
+
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array]:
         """(n, d) positions and (n,) radii."""
         radii = at(self.radii, t)

@@ -112,6 +112,14 @@ class ConstraintSet:
         """The radii of the bodies at time t: one for each, or one for all; 0 if they are points."""
         return at(getattr(self, "radii", 0.0), t)
 
+    def excluding(self, t: float, n: int) -> Array | None:
+        """(n,) the radii of bodies of which no two may overlap; None if they may."""
+        return None
+
+    def widths(self, t: float, radii: Array, d: int) -> Array:
+        """(d,) the sides of a box that holds balls of these radii; infinite where nothing confines them."""
+        return np.full(d, np.inf)
+
     def curved_part(self) -> ConstraintSet:
         """The curved walls alone."""
         return self if self.curved else Free()
@@ -199,6 +207,12 @@ class Intersection(ConstraintSet):
 
     def radii_at(self, t: float) -> Array:
         return max((Q.radii_at(t) for Q in self.sets), key=lambda radii: (radii.size, radii.max(initial=0.0)))
+
+    def excluding(self, t: float, n: int) -> Array | None:
+        return next((radii for Q in self.sets if (radii := Q.excluding(t, n)) is not None), None)
+
+    def widths(self, t: float, radii: Array, d: int) -> Array:
+        return np.asarray(np.min([Q.widths(t, radii, d) for Q in self.sets], axis=0, initial=np.inf))
 
     def curved_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.curved])

@@ -7,13 +7,17 @@ boundary, as in a time step, that is all; where it is slow, `curvature` goes on.
 Where Q is not convex the point found is a local minimum, the one that lies towards the gradients at w. If w has no
 gradient (the centre of an obstacle), or the linearised constraints contradict each other there (deep between two
 obstacles), the search starts off w, in the fixed direction (1, 1/2, 1/3, ...).
+
+Balls with more volume than the box that holds them are an empty set, which is said at once. Otherwise the search ends
+when the projections that failed, in all its starts and sweeps, have taken `max_iterations` of the solver.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +25,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric, metric
+from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
 from jostle.sets.contacts import Contacts, by_pair
@@ -45,6 +50,12 @@ MANY = 64
 """Of more rows than this, only those are looked at first whose gap is at most,"""
 WIDEN = 4.0
 """so many times, the deepest violation."""
+DEEP = 0.1
+"""Of many bodies that overlap by more than this part of the length, at first only those are looked at that do."""
+GROW = 4.0
+"""The reach grows by at most this factor at a time: contradictions show among few pairs first."""
+FULL = 1.0 + 1e-9
+"""Balls overfill a box if their volume exceeds this multiple of its volume."""
 STARTS = (0.0, 1e-3, 0.5, 1.0, 2.0, 4.0)
 """How far off w the search starts, relative to the length; the next one is tried if it is not possible from there."""
 OFF = (0.25, 0.1, 0.01, 1.0, 4.0)
@@ -65,15 +76,46 @@ class Gaps(Protocol):
 
     def radii_at(self, t: float) -> Array: ...
 
+    def excluding(self, t: float, n: int) -> Array | None: ...
+
+    def widths(self, t: float, radii: Array, d: int) -> Array: ...
+
+
+@dataclass
+class Allowance:
+    """What a search may spend: iterations of projections that fail, and a failure costs at least one."""
+
+    solver: Solver
+    left: int
+
+    def project(self, w: Array, K: Polyhedron, M: Metric, guess: Array | None = None) -> Projection:
+        """The projection by the solver, with no more iterations than are left."""
+        solver = self.solver
+        if self.left < solver.max_iterations:
+            solver = replace(solver, max_iterations=max(self.left, 1))
+        try:
+            P = solver.project(w, K, M, guess)
+        except EmptySet as error:
+            self.left -= max(error.iterations, 1)
+            raise
+        if solver.promises and not P.converged:
+            self.left -= max(P.iterations, 1)
+        return P
+
+    @property
+    def spent(self) -> bool:
+        """Is nothing left?"""
+        return self.left <= 0
+
 
 def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
     """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
     solver = solver or DEFAULT
-    M = metric(mass, w.shape)
+    M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations)
     if not np.isfinite(w).all():
         raise NotFinite(f"the point to project is not finite: {w.tolist()}")
     if w.ndim == 2 and len(w) > MAX_ALL_PAIRS:
-        found = _of_many(Q, t, w, M, solver)
+        found = _of_many(Q, t, w, M, allowance)
         if found is not None:
             return found
     failure: EmptySet | None = None
@@ -81,27 +123,48 @@ def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solve
         if x is w and contacts.gap.min(initial=0.0) >= 0.0:
             return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
         try:
-            return _from(Q, t, w, x, contacts, M, solver)
+            return _from(Q, t, w, x, contacts, M, allowance)
         except EmptySet as error:
             if Q.flat:
                 raise
             failure = failure or error
-    raise _nowhere(str(w.ravel().tolist()), failure)
+        if allowance.spent:
+            break
+    raise _nowhere(str(w.ravel().tolist()), failure, allowance)
 
 
-def _nowhere(start: str, failure: EmptySet | None) -> NotConverged:
+def _nowhere(start: str, failure: EmptySet | None, allowance: Allowance) -> NotConverged:
+    most = allowance.solver.max_iterations
+    given_up = f"; the search was given up after max_iterations = {most} iterations" if allowance.spent else ""
     return NotConverged(
         f"no point of Q was found from {start}: linearised there, and a little off it, the constraints "
-        f"contradict each other ({failure}). That does not prove that Q is empty; start nearer to it"
+        f"contradict each other ({failure}){given_up}. That does not prove that Q is empty; start nearer to it"
     )
 
 
-def _of_many(Q: Gaps, t: float, w: Array, M: Metric, solver: Solver) -> Nearest | None:
+def _check_volume(Q: Gaps, t: float, w: Array) -> None:
+    """Raise `EmptySet` if balls that exclude each other have more volume than the box that holds them."""
+    n, d = w.shape
+    radii = Q.excluding(t, n)
+    if radii is None:
+        return
+    balls = math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0) * float((radii**d).sum())
+    box = float(np.maximum(Q.widths(t, radii, d), 0.0).prod())
+    if balls > FULL * box:
+        size = "area" if d == 2 else "volume"
+        raise EmptySet(
+            f"the set is empty: {n} balls have the {size} {balls:.4g}, and the box that holds them has {box:.4g}. Take "
+            f"a larger box, fewer balls or smaller radii"
+        )
+
+
+def _of_many(Q: Gaps, t: float, w: Array, M: Metric, allowance: Allowance) -> Nearest | None:
     """The same for many bodies, of which only pairs within reach are looked at; None if Q always looks at all.
 
     Where the linearised constraints contradict each other, the search starts again with the bodies that they concern
     moved off their places, by another distance each time, until one of the searches converges.
     """
+    solver = allowance.solver
     moved, parts = np.zeros(len(w), dtype=bool), [0.0, *OFF]
     best: Nearest | None = None
     failure: EmptySet | None = None
@@ -115,7 +178,10 @@ def _of_many(Q: Gaps, t: float, w: Array, M: Metric, solver: Solver) -> Nearest 
             deepest = -near.gap.min(initial=0.0)
             if deepest == 0.0 and not parts[0]:
                 return Projection(w.copy(), np.zeros(len(near.gap)), NO_RESIDUAL, 0, True, solver.name), near
-            found = _sweep_many(Q, t, w, x, WIDEN * max(deepest, float(np.abs(x - w).max())), M, solver)
+            if not parts[0]:
+                _check_volume(Q, t, w)
+            far = WIDEN * max(deepest, float(np.abs(x - w).max()))
+            found = _sweep_many(Q, t, w, x, min(far, DEEP * (near.smallest_length() or np.inf)), M, allowance)
             if found[0].converged or not parts[0]:
                 return found
             best = better(best, found)
@@ -127,13 +193,15 @@ def _of_many(Q: Gaps, t: float, w: Array, M: Metric, solver: Solver) -> Nearest 
             failure, concerned = contradiction.error, np.isin(np.arange(len(w)), contradiction.bodies)
             if Q.flat:
                 raise failure from None
+        if allowance.spent:
+            break
         if not parts[0] or not (concerned & ~moved).any():
             parts.pop(0)
         if not parts:
             break
         moved |= concerned
     if best is None:
-        raise _nowhere(f"the places of {len(w)} bodies", failure)
+        raise _nowhere(f"the places of {len(w)} bodies", failure, allowance)
     return best
 
 
@@ -155,7 +223,7 @@ def _off(Q: Gaps, t: float, w: Array, moved: Booleans, part: float) -> Array:
     return x
 
 
-def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, solver: Solver) -> Nearest:
+def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, allowance: Allowance) -> Nearest:
     """Sweeps from x in which it is checked that no pair met that was left out.
 
     From sweep to sweep the rows change; multipliers follow their pairs.
@@ -166,14 +234,14 @@ def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, 
     since = 0
     for sweep in range(1, SWEEPS + 1):
         try:
-            P = solver.project(w - x, from_here(contacts), M, guess)
+            P = allowance.project(w - x, from_here(contacts), M, guess)
         except EmptySet as error:
             raise _Contradiction(contacts.pairs[error.rows], error) from None
         furthest = 2.0 * float(np.sqrt(np.einsum("nd,nd->n", P.point, P.point).max(initial=0.0)))
-        if furthest > contacts.reach:
+        if furthest > contacts.reach and not allowance.spent:
             if contacts.reach < reach:
                 raise NotConverged(f"a body moves by {furthest / 2.0:g} in the projection: too far for the period")
-            reach = 2.0 * furthest
+            reach = min(2.0 * furthest, GROW * reach)
             contacts, before = Q.linearise(t, x, reach), contacts
             guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
             continue
@@ -181,10 +249,10 @@ def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, 
         contacts, before = Q.linearise(t, x, reach), contacts
         guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
         P = replace(P, multipliers=guess)
-        answer = judged(w, x, contacts, M, P, solver, sweep)
+        answer = judged(w, x, contacts, M, P, allowance.solver, sweep)
         best = better(best, answer)
         since = 0 if best is answer else since + 1
-        if best[0].converged or since == PATIENCE:
+        if best[0].converged or since == PATIENCE or allowance.spent:
             break
     assert best is not None
     return best
@@ -220,7 +288,7 @@ def _scale(Q: Gaps, t: float, w: Array) -> float:
     return float(np.abs(w).max(initial=0.0)) or 1.0
 
 
-def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
+def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, allowance: Allowance) -> Nearest:
     """The search from x, with the rows that are near at first, then with those that it ran into as well."""
     reach = WIDEN * -contacts.gap.min(initial=0.0)
     near = ~(contacts.gap > (reach if len(contacts.gap) > MANY else np.inf))
@@ -231,29 +299,30 @@ def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, 
             there = Q.linearise(t, y)
             return there if len(rows) == len(there.gap) else there.only(rows)
 
-        found = _sweep(linearise, w, x, contacts.only(rows), M, solver)
+        found = _sweep(linearise, w, x, contacts.only(rows), M, allowance)
         pull = float(np.linalg.norm(M.times((found[0].point - w).ravel())))
         length = contacts.smallest_length()
         deep = length is None or pull > SHALLOW * M.lightest * length
         if deep and not Q.flat and w.size <= CURVED_SIZE:
-            found = off_saddle(linearise, w, M, solver, found)
+            found = off_saddle(linearise, w, M, allowance.solver, found)
         violated = Q.gaps(t, found[0].point) < 0.0
-        if not (violated & ~near).any():
+        if not (violated & ~near).any() or allowance.spent:
             return found
         near |= violated
 
 
-def _sweep(linearise: Linearise, w: Array, x: Array, contacts: Contacts, M: Metric, solver: Solver) -> Nearest:
+def _sweep(linearise: Linearise, w: Array, x: Array, contacts: Contacts, M: Metric, allowance: Allowance) -> Nearest:
     """Project w on Q~(x), go there, linearise again, until nothing changes."""
+    solver = allowance.solver
     best: Nearest | None = None
     last = np.inf
     for sweep in range(1, SWEEPS + 1):
-        P = solver.project(w - x, from_here(contacts), M)
+        P = allowance.project(w - x, from_here(contacts), M)
         x = x + P.point
         contacts = linearise(x)
         answer = judged(w, x, contacts, M, P, solver, sweep)
         best, worst = better(best, answer), answer[0].residual.worst
-        if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last):
+        if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last) or allowance.spent:
             return best
         if worst > SLOW * last and w.size <= CURVED_SIZE:
             return with_curvature(linearise, w, M, solver, best)

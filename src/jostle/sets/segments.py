@@ -18,6 +18,7 @@ class Segments(Walls):
 
     >>> Segments([[[0, 0], [4, 0]]], radii=0.5).gap(0.0, [2.0, 1.5])
     1.0
+    >>> import numpy as np
     >>> turnstile = Segments(lambda t: [[[0, 0], [np.cos(t), np.sin(t)]]], radii=0.1)
     >>> turnstile.moving, round(turnstile.gap(np.pi / 2, [0.5, 0.5]), 12)
     (True, 0.4)

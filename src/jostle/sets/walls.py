@@ -298,6 +298,11 @@ class Box(Walls):
         words = [f"wall q[{a}] {end}" for end in (">= lower", "<= upper") for a in range(self.dimension)]
         self.names = tuple(words[side] for side in self._sides)
 
+    def widths(self, t: float, radii: Array, d: int) -> Array:
+        own, _ = self._sizes(t, len(radii))
+        beyond = float((radii - (0.0 if own is None else own)).max(initial=-np.inf))
+        return np.broadcast_to(at(self.upper, t) - at(self.lower, t), (d,)) + 2.0 * beyond
+
     def _surfaces(self, t: float) -> Surfaces:
         d, sides = self.dimension, self._sides
         ends = np.concatenate([np.broadcast_to(at(ends, t), (d,)) for ends in (self.lower, self.upper)])

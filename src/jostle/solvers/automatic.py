@@ -10,12 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from jostle.arrays import Array
+from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
-from jostle.solvers.base import Solver
+from jostle.solvers.base import Declined, Solver
 from jostle.solvers.exact import Exact
-from jostle.solvers.interior_point import InteriorPoint
+from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
 from jostle.solvers.nesterov import Nesterov
 
 MAX_EXACT_ROWS = 128
@@ -33,6 +34,15 @@ TRIAL_RESIDUAL = 30.0
 cheaper."""
 MAX_SPHERE_ITERATIONS = 20_000
 """First-order iterations for spheres. Where these do not suffice, second order is cheaper even in 3-D."""
+PROOF_ITERATIONS = 10_000
+"""First-order iterations after which multipliers that grow without end prove that the set is empty."""
+FACTORISATIONS = 30
+"""Typical number of factorisations of a second-order projection."""
+ROW_OPERATIONS = 50
+"""Operations of a factorisation in the time that one row takes in a first-order iteration."""
+MIN_OPERATIONS = 1e11
+"""Second order may always take this many operations, about ten seconds. Factors of N numbers for n unknowns take about
+N^2 / n operations."""
 MAX_FALLBACK_ROWS = 2000
 """The active-set method is the last attempt for at most this many rows (with masses over many decades, for example)."""
 
@@ -64,9 +74,10 @@ class Automatic(Solver):
             yield self._trial(MAX_SPHERE_ITERATIONS)
         elif self.tol >= FIRST_ORDER_TOLERANCE:
             yield self._trial(max(1, self.max_iterations // 2))
-        yield InteriorPoint(tol=self.tol)
+        yield _Affordable(tol=self.tol, instead=self.max_iterations)
         if rows <= MAX_FALLBACK_ROWS:
             yield exact
+        yield self._trial(PROOF_ITERATIONS)
         yield Nesterov(tol=self.tol, max_iterations=self.max_iterations)
 
     def _trials(self) -> Generator[Solver, Projection, None]:
@@ -89,6 +100,27 @@ class Automatic(Solver):
 def _exact(tol: float) -> Exact:
     """The active-set method of a tolerance; every small projection needs one."""
     return Exact(tol=tol)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Affordable(InteriorPoint):
+    """Second order, where its factorisations do not cost more than the iterations of first order that it replaces."""
+
+    instead: int = 1
+
+    @property
+    def name(self) -> str:
+        return InteriorPoint.__name__
+
+    def _most_numbers(self, contacts: Contacting) -> int:
+        unknowns, rows = contacts.bodies * contacts.dimension, len(contacts.i)
+        operations = max(MIN_OPERATIONS, ROW_OPERATIONS * rows * self.instead) / FACTORISATIONS
+        return min(super()._most_numbers(contacts), int(np.sqrt(operations * unknowns)))
+
+    def _declined(self, what: str, numbers: int) -> Declined:
+        if numbers * BYTES > most_memory():
+            return super()._declined(what, numbers)
+        return Declined(f"the factors of {what} take longer than {self.instead} iterations of first order")
 
 
 class _Guess(Solver):

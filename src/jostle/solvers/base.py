@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_fields
 from jostle.arrays import Array
-from jostle.convex.emptiness import Undecided, contradiction, empty_set
+from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
 from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -135,13 +135,15 @@ class Solver:
             tried.append(Projection(u.reshape(target.shape), guess, found, used, good, solver.name, remark))
             if good:
                 return tried[-1]
+            if self.promises:
+                self._raise_if_proven(guess, slack, K, M, used)
             if solver.promises and not looked:
-                remarks += self._raise_if_empty(K, M)
+                remarks += self._raise_if_empty(K, M, used)
                 looked = True
             solver = _next(plan, tried[-1])
         start = self._start(target, w, K, M, slack)
         if not start.converged and self.promises and not looked:
-            remarks += self._raise_if_empty(K, M)
+            remarks += self._raise_if_empty(K, M, used)
         best = start if start.converged else min(tried, key=lambda answer: answer.residual.worst, default=start)
         return replace(best, iterations=used, remark="; ".join(remarks))
 
@@ -177,14 +179,20 @@ class Solver:
         noise = (K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))) / unit
         return Whitened(unit, slack / unit, noise)
 
-    def _raise_if_empty(self, K: Polyhedron, M: Metric) -> list[str]:
-        """Raise `EmptySet` if K is empty; remark if that could not be decided."""
+    def _raise_if_proven(self, p: Array, slack: Array, K: Polyhedron, M: Metric, used: int) -> None:
+        """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
+        y = proven_by(p, slack, K, M, self.tol)
+        if y is not None:
+            raise empty_set(K, y, used)
+
+    def _raise_if_empty(self, K: Polyhedron, M: Metric, used: int) -> list[str]:
+        """Raise `EmptySet` if K is empty, after that many iterations; remark if that could not be decided."""
         try:
             y = contradiction(K, M, self.tol)
         except Undecided as reason:
             return [f"whether the set is empty was not decided: {reason}"]
         if y is not None:
-            raise empty_set(K, y)
+            raise empty_set(K, y, used)
         return []
 
 

@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, at
+from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.reading import States
 from jostle.polylines import CELL, Outline, View, enclosure, holding_walls, outlines, sides
-from jostle.sets.balls import Balls, Line
-from jostle.sets.walls import Walls
-from jostle.shapes import Shape, between, parts
+from jostle.shapes import Shape, between
 from jostle.solution import Solution
 from jostle.viz.frames import Bars, Frame
 
@@ -163,6 +161,8 @@ class Scene:
 
     def radii(self, k: int) -> Array:
         """(count,) the radii of all bodies in frame k, 0 for points."""
+        if self.facts.radii is not None:
+            return self.facts.radii.copy()
         given = getattr(self.sol, "radii", None)
         if given is not None:
             if callable(given):
@@ -170,19 +170,17 @@ class Scene:
             elif not isinstance(given, np.ndarray | float | int):
                 given = given[k]
             return np.array(np.broadcast_to(np.asarray(given, dtype=float), (self.count,)))
-        t, within = float(self.sol.t[k]), None if self.sol.problem is None else self.sol.problem.within
-        known = [at(Q.radii, t) for kind in (Balls, Line, Walls) for Q in parts(within) if isinstance(Q, kind)]
-        sizes = next((radii for radii in known if radii.any()), np.zeros(1))
+        problem, t = self.sol.problem, float(self.sol.t[k])
+        sizes = np.zeros(1) if problem is None else problem.within.radii_at(t)
         return np.array(np.broadcast_to(sizes.ravel(), (self.count,)))
 
     @property
     def radii_change(self) -> bool:
         """May the radii differ from frame to frame?"""
         given = getattr(self.sol, "radii", None)
-        if given is not None:
-            return not isinstance(given, np.ndarray | float | int)
-        within = None if self.sol.problem is None else self.sol.problem.within
-        return any(callable(getattr(Q, "radii", None)) for Q in parts(within))
+        if self.facts.radii is not None or (given is None and self.sol.problem is None):
+            return False
+        return not isinstance(given, np.ndarray | float | int)
 
     @cached_property
     def sized(self) -> bool:

@@ -81,8 +81,8 @@ function contactFacts(stage, about, c) {
   const at = axes.map((a) => short(frame.q[3 * i + a] + about.origin[a] + (frame.radius[i] * way[a]) / length));
   const wall = about.wall_names[-1 - frame.contacts.second[c]];
   return [
-    ...(wall ? [["wall", wall]] : []),
     [about.force_name, short(force[c])], ["at", at.join(", ")],
     ["direction", axes.map((a) => short(way[a] / length)).join(", ")],
+    ...(wall ? [["wall", wall]] : []),
   ];
 }
