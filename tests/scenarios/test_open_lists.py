@@ -133,6 +133,12 @@ def test_new_and_list_know_the_example_of_a_plugin(jostle, tmp_path):
     np.testing.assert_array_equal(first.q[:], second.q[:])
 
 
+def test_doctor_lists_plugins(jostle):
+    code, out, err = jostle("doctor", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["plug_ins"] == ["kind of problem drop", "scheme damped", "solver gauss_seidel"]
+
+
 def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle, folder, tmp_path):
     source = folder / "jostle_drop" / "damped.py"
     text = source.read_text()
@@ -145,6 +151,7 @@ def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle,
         assert "Traceback" not in err
         assert jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q") == (0, "", "")
         assert "package 'jostle-drop'" in jostle("schema")[2]
+        assert "package 'jostle-drop'" in jostle("doctor")[2]
     finally:
         source.write_text(text)
 

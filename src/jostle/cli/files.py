@@ -28,7 +28,7 @@ Colour = Annotated[
 
 
 def list_(as_json: Json = False) -> None:
-    """The scenarios that come with jostle."""
+    """List the scenarios that come with jostle and with plug-ins."""
     from jostle.scenarios import load, names
 
     titles = {name: load(name).title for name in names()}
@@ -36,14 +36,14 @@ def list_(as_json: Json = False) -> None:
         say(json.dumps(titles))
         return
     show_rows(titles.items())
-    say("\njostle run NAME runs one, jostle new NAME copies it to change it.")
+    say("\nRun one with jostle run NAME; copy it to a file of your own with jostle new NAME.")
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="A shipped scenario, see jostle list.")],
-    file: Annotated[Path | None, typer.Argument(help="Where to; by default NAME.toml here.")] = None,
+    name: Annotated[str, typer.Argument(help="A name from jostle list.")],
+    file: Annotated[Path | None, typer.Argument(help="The file to write; by default NAME.toml.")] = None,
 ) -> None:
-    """Copy a shipped scenario into a file of your own, to change it."""
+    """Copy a scenario to a file of your own."""
     from jostle.scenarios import shipped
 
     text, target = shipped(name), file or Path(f"{name}.toml")
@@ -51,12 +51,12 @@ def new(
         with open(target, "x", encoding="utf-8") as copy:
             copy.write(text)
     except FileExistsError:
-        raise FileIsThere(f"{target} is there already: give another name, jostle new {name} FILE") from None
-    say(f"{target} is yours to change; run it: jostle run {target}")
+        raise FileIsThere(f"{target} exists; choose another name with jostle new {name} FILE") from None
+    say(f"saved {target}; edit it, then run it with jostle run {target}")
 
 
 def schema() -> None:
-    """The JSON schema of scenario files, for editors that complete and check them."""
+    """Print the JSON schema of scenario files, with which editors complete and check them."""
     from jostle.scenarios import schema as of_scenarios
 
     say(json.dumps(of_scenarios(), indent=2))

@@ -1,4 +1,4 @@
-"""``jostle doctor``: is all there that a run needs, and how fast is this machine?"""
+"""``jostle doctor``: checks the installation and the speed of the machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ OPTIONAL = {
     "matplotlib": "pictures: pip install 'jostle[plot]'",
     "imageio-ffmpeg": "films: pip install 'jostle[movie]'",
     "gsd": "export for OVITO: pip install 'jostle[export]'",
+    "shapely": "floor plans and densities: pip install 'jostle[crowd]'",
+    "anywidget": "the viewer in notebooks: pip install 'jostle[notebook]'",
 }
+"""Packages that jostle can use, and what for."""
 
 
 def doctor(as_json: Json = False) -> None:
-    """Check this installation: versions, threads, a first step, a file, and what is missing."""
+    """Check the installation: versions, threads, a short run, a trajectory file, missing packages, plug-ins."""
     from jostle.io.recorder import versions
 
     found: dict[str, Any] = {f"version_{name}": version for name, version in versions().items()}
@@ -39,11 +42,20 @@ def doctor(as_json: Json = False) -> None:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             found[package] = f"missing; for {purpose}"
-    show(found, as_json)
+    show(found | {"plug_ins": _plugins()}, as_json)
+
+
+def _plugins() -> list[str]:
+    """What installed packages add to the lists that scenario files choose from; a broken plug-in is an error."""
+    from jostle.scenarios import KINDS
+    from jostle.schemes import SCHEMES
+    from jostle.solvers import SOLVERS
+
+    return [f"{each.noun} {name}" for each in (KINDS, SCHEMES, SOLVERS) for name in each.added() if each.get(name)]
 
 
 def _kernels() -> dict[str, Any]:
-    """Compile and run: a small pile, twice."""
+    """Run a small pile twice; the first run may compile."""
     import jostle as jo
     from jostle.kernels import compiled
 
@@ -60,7 +72,7 @@ def _kernels() -> dict[str, Any]:
 
 
 def _disk() -> dict[str, Any]:
-    """Write and read a trajectory where temporary files are, and say how much room there is here."""
+    """Write and read a trajectory in the folder of temporary files, and measure the free space of this folder."""
     import jostle as jo
 
     ball = jo.Motion(q0=[[0.0, 1.0]], force=[[0.0, -10.0]], within=jo.HalfSpace([0.0, 1.0]))
