@@ -151,7 +151,11 @@ def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle,
         assert "Traceback" not in err
         assert jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q") == (0, "", "")
         assert "package 'jostle-drop'" in jostle("schema")[2]
-        assert "package 'jostle-drop'" in jostle("doctor")[2]
+        code, out, _ = jostle("doctor", "--json")
+        assert code == 0
+        assert any(
+            each.startswith("broken: ") and "package 'jostle-drop'" in each for each in json.loads(out)["plug_ins"]
+        )
     finally:
         source.write_text(text)
 

@@ -11,6 +11,7 @@ import sys
 import warnings
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+"""Exit codes of a failure, of a wrong command or scenario, and of Ctrl-C."""
 
 try:
     import typer

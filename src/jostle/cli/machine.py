@@ -15,6 +15,7 @@ import numpy as np
 
 from jostle.cli.runs import Json
 from jostle.cli.show import show
+from jostle.errors import BrokenPlugin
 
 OPTIONAL = {
     "matplotlib": "pictures: pip install 'jostle[plot]'",
@@ -23,7 +24,7 @@ OPTIONAL = {
     "shapely": "floor plans and densities: pip install 'jostle[crowd]'",
     "anywidget": "the viewer in notebooks: pip install 'jostle[notebook]'",
 }
-"""Packages that jostle can use, and what for."""
+"""Optional packages, with their purpose and how to install them."""
 
 
 def doctor(as_json: Json = False) -> None:
@@ -46,12 +47,20 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _plugins() -> list[str]:
-    """What installed packages add to the lists that scenario files choose from; a broken plug-in is an error."""
+    """What installed packages add to the lists that scenario files choose from, and which of it is broken."""
     from jostle.scenarios import KINDS
     from jostle.schemes import SCHEMES
     from jostle.solvers import SOLVERS
 
-    return [f"{each.noun} {name}" for each in (KINDS, SCHEMES, SOLVERS) for name in each.added() if each.get(name)]
+    found = []
+    for each in (KINDS, SCHEMES, SOLVERS):
+        for name in each.added():
+            try:
+                each.get(name)
+                found.append(f"{each.noun} {name}")
+            except BrokenPlugin as error:
+                found.append(f"broken: {error}")
+    return found
 
 
 def _kernels() -> dict[str, Any]:
@@ -72,7 +81,7 @@ def _kernels() -> dict[str, Any]:
 
 
 def _disk() -> dict[str, Any]:
-    """Write and read a trajectory in the folder of temporary files, and measure the free space of this folder."""
+    """Write and read a trajectory in the temporary folder, and measure the free space of the current folder."""
     import jostle as jo
 
     ball = jo.Motion(q0=[[0.0, 1.0]], force=[[0.0, -10.0]], within=jo.HalfSpace([0.0, 1.0]))

@@ -107,7 +107,7 @@ def bench(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the time of the first steps of a scenario; nothing is saved."""
+    """Measure the time of the first steps of a scenario, without saving them."""
     from jostle.scenarios import load
 
     _use(threads)

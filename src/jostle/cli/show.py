@@ -17,6 +17,7 @@ from jostle.solution import KILLED, MESSAGES, RUNNING, Solution
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
+"""Units of file sizes, each a thousand times the one before."""
 
 
 def summary(sol: Solution, path: Path) -> dict[str, Any]:
