@@ -29,6 +29,11 @@ LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(s
 """Functions and classes of these packages are described by their names."""
 PASSING = {("jostle.sets.differences", "Differences"): {"steps"}}
 """Attributes of classes that change during a run."""
+RENAMED = {
+    "jostle.solvers.exact.Exact": "jostle.solvers.dual_active_set.ActiveSet",
+    "jostle.solvers.nesterov.Nesterov": "jostle.solvers.gauss_seidel.GaussSeidel",
+}
+"""Classes that had another name when an older version of jostle described them."""
 FEW = 8
 """Arrays and lists with at most this many entries are written out."""
 DIGITS = 12
@@ -61,7 +66,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tup
     places = [*before, *(place for place in after if place not in before)]
     nothing = "nothing"
     pairs = ((place, before.get(place, nothing), after.get(place, nothing)) for place in places)
-    return [(place, old, new) for place, old, new in pairs if old != new]
+    return [(place, old, new) for place, old, new in pairs if RENAMED.get(old, old) != new]
 
 
 def listed(changed: Iterable[tuple[str, str, str]], one: Callable[[str, str, str], str]) -> str:

@@ -64,13 +64,13 @@ class FivePoint:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ActiveSet(Solver):
+class PrimalDualActiveSet(Solver):
     """Primal-dual active sets for a cone whose rows are the cells of a grid, in order, with G M^-1 G^T = A.
 
     >>> import jostle as jo
     >>> chain, two = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]), np.ones((2, 1), dtype=bool)
     >>> A = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.ones((2, 1)))
-    >>> P = ActiveSet(matrix=A, zone=two).project([1.0, 0.0, 0.0], chain)
+    >>> P = PrimalDualActiveSet(matrix=A, zone=two).project([1.0, 0.0, 0.0], chain)
     >>> P.point.round(12).tolist(), P.multipliers.round(12).tolist()
     ([0.333333333333, 0.333333333333, 0.333333333333], [0.666666666667, 0.333333333333])
     """

@@ -24,7 +24,7 @@ from jostle.convex.projection import Projection, residual
 from jostle.errors import EmptySet
 from jostle.sets.contacts import Contacts
 from jostle.solvers.base import Solver
-from jostle.solvers.exact import Exact
+from jostle.solvers.dual_active_set import ActiveSet
 
 Linearise = Callable[[Array], Contacts]
 """The constraints of one set at one time, linearised at a point."""
@@ -147,7 +147,7 @@ def _shortened(
         stacked(full.G, Dense(-full.G.toarray()[active])), np.concatenate([full.gap, -full.gap[active]])
     )
     with suppress(EmptySet):  # then there is no such correction
-        back = x + d + Exact().project(np.zeros_like(x), boundary, M).point
+        back = x + d + ActiveSet().project(np.zeros_like(x), boundary, M).point
         corrected = linearise(back)
         if merit(back, corrected) <= allowed:
             return back, corrected
