@@ -22,7 +22,7 @@ from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
 from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
 from jostle.solvers.project import require
-from jostle.steps import SAME, Grid, Saving
+from jostle.steps import STEP_TOLERANCE, Grid, Saving
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
@@ -237,7 +237,7 @@ class _Keeping:
             raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
         position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
         now, end = position.state.t, self.grid.end
-        if position.step > self.grid.count or end < now - SAME * abs(float(self.grid.sizes.max())):
+        if position.step > self.grid.count or end < now - STEP_TOLERANCE * abs(float(self.grid.sizes.max())):
             raise InvalidValue(
                 f"the run has come to t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
                 f"start a new run"

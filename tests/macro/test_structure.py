@@ -144,7 +144,7 @@ def test_the_search_finds_what_the_edges_prove(monkeypatch):
     found = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
     y, other = found._searched()
     assert y @ other < -1e-6
-    monkeypatch.setattr(sys.modules["jostle.macro.structure"], "RAYS", 10)
+    monkeypatch.setattr(sys.modules["jostle.macro.structure"], "MAX_CANDIDATES", 10)
     again = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
     assert again.maximum_principle is False
     proves_it(again)

@@ -15,7 +15,7 @@ from jostle.convex.polyhedron import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, deepest
-from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
+from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
 MAX_GRADIENT_CHECKS = 10
@@ -99,7 +99,7 @@ class UserSet(ConstraintSet):
                 f"the gradient of constraint {wrong[0]} of {self.name} is wrong: d/dq[{wrong[1]}] is given as "
                 f"{given[wrong]:.6g}, differences give {found.G[wrong]:.6g}"
             )
-        self._unchecked = before & (found.error > CERTAIN)
+        self._unchecked = before & (found.error > CERTAIN_ERROR)
         if not self._unchecked.any():
             self._checks = 0
 
