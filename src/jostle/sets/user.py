@@ -159,8 +159,8 @@ def constraints(
     differenced, which takes two evaluations of g for each coordinate in every step: give it if there are many bodies.
     `convex` says whether each entry is convex in q (the linearised schemes then keep the guarantee that q stays in Q;
     if it is not known, they check each step), `moving` whether g depends on t (likewise checked by the schemes that
-    cannot have it). `length` is the length that violations are compared with, a radius, say; it is also the scale of the
-    differences, which otherwise has to be searched for.
+    cannot have it). `length` is the length that violations are compared with, a radius, say; it is also the scale of
+    the differences, which otherwise has to be searched for.
 
     >>> import jostle as jo
     >>> @jo.constraints
