@@ -1,10 +1,10 @@
-"""The active-set solver `Exact` beside daqp: ``python benchmarks/active_sets.py [--quick]``.
+"""`ActiveSet` beside daqp: ``python benchmarks/active_sets.py [--quick]``.
 
 Small projections min 1/2 |u - w|_M^2, c + G u >= 0, from random clusters of discs and from racks with twice as many
-contacts as they need. Both solvers get the same arrays. Times: `Exact.project` as a user calls it; our kernel alone,
-from G, c, w and M; daqp from the same, with the scaling in NumPy that it needs; and daqp alone, on scaled arrays. Then
-racks whose masses differ by orders of magnitude, none of which is empty: how many each solver calls empty. Then sets
-that are empty: how many each solver calls so, with how many correct proofs.
+contacts as they need. Both solvers get the same arrays. Times: `ActiveSet.project` as a user calls it; our kernel
+alone, from G, c, w and M; daqp from the same, with the scaling in NumPy that it needs; and daqp alone, on scaled
+arrays. Then racks whose masses differ by orders of magnitude, none of which is empty: how many each solver calls empty.
+Then sets that are empty: how many each solver calls so, with how many correct proofs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rack(side: int, spread: float = 0.0, seed: int = 0) -> tuple[np.ndarray, jo.
 
 
 def by_kernel(w: np.ndarray, K: jo.Polyhedron, M: Metric) -> tuple[np.ndarray, np.ndarray]:
-    """What `Exact` calls."""
+    """What `ActiveSet` calls."""
     u, p, _, _ = cpu.project_dense(K.G.toarray(), K.c, w.ravel(), M.root, ROUND_OFF, K.noise, 1e-10 * K.length, 10_000)
     return u, p
 
@@ -72,7 +72,7 @@ def compared(name: str, w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray, secon
     A, s, _ = scaled(w, K, M)
     return {
         "case": name, "rows": len(K.c), "active": int((p > 0.0).sum()),
-        "Exact us": 1e6 * best_of(lambda: jo.Exact().project(w, K, M), seconds),
+        "solver us": 1e6 * best_of(lambda: jo.ActiveSet().project(w, K, M), seconds),
         "kernel us": 1e6 * best_of(lambda: by_kernel(w, K, M), seconds),
         "daqp us": 1e6 * best_of(lambda: by_daqp(w, K, M), seconds),
         "daqp alone us": 1e6 * best_of(lambda: solved(A, s), seconds),
@@ -83,11 +83,11 @@ def compared(name: str, w: np.ndarray, K: jo.Polyhedron, mass: np.ndarray, secon
 
 def called_empty(spread: float, count: int) -> dict[str, float]:
     """Of some racks with masses from 10^-spread to 10^spread: how many are called empty."""
-    found = {"mass ratio": 10.0 ** (2 * spread), "racks": count, "Exact": 0, "daqp": 0, "daqp, tol 1e-9": 0}
+    found = {"mass ratio": 10.0 ** (2 * spread), "racks": count, "ActiveSet": 0, "daqp": 0, "daqp, tol 1e-9": 0}
     for seed in range(count):
         w, K, mass = rack(2 + seed % 6, spread, seed)
         M = metric(mass, w.shape)
-        found["Exact"] += not jo.Exact().project(w, K, M).converged
+        found["ActiveSet"] += not jo.ActiveSet().project(w, K, M).converged
         found["daqp"] += by_daqp(w, K, M)[2] != 1
         found["daqp, tol 1e-9"] += by_daqp(w, K, M, **TIGHTER)[2] != 1
     return found
@@ -95,7 +95,7 @@ def called_empty(spread: float, count: int) -> dict[str, float]:
 
 def empty_sets(count: int) -> dict[str, int]:
     """How many of some empty sets each solver calls empty, and how many proofs y >= 0, G^T y = 0, c.y < 0 are right."""
-    found = {"sets": count, "Exact": 0, "Exact proofs": 0, "daqp": 0, "daqp proofs": 0}
+    found = {"sets": count, "ActiveSet": 0, "ActiveSet proofs": 0, "daqp": 0, "daqp proofs": 0}
     for seed in range(count):
         random = np.random.default_rng(seed)
         n, m = 6, 9
@@ -106,10 +106,10 @@ def empty_sets(count: int) -> dict[str, int]:
         c[-1] = -(weights @ c[:-1]) - 10.0 ** random.uniform(-8, 0)
         K, w = jo.Polyhedron(G, c, length=1.0), random.normal(size=n)
         try:
-            jo.Exact().project(w, K)
+            jo.ActiveSet().project(w, K)
         except EmptySet as error:
-            found["Exact"] += 1
-            found["Exact proofs"] += proves(G, c, error.weights)
+            found["ActiveSet"] += 1
+            found["ActiveSet proofs"] += proves(G, c, error.weights)
         _, y, flag = by_daqp(w, K, metric(1.0, w.shape))
         found["daqp"] += flag == -1
         found["daqp proofs"] += flag == -1 and proves(G, c, y)
@@ -130,10 +130,19 @@ if __name__ == "__main__":
     cases = {f"cluster of {rows}": contacts(rows) for rows in (3, 10, 30, 100, 128)}
     cases |= {f"rack {side} x {side}": rack(side) for side in (2, 4, 7)}
     rows = [compared(name, *case, seconds) for name, case in cases.items()]
-    names = "Exact us", "kernel us", "daqp us", "daqp alone us", "daqp/kernel", "alone/kernel", "diff of u", "residuals"
+    names = (
+        "solver us",
+        "kernel us",
+        "daqp us",
+        "daqp alone us",
+        "daqp/kernel",
+        "alone/kernel",
+        "diff of u",
+        "residuals",
+    )
     print(f"{'case':16s}{'rows':>5s}{'active':>7s}" + "".join(f"{name:>{len(name) + 2}s}" for name in names))
     for row in rows:
-        print(f"{row['case']:16s}{row['rows']:5d}{row['active']:7d}{row['Exact us']:10.1f}{row['kernel us']:11.1f}"
+        print(f"{row['case']:16s}{row['rows']:5d}{row['active']:7d}{row['solver us']:11.1f}{row['kernel us']:11.1f}"
               f"{row['daqp us']:9.1f}{row['daqp alone us']:15.1f}{row['daqp us'] / row['kernel us']:13.2f}"
               f"{row['daqp alone us'] / row['kernel us']:14.2f}{row['difference of u']:11.0e}"
               f"{row['kernel residual']:6.0e}{row['daqp residual']:6.0e}")  # fmt: skip

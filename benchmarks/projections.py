@@ -6,7 +6,7 @@ tightened by tens until the residual, which `jostle` computes from their multipl
 last run counts, set-up included. What takes longer than the limit is left out.
 
 Then the methods against the growth of iterations with depth: the same residuals by the accelerated
-Gauss-Seidel sweep (`Nesterov`) and by second order (`InteriorPoint`).
+Gauss-Seidel sweep (`GaussSeidel`) and by second order (`InteriorPoint`).
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def depth(problem: Problem, tols: list[float], most: int) -> list[dict[str, Any]
     rows = []
     for tol in tols:
         row: dict[str, Any] = {"tol": tol}
-        for solver in (jo.Nesterov(tol=tol, max_iterations=most), jo.InteriorPoint(tol=tol)):
+        for solver in (jo.GaussSeidel(tol=tol, max_iterations=most), jo.InteriorPoint(tol=tol)):
             begin = time.perf_counter()
             P = solver.project(problem.w, problem.K, problem.M)
             row[solver.name] = P.iterations if P.converged else -1
@@ -184,8 +184,8 @@ def main() -> None:
     print(f"{'case':10s}{'N':>8s}{'tol':>7s}{'Gauss-Seidel':>14s}{'s':>8s}{'second order':>14s}{'s':>8s}")
     for row in deep:
         print(
-            f"{row['case']:10s}{row['N']:8d}{row['tol']:7.0e}{row['Nesterov']:14d}"
-            f"{row['Nesterov_s']:8.2f}{row['InteriorPoint']:14d}{row['InteriorPoint_s']:8.2f}"
+            f"{row['case']:10s}{row['N']:8d}{row['tol']:7.0e}{row['GaussSeidel']:14d}"
+            f"{row['GaussSeidel_s']:8.2f}{row['InteriorPoint']:14d}{row['InteriorPoint_s']:8.2f}"
         )
     print(json.dumps({"projections": cases, "depth": deep}))
 

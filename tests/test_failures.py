@@ -17,7 +17,7 @@ FLOOR = jo.HalfSpace([1.0])
 SECOND_ORDER = [jo.Maury(), jo.Paoli(), jo.MoreauJean()]
 FIRST_ORDER = [jo.Venel(), jo.CatchingUp()]
 SCHEMES = SECOND_ORDER + FIRST_ORDER
-SOLVERS = [jo.Exact(), jo.InteriorPoint(tol=1e-10), jo.Nesterov(tol=1e-10, max_iterations=5000), jo.Automatic()]
+SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-10), jo.GaussSeidel(tol=1e-10, max_iterations=5000), jo.Automatic()]
 
 
 def name(member) -> str:
@@ -678,11 +678,11 @@ def test_an_approaching_velocity_is_not_flagged():
 def test_a_solver_that_gives_up_is_an_error_with_its_residuals():
     """Too few iterations in step 6: the solver, the residuals, the remedy, the past; strict=False records it."""
     rack = jo.models.rack(4, gap=0.055)
-    lazy = jo.Maury(solver=jo.Nesterov(tol=1e-12, max_iterations=3))
+    lazy = jo.Maury(solver=jo.GaussSeidel(tol=1e-12, max_iterations=3))
     with pytest.raises(jo.NotConverged) as raised:
         jo.solve(rack, lazy, t=0.2, h=0.01)
     failed_at(raised.value, step=6, h=0.01)
-    says(raised.value, "Nesterov stopped after 3 iterations", "violation", "more iterations", "strict=False")
+    says(raised.value, "GaussSeidel stopped after 3 iterations", "violation", "more iterations", "strict=False")
     assert not raised.value.projection.converged
     sol = jo.solve(rack, lazy, t=0.2, h=0.01, strict=False)
     assert sol.status == "not converged"

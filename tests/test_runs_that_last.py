@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue, NoSuchFile, WriteFailed
-from jostle.io.checkpoint import read_whole
+from jostle.io.checkpoint import read_whole, write_whole
 from jostle.kernels import threads as kernels
 from jostle.sets.contacts import Contacts
 from numbers_of_files import contents
@@ -221,7 +221,7 @@ def test_a_run_that_was_stopped_and_goes_on_to_its_end_is_finished(tmp_path):
 
 def test_steps_that_were_not_solved_are_remembered_by_a_resumed_run(tmp_path):
     column = jo.Motion(q0=[0.5, 1.5, 2.5], force=-9.81, within=jo.Line([0.5] * 3, lower=0.0))
-    hurried = jo.Maury(solver=jo.Nesterov(max_iterations=1))
+    hurried = jo.Maury(solver=jo.GaussSeidel(max_iterations=1))
     keep = {"h": 0.1, "strict": False, "checkpoint": tmp_path / "c"}
     assert jo.solve(column, hurried, t=0.3, **keep).status == "not converged"
     assert jo.solve(column, hurried, t=0.3, resume=True, **keep).status == "not converged"
@@ -369,7 +369,25 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
     with pytest.raises(InvalidValue, match="problem was Motion"):
         jo.solve(pile(seed=7), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
     with pytest.raises(InvalidValue, match="scheme was Maury"):
-        jo.solve(pile(), jo.Maury(solver=jo.Exact()), t=0.2, h=H, checkpoint=file, resume=True)
+        jo.solve(pile(), jo.Maury(solver=jo.ActiveSet()), t=0.2, h=H, checkpoint=file, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("solver", "old"),
+    [(jo.ActiveSet(), "jostle.solvers.exact.Exact"), (jo.GaussSeidel(), "jostle.solvers.nesterov.Nesterov")],
+    ids=["Exact", "Nesterov"],
+)
+def test_checkpoints_that_name_a_solver_as_older_versions_did_are_resumed(tmp_path, solver, old):
+    file, scheme = tmp_path / "c", jo.Maury(solver=solver)
+    jo.solve(pile(), scheme, t=0.1, h=H, checkpoint=file)
+    kept = read_whole(file)
+    today = f"{type(solver).__module__}.{type(solver).__name__}"
+    assert today in str(kept["run"])
+    write_whole(file, {**kept, "run": np.array(str(kept["run"]).replace(today, old))})
+    with pytest.raises(InvalidValue, match=f"scheme was .*{old}"):
+        jo.solve(pile(), jo.Maury(), t=0.2, h=H, checkpoint=file, resume=True)
+    rest = jo.solve(pile(), scheme, t=0.2, h=H, checkpoint=file, resume=True)
+    assert rest.q[-1].tobytes() == jo.solve(pile(), scheme, t=0.2, h=H).q[-1].tobytes()
 
 
 def test_what_cannot_be_resumed_says_so(tmp_path):

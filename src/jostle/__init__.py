@@ -8,6 +8,7 @@ project, impact                                the one projection in the middle,
 import importlib as _importlib
 import types as _types
 import typing as _typing
+import warnings as _warnings
 
 from jostle import schemes, solvers
 from jostle.convex.maps import Pairs
@@ -55,9 +56,9 @@ from jostle.solution import Solution
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.budget import Budget
-from jostle.solvers.exact import Exact
+from jostle.solvers.dual_active_set import ActiveSet
+from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.interior_point import InteriorPoint
-from jostle.solvers.nesterov import Nesterov
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
@@ -66,6 +67,7 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ActiveSet",
     "Automatic",
     "Balls",
     "Box",
@@ -77,8 +79,8 @@ __all__ = [
     "Contacts",
     "DeviceUnavailable",
     "EmptySet",
-    "Exact",
     "Free",
+    "GaussSeidel",
     "Gluey",
     "HalfSpace",
     "Impact",
@@ -94,7 +96,6 @@ __all__ = [
     "Maury",
     "MoreauJean",
     "Motion",
-    "Nesterov",
     "NoContraction",
     "NotApproaching",
     "NotConverged",
@@ -141,14 +142,20 @@ __all__ = [
 
 _LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
 """Modules that are imported when they are first used."""
+_RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
+"""Old names and today's; the old names are removed in version 0.2."""
 
 
 if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
 
-    def __getattr__(name: str) -> _types.ModuleType:
-        """The modules in `_LAZY`."""
+    def __getattr__(name: str) -> _types.ModuleType | type[Solver]:
+        """The modules in `_LAZY`, and old names with a warning."""
         if name in _LAZY:
             return _importlib.import_module(f"jostle.{name}")
+        if name in _RENAMED:
+            new = _RENAMED[name]
+            _warnings.warn(f"jo.{name} has another name now: use jo.{new}", DeprecationWarning, stacklevel=2)
+            return globals()[new]
         raise AttributeError(f"module 'jostle' has no attribute {name!r}")
 
 

@@ -22,7 +22,7 @@ from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
 from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
 from jostle.solvers.project import require
-from jostle.steps import SAME, Grid, Saving
+from jostle.steps import STEP_TOLERANCE, Grid, Saving
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
@@ -76,24 +76,29 @@ def solve(
     resume: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Solution:
-    """Follow the problem from time 0 (or t[0]) to t (or t[1]) with steps of length h.
+    """Solve a problem with a scheme from time 0 (or t[0]) to t (or t[1]), with steps of length h.
 
-    If the time is not a multiple of h the last step is shorter, so that the run ends exactly at t. `h` may also be
-    the array of all steps. `every` saves each so many steps (an int) or at the first step at or after each multiple of
-    a time (a float); the first and last states are always saved. `until(state)` ends the run when it is true, with the
-    status "stopped", or "blocked" if that is the word it returns; a state has .t, .q and .u. `change(state)`, or
-    several of them, return the state to go on from after each step: bodies come and go by `Source` and `Outlet`. With
-    strict=False a projection that did not converge is recorded instead of raised.
+    **What is solved.** `problem` is a `Motion` or a `Sweeping`, `scheme` is one of `Maury`, `Paoli` and the others.
+    `change(state)`, or several such functions, return the state to continue from after each step: bodies come and go
+    by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of raised.
+    `device` is where the run is computed: "cpu".
 
-    With `output`, a path or a `jostle.io.Output`, what is saved goes into a trajectory file while the run goes on, and
-    the solution reads it from there when asked. `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the state of
-    the run safe each minute and at its end. The same call with resume=True goes on from there: the result is
-    bit-identical to an uninterrupted run. Only t, every, until and strict may change; a later t goes on from the last
-    step that the longer run has too, so that it is the longer run. What depends on the past of the run implements
-    `jostle.past.Remembers`. `progress` is called with a `Progress` after each step.
+    **When.** If the time is not a multiple of `h`, the last step is shorter, so that the run ends exactly at `t`. `h`
+    may also be the array of all steps. `until(state)` ends the run when it is true, with the status "stopped", or
+    "blocked" if that is the word it returns; a state has .t, .q and .u. `every` is the number of steps between two
+    saved states (an int), or the time between them (a float), where the first step at or after each multiple is saved;
+    the first and last states are always saved.
 
-    An error in the middle carries the step and what was computed before it, in ``error.solution``; so does
-    `Interrupted`, which Ctrl-C raises when the step is done.
+    **Where it is written.** With `output`, a path or a `jostle.io.Output`, the saved states go into a trajectory file
+    during the run, and the solution reads them from there. `checkpoint`, a path or a `jostle.io.Checkpoint`, stores the
+    state of the run every minute and at its end. The same call with `resume=True` continues from there: the result is
+    bit-identical to an uninterrupted run. Only t, every, until and strict may change; with a later t the run continues
+    from the last step that the longer run has too. Objects that depend on the past of the run implement
+    `jostle.past.Remembers`.
+
+    **How it is watched.** `progress` is called with a `Progress` after each step; `jostle.terminal.progress_bar` makes
+    one that shows a bar. An error during the run carries the solution up to the step before, in ``error.solution``; so
+    does `Interrupted`, which Ctrl-C raises at the end of a step.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81],
@@ -237,7 +242,7 @@ class _Keeping:
             raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
         position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
         now, end = position.state.t, self.grid.end
-        if position.step > self.grid.count or end < now - SAME * abs(float(self.grid.sizes.max())):
+        if position.step > self.grid.count or end < now - STEP_TOLERANCE * abs(float(self.grid.sizes.max())):
             raise InvalidValue(
                 f"the run has come to t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
                 f"start a new run"

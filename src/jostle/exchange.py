@@ -22,7 +22,8 @@ from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import GONE, PRESENT, Presence
 
-ROUND_OFF = 1e-12
+RATE_TOLERANCE = 1e-12
+"""A body is due if rate times time reaches its number up to this fraction."""
 
 
 @check_arguments
@@ -110,7 +111,7 @@ class Source:
             return state
         waiting = presence.waiting
         come = dict(presence.entered).get(self.number, 0)
-        due = int(np.floor(self.rate * (state.t - presence.start) * (1.0 + ROUND_OFF))) - come
+        due = int(np.floor(self.rate * (state.t - presence.start) * (1.0 + RATE_TOLERANCE))) - come
         candidates = waiting[: max(due, 0)]
         if len(candidates) == 0:
             return state

@@ -13,10 +13,10 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solution import STATISTICS, Impacts, Solution
 
-SLOW = 1e-9
-"""A gap that closes at less than this part of the velocities is not an approach,"""
-ROUND_OFF = 64 * float(np.finfo(float).eps)
-"""nor one that closes at less than this part of the positions over h."""
+MIN_APPROACH = 1e-9
+"""A gap that closes at less than this fraction of the velocities is not an approach."""
+POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
+"""A gap that closes at less than this fraction of the positions over h is not an approach."""
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
@@ -49,7 +49,7 @@ class ImpactLog:
             chosen = contacts.only(new)
             drift = self._drift(before, contacts, chosen.pairs, h)
             rate = chosen.G @ before.u.ravel() + drift
-            speeds = SLOW * np.abs(before.u) + ROUND_OFF * np.abs(before.q) / h
+            speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
             rate_after = chosen.G @ after.u.ravel() + drift
             self.events.append((after.t, chosen.pairs, rate, rate_after, p[new]))

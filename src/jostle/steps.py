@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 
-SAME = 1e-9
-"""T counts as a multiple of h, and a time as reached, up to this part of a step (or of T, for an array of steps)."""
-ROUND_OFF = 8 * float(np.finfo(float).eps)
+STEP_TOLERANCE = 1e-9
+"""T counts as a multiple of h, and a time as reached, up to this fraction of a step, or of T for an array of steps."""
+TIME_ROUND_OFF = 8 * float(np.finfo(float).eps)
+"""Times are known up to this fraction of the latest one."""
 
 
 class Step(NamedTuple):
@@ -59,7 +60,7 @@ class Grid:
         if sizes.ndim == 0:
             return Grid(start, end, _count(start, end, float(sizes)), sizes)
         last = (start + np.cumsum(sizes))[-1]
-        if abs(last - end) > SAME * (end - start):
+        if abs(last - end) > STEP_TOLERANCE * (end - start):
             raise InvalidValue(f"the steps h lead to t = {last:.12g}, not to {end:.12g}")
         return Grid(start, end, len(sizes), sizes)
 
@@ -82,7 +83,7 @@ class Grid:
 
 def _slack(start: float, end: float, h: float) -> float:
     """Times that differ by less than this are the same."""
-    return SAME * h + ROUND_OFF * max(abs(start), abs(end))
+    return STEP_TOLERANCE * h + TIME_ROUND_OFF * max(abs(start), abs(end))
 
 
 def _count(start: float, end: float, h: float) -> int:
@@ -111,5 +112,5 @@ class Saving:
 
     def _reached(self, t: float) -> float:
         """How many multiples of `every` the time t has reached."""
-        slack = SAME * self.every + ROUND_OFF * max(abs(self.start), abs(t))
+        slack = STEP_TOLERANCE * self.every + TIME_ROUND_OFF * max(abs(self.start), abs(t))
         return float(np.floor((t - self.start + slack) / self.every))

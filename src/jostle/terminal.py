@@ -1,4 +1,4 @@
-"""What a run shows in a terminal while it goes on: a bar, and the figures one worries about."""
+"""Progress of a run in a terminal: a bar with the speed, the worst overlap and the worst residual."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from jostle.viz.films import Drawn
 
 __all__ = ["Watch", "progress_bar"]
 
-OFTEN = 0.1
-"""Seconds between two looks of the bar."""
+REFRESH_INTERVAL = 0.1
+"""Time between two updates of the progress bar, in seconds."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Watch:
     overshoot: float = 0.0
     iterations: int = 0
     steps: int = 0
-    """Steps that were watched."""
+    """Number of steps so far."""
     status: str = "running"
     t: float = 0.0
 
@@ -77,7 +77,7 @@ class ProgressBar(Watch):
         else:
             self.steps, self.t = progress.step, progress.t
         now = time.monotonic()
-        if now - self._shown < OFTEN and progress.step < progress.steps:
+        if now - self._shown < REFRESH_INTERVAL and progress.step < progress.steps:
             return
         if self._task is None:
             self._task = self._bar.add_task("", total=progress.steps)  # type: ignore[assignment]

@@ -158,7 +158,7 @@ def test_frames_are_in_the_file_before_they_count(tmp_path, monkeypatch):
             shutil.copy(path, copy)  # as if it had been killed now
         return plain(place, name)
 
-    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
     with Writer(path, shape=(10, 3), contacts=True, about={}) as file:
         for k in range(8):
             file.frame(0.25 * k, *victim.state(10, k))
@@ -187,7 +187,7 @@ def test_what_was_half_written_is_cut_off_by_a_repair(tmp_path, monkeypatch, fla
     file = Writer(path, shape=(10, 3), contacts=True, about={})
     file.frame(0.0, *victim.state(10, 0))
     file.commit()
-    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
     monkeypatch.setattr("jostle.io.layout.say", lambda file, *_: file.flush())  # killed before the frames count
     for k in range(1, 500):
         file.frame(0.25 * k, *victim.state(10, k))

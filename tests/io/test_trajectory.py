@@ -22,7 +22,7 @@ FLAGS = 11
 
 
 def record(k):
-    return (0.5 * k, 0.5, 7, k, 9, 1e-9, 2e-9, 3e-9, 0.0, k % 2 == 0, "Nesterov")
+    return (0.5 * k, 0.5, 7, k, 9, 1e-9, 2e-9, 3e-9, 0.0, k % 2 == 0, "GaussSeidel")
 
 
 def saved(path):
@@ -118,7 +118,7 @@ def test_a_continued_file_drops_what_came_later_at_once(tmp_path):
 
 
 def test_a_frame_counts_when_it_is_committed(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
     path = tmp_path / "run.vtkhdf"
     with Writer(path, shape=(3, 2), about={}) as file:
         file.frame(0.0, np.ones((3, 2)), np.zeros((3, 2)))
@@ -139,13 +139,13 @@ def test_a_frame_counts_when_it_is_committed(tmp_path, monkeypatch):
 
 
 def test_commits_come_by_themselves_after_some_time_or_some_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.EVERY", 0.0)
+    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", 0.0)
     with Writer(tmp_path / "time.vtkhdf", shape=(3,), about={}) as file:
         file.frame(0.0, np.ones(3), np.zeros(3))
         assert file.acknowledged == 1
         file.steps([record(1)])
         assert file.acknowledged_steps == 1
-    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
     with Writer(tmp_path / "bytes.vtkhdf", shape=(100_000, 3), about={}) as file:
         for k in range(3):
             file.frame(k, np.full((100_000, 3), 1.0), np.zeros((100_000, 3)))
@@ -353,7 +353,7 @@ def test_points_of_every_shape():
 
 
 def test_a_writer_that_is_forgotten_leaves_a_file_that_can_be_continued(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
     path = tmp_path / "run.vtkhdf"
     file = Writer(path, shape=(1,), about={})
     file.frame(0.0, [5], [0])
@@ -367,7 +367,7 @@ def test_a_writer_that_is_forgotten_leaves_a_file_that_can_be_continued(tmp_path
 
 
 def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path, monkeypatch):
-    monkeypatch.setattr("jostle.io.trajectory.EVERY", np.inf)
+    monkeypatch.setattr("jostle.io.trajectory.COMMIT_INTERVAL", np.inf)
     whole, broken = tmp_path / "whole.vtkhdf", tmp_path / "broken.vtkhdf"
     plain, calls = Writer._append, []
 

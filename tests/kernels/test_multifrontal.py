@@ -317,7 +317,7 @@ def test_the_interior_point_is_the_exact_projection(n, d, axes):
         violation = np.full(len(i), tol)
         p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, 200, 10**9)
         K = jo.Polyhedron(reference.pairs_to_dense(i, j, e, n), s0)
-        exact = jo.Exact().project(np.zeros(n * d), K, mass.ravel())
+        exact = jo.ActiveSet().project(np.zeros(n * d), K, mass.ravel())
         moved = cpu.adjoint(i, j, e, p, n).ravel() / mass.ravel()
         assert found <= 1.0
         assert 0 < iterations <= 40
@@ -388,7 +388,7 @@ def test_a_pile_is_projected_as_the_exact_solver_does(d):
     w, K, mass = settled(d)
     rows, coordinates = K.G.shape
     assert rows * coordinates > 16_384  # below, rows are treated as dense and go elsewhere
-    exact = jo.Exact().project(w, K, mass)
+    exact = jo.ActiveSet().project(w, K, mass)
     for tol in (1e-5, 1e-8, 1e-11):
         P = jo.InteriorPoint(tol=tol).project(w, K, mass)
         assert P.converged
@@ -403,7 +403,7 @@ def test_a_pile_is_projected_as_the_exact_solver_does(d):
 def test_a_pile_of_bodies_with_masses_per_axis_is_projected_as_well(d):
     w, K, _ = settled(d)
     mass = np.random.default_rng(0).uniform(0.2, 5.0, w.shape)
-    exact, P = jo.Exact().project(w, K, mass), jo.InteriorPoint().project(w, K, mass)
+    exact, P = jo.ActiveSet().project(w, K, mass), jo.InteriorPoint().project(w, K, mass)
     assert P.converged
     wrong, distance = (np.sqrt((mass * v**2).sum()) for v in (P.point - exact.point, exact.point - w))
     assert wrong <= (P.residual.eta + 1e-9) * distance

@@ -105,7 +105,7 @@ def test_fourteen_discs_may_have_twenty_nine_contacts():
 @pytest.mark.parametrize("counts", [(2, 3, 2), (3, 4, 5, 4, 3)])
 def test_multipliers_of_free_grains_are_bounded_and_the_least_and_the_most_are_reached(counts):
     discs = packing(rows_of_discs(*counts))
-    hit = jo.impact(-discs.points, discs.cone, solver=jo.Exact(tol=1e-12) if len(discs.points) < 10 else None)
+    hit = jo.impact(-discs.points, discs.cone, solver=jo.ActiveSet(tol=1e-12) if len(discs.points) < 10 else None)
     found = jo.analysis.impulse_range(discs.cone, hit.impulse)
     assert np.isfinite(found.upper).all()
     assert (found.lower >= -1e-7).all()
@@ -144,7 +144,7 @@ def test_the_search_finds_what_the_edges_prove(monkeypatch):
     found = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
     y, other = found._searched()
     assert y @ other < -1e-6
-    monkeypatch.setattr(sys.modules["jostle.macro.structure"], "RAYS", 10)
+    monkeypatch.setattr(sys.modules["jostle.macro.structure"], "MAX_CANDIDATES", 10)
     again = macro.structure(hexagon(lambda x, y: x**2 + y**2 < 1.5).cone)
     assert again.maximum_principle is False
     proves_it(again)

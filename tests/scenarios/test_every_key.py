@@ -185,7 +185,7 @@ OTHERS = [
       for kind, more in (("maury", "samples = 3"), ("gluey", "samples = 3"), ("gluey", "weakest = -0.5"),
                          ("paoli", "z = 0.0"), ("paoli", "implicit = true"))],
     *[(with_(DISCS, RUN, f'[solver]\nkind = "{kind}"'), with_(DISCS, RUN, f'[solver]\nkind = "{kind}"\n{more}'))
-      for kind in ("automatic", "exact", "interior_point", "nesterov", "budget")
+      for kind in ("automatic", "active_set", "interior_point", "gauss_seidel", "budget")
       for more in ("tol = 1e-4", "max_iterations = 77")],
     (with_(DISCS, RUN, '[solver]\nkind = "budget"'), with_(DISCS, RUN, '[solver]\nkind = "budget"\noverlap = 0.01')),
     (with_(DISCS, RUN), with_(DISCS, RUN, '[scheme]\nkind = "gluey"')),

@@ -101,7 +101,7 @@ def tables(draw):
         ["problem", "run", "scheme", "solver", "output", "title", "seed", *KEYS, "radii", "t", "h", "tol", "corners"]
     )
     values = st.recursive(
-        st.sampled_from([*HUGE, *ODD, "maury", "exact"]) | st.integers() | st.floats() | st.text(max_size=8),
+        st.sampled_from([*HUGE, *ODD, "maury", "active_set"]) | st.integers() | st.floats() | st.text(max_size=8),
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words | st.text(max_size=4), inner, max_size=5),
         max_leaves=15,
     )  # fmt: skip

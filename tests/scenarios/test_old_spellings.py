@@ -1,5 +1,6 @@
 """Scenario files in the spelling of earlier versions are still read, and the remark says what to write instead."""
 
+import re
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import jostle as jo
 from jostle.cli import main
 from jostle.errors import OldSpelling
 from jostle.scenarios import ScenarioError, load, parse
+from jostle.solvers import SOLVERS
 
 OLD_ROOM = """
 [problem]
@@ -65,6 +67,29 @@ def test_a_building_is_a_crowd_now():
     with pytest.warns(OldSpelling, match=r'^old.toml:17: kind = "building" is deprecated; write kind = "crowd"$'):
         old = parse(new.replace('kind = "crowd"', 'kind = "building"'), "old.toml")
     assert old.problem == parse(new).problem
+
+
+@pytest.mark.parametrize(("old", "new"), [("exact", jo.ActiveSet), ("nesterov", jo.GaussSeidel)])
+def test_a_solver_that_has_another_name_now_is_found_by_its_old_one(old, new):
+    text = f'problem = {{ kind = "cradle" }}\nrun = {{ t = 1.0, h = 0.1 }}\n[solver]\nkind = "{old}"\ntol = 1e-7\n'
+    with pytest.warns(
+        OldSpelling, match=rf'^old.toml:4: kind = "{old}" is deprecated; write kind = "[a-z_]+"$'
+    ) as said:
+        scenario = parse(text, "old.toml")
+    assert scenario.build().scheme.solver == new(tol=1e-7)
+    today = re.search('write kind = "(.*)"', str(said[0].message))[1]
+    assert parse(text.replace(old, today)).build().scheme == scenario.build().scheme
+    with pytest.warns(OldSpelling, match=f"^spheres, setting 'solver.kind={old}': "):
+        load("spheres", settings=[f"solver.kind={old}"])
+
+
+def test_a_solver_of_a_plugin_keeps_its_name(monkeypatch):
+    class Exact(jo.GaussSeidel):
+        pass
+
+    monkeypatch.setattr(SOLVERS, "_items", {**SOLVERS._items, "exact": Exact})
+    scenario = parse('problem = { kind = "cradle" }\nrun = { t = 1.0, h = 0.1 }\nsolver = { kind = "exact" }')
+    assert scenario.build().scheme.solver == Exact()
 
 
 def test_a_room_with_corners_and_doors_is_the_same_room_to_the_bit():

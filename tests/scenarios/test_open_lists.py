@@ -21,7 +21,7 @@ ENTRY_POINTS = """
 [jostle.schemes]
 damped = jostle_drop.damped:Damped
 [jostle.solvers]
-gauss_seidel = jostle_drop.gauss_seidel:GaussSeidel
+plain_sweeps = jostle_drop.plain_sweeps:PlainSweeps
 [jostle.scenarios]
 drop = jostle_drop.drop:Drop
 """
@@ -33,7 +33,7 @@ heights = [0.5, 1.0]
 kind = "damped"
 rate = 2.0
 [solver]
-kind = "gauss_seidel"
+kind = "plain_sweeps"
 sweeps = 2
 [run]
 t = 1.0
@@ -76,15 +76,15 @@ def registered(monkeypatch):
     monkeypatch.syspath_prepend(SOURCES)
     from damped import Damped
     from drop import Drop
-    from gauss_seidel import GaussSeidel
+    from plain_sweeps import PlainSweeps
 
     for registry in (SCHEMES, SOLVERS, KINDS):
         registry.names()
         monkeypatch.setattr(registry, "_items", dict(registry._items))
     SCHEMES.register("damped", Damped)
-    SOLVERS.register("gauss_seidel", GaussSeidel)
+    SOLVERS.register("plain_sweeps", PlainSweeps)
     KINDS.register("drop", Drop)
-    return Damped, GaussSeidel
+    return Damped, PlainSweeps
 
 
 @pytest.mark.parametrize("file", sorted(SOURCES.glob("*.py")), ids=lambda file: file.stem)
@@ -98,7 +98,7 @@ def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(jostle, tmp_pa
     assert (code, err) == (0, "")
     assert json.loads(out)["status"] == "finished"
     sol = jo.io.read(tmp_path / "two.vtkhdf")
-    assert set(sol.stats["solver"].tolist()) == {"GaussSeidel"}
+    assert set(sol.stats["solver"].tolist()) == {"PlainSweeps"}
     assert sol.q[0].tolist() == [[0.0, 0.5], [2.0, 1.0]]
     assert abs(sol.q[-1, :, 1]).max() < 0.2, "both have fallen"
     slower = -9.81 * 0.01 / (1.0 + 0.02)
@@ -114,7 +114,7 @@ def test_the_schema_has_the_tables_of_plugins(jostle):
     assert (code, err) == (0, "")
     tables = json.loads(out)["$defs"]
     assert tables["DampedTable"]["properties"]["rate"]["default"] == 1.0
-    assert tables["GaussSeidelTable"]["properties"]["sweeps"]["description"].startswith("Sweeps over all contacts")
+    assert tables["PlainSweepsTable"]["properties"]["sweeps"]["description"].startswith("Sweeps over all contacts")
     assert tables["Drop"]["properties"]["kind"]["const"] == "drop"
     jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(json.loads(out))
@@ -133,6 +133,12 @@ def test_new_and_list_know_the_example_of_a_plugin(jostle, tmp_path):
     np.testing.assert_array_equal(first.q[:], second.q[:])
 
 
+def test_doctor_lists_plugins(jostle):
+    code, out, err = jostle("doctor", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["plug_ins"] == ["kind of problem drop", "scheme damped", "solver plain_sweeps"]
+
+
 def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle, folder, tmp_path):
     source = folder / "jostle_drop" / "damped.py"
     text = source.read_text()
@@ -145,14 +151,19 @@ def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle,
         assert "Traceback" not in err
         assert jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q") == (0, "", "")
         assert "package 'jostle-drop'" in jostle("schema")[2]
+        code, out, _ = jostle("doctor", "--json")
+        assert code == 0
+        assert any(
+            each.startswith("broken: ") and "package 'jostle-drop'" in each for each in json.loads(out)["plug_ins"]
+        )
     finally:
         source.write_text(text)
 
 
 def test_a_script_registers_a_scheme_a_solver_and_a_kind(registered):
-    Damped, GaussSeidel = registered
+    Damped, PlainSweeps = registered
     run = parse(FILE).build()
-    assert run.scheme == Damped(rate=2.0, solver=GaussSeidel(sweeps=2))
+    assert run.scheme == Damped(rate=2.0, solver=PlainSweeps(sweeps=2))
     assert jo.solve(**run._asdict()).status == "finished"
     assert "drop" in names()
     assert parse(shipped("drop")).build().problem.q0.shape == (3, 2)

@@ -89,7 +89,7 @@ def test_settings_change_values_of_every_type():
         settings=[
             "problem.n=12", "problem.gravity=[1.0, -2]", "problem.walls.3.radius=0.03", "title=two words",
             "output.contacts=true", "run.until.kind=never", "problem.radii={ uniform = [0.001, 0.002] }",
-            'problem.start.lattice="square"', "solver.kind=nesterov", "problem.walls.0.points.0.1=1.7",
+            'problem.start.lattice="square"', "solver.kind=gauss_seidel", "problem.walls.0.points.0.1=1.7",
         ],
     )  # fmt: skip
     assert scenario.problem.n == 12
@@ -101,7 +101,7 @@ def test_settings_change_values_of_every_type():
     assert scenario.run.until.kind == "never"
     assert scenario.problem.radii.uniform == (0.001, 0.002)
     assert scenario.problem.start.lattice == "square"
-    assert scenario.solver.kind == "nesterov"
+    assert scenario.solver.kind == "gauss_seidel"
     assert scenario.solver.tol == 1e-5, "what the file says stays"
 
 
@@ -175,14 +175,14 @@ def test_the_default_scheme_and_tolerance_fit_the_problem():
     ("settings", "expected"),
     [
         (["scheme={ kind='gluey', weakest=-0.5 }"], jo.Gluey(weakest=-0.5, solver=jo.Automatic(tol=1e-5))),
-        (["scheme={ kind='maury', samples=3 }", "solver={ kind='exact', tol=1e-9 }"],
-         jo.Maury(samples=3, solver=jo.Exact(tol=1e-9))),
+        (["scheme={ kind='maury', samples=3 }", "solver={ kind='active_set', tol=1e-9 }"],
+         jo.Maury(samples=3, solver=jo.ActiveSet(tol=1e-9))),
         (["solver={ kind='budget', max_iterations=40 }"], jo.Maury(solver=jo.Budget(tol=1e-6, max_iterations=40))),
         (["solver={ kind='budget', overlap=1e-3 }"], jo.Maury(solver=jo.Budget(tol=1e-6, overlap=1e-3))),
-        (["solver={ kind='nesterov', tol=1e-3 }"], jo.Maury(solver=jo.Nesterov(tol=1e-3))),
+        (["solver={ kind='gauss_seidel', tol=1e-3 }"], jo.Maury(solver=jo.GaussSeidel(tol=1e-3))),
         (["solver={ kind='interior_point', tol=1e-3 }"], jo.Maury(solver=jo.InteriorPoint(tol=1e-3))),
         (["scheme={ kind='paoli', z=0 }", "solver={ tol=1e-3 }"], jo.Paoli(z=0.0, solver=jo.Automatic(tol=1e-3))),
-        (["scheme.kind=moreau_jean", "solver={ kind='exact' }"], jo.MoreauJean(solver=jo.Exact())),
+        (["scheme.kind=moreau_jean", "solver={ kind='active_set' }"], jo.MoreauJean(solver=jo.ActiveSet())),
     ],
 )  # fmt: skip
 def test_schemes_and_solvers_are_those_of_the_library(settings, expected):

@@ -471,6 +471,48 @@ def test_a_wrong_gradient_is_found_out():
         wedge.linearise(0.0, ONE)
 
 
+def heights(gradient):
+    """The height of body 7 among many, with a gradient; and how often g was evaluated."""
+    calls = []
+
+    def g(t, q):
+        calls.append(t)
+        return [q[7, 1] + 0.5 * q[9, 0] ** 2, 2.0 - q[7, 1]]
+
+    return jo.constraints(gradient=gradient)(g), calls
+
+
+def slopes(q, **wrong):
+    G = np.zeros((2, *q.shape))
+    G[0, 7, 1], G[0, 9, 0], G[1, 7, 1] = 1.0, q[9, 0], -1.0
+    for (row, body, axis), value in wrong.get("at", {}).items():
+        G[row, body, axis] = value
+    return G
+
+
+def test_a_gradient_of_a_few_among_many_bodies_is_checked_with_few_evaluations():
+    Q, calls = heights(lambda t, q: slopes(q))
+    q = np.random.default_rng(0).normal(size=(2000, 2))
+    G = Q.linearise(0.0, q).G.toarray()
+    np.testing.assert_array_equal(G, slopes(q).reshape(2, -1))
+    assert len(calls) < 300
+    before = len(calls)
+    Q.linearise(0.0, q + 1e-3)
+    assert len(calls) == before + 1, "it is not checked again"
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [((0, 9, 0), 0.0), ((1, 7, 1), 1.0), ((0, 33, 1), 0.1), ((1, 7, 1), -1.001)]
+)
+def test_a_wrong_entry_among_many_bodies_is_found_out(place, value):
+    Q, _ = heights(lambda t, q: slopes(q, at={place: value}))
+    row, body, axis = place
+    with pytest.raises(
+        jo.InvalidValue, match=rf"constraint {row} of g is wrong: d/dq\[{2 * body + axis}\] is given as"
+    ):
+        Q.linearise(0.0, np.random.default_rng(0).normal(size=(100, 2)))
+
+
 def test_a_gradient_that_is_wrong_by_a_thousandth_is_found_out():
     @jo.constraints(gradient=lambda t, q: [2.001 * q])
     def far(t, q):

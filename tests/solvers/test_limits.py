@@ -8,7 +8,7 @@ import jostle as jo
 from jostle.convex import emptiness
 from jostle.solvers import automatic, interior_point
 
-SOLVERS = [jo.Exact, jo.Nesterov, jo.InteriorPoint, jo.Automatic]
+SOLVERS = [jo.ActiveSet, jo.GaussSeidel, jo.InteriorPoint, jo.Automatic]
 
 
 def lattice(seed, side=13, spacing=1.1, jitter=0.04):
@@ -41,7 +41,7 @@ def test_second_order_goes_on_while_its_products_fall_although_the_stopping_test
 # --- a point that passes the test ---
 
 
-@pytest.mark.parametrize("make", [jo.Nesterov, jo.InteriorPoint, jo.Budget])
+@pytest.mark.parametrize("make", [jo.GaussSeidel, jo.InteriorPoint, jo.Budget])
 def test_a_point_that_passes_the_test_is_projected_to_itself_at_once(make):
     for violation in (1e-12, 0.4e-3, 0.9e-3):
         P = make(tol=1e-3).project([0.0], jo.Polyhedron([[1.0]], [-violation], length=1.0))
@@ -90,7 +90,7 @@ def counted(monkeypatch):
 
         return solve
 
-    for make in (jo.Exact, jo.Nesterov, jo.InteriorPoint):
+    for make in (jo.ActiveSet, jo.GaussSeidel, jo.InteriorPoint):
         monkeypatch.setattr(make, "_solve", spied(make._solve))
     return ran
 
@@ -102,7 +102,7 @@ def test_max_iterations_bounds_the_sum_of_all_solvers_that_try_and_iterations_is
     P = jo.Automatic(tol=1e-7, max_iterations=most).project(w, K)
     assert counted
     assert P.iterations == sum(iterations for _, iterations in counted) <= most
-    assert counted[0][0] == "Nesterov"
+    assert counted[0][0] == "GaussSeidel"
     assert P.converged or P.iterations == most < 200_000
 
 
@@ -138,7 +138,7 @@ def test_factors_that_do_not_fit_are_not_computed_and_the_default_says_who_answe
     monkeypatch.setattr(automatic, "MAX_SPHERE_ITERATIONS", 1)
     monkeypatch.setattr(automatic, "TRIAL_ITERATIONS", (1,))
     Q = jo.Automatic(tol=1e-6).project(w, K)
-    assert (Q.converged, Q.solver) == (True, "Exact" if len(K.c) <= 2000 else "Nesterov")
+    assert (Q.converged, Q.solver) == (True, "ActiveSet" if len(K.c) <= 2000 else "GaussSeidel")
     assert "InteriorPoint was left out" in Q.remark
 
 
@@ -150,7 +150,7 @@ def test_an_answer_without_a_decision_on_emptiness_says_so(monkeypatch):
     w, K = jam()
     monkeypatch.setattr(emptiness, "MOST_ENTRIES", 1)
     with pytest.raises(jo.NotConverged, match="whether the set is empty was not decided: the linear program") as caught:
-        jo.project(w, K, solver=jo.Nesterov(max_iterations=2))
+        jo.project(w, K, solver=jo.GaussSeidel(max_iterations=2))
     assert caught.value.projection.remark
 
 
@@ -227,5 +227,5 @@ def test_the_default_leaves_out_factorisations_that_cost_more_than_first_order(m
     monkeypatch.setattr(automatic, "MIN_OPERATIONS", 1.0)
     monkeypatch.setattr(automatic, "ROW_OPERATIONS", 1e-3)
     P = jo.Automatic(tol=1e-6).project(w, K)
-    assert (P.solver, P.converged) == ("Nesterov", True)
+    assert (P.solver, P.converged) == ("GaussSeidel", True)
     assert "take longer than 200000 iterations of first order" in P.remark

@@ -7,8 +7,8 @@ from matplotlib.collections import PolyCollection
 
 import jostle as jo
 from jostle.viz import draw
-from jostle.viz.encoding import AWAY, STEPS, Encoder
-from jostle.viz.picture import WIDEST
+from jostle.viz.encoding import MAX_CODE, MAX_NORMAL, Encoder
+from jostle.viz.picture import MAX_BAR_WIDTH
 from jostle.viz.quantities import chosen, offered, surface
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
@@ -121,12 +121,12 @@ def test_the_page_gets_who_pushes_whom_and_where_the_wall_is(tower, small):
     by_pair = {(int(i), int(j)): (force, away) for i, j, force, away in contacts}
     assert by_pair.keys() == {(0, 1), (0, -1)}
     assert by_pair[0, 1] == (pytest.approx(10.0), [0.0, 0.0, 0.0])
-    assert by_pair[0, -1] == (pytest.approx(30.0), [0.0, -AWAY, 0.0])  # the floor is below
+    assert by_pair[0, -1] == (pytest.approx(30.0), [0.0, -MAX_NORMAL, 0.0])  # the floor is below
     frame = scene.frame(-1)
-    size = 1.0 / STEPS if small else 1e-6
+    size = 1.0 / MAX_CODE if small else 1e-6
     assert found["q"] == pytest.approx(frame.x, abs=6.0 * size)
     assert found["u"] == pytest.approx(frame.u, abs=2.5 * size)
-    assert np.abs(found["u"] - frame.u).max() <= (1.0 / (STEPS - 1) if small else 1e-6)
+    assert np.abs(found["u"] - frame.u).max() <= (1.0 / (MAX_CODE - 1) if small else 1e-6)
 
 
 def test_the_wall_is_on_the_side_that_the_normal_says():
@@ -146,7 +146,7 @@ def test_the_widest_bar_is_a_part_of_the_median_diameter(tower):
     ax = draw(tower)
     bars = next(c for c in ax.collections if isinstance(c, PolyCollection) and c.get_zorder() == 3)
     width = sorted(np.ptp(path.vertices[:, 0]) for path in bars.get_paths())
-    assert width == pytest.approx(WIDEST[2] * 2.0 * 0.5 * np.sqrt([10.0 / 30.0, 1.0]))
+    assert width == pytest.approx(MAX_BAR_WIDTH[2] * 2.0 * 0.5 * np.sqrt([10.0 / 30.0, 1.0]))
 
 
 def test_the_colours_of_a_picture_begin_at_zero_and_end_at_the_largest_value(tower):

@@ -194,8 +194,8 @@ def fall(writer, k):
 @pytest.fixture
 def impatient(monkeypatch):
     """The file is looked at whenever it is asked for."""
-    monkeypatch.setattr("jostle.viz.streaming.OFTEN", 0.0)
-    monkeypatch.setattr("jostle.viz.streaming.IDLE", 0.0)
+    monkeypatch.setattr("jostle.viz.streaming.MIN_INTERVAL", 0.0)
+    monkeypatch.setattr("jostle.viz.streaming.IDLE_FACTOR", 0.0)
 
 
 def test_a_run_that_goes_on_brings_new_frames(tmp_path, impatient):
@@ -249,7 +249,7 @@ def test_a_writer_that_is_killed_ends_what_is_live(tmp_path, impatient):
         process.wait()
     tag, about = stream.header()
     assert (about["live"], len(about["times"])) == (False, 1)
-    assert about["note"].endswith("what wrote run.vtkhdf is gone. Go on with it: jostle resume run.vtkhdf")
+    assert about["note"].endswith("the process that wrote run.vtkhdf ended. Continue it with jostle resume run.vtkhdf")
     with Writer.reopen(path, 1, 0) as writer:
         tag_now, about = stream.header()
         assert (about["live"], len(about["times"]), about["note"]) == (True, 1, "")

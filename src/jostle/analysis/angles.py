@@ -16,7 +16,8 @@ from jostle.arrays import Array
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 
-ROUND_OFF = 1e-12
+COSINE_TOLERANCE = 1e-12
+"""Cosines up to this size count as zero."""
 
 
 def cosines(cone: Cone, mass: ArrayLike | Metric = 1.0) -> Array:
@@ -36,7 +37,7 @@ def acute(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     (True, False)
     """
     c = cosines(cone, mass)
-    return bool((c[~np.eye(len(c), dtype=bool)] <= ROUND_OFF).all())
+    return bool((c[~np.eye(len(c), dtype=bool)] <= COSINE_TOLERANCE).all())
 
 
 @check_arguments
@@ -49,4 +50,4 @@ def orthogonal(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
     (False, True)
     """
     c = cosines(cone, mass)
-    return bool((np.abs(c[~np.eye(len(c), dtype=bool)]) <= ROUND_OFF).all())
+    return bool((np.abs(c[~np.eye(len(c), dtype=bool)]) <= COSINE_TOLERANCE).all())

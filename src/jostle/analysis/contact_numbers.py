@@ -26,8 +26,8 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.walls import body_radii
 from jostle.solution import Solution
 
-SAME = 1e-9
-"""A region is as wide as a period up to this part of it."""
+PERIOD_TOLERANCE = 1e-9
+"""A region is as wide as a period if the widths agree up to this fraction."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +172,11 @@ def _unfolded(x: Array, r: Array, low: Array, high: Array, period: ArrayLike) ->
         raise InvalidValue(f"period must be positive, one number or one for each of {len(low)} axes, not {period!r}")
     P = np.broadcast_to(P, low.shape)
     width = high - low
-    if (width > P * (1.0 + SAME)).any():
+    if (width > P * (1.0 + PERIOD_TOLERANCE)).any():
         raise InvalidValue(
             f"the region is {width.tolist()} wide, more than the period {P.tolist()}: it would count twice"
         )
-    whole = width >= P * (1.0 - SAME)
+    whole = width >= P * (1.0 - PERIOD_TOLERANCE)
     for axis in np.flatnonzero(np.isfinite(P) & ~whole):
         step = np.zeros(len(low))
         step[axis] = P[axis]

@@ -23,7 +23,8 @@ from jostle.io.areas import floors, present, walkable
 from jostle.io.moves import HasStairs, known, moves, plan_of, planar
 from jostle.solution import Solution
 
-ROUND_OFF = 1e-12
+END_TOLERANCE = 1e-12
+"""Lines are crossed up to this fraction of their length beyond their ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ def crossings(sol: Solution, line: ArrayLike, *, plan: HasStairs | None = None) 
         part = height[0][person] / (height[0] - height[1])[person]
         place = move.before[person] + part[:, None] * (move.after - move.before)[person]
         at = (place - first) @ along
-        on = np.abs(at - length / 2.0) <= (0.5 + ROUND_OFF) * length
+        on = np.abs(at - length / 2.0) <= (0.5 + END_TOLERANCE) * length
         found.append((move.time(person, part)[on], person[on], now[person][on], place[on]))
         side = np.where(now != 0.0, now, side)
     if not found:
@@ -174,7 +175,7 @@ def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         part = (to[..., 0] * edge[:, 1] - to[..., 1] * edge[:, 0]) / cross
         along = (to[..., 0] * way[..., 1] - to[..., 1] * way[..., 0]) / cross
-    met = (np.abs(part - 0.5) <= 0.5 + ROUND_OFF) & (np.abs(along - 0.5) <= 0.5 + ROUND_OFF)
+    met = (np.abs(part - 0.5) <= 0.5 + END_TOLERANCE) & (np.abs(along - 0.5) <= 0.5 + END_TOLERANCE)
     return np.asarray(np.where(met.any(axis=1), np.where(met, part, -np.inf).max(axis=1, initial=-np.inf), 1.0))
 
 

@@ -28,8 +28,8 @@ from jostle.facts import walls_of
 from jostle.sets.walls import body_radii
 from jostle.solution import Solution
 
-ABOVE = 1.0 + 1e-12
-"""A force is above the mean if it exceeds it by more than round-off."""
+ABOVE_MEAN = 1.0 + 1e-12
+"""A force is above the mean if it exceeds this multiple of the mean, which allows for round-off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Forces:
     @property
     def strong(self) -> Booleans:
         """(m,) is the force above the mean?"""
-        return np.asarray(self.magnitude > ABOVE * self.mean)
+        return np.asarray(self.magnitude > ABOVE_MEAN * self.mean)
 
 
 @check_arguments

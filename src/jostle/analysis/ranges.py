@@ -24,17 +24,16 @@ from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 from jostle.schemes.maury import Maury
 from jostle.schemes.venel import Venel
-from jostle.sets.contacts import CLOSED as PART
-from jostle.sets.contacts import by_pair
+from jostle.sets.contacts import CLOSED, by_pair
 from jostle.sets.presence import Presence
 from jostle.solution import Solution
 
-CLOSED = 1e-6
-"""A contact is closed at the end of a step if its linearised gap is below this part of the smallest radius."""
+CLOSED_GAP = 1e-6
+"""A contact is closed at the end of a step if its linearised gap is below this fraction of the smallest radius."""
 SOLVED, UNBOUNDED = 0, 3
-"""What SciPy says of a linear programme."""
-DEPENDENT = 1e-7
-"""Contacts depend on each other if a singular value of G is below this part of the largest."""
+"""Status codes of SciPy's `linprog`."""
+RANK_TOLERANCE = 1e-7
+"""Contacts depend on each other if a singular value of G is below this fraction of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +53,11 @@ class Range:
     def unique(self) -> Booleans:
         """(m,) is there no choice, up to round-off?"""
         scale = np.abs(self.value).max(initial=0.0)
-        return np.asarray(self.upper - self.lower <= DEPENDENT * scale)
+        return np.asarray(self.upper - self.lower <= RANK_TOLERANCE * scale)
 
 
 @check_arguments
-def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED) -> Range:
+def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) -> Range:
     """The least and the most that p of each closed contact of frame k can be, with the same G^T p.
 
     Contacts without a force count, too, if they are closed at the end of the step: their gap is below `closed` times
@@ -76,7 +75,7 @@ def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED
 
 
 @check_arguments
-def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED) -> Range:
+def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) -> Range:
     """The least and the most that the load of each person of frame k can be; see `multiplier_range`.
 
     >>> import jostle as jo
@@ -137,7 +136,7 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
     reach = 2.0 * float(np.linalg.norm(way, axis=1).max(initial=0.0)) + closed * within.widest()
     contacts = presence.within(within).linearise(t, presence.placed(q - way), reach)
     slack = contacts.gap + contacts.G @ way.ravel()
-    touching = slack <= closed * contacts.tolerance() / PART
+    touching = slack <= closed * contacts.tolerance() / CLOSED
     new = np.flatnonzero(touching & (by_pair(found.pairs, np.ones(len(found.pairs)), contacts.pairs) == 0.0))
     pairs = np.concatenate([found.pairs, contacts.pairs[new]])
     normals = np.concatenate([found.normals, contacts.normals[new].reshape(-1, d)])
@@ -163,9 +162,9 @@ def _extremes(p: Array, G: Array, sums: Array) -> tuple[Array, Array]:
         chosen = np.flatnonzero(label == component)
         part, known = G[chosen], p[chosen] / scale
         U, s, _ = np.linalg.svd(part)
-        kernel = U[:, int((s > DEPENDENT * s[0]).sum()) :]
+        kernel = U[:, int((s > RANK_TOLERANCE * s[0]).sum()) :]
         weights = sums[:, chosen]
-        for row in np.flatnonzero(np.abs(weights @ kernel).max(axis=1, initial=0.0) > DEPENDENT):
+        for row in np.flatnonzero(np.abs(weights @ kernel).max(axis=1, initial=0.0) > RANK_TOLERANCE):
             low[row] += scale * (_least(weights[row], part, known) - weights[row] @ known)
             high[row] += scale * (-_least(-weights[row], part, known) - weights[row] @ known)
     return low, high

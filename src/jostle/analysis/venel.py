@@ -15,7 +15,7 @@ from jostle.convex.maps import Dense
 from jostle.convex.metric import euclidean
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.errors import EmptySet, InvalidValue
-from jostle.solvers.exact import Exact
+from jostle.solvers.dual_active_set import ActiveSet
 
 
 @check_arguments
@@ -68,7 +68,7 @@ def inverse_triangle(cone: Cone) -> float:
     lengths = np.linalg.norm(G, axis=1)
     unit = Dense(np.ascontiguousarray(G / lengths[:, None]))
     try:
-        apart = Exact().project(np.zeros(G.shape[1]), Polyhedron(unit, -np.ones(len(G))), euclidean((G.shape[1],)))
+        apart = ActiveSet().project(np.zeros(G.shape[1]), Polyhedron(unit, -np.ones(len(G))), euclidean((G.shape[1],)))
     except EmptySet:
         return float("inf")
     return float(np.linalg.norm(apart.point))

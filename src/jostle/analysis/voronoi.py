@@ -30,11 +30,12 @@ from jostle.io.areas import floors, needed, present, walkable
 from jostle.io.moves import planar
 from jostle.solution import Solution
 
-QUARTER = 3
-"""A cut-off circle is a polygon with so many sides a quarter, as PedPy's is."""
-ROUND_OFF = 1e-9
+CIRCLE_QUARTER = 3
+"""Number of sides of a quarter of a cut-off circle, as in PedPy."""
+SQUARE_TOLERANCE = 1e-9
+"""A last square that is narrower than this fraction of a square is left out."""
 POLYGON = 3
-"""What shapely calls a polygon."""
+"""Number of the geometry type of polygons in shapely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,9 @@ class Density:
 
 
 @check_arguments
-def density(sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: Count = QUARTER) -> Density:
+def density(
+    sol: Solution, k: int, area: Any, *, cutoff: float | None = None, quarter: Count = CIRCLE_QUARTER
+) -> Density:
     """Cells, densities and speeds of the people of frame k in a walkable area: a polygon, its corners, or a plan.
 
     >>> import jostle as jo
@@ -125,7 +128,7 @@ class Densities(NamedTuple):
 
 @check_arguments
 def densities(
-    sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None, quarter: Count = QUARTER
+    sol: Solution, area: Any, measure: Any = None, *, cutoff: float | None = None, quarter: Count = CIRCLE_QUARTER
 ) -> Densities:
     """Density and speed in a measurement area, by default the whole walkable area, at each saved time.
 
@@ -181,7 +184,7 @@ def density_map(
     *,
     size: float,
     cutoff: float | None = None,
-    quarter: Count = QUARTER,
+    quarter: Count = CIRCLE_QUARTER,
 ) -> Map:
     """Densities in squares of a size; of frame k, or the mean over several frames: a slice, numbers, or None, all.
 
@@ -205,7 +208,7 @@ def speed_map(
     *,
     size: float,
     cutoff: float | None = None,
-    quarter: Count = QUARTER,
+    quarter: Count = CIRCLE_QUARTER,
 ) -> Map:
     """Speeds in squares of a size, as `density_map`; over several frames, the mean over those in which there is one.
 
@@ -280,7 +283,7 @@ def _grid(W: Any, size: float) -> _Grid:
     if not 0.0 < size < np.inf:
         raise InvalidValue(f"the size of the squares must be positive and finite, not {size}")
     low, high = np.reshape(W.bounds, (2, 2))
-    count = np.maximum(np.ceil((high - low) / size - ROUND_OFF), 1).astype(int)
+    count = np.maximum(np.ceil((high - low) / size - SQUARE_TOLERANCE), 1).astype(int)
     x, y = (low[axis] + size * np.arange(count[axis] + 1) for axis in (0, 1))
     x0, y0 = (values.ravel() for values in np.meshgrid(x[:-1], y[:-1]))
     x1, y1 = (values.ravel() for values in np.meshgrid(x[1:], y[1:]))

@@ -1,8 +1,8 @@
-"""The command line: ``jostle run hourglass``. What it can do: ``jostle --help``.
+"""The command line, ``jostle run hourglass``; ``jostle --help`` lists the commands.
 
-Exit codes: 0 the run ended as it should; 1 it failed, or a file could not be read or written; 2 the command or the
-scenario is wrong; 3 some step was not solved up to the tolerance (strict = false); 4 the people of a run are blocked;
-130 Ctrl-C, which for ``view`` is the way to end it: 0.
+Exit codes: 0 success; 1 the run failed, or a file could not be read or written; 2 the command or the scenario is wrong;
+3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 130 interrupted by Ctrl-C
+(0 for ``view``, which ends in this way).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import sys
 import warnings
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+"""Exit codes of a failure, of a wrong command or scenario, and of Ctrl-C."""
 
 try:
     import typer
@@ -24,7 +25,7 @@ except KeyboardInterrupt:  # Ctrl-C while all this is imported
 
 app = typer.Typer(
     name="jostle",
-    help="Things that move, may touch, and never overlap.",
+    help="Simulate bodies that move, may touch, and never overlap.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,12 +39,12 @@ for command in (
 
 
 def reason(error: OSError) -> str:
-    """What the system refused, in a line."""
+    """The message of an error of the operating system."""
     return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part is not None)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The command line; errors of the library and of the system become a line on stderr and an exit code."""
+    """Run a command; errors of the library and of the system become one line on stderr and an exit code."""
     try:
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
     except UnicodeEncodeError as error:
         wrong = error.object[error.start : error.end]
-        say(f"error: {wrong!r} in a name cannot be written in {error.encoding}: give another name", error=True)
+        say(f"error: {wrong!r} in a name cannot be written in {error.encoding}; choose another name", error=True)
         sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

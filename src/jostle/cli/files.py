@@ -19,16 +19,19 @@ if TYPE_CHECKING:
     from jostle.solution import Solution
 
 PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
+"""File formats of pictures that `jostle plot` can write."""
 Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists, but never a trajectory.")]
 Colour = Annotated[
     str,
-    typer.Option(help="What the colours say: speed, force, pressure, contacts, radius, mass, group, number, x, vx ..."),
+    typer.Option(
+        help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ..."
+    ),
 ]
 
 
 def list_(as_json: Json = False) -> None:
-    """The scenarios that come with jostle."""
+    """List the scenarios that come with jostle and with plug-ins."""
     from jostle.scenarios import load, names
 
     titles = {name: load(name).title for name in names()}
@@ -36,14 +39,14 @@ def list_(as_json: Json = False) -> None:
         say(json.dumps(titles))
         return
     show_rows(titles.items())
-    say("\njostle run NAME runs one, jostle new NAME copies it to change it.")
+    say("\nRun one with jostle run NAME; copy it to a file of your own with jostle new NAME.")
 
 
 def new(
-    name: Annotated[str, typer.Argument(help="A shipped scenario, see jostle list.")],
-    file: Annotated[Path | None, typer.Argument(help="Where to; by default NAME.toml here.")] = None,
+    name: Annotated[str, typer.Argument(help="A name from jostle list.")],
+    file: Annotated[Path | None, typer.Argument(help="The file to write; by default NAME.toml.")] = None,
 ) -> None:
-    """Copy a shipped scenario into a file of your own, to change it."""
+    """Copy a scenario to a file of your own."""
     from jostle.scenarios import shipped
 
     text, target = shipped(name), file or Path(f"{name}.toml")
@@ -51,23 +54,23 @@ def new(
         with open(target, "x", encoding="utf-8") as copy:
             copy.write(text)
     except FileExistsError:
-        raise FileIsThere(f"{target} is there already: give another name, jostle new {name} FILE") from None
-    say(f"{target} is yours to change; run it: jostle run {target}")
+        raise FileIsThere(f"{target} exists; choose another name with jostle new {name} FILE") from None
+    say(f"saved {target}; edit it, then run it with jostle run {target}")
 
 
 def schema() -> None:
-    """The JSON schema of scenario files, for editors that complete and check them."""
+    """Print the JSON schema of scenario files, with which editors complete and check them."""
     from jostle.scenarios import schema as of_scenarios
 
     say(json.dumps(of_scenarios(), indent=2))
 
 
 def info(
-    file: Annotated[str, typer.Argument(help="A trajectory, a .toml file, or the name of a shipped scenario.")],
-    text: Annotated[bool, typer.Option("--scenario", help="Print the scenario that is in the trajectory.")] = False,
+    file: Annotated[str, typer.Argument(help="A trajectory, a .toml file, or a name from jostle list.")],
+    text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
     as_json: Json = False,
 ) -> None:
-    """What a trajectory or a scenario holds."""
+    """Show the contents of a trajectory or a scenario."""
     found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
@@ -104,11 +107,13 @@ def export(
     trajectory: Trajectory,
     target: Annotated[
         Path,
-        typer.Argument(help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, or of a plug-in."),
+        typer.Argument(
+            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, or the suffix of a plug-in."
+        ),
     ],
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a trajectory for another program; the suffix says which."""
+    """Convert a trajectory for another program; the suffix of the file chooses the format."""
     from jostle.io import export as exported
 
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
@@ -126,9 +131,9 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
-    """Look at a trajectory in the browser, also while it is being written; Ctrl-C ends it.
+    """Show a trajectory in the browser, also while it is being written; Ctrl-C ends the command.
 
-    The page comes from a server that only this machine reaches, and that knows this one file alone.
+    The page comes from a server that only this machine can reach, and that serves only this file.
     """
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
@@ -151,12 +156,12 @@ def view(
 
 def plot(
     trajectory: Trajectory,
-    save: Annotated[Path | None, typer.Option(help="The picture; by default NAME.png.")] = None,
-    moments: Annotated[int, typer.Option(min=1, help="How many moments, side by side.")] = 3,
+    save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
+    moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
     colour: Colour = "speed",
     overwrite: Overwrite = False,
 ) -> None:
-    """Make a picture of some moments of a trajectory."""
+    """Save a picture of some moments of a trajectory."""
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
@@ -175,7 +180,7 @@ def plot(
 
 
 def check_free(target: Path, overwrite: bool) -> None:
-    """`FileIsThere` if the target exists and is not to be replaced; a trajectory never is."""
+    """Raise `FileIsThere` if the target exists and must not be replaced; a trajectory is never replaced."""
     from jostle.io import about
 
     if not os.path.lexists(target):
@@ -190,7 +195,7 @@ def check_free(target: Path, overwrite: bool) -> None:
 
 
 def beside(trajectory: Path, suffix: str) -> Path:
-    """The name of what is made of a trajectory, in the same folder.
+    """The default name of a file made from a trajectory, in the same folder.
 
     >>> beside(Path("runs/silo.vtkhdf"), ".png").as_posix()
     'runs/silo.png'
@@ -199,7 +204,7 @@ def beside(trajectory: Path, suffix: str) -> Path:
 
 
 def solution(trajectory: Path) -> Solution:
-    """The solution in a file; the walls of one of an older format are those of its scenario, if that can be built."""
+    """The solution in a file; older formats store no walls, which are then rebuilt from the scenario if possible."""
     from jostle.io import about, read
     from jostle.scenarios import ScenarioError, parse
 
@@ -208,7 +213,7 @@ def solution(trajectory: Path) -> Solution:
         return sol
     try:
         run = parse(kept[SCENARIO], str(trajectory)).build()
-    except ScenarioError as error:  # a package, or a plan, is not there
+    except ScenarioError as error:  # a plug-in or a floor plan is missing
         say(f"note: walls hidden: the scenario could not be rebuilt: {error}", error=True)
         return sol
     return read(trajectory, run.problem, run.scheme)

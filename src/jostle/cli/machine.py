@@ -1,4 +1,4 @@
-"""``jostle doctor``: is all there that a run needs, and how fast is this machine?"""
+"""``jostle doctor``: checks the installation and the speed of the machine."""
 
 from __future__ import annotations
 
@@ -18,19 +18,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from jostle.cli.runs import Json
 from jostle.cli.show import show
+from jostle.errors import BrokenPlugin
 
 OPTIONAL = {
     "matplotlib": "pictures: pip install 'jostle[plot]'",
     "imageio-ffmpeg": "films: pip install 'jostle[movie]'",
     "gsd": "export for OVITO: pip install 'jostle[export]'",
+    "shapely": "floor plans and densities: pip install 'jostle[crowd]'",
+    "anywidget": "the viewer in notebooks: pip install 'jostle[notebook]'",
 }
+"""Optional packages, with their purpose and how to install them."""
 
 
 WarmUp = Annotated[bool, typer.Option("--warm-up", help="First compile all kernels, on all cores.")]
 
 
 def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
-    """Check this installation: versions, threads, a first step, a file, and what is missing."""
+    """Check the installation: versions, threads, a short run, a trajectory file, missing packages, plug-ins."""
     from jostle.io.recorder import versions
 
     found: dict[str, Any] = {f"version_{name}": version for name, version in versions().items()}
@@ -47,7 +51,24 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             found[package] = f"missing; for {purpose}"
-    show(found, as_json)
+    show(found | {"plug_ins": _plugins()}, as_json)
+
+
+def _plugins() -> list[str]:
+    """What installed packages add to the lists that scenario files choose from, and which of it is broken."""
+    from jostle.scenarios import KINDS
+    from jostle.schemes import SCHEMES
+    from jostle.solvers import SOLVERS
+
+    found = []
+    for each in (KINDS, SCHEMES, SOLVERS):
+        for name in each.added():
+            try:
+                each.get(name)
+                found.append(f"{each.noun} {name}")
+            except BrokenPlugin as error:
+                found.append(f"broken: {error}")
+    return found
 
 
 def _warm_up(console: Console) -> dict[str, Any]:
@@ -65,7 +86,7 @@ def _warm_up(console: Console) -> dict[str, Any]:
 
 
 def _kernels() -> dict[str, Any]:
-    """Compile and run: a small pile, twice."""
+    """Run a small pile twice; the first run may compile."""
     import jostle as jo
     from jostle.kernels.threads import threads
 
@@ -81,7 +102,7 @@ def _kernels() -> dict[str, Any]:
 
 
 def _disk() -> dict[str, Any]:
-    """Write and read a trajectory where temporary files are, and say how much room there is here."""
+    """Write and read a trajectory in the temporary folder, and measure the free space of the current folder."""
     import jostle as jo
 
     ball = jo.Motion(q0=[[0.0, 1.0]], force=[[0.0, -10.0]], within=jo.HalfSpace([0.0, 1.0]))

@@ -1,4 +1,4 @@
-"""A trajectory as a film: ``jostle movie``."""
+"""``jostle movie``: save a trajectory as a film."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jostle.cli.show import say
 
 def movie(
     trajectory: Trajectory,
-    target: Annotated[Path | None, typer.Argument(help="The film, .mp4 or .gif; by default NAME.mp4.")] = None,
-    speed: Annotated[float, typer.Option(help="The time that passes in a second of the film.")] = 1.0,
+    target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
+    speed: Annotated[float, typer.Option(help="Time of the run that one second of the film shows, in seconds.")] = 1.0,
     colour: Colour = "speed",
     overwrite: Overwrite = False,
 ) -> None:
-    """Make a film of a trajectory, 25 pictures a second."""
+    """Save a film of a trajectory, with 25 pictures a second."""
     from jostle.terminal import progress_bar
     from jostle.viz.films import KINDS
     from jostle.viz.sources import need_matplotlib, target_for

@@ -20,53 +20,55 @@ if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
 
 EXIT_CODES = {NOT_CONVERGED: 3, BLOCKED: 4}
-"""Exit codes of runs that ended, but not as they should."""
+"""Exit codes of runs that ended without success, by their status."""
 EXIT_INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
 SCENARIO = "scenario"
-"""Under this name a trajectory keeps its scenario."""
+"""The name under which a trajectory stores the text of its scenario."""
 
-Source = Annotated[str, typer.Argument(help="A .toml file, or the name of a shipped scenario: see jostle list.")]
+Source = Annotated[str, typer.Argument(help="A .toml file, or a name from jostle list.")]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a value: --set run.h=0.001. Repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a value of the scenario, such as run.h=0.001; may be repeated."
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Replace the seed of the scenario.")]
-Threads = Annotated[int | None, typer.Option(help="How many cores to use; by default all.")]
-Device = Annotated[str, typer.Option(help="Where to compute: cpu.")]
-Seconds = Annotated[float, typer.Option("--checkpoint", help="Seconds between two checkpoints.")]
-Target = Annotated[Path | None, typer.Option("--output", "-o", help="The trajectory; by default NAME.vtkhdf.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON instead.")]
+Threads = Annotated[int | None, typer.Option(help="Number of threads; by default one for each core.")]
+Device = Annotated[str, typer.Option(help="Device to compute on: cpu.")]
+Seconds = Annotated[float, typer.Option("--checkpoint", help="Time between two checkpoints, in seconds.")]
+Target = Annotated[Path | None, typer.Option("--output", "-o", help="Trajectory file; by default NAME.vtkhdf.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one line of JSON.")]
 
 
 def run(
     scenario: Source,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The trajectory; by default NAME.vtkhdf.")
-    ] = None,
+    output: Target = None,
     settings: Settings = None,
     seed: Seed = None,
     threads: Threads = None,
     device: Device = "cpu",
     checkpoint: Seconds = 60.0,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a trajectory that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing trajectory.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario: a bar while it goes on, a trajectory file, and a summary."""
+    """Run a scenario and save its trajectory."""
     from jostle.scenarios import load
 
     chosen = load(scenario, settings=settings or (), seed=seed)
     target = output or Path(f"{Path(chosen.name).stem}.vtkhdf")
     if os.path.lexists(target) and not overwrite:
         raise FileIsThere(
-            f"{target} is there already: `jostle resume {target}` goes on with it, --overwrite replaces it, "
-            f"--output takes another name"
+            f"{target} exists; continue it with `jostle resume {target}`, replace it with --overwrite, or choose "
+            f"another name with --output"
         )
     _compute(chosen, target, Compute(threads, device, checkpoint, quiet, as_json, overwrite), resume=False)
 
 
 def resume(
-    trajectory: Annotated[Path, typer.Argument(help="The trajectory of a run that was interrupted or killed.")],
+    trajectory: Annotated[Path, typer.Argument(help="Trajectory of a run that was interrupted or killed.")],
     settings: Settings = None,
     threads: Threads = None,
     device: Device = "cpu",
@@ -74,10 +76,10 @@ def resume(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Go on with a run from its last checkpoint. The result is bit-identical to an uninterrupted run.
+    """Continue a run from its last checkpoint. The result is bit-identical to an uninterrupted run.
 
-    --set run.t=20 goes on for longer than was planned. Only the times of the table [run] and `until` may change; each
-    change is recorded in the trajectory, see jostle info.
+    --set run.t=20 makes the run longer. Only the times and `until` of the table [run] may change; the trajectory
+    records each change, see jostle info.
     """
     from jostle.io import about, repair
     from jostle.scenarios import parse
@@ -85,12 +87,12 @@ def resume(
     words = about(trajectory)
     if SCENARIO not in words:
         raise InvalidValue(
-            f"{trajectory} was not written by `jostle run`: go on with it in Python, by the same call with resume=True"
+            f"{trajectory} was not written by `jostle run`; resume it in Python with solve(..., resume=True)"
         )
     if not checkpoint_of(trajectory).exists():
         raise NoSuchFile(
-            f"there is no checkpoint {checkpoint_of(trajectory)}: the run was stopped before the first one. Start it "
-            f"again: jostle run, with --overwrite"
+            f"no checkpoint {checkpoint_of(trajectory)}: the run stopped before the first one; start it again with "
+            f"`jostle run --overwrite`"
         )
     repair(trajectory)
     chosen = parse(words[SCENARIO], str(trajectory), settings=settings or ())
@@ -99,13 +101,13 @@ def resume(
 
 def bench(
     scenario: Source,
-    steps: Annotated[int, typer.Option(min=1, help="How many steps.")] = 200,
+    steps: Annotated[int, typer.Option(min=1, help="Number of steps.")] = 200,
     settings: Settings = None,
     seed: Seed = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Time the first steps of a scenario on this machine; nothing is written."""
+    """Measure the time of the first steps of a scenario, without saving them."""
     from jostle.scenarios import load
 
     _use(threads)
@@ -125,7 +127,7 @@ def bench(
 
 
 class Clock(Watch):
-    """Notes the time of each step."""
+    """Records when each step ends."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,7 +144,7 @@ class Clock(Watch):
 
 
 class Compute(NamedTuple):
-    """How to compute, and what to show meanwhile."""
+    """Options of the commands that compute."""
 
     threads: int | None
     device: str
@@ -169,7 +171,7 @@ def _use(threads: int | None) -> None:
 
 
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
-    """Solve a scenario into a file, with a bar, and say how it went."""
+    """Run a scenario with a progress bar, save its trajectory, and print a summary."""
     from jostle.io import SI, Checkpoint, Output
 
     _use(how.threads)
@@ -201,6 +203,6 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         found |= {"seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
         show(found, how.as_json)
         if not how.as_json:
-            say(f"look at it: jostle view {target}; a picture: jostle plot {target}", error=True)
+            say(f"view it in the browser: jostle view {target}; save a picture: jostle plot {target}", error=True)
     if sol.status in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[sol.status])

@@ -1,4 +1,4 @@
-"""What the commands print: lines and tables, in which nothing that comes from a file can act on the terminal."""
+"""What the commands print: lines and tables. Text from files cannot send control sequences to the terminal."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from rich.table import Table
 from jostle.solution import KILLED, MESSAGES, RUNNING, Solution
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
-"""Control characters, escape sequences among them, and marks that reverse the direction of writing."""
+"""Control characters, which begin escape sequences, and marks that reverse the direction of writing."""
 UNITS = ("B", "kB", "MB", "GB", "TB")
+"""Units of file sizes, each a thousand times the one before."""
 
 
 def summary(sol: Solution, path: Path) -> dict[str, Any]:
-    """How a run went, as its trajectory has it."""
+    """A summary of a run, from its trajectory."""
     stats, status = sol.stats, _status(sol, path)
     return {
         "status": status, "message": MESSAGES.get(status, status),
@@ -35,14 +36,14 @@ def summary(sol: Solution, path: Path) -> dict[str, Any]:
 
 
 def _status(sol: Solution, path: Path) -> str:
-    """The status, where a file that says it is being written, and that nobody writes, was left by a killed process."""
+    """The status of a run; one that claims to be running, but that no process writes, was killed."""
     from jostle.io.container import being_written
 
     return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 
 
 def plain(text: object, encoding: str | None = None) -> str:
-    """A text with every character written out that a terminal would obey, or that the encoding does not have.
+    """A text in which control characters, and characters that the encoding lacks, are written as escapes.
 
     >>> print(plain("a \\x1b[31mred\\x1b[0m title, caf\\xe9", "ascii"))
     a \\x1b[31mred\\x1b[0m title, caf\\xe9
@@ -53,7 +54,7 @@ def plain(text: object, encoding: str | None = None) -> str:
 
 
 def say(text: object = "", *, error: bool = False, end: str = "\n") -> None:
-    """Print a line, on stderr if it is an error or a remark."""
+    """Print a line; errors and remarks go to stderr."""
     stream = sys.stderr if error else sys.stdout
     print(plain(text, stream.encoding), end=end, file=stream, flush=True)
 
@@ -76,7 +77,7 @@ def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str
 
 
 def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
-    """Names and values: one a line, or all as a line of JSON."""
+    """Print names and values, one on each line, or all as one line of JSON."""
     if as_json:
         say(json.dumps(values))
         return
@@ -88,14 +89,14 @@ def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
 
 
 def words(value: Any) -> str:
-    """A value as one would write it."""
+    """A value as text."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def size(count: int) -> str:
-    """Bytes in words.
+    """A number of bytes with its unit.
 
     >>> size(1_234_567)
     '1.2 MB'

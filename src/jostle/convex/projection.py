@@ -64,7 +64,7 @@ class Projection:
     >>> import jostle as jo
     >>> P = jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]]))
     >>> P.point.tolist(), P.multipliers.tolist(), P.converged, P.solver
-    ([0.0, 1.0], [2.0], True, 'Exact')
+    ([0.0, 1.0], [2.0], True, 'ActiveSet')
     """
 
     point: Array

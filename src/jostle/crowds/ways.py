@@ -38,8 +38,8 @@ side of it is a neighbour of one on the other side."""
 MOST_NODES = 40_000_000
 SIGHT = 128
 """Nodes up to this distance from an exit, in steps of the grid, are tested for whether they see it."""
-ROUND_OFF = 1e-9
-"""Distances from an exit count as equal if they differ by less than this part of themselves."""
+DISTANCE_TOLERANCE = 1e-9
+"""Distances from an exit count as equal if they differ by less than this fraction."""
 MOST_DOUBLES = 4_000_000
 """With more values than this, nodes times exits, distances and directions are kept in single precision."""
 TOUCH = 0.25
@@ -269,7 +269,7 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
 
     A node sees a point if the line between them stays in the area `sight`, where discs fit.
     """
-    reach = SIGHT * grid.step * (1.0 + ROUND_OFF)
+    reach = SIGHT * grid.step * (1.0 + DISTANCE_TOLERANCE)
     low = np.floor((goal.passable.min(axis=0) - reach - grid.lower) / grid.step).astype(int)
     high = np.ceil((goal.passable.max(axis=0) + reach - grid.lower) / grid.step).astype(int)
     i, j = (np.arange(max(a, 0), min(b + 1, n)) for a, b, n in zip(low, high, grid.shape, strict=True))
@@ -279,7 +279,7 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
     within = np.linalg.norm(target - nodes[near], axis=1) <= reach
     near, target = near[within], target[within]
     shapely = package("shapely")
-    lines = shapely.linestrings(np.stack([nodes[near], target + ROUND_OFF * grid.step * goal.outward], axis=1))
+    lines = shapely.linestrings(np.stack([nodes[near], target + DISTANCE_TOLERANCE * grid.step * goal.outward], axis=1))
     seen = shapely.covers(sight, lines)
     return near[seen], target[seen]
 

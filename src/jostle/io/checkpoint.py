@@ -36,20 +36,23 @@ from jostle.kernels.threads import threads
 from jostle.past import Remembers
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.solvers.nesterov import PARALLEL_ROWS
+from jostle.solvers.gauss_seidel import PARALLEL_ROWS
 
 FORMAT = 3
-FREE = ("t", "every", "until", "strict", "threads")
+"""Version of the format of checkpoints."""
+CHANGEABLE = ("t", "every", "until", "strict", "threads")
 """What may change when a run is resumed."""
 NOT_RECORDED = "not recorded"
+"""Stands for an argument that an older checkpoint does not hold."""
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""Where an object lies in memory, which is another place in each process."""
-TITLE = 160
-"""Characters of a description that an error shows."""
+"""The address of an object in memory, which differs in each process."""
+MAX_TITLE = 160
+"""Largest number of characters of a description in an error."""
 REMEDY = (
     "resume with what the run began with (only t, every, until and strict may change), or start a new run with another "
     "checkpoint"
 )
+"""What to do if a checkpoint belongs to another run."""
 
 
 class Position(NamedTuple):
@@ -86,7 +89,7 @@ class Run:
         self.fixed = {name: describe(thing, random) for name, thing in things.items()}
         self.fixed["start"] = {"": repr(start)}
         told = free | {"threads": threads()}
-        self.free = {name: _free(name, told[name], random) for name in FREE}
+        self.free = {name: _free(name, told[name], random) for name in CHANGEABLE}
 
     def text(self, done: int) -> str:
         """The description of the run that a checkpoint keeps after `done` steps, as JSON."""
@@ -108,7 +111,7 @@ class Run:
             changed = differences(kept["fixed"].get(name, {}), now[name])
             if not changed:
                 continue
-            before, after = (str(titles.get(name, ""))[:TITLE] for titles in (kept["titles"], self.titles))
+            before, after = (str(titles.get(name, ""))[:MAX_TITLE] for titles in (kept["titles"], self.titles))
             if name in ("h", "start"):
                 words.append(f"{name} was {changed[0][1]}, now it is {changed[0][2]}")
             elif before != after:
@@ -119,8 +122,8 @@ class Run:
 
     def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
         """{name: [old, new]} of what may change and did."""
-        before = {name: str(kept["free"].get(name, NOT_RECORDED)) for name in FREE}
-        return {name: [before[name], self.free[name]] for name in FREE if before[name] != self.free[name]}
+        before = {name: str(kept["free"].get(name, NOT_RECORDED)) for name in CHANGEABLE}
+        return {name: [before[name], self.free[name]] for name in CHANGEABLE if before[name] != self.free[name]}
 
     def warn_of_threads(self, kept: dict[str, Any]) -> None:
         """Say that the number of threads is another one, which may change bits."""
@@ -146,7 +149,7 @@ def _free(name: str, value: Any, random: Any) -> str:
 @check_arguments
 @dataclass(eq=False)
 class Checkpoint:
-    """Where to keep the state of a run, and how often: after so many seconds, and at the end.
+    """Where to keep the state of a run, and how often: every `seconds` seconds, and at the end.
 
     `random` is a generator that the forces or changes of the run draw from: its state is kept and put back. A
     checkpoint of another run is replaced only with `overwrite`.

@@ -24,10 +24,10 @@ from jostle.schemes.paoli import Memory
 from jostle.schemes.state import State
 from jostle.sets.presence import GONE, WAITING, Presence
 
-MOST_ENTRIES = 64
+MAX_ENTRIES = 64
 """Largest number of arrays in a checkpoint."""
-DEEPER = 1e-9
-"""A state may overlap deeper than the one that was saved by this part of its size: another machine rounds otherwise."""
+OVERLAP_TOLERANCE = 1e-9
+"""A state may overlap deeper than the saved one by this fraction of its size, since machines round differently."""
 
 
 class Remembered(NamedTuple):
@@ -44,9 +44,9 @@ def arrays(path: Path) -> dict[str, Any]:
             raise BrokenFile(f"{path} is not a regular file, so not a checkpoint")
         with open(path, "rb") as opened, zipfile.ZipFile(opened) as archive:
             entries, size = archive.infolist(), path.stat().st_size
-            if len(entries) > MOST_ENTRIES or sum(entry.file_size for entry in entries) > size:
+            if len(entries) > MAX_ENTRIES or sum(entry.file_size for entry in entries) > size:
                 raise BrokenFile(
-                    f"{path} is refused: it declares more than {MOST_ENTRIES} arrays, or more than its size"
+                    f"{path} is refused: it declares more than {MAX_ENTRIES} arrays, or more than its size"
                 )
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise BrokenFile(f"{path} is refused: it is compressed, which checkpoints never are")
@@ -222,7 +222,7 @@ def check_inside(path: Path, problem: Any, state: State, saved: float) -> None:
     """Refuse a state that overlaps deeper than the one that was saved did: q was changed, or the problem."""
     gap = smallest_gap(problem, state)
     size = float(np.abs(state.q).max(initial=0.0)) + problem.within.widest()
-    if np.isnan(saved) or gap < min(saved, 0.0) - DEEPER * size:
+    if np.isnan(saved) or gap < min(saved, 0.0) - OVERLAP_TOLERANCE * size:
         raise BrokenFile(
             f"{path} is damaged, or of another problem: q overlaps by {max(0.0, -gap):.3g} at t = {state.t:g}, the "
             f"state that was saved by {max(0.0, -saved):.3g}"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Checks = NDArray[np.uint32]
 MULTIPLIER = 0x9E3779B97F4A7C15
-"""An odd number without pattern, 2^64 over the golden ratio; its powers are the weights."""
+"""2^64 over the golden ratio, an odd number without pattern; its powers are the weights of a checksum."""
 
 
 def of_rows(values: NDArray[Any]) -> int:

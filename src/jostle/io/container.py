@@ -37,22 +37,27 @@ fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl
 """Missing on Windows."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+"""The first bytes of an HDF5 file."""
 VERSION, FLAGS, END, CHECKSUM, SIZE = 8, 11, 28, 44, 48
-LIBRARY = ("v110", "v110")
-"""The oldest format that has SWMR: the HDF5 inside of ParaView reads it."""
+"""Positions of the fields of the superblock of HDF5, and its size, in bytes."""
+LIBRARY_VERSION = ("v110", "v110")
+"""The oldest format that has SWMR, which the HDF5 library inside ParaView reads."""
 HDF5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
-"""What h5py raises when a file does not hold what it should."""
-BUSY = (errno.EAGAIN, errno.EACCES)
-FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-ATTEMPTS = 20
-SHORT = 40
-"""Characters of a name that the name of a file that is being made begins with: file systems end at 255 bytes."""
-BEHIND = 2**62
-"""A byte behind the end of any file: a lock on it is in nobody's way, and seen by `being_written`."""
-NEW = ".new"
-"""How the name of a file that is being made ends."""
-CLOSINGS = 5
-"""After a failed write HDF5 closes a file at the second or third attempt."""
+"""Exceptions of h5py for a file that does not hold what it should."""
+LOCKED_ERRORS = (errno.EAGAIN, errno.EACCES)
+"""Error numbers of a file that is locked by another process."""
+FULL_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+"""Error numbers of a disk that is full."""
+MAX_READS = 20
+"""Largest number of attempts to read a superblock while it is being written."""
+MAX_STEM = 40
+"""Largest number of characters of a name in the name of its temporary file; file systems allow 255 bytes."""
+LOCK_POSITION = 2**62
+"""Position of the lock that `being_written` looks for, beyond the end of any file."""
+TEMPORARY_SUFFIX = ".new"
+"""Suffix of files that are being written."""
+MAX_CLOSINGS = 5
+"""Largest number of attempts to close a file after a failed write; HDF5 needs two or three."""
 
 
 class Lock:
@@ -77,7 +82,7 @@ class Lock:
         try:
             _lock(self._descriptor, start)
         except OSError as error:
-            if error.errno not in BUSY:
+            if error.errno not in LOCKED_ERRORS:
                 return
             self.release()
             raise FileInUse(
@@ -86,7 +91,7 @@ class Lock:
             ) from None
 
     def reserve(self, room: int) -> None:
-        """Ask the disk for so many bytes behind what is used, so that it is full before a write, not in the middle."""
+        """Reserve bytes on the disk behind what is used, so that a full disk shows before a write, not during it."""
         if hasattr(os, "posix_fallocate"):
             used = self._used()
             missing = used + room - os.fstat(self._descriptor).st_size
@@ -94,7 +99,7 @@ class Lock:
                 try:
                     os.posix_fallocate(self._descriptor, used + room - missing, missing)
                 except OSError as error:
-                    if error.errno in FULL:
+                    if error.errno in FULL_DISK_ERRORS:
                         raise
 
     def trim(self) -> None:
@@ -142,7 +147,7 @@ def being_written(path: Path) -> bool:
 
 def superblock(path: Path) -> bytes:
     """The first bytes of the file, which must be those of an HDF5 file that is whole."""
-    for attempt in range(ATTEMPTS):
+    for attempt in range(MAX_READS):
         block, length = _beginning(path)
         if length == 0:
             raise BrokenFile(f"{path} is empty: it is not a trajectory")
@@ -154,7 +159,7 @@ def superblock(path: Path) -> bytes:
             raise BrokenFile(f"{path} is an HDF5 file, but not a trajectory written by jostle")
         if checksum(block[:CHECKSUM]) == int.from_bytes(block[CHECKSUM:], "little"):
             break
-        if attempt == ATTEMPTS - 1:
+        if attempt == MAX_READS - 1:
             raise BrokenFile(f"{path} is damaged: the checksum of its superblock is wrong")
         time.sleep(0.001)  # it may be just being written
     end = int.from_bytes(block[END : END + 8], "little")
@@ -298,7 +303,7 @@ def abandon(file: Any) -> None:
         handle = file.id.get_vfd_handle()
         with _nowhere() as nowhere:
             os.dup2(nowhere.fileno(), handle)
-    for _ in range(CLOSINGS):
+    for _ in range(MAX_CLOSINGS):
         with suppress(*HDF5_ERRORS):
             file.close()
             return
@@ -320,9 +325,9 @@ def beside(path: Path) -> Path:
 
     A checksum tells targets apart that begin alike. What killed processes left behind for the same target is removed.
     """
-    begin = f".{path.name[:SHORT]}.{zlib.crc32(os.fsencode(path.name)):08x}."
-    remove_leftovers(path.parent, begin, NEW, being_written)
-    return path.with_name(f"{begin}{os.getpid()}.{secrets.token_hex(8)}{NEW}")
+    begin = f".{path.name[:MAX_STEM]}.{zlib.crc32(os.fsencode(path.name)):08x}."
+    remove_leftovers(path.parent, begin, TEMPORARY_SUFFIX, being_written)
+    return path.with_name(f"{begin}{os.getpid()}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
 
 
 def create(path: Path, content: bytes = b"") -> None:
@@ -372,7 +377,7 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
         if path.exists() and not regular(path):
             raise WriteFailed(f"{path} cannot be written: it is not a regular file")
         create(new)  # what cannot be written is known before any work is done
-        lock = Lock(new, BEHIND)  # so that nobody takes it for one that was left behind
+        lock = Lock(new, LOCK_POSITION)  # so that nobody takes it for one that was left behind
         yield new
         os.replace(new, path)
     except JostleError:

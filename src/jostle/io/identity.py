@@ -27,14 +27,19 @@ import numpy as np
 
 LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
 """Functions and classes of these packages are described by their names."""
-PASSING = {("jostle.sets.differences", "Differences"): {"steps"}}
-"""Attributes of classes that change during a run."""
-FEW = 8
+CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
+"""Attributes of classes that change during a run, which a description leaves out."""
+RENAMED = {
+    "jostle.solvers.exact.Exact": "jostle.solvers.dual_active_set.ActiveSet",
+    "jostle.solvers.nesterov.Nesterov": "jostle.solvers.gauss_seidel.GaussSeidel",
+}
+"""Classes that had another name when an older version of jostle described them."""
+MAX_WRITTEN_OUT = 8
 """Arrays and lists with at most this many entries are written out."""
-DIGITS = 12
-"""Length of a digest."""
-MOST_NAMED = 4
-"""Differences that an error lists; the others are counted."""
+DIGEST_LENGTH = 12
+"""Number of characters of a digest."""
+MAX_LISTED = 4
+"""Largest number of differences that an error lists; the others are counted."""
 
 Description = dict[str, str]
 
@@ -53,7 +58,7 @@ def describe(thing: Any, kept: Any = None) -> Description:
 def digest(data: Any) -> str:
     """A short text that differs where the data do: bytes, or a description."""
     raw = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(raw).hexdigest()[:DIGITS]
+    return hashlib.sha256(raw).hexdigest()[:DIGEST_LENGTH]
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str, str]]:
@@ -61,14 +66,14 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tup
     places = [*before, *(place for place in after if place not in before)]
     nothing = "nothing"
     pairs = ((place, before.get(place, nothing), after.get(place, nothing)) for place in places)
-    return [(place, old, new) for place, old, new in pairs if old != new]
+    return [(place, old, new) for place, old, new in pairs if RENAMED.get(old, old) != new]
 
 
 def listed(changed: Iterable[tuple[str, str, str]], one: Callable[[str, str, str], str]) -> str:
     """The first differences in words, and how many more there are."""
     words = [one(*difference) for difference in changed]
-    more = len(words) - MOST_NAMED
-    return "; ".join(words[:MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    more = len(words) - MAX_LISTED
+    return "; ".join(words[:MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
 class _Describer:
@@ -125,7 +130,7 @@ class _Describer:
             self.add((place + name).removeprefix("."), value)
 
     def _entries(self, place: str, entries: list[Any], what: str) -> None:
-        if len(entries) > FEW:
+        if len(entries) > MAX_WRITTEN_OUT:
             self.found[place] = f"{what} {digest(describe(dict(enumerate(entries)), self.kept))}"
         else:
             self._parts(place, {f"[{k}]": entry for k, entry in enumerate(entries)}, "no entry")
@@ -199,7 +204,7 @@ def _simple(thing: Any) -> str | None:
 
 
 def _numbers(array: np.ndarray[Any, Any]) -> str:
-    if array.size <= FEW:
+    if array.size <= MAX_WRITTEN_OUT:
         return str(array.tolist())
     words = f"from {array.min():.6g} to {array.max():.6g}, " if array.dtype.kind in "iuf" else ""
     shown = f"{array.shape}, {words}"
@@ -265,7 +270,7 @@ def _attributes(thing: Any) -> dict[str, Any] | None:
         return None
     values = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
     values |= getattr(thing, "__dict__", {})
-    left_out: frozenset[str] = _private(kind) | PASSING.get((kind.__module__, kind.__qualname__), set())
+    left_out: frozenset[str] = _private(kind) | CHANGING.get((kind.__module__, kind.__qualname__), set())
     return {name: value for name, value in values.items() if name not in left_out and not _cached(kind, name)}
 
 

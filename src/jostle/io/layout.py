@@ -57,14 +57,19 @@ Column = tuple[DTypeLike, tuple[int, ...]]
 """The type of a data set, and the shape of a row."""
 
 FORMAT = 3
-SPARE = 2**26
-"""Bytes that a data set may declare beyond the size of the file, as one whose writer was killed may."""
-MOST_AXES = 32
+"""Version of the format of trajectories."""
+MAX_UNWRITTEN = 2**26
+"""Bytes that a data set may declare beyond the end of the file, which happens if its writer was killed."""
+MAX_AXES = 32
 """Largest number of axes of q that a file may declare."""
 STATUS = np.dtype("S64")
-FEWEST, MOST, A_FRAME, A_STATE = 1024, 32768, 512, 64
-"""Rows of a chunk: of what grows with the bodies, at least and at most; of what has one row a frame or a step; of what
-grows with the states of the walls."""
+"""Type of the stored status of a run."""
+MIN_CHUNK, MAX_CHUNK = 1024, 32768
+"""Smallest and largest number of rows of a chunk of what has a row for each body or contact."""
+FRAME_CHUNK = 512
+"""Number of rows of a chunk of what has one row for each frame or step."""
+STATE_CHUNK = 64
+"""Number of rows of a chunk of what has a row for each state of the walls."""
 
 BODY = "VTKHDF/PointData/body"
 RADIUS = "VTKHDF/PointData/radius"
@@ -208,14 +213,14 @@ def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
         file.create_dataset(name, shape=(0, *row), dtype=type_, **options)
 
     for name, column in of_frames(contacts, FORMAT).items():
-        data(name, *column, A_FRAME)
+        data(name, *column, FRAME_CHUNK)
     for name, column in of_bodies(contacts, kind.dtype, FORMAT).items():
         data(name, *column, chunk_rows(count))
     for name, column in wall_states.COLUMNS.items():
-        data(name, *column, A_STATE)
+        data(name, *column, STATE_CHUNK)
     stored_facts.create(file, kind.facts)
-    data(STEPS, RECORD, (), A_FRAME)
-    data("VTKHDF/Polygons/Connectivity", np.int64, (), A_FRAME)
+    data(STEPS, RECORD, (), FRAME_CHUNK)
+    data("VTKHDF/Polygons/Connectivity", np.int64, (), FRAME_CHUNK)
     file.create_dataset(EVERYBODY, data=np.arange(max(count, 1), dtype=np.int32))
     for name, other in (LINKS | (LINKS_OF_CONTACTS if contacts else {})).items():
         file[name] = file[other]
@@ -226,7 +231,7 @@ def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
     run["dimension"] = kind.facts.dimension
     run["order"], run["walls"] = kind.facts.order, -1 if kind.facts.walls is None else kind.facts.walls
     run["status"], run["steps"] = np.array(b"running", dtype=STATUS), np.int64(0)
-    data(CHANGES, np.uint8, (), FEWEST)
+    data(CHANGES, np.uint8, (), MIN_CHUNK)
     run["changes"] = np.int64(0)
     for key, text in about.items():
         try:
@@ -236,8 +241,8 @@ def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
 
 
 def chunk_rows(count: int) -> int:
-    """How many rows a chunk has for so many bodies: a power of two."""
-    return int(min(max(2 ** int(count - 1).bit_length(), FEWEST), MOST))
+    """Number of rows of a chunk for a number of bodies: a power of two."""
+    return int(min(max(2 ** int(count - 1).bit_length(), MIN_CHUNK), MAX_CHUNK))
 
 
 class Header(NamedTuple):
@@ -270,8 +275,8 @@ def header(file: Any) -> Header:
     if version > FORMAT:
         raise BrokenFile(f"{file.filename} was written by a newer jostle: this one reads format {FORMAT} of it")
     shape, contacts = tuple(int(k) for k in run["shape"]), bool(run["contacts"])
-    if len(shape) > MOST_AXES or min(shape, default=0) < 0:
-        raise BrokenFile(f"{file.filename} is damaged: it says that q has the shape {shape[:MOST_AXES]}")
+    if len(shape) > MAX_AXES or min(shape, default=0) < 0:
+        raise BrokenFile(f"{file.filename} is damaged: it says that q has the shape {shape[:MAX_AXES]}")
     dimension = int(run["dimension"]) if version > 2 else 0
     _check_everybody(file, points_of(shape, dimension)[0])
     frames, steps = int(steps_of["NSteps"]), int(run["steps"])
@@ -295,7 +300,7 @@ def looked_over(file: Any) -> Header:
     said = header(file)
     for name in names(said):
         found = data(file, name, said)
-        check_size(file, found, len(found), spare=SPARE)  # looking for chunks takes as long as there may be some
+        check_size(file, found, len(found), spare=MAX_UNWRITTEN)  # it takes long to look for many chunks
         found.id.get_num_chunks()
     return said
 
@@ -346,7 +351,7 @@ def index(file: Any, said: Header) -> Index:
 
 
 def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
-    """How long the data sets are with so many frames and records of steps."""
+    """Lengths of the data sets for given numbers of frames and records of steps."""
     said = header(file)._replace(frames=frames)
     found = index(file, said)
     grown = found.lengths() | dict.fromkeys(of_frames(said.contacts, said.version), frames) | {STEPS: steps}
@@ -356,7 +361,7 @@ def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
 
 
 def trim(file: Any, frames: int, steps: int) -> None:
-    """Take away all but the first so many frames and records of steps: first what counts, then the data."""
+    """Keep only the first `frames` frames and `steps` records of steps: first the counts are changed, then the data."""
     wanted, said = lengths(file, frames, steps), header(file)
     say(file, frames, steps)
     for name, length in wanted.items():
@@ -369,7 +374,7 @@ def trim(file: Any, frames: int, steps: int) -> None:
 
 
 def say(file: Any, frames: int, steps: int) -> None:
-    """Write that so many frames and records of steps count, behind all data."""
+    """Write the numbers of valid frames and records of steps, after all data."""
     file.flush()
     h5py.h5a.open(file["VTKHDF/Steps"].id, b"NSteps").write(np.array([frames]))
     h5py.h5a.open(file["jostle/run"].id, b"steps").write(np.array([steps]))

@@ -1,13 +1,14 @@
 """What people do between two saved frames: they walk straight on, leave, or take stairs.
 
-Who is taken out between two frames (`Outlet`) is seen last before they left: they are taken to walk on with their last
-velocity, at most for GOING_ON times the time between the frames, so that they cross a line right before the outlet.
+People who are taken out between two frames (`Outlet`) are seen last before they left: they are taken to walk on with
+their last velocity, at most for MAX_WALKING_ON times the time between the frames, so that they cross a line right
+before the outlet.
 
 The floors of a plan are drawn side by side, and stairs put people from one to the other: a jump, which is not a walk
 across what lies between. A jump is recognised by the plan, where it is known: the person is on another floor than
-before. Otherwise, and between places of one floor, it is recognised by the displacement: above JUMP times what the
-fastest speed in the record allows. In a plan with stairs the person walks to the end of the stairs, and on from their
-landing; without a plan nothing is known of that way.
+before. Otherwise, and between places of one floor, it is recognised by the displacement: above JUMP_FACTOR times what
+the fastest speed in the record allows. In a plan with stairs the person walks to the end of the stairs, and on from
+their landing; without a plan nothing is known of that way.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from jostle.io.areas import floors, present
 from jostle.problems import Sweeping
 from jostle.solution import Solution
 
-GOING_ON = 2.0
-"""Who left is taken to have walked on for this many times between frames: they may have been pushed faster."""
-JUMP = 3.0
+MAX_WALKING_ON = 2.0
+"""People who left walk on for at most this many times between frames; they may have been pushed faster."""
+JUMP_FACTOR = 3.0
 """A displacement that needs more than this many times the fastest speed in the record is a jump."""
 
 
@@ -63,7 +64,7 @@ class Move(NamedTuple):
 
     def time(self, person: Integers, part: Array) -> Array:
         """When a person had done some part of the way; those who left had done all that counts at the end."""
-        longer = np.where(self.gone[person], GOING_ON, 1.0)
+        longer = np.where(self.gone[person], MAX_WALKING_ON, 1.0)
         start, end = self.start[person], self.end[person]
         return np.asarray(np.minimum(start + part * longer * (end - start), end))
 
@@ -122,7 +123,7 @@ def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
             gone = np.isfinite(before).all(axis=1) & ~np.isfinite(q).all(axis=1)
             if k == 1 and gone.any() and not velocity[gone].any():
                 velocity = _wished(sol, time, before, gone)
-            ahead = before + GOING_ON * (t - time) * velocity
+            ahead = before + MAX_WALKING_ON * (t - time) * velocity
             after = np.where(gone[:, None], ahead, q)
             jumped = stairs.jumped(float(t) - time, before, after) & ~gone
             start, end = np.full(len(q), time), np.full(len(q), float(t))
@@ -184,7 +185,7 @@ class _Stairs(NamedTuple):
         """(n,) who did not walk."""
         way = np.linalg.norm(after - before, axis=1)
         with np.errstate(invalid="ignore"):
-            found = way > JUMP * self.fastest * duration
+            found = way > JUMP_FACTOR * self.fastest * duration
         if len(self.floors) > 1:
             here, there = self._floor(before), self._floor(after)
             found |= (here >= 0) & (there >= 0) & (here != there)

@@ -32,11 +32,12 @@ from jostle.io.container import whole
 from jostle.io.moves import Move, moves, planar
 from jostle.solution import Solution
 
-EVEN = 1e-6
-"""Times are evenly spaced if none is off by more than this part of the spacing."""
-EMPTY = "the solution has no frame, not even that of the start"
-VERSION = 2
-"""Of JuPedSim's database."""
+SPACING_TOLERANCE = 1e-6
+"""Times are evenly spaced if none is off by more than this fraction of the spacing."""
+NO_FRAME = "the solution has no frame, not even that of the start"
+"""The error of a solution without frames."""
+DATABASE_VERSION = 2
+"""Version of the database of JuPedSim."""
 TABLES = (
     "CREATE TABLE trajectory_data (frame INTEGER NOT NULL, id INTEGER NOT NULL, pos_x REAL NOT NULL, "
     "pos_y REAL NOT NULL, ori_x REAL NOT NULL, ori_y REAL NOT NULL)",
@@ -46,6 +47,7 @@ TABLES = (
     "CREATE TABLE frame_data (frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL)",
     "CREATE INDEX frame_id_idx ON trajectory_data (frame, id)",
 )
+"""Tables of the database of JuPedSim."""
 
 
 class People(NamedTuple):
@@ -70,12 +72,12 @@ def frame_rate(sol: Solution) -> float:
     10.0
     """
     if len(sol.t) == 0:
-        raise InvalidValue(EMPTY)
+        raise InvalidValue(NO_FRAME)
     if len(sol.t) == 1:
         raise InvalidValue("a solution with one frame has no frame rate: save more of them, or say rate=...")
     spacing = (sol.t[-1] - sol.t[0]) / (len(sol.t) - 1)
     off = np.abs(np.diff(sol.t) - spacing)
-    if off.max() > EVEN * spacing:
+    if off.max() > SPACING_TOLERANCE * spacing:
         k = int(off.argmax())
         raise InvalidValue(
             f"the saved times are not evenly spaced: {spacing:.6g} s on average, but {sol.t[k + 1] - sol.t[k]:.6g} s "
@@ -97,7 +99,7 @@ def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan
     """
     planar(sol)
     if len(sol.t) == 0:
-        raise InvalidValue(EMPTY)
+        raise InvalidValue(NO_FRAME)
     polygon = None if inside is None else walkable(inside)
     states = enumerate(zip(sol.q, sol.u, strict=True)) if rate is None else _at_rate(sol, rate, plan)
     for number, (q, u) in states:
@@ -109,7 +111,7 @@ def _at_rate(sol: Solution, rate: float, plan: Any) -> Iterator[tuple[int, tuple
     """q and u at evenly spaced times, affine between the saved ones and on both sides of a jump."""
     if not 0.0 < rate < np.inf:
         raise InvalidValue(f"rate must be positive and finite, frames a second, not {rate}")
-    last = int(np.floor((sol.t[-1] - sol.t[0]) * rate * (1.0 + EVEN)))
+    last = int(np.floor((sol.t[-1] - sol.t[0]) * rate * (1.0 + SPACING_TOLERANCE)))
     times = np.minimum(sol.t[0] + np.arange(last + 1) / rate, sol.t[-1])
     yield 0, (sol.q[0], sol.u[0])
     number, k, legs = 1, 1, []
@@ -219,7 +221,8 @@ def write_jupedsim(
         file.execute("BEGIN")
         for table in TABLES:
             file.execute(table)
-        about = [("version", str(VERSION)), ("fps", repr(found)), *((key, repr(value)) for key, value in bounds)]
+        about = [("version", str(DATABASE_VERSION)), ("fps", repr(found))]
+        about += [(key, repr(value)) for key, value in bounds]
         file.executemany("INSERT INTO metadata VALUES (?, ?)", about)
         file.execute("INSERT INTO geometry VALUES (?, ?)", (number, wkt))
         facing = np.tile([1.0, 0.0], (sol.q.shape[1], 1))

@@ -15,7 +15,8 @@ from jostle.shapes import Shape
 
 Floats = NDArray[np.floating[Any]]
 Numbers = NDArray[np.int32]
-NOBODY = np.zeros(0, dtype=np.int64)
+NO_BODIES = np.zeros(0, dtype=np.int64)
+"""The numbers of no bodies."""
 
 
 def points_of(shape: tuple[int, ...], dimension: int = 0) -> tuple[int, int]:
@@ -133,7 +134,7 @@ class Scene:
         p, pair, n = np.asarray(multipliers), np.asarray(pairs), np.asarray(normals)
         if pair.shape != (len(p), 2) or len(n) != len(p):
             raise InvalidValue(f"there are {len(p)} multipliers, pairs of shape {pair.shape}, normals of {n.shape}")
-        active = np.flatnonzero(p) if len(body) else NOBODY
+        active = np.flatnonzero(p) if len(body) else NO_BODIES
         if len(active) < len(p):
             p, pair, n = p.take(active), pair.take(active, axis=0), n.take(active, axis=0)
         components = n.shape[1] if n.shape[1] <= 3 else 0

@@ -39,8 +39,8 @@ from jostle.schemes.base import Scheme
 from jostle.shapes import Shape
 from jostle.solution import RUNNING, Solution
 
-AT_ONCE = 4 * 2**20
-"""Bytes that are read at a time when one goes through all frames."""
+BLOCK_SIZE = 4 * 2**20
+"""Number of bytes read at a time when all frames are read."""
 
 
 @check_arguments
@@ -185,7 +185,7 @@ class Source:
         """The state of the walls that was read last, and its shapes."""
         self.index.t.setflags(write=False)
         lines = int(self.index.lines.sum()) // max(len(self.index.t), 1)
-        self.block = max(AT_ONCE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
+        self.block = max(BLOCK_SIZE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
         """How many frames are read at once when one goes through all."""
 
     def states(self, name: str, missing: float, numbers: Integers) -> Array:

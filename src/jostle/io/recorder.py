@@ -29,8 +29,8 @@ from jostle.recording import contacts_of, record_of, shown
 from jostle.schemes.state import State
 from jostle.solution import STATISTICS, Solution
 
-RECORDS, SECONDS = 256, 0.2
-"""Records of steps are handed on when there are so many, or after so long."""
+MAX_RECORDS, MAX_SECONDS = 256, 0.2
+"""Records of steps are handed on after this many of them, or after this many seconds."""
 
 
 @check_arguments
@@ -146,7 +146,7 @@ class FileRecorder:
     def add(self, before: State, after: State, h: float) -> None:
         self.records.append(record_of(after, h))
         self.counted = self.counted[0], self.counted[1] + 1
-        if len(self.records) >= RECORDS or time.monotonic() - self.handed_on > SECONDS:
+        if len(self.records) >= MAX_RECORDS or time.monotonic() - self.handed_on > MAX_SECONDS:
             self._hand_on()
 
     def _hand_on(self) -> None:

@@ -14,7 +14,9 @@ from jostle.solution import STATISTICS
 from jostle.solvers.base import MAX_NAME_LENGTH
 
 STEPS = "jostle/steps"
+"""Data set of the records of steps."""
 CHECK = "checksum"
+"""Field of the checksum of a record."""
 RECORD = np.dtype(
     [(n, f"S{MAX_NAME_LENGTH}" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")]
 )

@@ -25,19 +25,22 @@ from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
 
 PROBLEM = "jostle/problem"
+"""Group of the facts about the problem."""
 CHECK = "checksum"
+"""Attribute of the checksum of all facts."""
 COLUMNS: dict[str, DTypeLike] = {
     "radii": np.float64, "masses": np.float64, "groups": np.int32, "force": np.float64, "text": np.uint8,
 }  # fmt: skip
-ROWS = 1024
-"""Rows of a chunk, at most."""
+"""Data sets of the facts about the problem, with their types."""
+MAX_CHUNK_ROWS = 1024
+"""Largest number of rows of a chunk."""
 
 
 def create(file: Any, facts: Facts) -> None:
     """Write the facts into a new file."""
     arrays = _arrays(facts)
     for name, values in arrays.items():
-        chunk = (min(max(len(values), 1), ROWS),)
+        chunk = (min(max(len(values), 1), MAX_CHUNK_ROWS),)
         file.create_dataset(f"{PROBLEM}/{name}", data=values, maxshape=(None,), chunks=chunk)
     file[PROBLEM].attrs[CHECK] = np.uint32(_check(arrays))
 

@@ -28,7 +28,7 @@ from jostle.facts import Facts
 from jostle.io import changes, layout
 from jostle.io.container import (
     HDF5_ERRORS,
-    LIBRARY,
+    LIBRARY_VERSION,
     SIZE,
     Lock,
     abandon,
@@ -51,13 +51,14 @@ from jostle.solution import STATISTICS
 
 __all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
 
-EVERY = 0.5
-"""Seconds between commits,"""
-MUCH = 4 * 2**20
-"""or so many bytes."""
-ROOM = 2**18
-"""Bytes that HDF5 may need for its own, for one commit."""
+COMMIT_INTERVAL = 0.5
+"""Frames are written at the latest after this many seconds."""
+MAX_PENDING_BYTES = 4 * 2**20
+"""Frames are written at the latest when this many bytes wait."""
+COMMIT_OVERHEAD = 2**18
+"""Bytes that HDF5 may need for its own structures in one commit."""
 NO_PAIRS, NO_MULTIPLIERS, NO_NORMALS = np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros((0, 0))
+"""Arrays of a frame without contacts."""
 
 
 @check_arguments
@@ -101,7 +102,7 @@ class Writer:
 
     @classmethod
     def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int) -> Self:
-        """Go on with a file after its first so many frames and records of steps; what is behind them is dropped."""
+        """Continue a file after its first `frames` frames and `steps` records of steps; the rest is dropped."""
         writer = cls.__new__(cls)
         writer.path = Path(path)
         writer._start(frames, steps)
@@ -124,7 +125,7 @@ class Writer:
             raise
 
     def _check(self, frames: int, steps: int) -> None:
-        """Are there so many frames and records of steps?"""
+        """Raise `InvalidValue` if the file holds fewer frames or records of steps."""
         with reading(self.path, alone=True) as file:
             said = layout.looked_over(file)
         if not (0 <= frames <= said.frames and 0 <= steps <= said.steps):
@@ -141,7 +142,8 @@ class Writer:
         self._data = {name: file[name].id for name in names}
         self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
         """How long the data sets are with what is acknowledged."""
-        self._room = ROOM + sum(int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
+        chunks = (int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
+        self._room = COMMIT_OVERHEAD + sum(chunks)
         self._pending, self._last = Pending(file, frames), time.monotonic()
         self.acknowledged, self.acknowledged_steps = frames, steps
 
@@ -192,7 +194,7 @@ class Writer:
 
     def commit_if_due(self) -> None:
         """Commit, if half a second has passed since the last time or a few megabytes are waiting."""
-        if self._pending.bytes > MUCH or time.monotonic() - self._last > EVERY:
+        if self._pending.bytes > MAX_PENDING_BYTES or time.monotonic() - self._last > COMMIT_INTERVAL:
             self.commit()
 
     def commit(self) -> None:
@@ -290,7 +292,7 @@ class Writer:
 def _create(path: Path, kind: Kind, about: Mapping[str, str]) -> None:
     """Make a trajectory without frames: first in memory, then under another name, so that it is there as a whole."""
     refuse_existing(path)
-    with h5py.File(path, "w", driver="core", backing_store=False, libver=LIBRARY) as file:
+    with h5py.File(path, "w", driver="core", backing_store=False, libver=LIBRARY_VERSION) as file:
         layout.create(file, kind, about)
         file.flush()
         image = file.id.get_file_image()

@@ -72,7 +72,7 @@ def rows(file: Any, data: Any, start: int, count: int) -> Any:
 
 
 def check_size(file: Any, data: Any, count: int, spare: int = 0) -> None:
-    """Refuse rows that would take more bytes than the file has, and so many to spare."""
+    """Refuse rows that would take more bytes than the file has, by more than `spare` bytes."""
     size = count * data.dtype.itemsize * int(np.prod(data.shape[1:]))
     if size > file.id.get_filesize() + spare:
         raise BrokenFile(

@@ -80,3 +80,4 @@ def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:
 
 
 PVD = Series(write_pvd)
+"""The export to a series of .vtp files with a .pvd file that lists them."""

@@ -17,10 +17,10 @@ from jostle.arrays import Array, Integers
 from jostle.polylines import View, holding_walls, outlines, unbounded
 from jostle.shapes import Shape
 
-AROUND = 24
-"""Points of a circle: they are stored with each frame."""
-TALL = 2.0
-"""A wall on a line is drawn up and down by this many of the largest radius."""
+CIRCLE_POINTS = 24
+"""Number of points of a circle, which are stored with each frame."""
+WALL_HEIGHT = 2.0
+"""Half the height of a wall on a line, in multiples of the largest radius."""
 
 
 class WallLines(NamedTuple):
@@ -32,6 +32,7 @@ class WallLines(NamedTuple):
 
 
 NO_LINES = WallLines(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+"""The lines of a scene without walls."""
 
 
 class WallDrawer:
@@ -58,13 +59,13 @@ class WallDrawer:
         size = np.array([*view.lower, *view.upper, tallest if d == 1 else 0.0]).tobytes()
         known, size_known, lines = self._last
         if shapes is not known or size != size_known:
-            lines = _drawn(shapes, view, TALL * (tallest or 1.0), self._dtype)
+            lines = _drawn(shapes, view, WALL_HEIGHT * (tallest or 1.0), self._dtype)
             self._last = shapes, size, lines
         return lines
 
 
 def _drawn(shapes: Sequence[Shape], view: View, half: float, dtype: DTypeLike) -> WallLines:
-    lines = [line.points for line in outlines(shapes, view, AROUND)]
+    lines = [line.points for line in outlines(shapes, view, CIRCLE_POINTS)]
     if len(view.lower) == 1:
         lines = [np.array([[line[0, 0], -half], [line[0, 0], half]]) for line in lines]
     if not lines:

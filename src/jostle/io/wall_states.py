@@ -22,9 +22,11 @@ from jostle.io.trust import data_set, rows
 from jostle.shapes import KINDS, Shape, checked
 
 CORNERS, SHAPES, STATES = "jostle/walls/points", "jostle/walls/shapes", "jostle/walls/states"
+"""Data sets of the walls: corners, shapes, and the shapes of each state."""
 COLUMNS: dict[str, tuple[DTypeLike, tuple[int, ...]]] = {
     CORNERS: (np.float64, (3,)), SHAPES: (np.int64, (2,)), STATES: (np.int64, (3,)),
 }  # fmt: skip
+"""Data sets of the walls, with their types and the shapes of their rows."""
 
 
 def rows_of(shapes: Sequence[Shape], d: int) -> dict[str, NDArray[Any]]:

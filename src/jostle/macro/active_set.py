@@ -19,16 +19,17 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import kernels_for
 from jostle.solvers.base import Solver
 
-LINEAR = 1e-4
-"""The last linear system is solved to this part of tol: sum p |s| may be sqrt(n) times its residual, for n cells."""
-LOOSE = 1e-3
-"""The first ones are solved to this part of b, as long as cells change sides, and all that only give a start."""
-ZERO = 1e-10
-"""A pressure below this part of the largest, or a rate below this part of |b|, has no sign."""
-COARSE = 1000
-"""A grid of so few cells is not made coarser to find where to start."""
-CYCLES = 200
-"""So many cycles of multigrid a linear system may take."""
+LINEAR_TOLERANCE = 1e-4
+"""The last linear system is solved to this fraction of tol: sum p |s| may be sqrt(n) times its residual, for n
+cells."""
+LOOSE_TOLERANCE = 1e-3
+"""Relative residual of the linear systems in which cells still change sides, and of those that only give a start."""
+SIGN_TOLERANCE = 1e-10
+"""Pressures below this fraction of the largest, and rates below this fraction of |b|, count as zero."""
+MAX_COARSEST_CELLS = 1000
+"""Grids with at most this many cells are not made coarser to find a start."""
+MAX_CYCLES = 200
+"""Largest number of multigrid cycles for one linear system."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +65,13 @@ class FivePoint:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ActiveSet(Solver):
+class PrimalDualActiveSet(Solver):
     """Primal-dual active sets for a cone whose rows are the cells of a grid, in order, with G M^-1 G^T = A.
 
     >>> import jostle as jo
     >>> chain, two = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]), np.ones((2, 1), dtype=bool)
     >>> A = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.ones((2, 1)))
-    >>> P = ActiveSet(matrix=A, zone=two).project([1.0, 0.0, 0.0], chain)
+    >>> P = PrimalDualActiveSet(matrix=A, zone=two).project([1.0, 0.0, 0.0], chain)
     >>> P.point.round(12).tolist(), P.multipliers.round(12).tolist()
     ([0.333333333333, 0.333333333333, 0.333333333333], [0.666666666667, 0.333333333333])
     """
@@ -90,7 +91,7 @@ class ActiveSet(Solver):
             start[self.zone] = guess
         elif (b < 0.0).any():
             start = nested(self.matrix, b)
-        field, iterations = obstacle(self.matrix, b, start, tol=LINEAR * self.tol, most=self.max_iterations)
+        field, iterations = obstacle(self.matrix, b, start, tol=LINEAR_TOLERANCE * self.tol, most=self.max_iterations)
         p = field[self.zone]
         return w + M.solve(K.G.adjoint(p)), p, iterations
 
@@ -116,8 +117,9 @@ def obstacle(
     box, p = _bounds(there), np.zeros_like(b)
     east, north, extra, load, first = (np.ascontiguousarray(field[box]) for field in (A.east, A.north, extra, b, first))
     cells = np.ascontiguousarray(jammed[box]), np.ascontiguousarray(shut[box])
+    tolerances = max(tol, LOOSE_TOLERANCE), tol, SIGN_TOLERANCE
     p[box], iterations, _ = kernels_for(b).obstacle(
-        east, north, extra, load, first, *cells, max(tol, LOOSE), tol, ZERO, most, CYCLES
+        east, north, extra, load, first, *cells, *tolerances, most, MAX_CYCLES
     )
     if len(pins):
         low = np.full(label.max() + 1, np.inf)
@@ -129,8 +131,8 @@ def obstacle(
 def nested(A: FivePoint, b: Array) -> Array:
     """Where to start: the pressure on the grid of twice the mesh, cell by cell, itself started in this way."""
     coarse, load = A.coarser(), _fours(b).sum(axis=(1, 3))
-    start = nested(coarse, load) if load.size > COARSE else None
-    p = obstacle(coarse, load, start, tol=LOOSE)[0]
+    start = nested(coarse, load) if load.size > MAX_COARSEST_CELLS else None
+    p = obstacle(coarse, load, start, tol=LOOSE_TOLERANCE)[0]
     return np.asarray(p.repeat(2, axis=0).repeat(2, axis=1)[: b.shape[0], : b.shape[1]])
 
 

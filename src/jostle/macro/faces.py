@@ -18,12 +18,12 @@ import numpy as np
 from jostle.arrays import Array, Booleans, Integers
 from jostle.macro.checks import within
 from jostle.macro.grid import Grid
-from jostle.macro.outline import LEAST, Outline, crossing
+from jostle.macro.outline import MIN_DISTANCE, Outline, crossing
 
 SIDES = ((np.s_[:-1, 1:-1], np.s_[1:, 1:-1]), (np.s_[1:-1, :-1], np.s_[1:-1, 1:]))
 """The cells before and after each face across an axis, in arrays (nx + 2, ny + 2)."""
-MIDDLE = ((0.0, 0.5), (0.5, 0.0))
-"""Where the middle of such a face is in the cell after it."""
+FACE_MIDDLES = ((0.0, 0.5), (0.5, 0.0))
+"""The middle of the face across each axis, in the coordinates of the cell after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
     """
     inside, found = np.pad(zone, 1), []
     for axis, (low, high) in enumerate(SIDES):
-        place = np.stack(grid.places(*MIDDLE[axis]), axis=-1)
+        place = np.stack(grid.places(*FACE_MIDDLES[axis]), axis=-1)
         mass = 0.5 * (inside[low].astype(float) + inside[high])
         free = (inside[low] != inside[high]) & ~wall[low] & ~wall[high]
         if outline is not None:
@@ -68,7 +68,7 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
         if barrier is not None:
             width, off = opening(grid, axis, barrier)
             place[..., 1 - axis] += off
-        beside, shut = inside[low] | inside[high], wall[low] | wall[high] | (width <= LEAST)
+        beside, shut = inside[low] | inside[high], wall[low] | wall[high] | (width <= MIN_DISTANCE)
         found.append(Faces(mass * width, width, beside & ~shut, beside & shut, place))
     return found
 
@@ -102,5 +102,5 @@ def opening(grid: Grid, axis: int, barrier: Outline) -> tuple[Array, Array]:
 
 def solid_cells(grid: Grid, barrier: Outline) -> Booleans:
     """The cells of which no side is open."""
-    across, along = (opening(grid, axis, barrier)[0] > LEAST for axis in (0, 1))
+    across, along = (opening(grid, axis, barrier)[0] > MIN_DISTANCE for axis in (0, 1))
     return np.asarray(~(across[:-1] | across[1:] | along[:, :-1] | along[:, 1:]))

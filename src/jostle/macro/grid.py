@@ -26,8 +26,8 @@ Component = float | ArrayLike | Callable[[Array, Array], ArrayLike]
 Sides = bool | tuple[tuple[bool, bool], tuple[bool, bool]]
 """Which sides of the domain are walls: all, none, or ((left, right), (bottom, top))."""
 
-ROUND_OFF = 1e-9
-"""So much of a cell may be missing at the end of a row, and a centre may lie so far outside a zone."""
+CELL_TOLERANCE = 1e-9
+"""Lengths are compared up to this fraction of a cell."""
 
 
 @check_arguments
@@ -51,7 +51,8 @@ class Grid:
         if not (low < high).all():
             raise InvalidValue(f"a grid needs two corners (x, y) with lower < upper, not {lower!r} and {upper!r}")
         count = np.rint((high - low) / side).astype(int)
-        if (np.abs(count * side - (high - low)) > ROUND_OFF * side * np.maximum(count, 1)).any() or (count < 1).any():
+        off = np.abs(count * side - (high - low)) > CELL_TOLERANCE * side * np.maximum(count, 1)
+        if off.any() or (count < 1).any():
             raise InvalidValue(
                 f"cells of side {side:g} do not fill a box of {high[0] - low[0]:g} by {high[1] - low[1]:g}"
             )
@@ -87,7 +88,7 @@ class Grid:
     def block(self, lower: ArrayLike, upper: ArrayLike) -> Mask:
         """The cells whose centre lies in a rectangle."""
         low, high = point(lower, "lower"), point(upper, "upper")
-        slack = ROUND_OFF * self.h
+        slack = CELL_TOLERANCE * self.h
         return self.zone(
             lambda x, y: (x > low[0] - slack) & (x < high[0] - slack) & (y > low[1] - slack) & (y < high[1] - slack)
         )
@@ -164,7 +165,8 @@ class Grid:
         around = []
         for place, low, n in zip((x, y), self.lower, self.shape, strict=True):
             cells = (np.asarray(place, dtype=float) - low) / self.h
-            around.append([np.clip(np.floor(cells + s), -1, n).astype(np.int64) for s in (-ROUND_OFF, ROUND_OFF)])
+            shifted = (cells - CELL_TOLERANCE, cells + CELL_TOLERANCE)
+            around.append([np.clip(np.floor(each), -1, n).astype(np.int64) for each in shifted])
         (left, right), (lower, upper) = around
         return np.stack([left, left, right, right]), np.stack([lower, upper, lower, upper])
 

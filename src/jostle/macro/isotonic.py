@@ -23,10 +23,10 @@ from jostle.macro.lattice import Lattice
 from jostle.solvers.base import Solver
 from jostle.solvers.interior_point import InteriorPoint
 
-LOOK = 10
-"""The stopping test is made every so many iterations."""
-SAFETY = 0.5
-"""It stops at this part of tol, so that the test from outside agrees with it."""
+TEST_INTERVAL = 10
+"""Number of iterations between two stopping tests."""
+INNER_TOLERANCE = 0.5
+"""The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,7 +63,7 @@ class Isotonic(Solver):
             moved = ahead + step * along(e, U - together(e, ahead))
             new = np.stack([y - line.isotonic(y) for y, line in zip(moved, runs, strict=True)])
             change = new - lost
-            if k % LOOK == 0 and self._met(U, new):
+            if k % TEST_INTERVAL == 0 and self._met(U, new):
                 lost = new
                 break
             if float(((ahead - new) * change).sum()) > 0.0:
@@ -96,7 +96,8 @@ class Isotonic(Solver):
             s = line.rates(u[:, 0] * e[0] + u[:, 1] * e[1])
             product += float((line.pressure(part) * np.abs(s)).sum())
             violation = max(violation, -float(s.min(initial=0.0)))
-        return violation <= SAFETY * self.tol * distance and product <= SAFETY * self.tol * distance**2
+        tol = INNER_TOLERANCE * self.tol
+        return violation <= tol * distance and product <= tol * distance**2
 
 
 # Sums over two or three directions are written out: threads of a matrix product cost more than they give here.

@@ -20,7 +20,7 @@ import numpy as np
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.macro.active_set import ActiveSet, FivePoint
+from jostle.macro.active_set import FivePoint, PrimalDualActiveSet
 from jostle.macro.faces import SIDES, Faces, faces, solid_cells
 from jostle.macro.grid import Grid, Velocity, sampled
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
@@ -118,7 +118,9 @@ class Isotropic:
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
         """u = U - (1 + e) grad p."""
         U = self.sample(velocity)
-        hit, lost = moreau(U, self, restitution, ActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol))
+        hit, lost = moreau(
+            U, self, restitution, PrimalDualActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol)
+        )
         fields, first = [], 0
         for axis, side in enumerate(self.faces):
             field = np.where(side.held, 0.0, velocity.faces(axis, self.saturated))

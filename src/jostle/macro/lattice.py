@@ -23,8 +23,11 @@ from jostle.macro.checks import OfPlaces, holds, point, positive
 from jostle.macro.runs import Runs
 
 EMPTY, WALL = -1, -2
+"""Numbers of the sites that hold no point, and of those in a wall."""
 SQUARE = np.array([[1.0, 0.0], [0.0, 1.0]])
+"""Directions of the contacts on the square lattice."""
 TRIANGULAR = np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]])
+"""Directions of the contacts on the triangular lattice."""
 STEPS = np.array([[1, 0], [0, 1], [-1, -1]])
 """The directions in the basis (e_0, e_1): e_2 = -e_0 - e_1 on the triangular lattice."""
 Zone = OfPlaces

@@ -19,7 +19,7 @@ from jostle.errors import InvalidValue
 from jostle.kernels.blas import one_blas_thread
 from jostle.laws import Impact, Restitution, impact
 from jostle.macro.checks import within
-from jostle.macro.grid import ROUND_OFF, Grid, Velocity
+from jostle.macro.grid import CELL_TOLERANCE, Grid, Velocity
 from jostle.macro.outline import Outline
 from jostle.solvers.base import Solver
 
@@ -65,7 +65,7 @@ def fitting(velocity: Velocity, grid: Grid) -> Velocity:
     """The velocity, if it is one on the cells of this grid."""
     if not isinstance(velocity, Velocity):
         raise InvalidValue(f"an impact needs a velocity of the grid, grid.velocity(ux, uy), not {velocity!r}")
-    other, off = velocity.grid, ROUND_OFF * grid.h
+    other, off = velocity.grid, CELL_TOLERANCE * grid.h
     if other.shape != grid.shape or np.abs([*(other.lower - grid.lower), *(other.upper - grid.upper)]).max() > off:
         raise InvalidValue(
             f"the velocity belongs to another grid, of {other.shape} cells from {other.lower.tolist()} to "

@@ -26,8 +26,8 @@ from jostle.macro.checks import truths
 from jostle.macro.runs import Runs
 from jostle.solvers.base import Solver
 
-GAUSS = 8
-"""Points of the quadrature by which the mean of a function over a cell is taken."""
+GAUSS_POINTS = 8
+"""Number of quadrature points for the mean of a function over a cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +115,10 @@ class Interval:
                     f"a velocity is one number, or one a cell, {self.saturated.shape}, not shape {given.shape}"
                 )
             return np.array(np.broadcast_to(given, self.saturated.shape))
-        s, w = np.polynomial.legendre.leggauss(GAUSS)
+        s, w = np.polynomial.legendre.leggauss(GAUSS_POINTS)
         middle, half = 0.5 * (self.edges[1:] + self.edges[:-1]), 0.5 * np.diff(self.edges)
         values = np.asarray(velocity(middle[:, None] + half[:, None] * s), dtype=float)
-        return finite((np.broadcast_to(values, (len(middle), GAUSS)) * w).sum(axis=1) / 2.0, "a velocity")
+        return finite((np.broadcast_to(values, (len(middle), GAUSS_POINTS)) * w).sum(axis=1) / 2.0, "a velocity")
 
     def impact(self, velocity: ArrayLike | Callable[[Array], ArrayLike], *, restitution: float = 0.0) -> LineCollision:
         """u = U - (1 + e) dp/dx."""

@@ -12,7 +12,7 @@ LOGICAL = {
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.logical_and, np.logical_or, np.logical_not,
     np.logical_xor, np.equal, np.not_equal,
 }  # fmt: skip
-"""What keeps a mask a mask; in all other operations it counts as ones and zeros."""
+"""Operations on masks that give a mask; in all others a mask counts as ones and zeros."""
 
 
 class Mask(np.ndarray[Any, np.dtype[np.bool_]]):

@@ -21,9 +21,10 @@ from jostle.macro.checks import OfPlaces, point, polygon, positive, within
 Outline = OfPlaces
 """A function of (x, y), negative inside a zone."""
 
-HALVINGS = 50
-LEAST = 1e-6
-"""A centre this part of h inside the zone is on its boundary."""
+BISECTION_STEPS = 50
+"""Number of bisection steps that locate the boundary of a zone between two centres."""
+MIN_DISTANCE = 1e-6
+"""Smallest distance of a centre from the boundary of its zone, in cells."""
 
 
 @check_arguments
@@ -97,9 +98,9 @@ def crossing(outline: Outline, inner: Array, outer: Array) -> Array:
         return ~within(outline, points[:, 0], points[:, 1])
 
     low, high = np.zeros(len(inner)), np.ones(len(inner))
-    for _ in range(HALVINGS):
+    for _ in range(BISECTION_STEPS):
         middle = 0.5 * (low + high)
         beyond = outside(inner + middle[:, None] * (outer - inner))
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
-    found = np.maximum(0.5 * (low + high), LEAST)
+    found = np.maximum(0.5 * (low + high), MIN_DISTANCE)
     return np.where(outside(outer) & ~outside(inner), found, np.nan)

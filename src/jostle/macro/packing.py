@@ -16,8 +16,8 @@ from jostle.errors import InvalidValue
 from jostle.macro.checks import point, positive
 from jostle.macro.lattice import Field
 
-TOUCHING = 1e-6
-"""Discs whose gap is below this part of a radius touch."""
+CONTACT_GAP = 1e-6
+"""Discs whose gap is below this fraction of a radius touch."""
 
 
 @check_arguments
@@ -37,7 +37,7 @@ class Packing:
     touching: float
 
     def __init__(
-        self, points: ArrayLike, radius: float, *, box: tuple[ArrayLike, ArrayLike], touching: float = TOUCHING
+        self, points: ArrayLike, radius: float, *, box: tuple[ArrayLike, ArrayLike], touching: float = CONTACT_GAP
     ):
         centres, lower, upper = finite(points, "points"), point(box[0], "box"), point(box[1], "box")
         if centres.ndim != 2 or centres.shape[1] != 2 or len(centres) == 0:

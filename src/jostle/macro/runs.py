@@ -19,8 +19,8 @@ import numpy as np
 from jostle.arrays import Array, Booleans, Integers
 from jostle.kernels import kernels_for
 
-ALIKE = np.zeros(0)
-"""Masses that are all one."""
+EQUAL_MASSES = np.zeros(0)
+"""Stands for masses that are all one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Runs:
 
     @property
     def _mass(self) -> Array:
-        return ALIKE if self.mass is None else self.mass
+        return EQUAL_MASSES if self.mass is None else self.mass
 
     def rates(self, u: Array) -> Array:
         """(n + r,) how fast each edge opens: u after it minus u before it; a wall is at rest, a free end is zero."""

@@ -20,8 +20,8 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, alike, shaped
 from jostle.errors import InvalidValue
 
-TOUCHING = 1e-12
-"""Blocks that overlap by less than this part of their length touch."""
+MAX_OVERLAP = 1e-12
+"""Blocks that overlap by less than this fraction of their length touch."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class StickyBlocks:
         if left.ndim != 1 or not (size > 0.0).all():
             raise InvalidValue("sticky blocks need a row of left edges and positive lengths")
         overlap = left[:-1] + size[:-1] - left[1:]
-        if len(left) > 1 and overlap.max() > TOUCHING * (np.abs(left).max() + size.max()):
+        if len(left) > 1 and overlap.max() > MAX_OVERLAP * (np.abs(left).max() + size.max()):
             k = int(np.argmax(overlap))
             raise InvalidValue(
                 f"blocks {k} and {k + 1} overlap by {overlap[k]:.3g}: give them from left to right, apart"

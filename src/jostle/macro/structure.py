@@ -30,16 +30,17 @@ from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 
-ROUND_OFF = 1e-10
-"""Singular values below this part of the largest are zero, and so are rates and products of vectors of length one."""
-LOOSE = ROUND_OFF**0.5
-"""Edges of D are looked for with so much tolerance, and count as proofs only with ROUND_OFF."""
-DENSE = 4000
-"""So many contacts are treated at most: the matrix is dense."""
-RAYS = 20_000
-"""So many candidates for edges of the cone D are looked at where contacts depend on each other; else it is searched."""
-STARTS, TURNS = 12, 20
-"""From so many places the search starts, and so often it turns from x to x' and back."""
+ZERO_TOLERANCE = 1e-10
+"""Singular values below this fraction of the largest, and rates and products of unit vectors below it, count as
+zero."""
+SEARCH_TOLERANCE = ZERO_TOLERANCE**0.5
+"""Tolerance of the search for edges of the cone D; only edges that hold up to ZERO_TOLERANCE count as proofs."""
+MAX_CONTACTS = 4000
+"""Largest number of contacts: the matrix is dense."""
+MAX_CANDIDATES = 20_000
+"""The edges of the cone D are enumerated if there are at most this many candidates, and searched for otherwise."""
+SEARCH_STARTS, SEARCH_TURNS = 12, 20
+"""Number of starts of the search for an obtuse pair of edges, and of turns between its two edges."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Structure:
     def _svd(self) -> tuple[Array, Array, Array]:
         """P (m, r), s (r,), Q (r, n) with B = lengths P diag(s) Q, and no s that is zero."""
         P, s, Q = np.linalg.svd(self.B / self.lengths[:, None], full_matrices=False)
-        rank = int((s > ROUND_OFF * s.max(initial=0.0)).sum())
+        rank = int((s > ZERO_TOLERANCE * s.max(initial=0.0)).sum())
         return P[:, :rank], s[:rank], Q[:rank]
 
     @property
@@ -145,7 +146,7 @@ class Structure:
             return None
         rows = self.B / self.lengths[:, None]
         q = _linear_programme(-np.ones(self.contacts), A_eq=rows.T, b_eq=np.zeros(self.velocities), bounds=(0.0, 1.0))
-        if q.max() <= LOOSE:
+        if q.max() <= SEARCH_TOLERANCE:
             return None
         stress = q / self.lengths
         return np.asarray(stress / stress.max())
@@ -154,7 +155,7 @@ class Structure:
     def is_m_matrix(self) -> bool:
         """No entry off the diagonal is positive: then the maximum principle holds, as for the Laplacian."""
         cosines = self.matrix / np.outer(self.lengths, self.lengths)
-        return bool((cosines - np.diag(np.diag(cosines))).max(initial=0.0) <= ROUND_OFF)
+        return bool((cosines - np.diag(np.diag(cosines))).max(initial=0.0) <= ZERO_TOLERANCE)
 
     @property
     def maximum_principle(self) -> bool | None:
@@ -171,7 +172,7 @@ class Structure:
         if self.is_m_matrix or self._wedged:
             return True, None
         y, other, sure = self._least_product()
-        if y @ other >= -ROUND_OFF:
+        if y @ other >= -ZERO_TOLERANCE:
             return (True if sure else None), None
         P, s, Q = self._svd
         velocity, pressure, proof = self.metric.unwhiten(y @ Q), P @ (y / s), P @ (other / s)
@@ -181,7 +182,7 @@ class Structure:
     def _proved(self, found: CounterExample) -> bool:
         """B U >= 0, B B* v >= 0 and v . B U < 0, as they stand; U and B* v have the length one."""
         least = min((rates / self.lengths).min() for rates in (found.rates, self.B @ (self.B.T @ found.proof)))
-        return bool(least >= -ROUND_OFF and found.proof @ found.rates < -ROUND_OFF)
+        return bool(least >= -ZERO_TOLERANCE and found.proof @ found.rates < -ZERO_TOLERANCE)
 
     @cached_property
     def _wedged(self) -> bool:
@@ -191,23 +192,23 @@ class Structure:
         R, m = self._rows, self.contacts
         limits = np.repeat([1.0, 0.0], m)  # 0 <= R y <= 1
         y = _linear_programme(-R.sum(axis=0), A_ub=np.concatenate([R, -R]), b_ub=limits, bounds=(None, None))
-        return bool((R @ y).max() <= LOOSE)
+        return bool((R @ y).max() <= SEARCH_TOLERANCE)
 
     def _least_product(self) -> tuple[Array, Array, bool]:
         """y, y' of D, of length one, whose product is the least that was found, and whether there is no lesser one."""
         if not self.dependent:  # R is square: the edges of D are the columns of its inverse
             P, s, _ = self._svd
             edges = P / s
-        elif comb(self.contacts, self.rank - 1) <= RAYS:
+        elif comb(self.contacts, self.rank - 1) <= MAX_CANDIDATES:
             edges = self._edges()
         else:
             edges = np.zeros((0, self.rank))
         if not len(edges):
             return *self._searched(), False
         edges = edges / np.sqrt((edges**2).sum(axis=1))[:, None]
-        products, proved = edges @ edges.T, (edges @ self._rows.T).min(axis=1) >= -ROUND_OFF
+        products, proved = edges @ edges.T, (edges @ self._rows.T).min(axis=1) >= -ZERO_TOLERANCE
         certain = np.where(np.outer(proved, proved), products, np.inf)
-        chosen = certain if certain.min() < -ROUND_OFF else products
+        chosen = certain if certain.min() < -ZERO_TOLERANCE else products
         i, j = np.unravel_index(np.argmin(chosen), chosen.shape)
         return edges[i], edges[j], True
 
@@ -217,24 +218,24 @@ class Structure:
         subsets = combinations(range(self.contacts), self.rank - 1)
         while chunk := list(islice(subsets, 2000)):
             _, size, right = np.linalg.svd(R[np.array(chunk, dtype=int)], full_matrices=True)
-            y = right[:, -1][size.min(axis=1, initial=1.0) > LOOSE]
+            y = right[:, -1][size.min(axis=1, initial=1.0) > SEARCH_TOLERANCE]
             rates = y @ R.T
-            found += [y[rates.min(axis=1) >= -LOOSE], -y[rates.max(axis=1) <= LOOSE]]
+            found += [y[rates.min(axis=1) >= -SEARCH_TOLERANCE], -y[rates.max(axis=1) <= SEARCH_TOLERANCE]]
         return np.concatenate(found)
 
     def _searched(self) -> tuple[Array, Array]:
         """For a fixed y' the least product is a linear programme; turn by turn, from several starts."""
         R, m = self._rows, self.contacts
         best = (np.inf, R[0], R[0])
-        for start in np.linspace(0, m - 1, min(m, STARTS)).astype(int):
+        for start in np.linspace(0, m - 1, min(m, SEARCH_STARTS)).astype(int):
             y, value = _least(R, -R[start]), np.inf
-            for _ in range(TURNS):
+            for _ in range(SEARCH_TURNS):
                 other, y = y, _least(R, y)
-                if y @ other >= value - ROUND_OFF:
+                if y @ other >= value - ZERO_TOLERANCE:
                     break
                 value = float(y @ other)
             best = min(best, (value, y, other), key=lambda found: found[0])
-            if best[0] < -LOOSE:
+            if best[0] < -SEARCH_TOLERANCE:
                 break
         return best[1], best[2]
 
@@ -249,8 +250,8 @@ def structure(cone: Cone, *, mass: ArrayLike | Metric = 1.0, size: tuple[int, ..
     ([[2.0, -1.0], [-1.0, 2.0]], 2, True)
     """
     m, n = cone.G.shape
-    if m > DENSE:
-        raise InvalidValue(f"the structure of {m} contacts is a dense matrix; {DENSE} is the most")
+    if m > MAX_CONTACTS:
+        raise InvalidValue(f"the structure of {m} contacts is a dense matrix; {MAX_CONTACTS} is the most")
     M = metric(mass, size or (n,))
     return Structure(-M.whiten(cone.G.toarray()), M)
 

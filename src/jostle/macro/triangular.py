@@ -18,14 +18,14 @@ from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
 from jostle.macro.checks import positive, within
-from jostle.macro.grid import ROUND_OFF, Grid, Velocity
+from jostle.macro.grid import CELL_TOLERANCE, Grid, Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Lattice, triangular_lattice
 from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
 from jostle.macro.outline import Outline
 
-NEAREST = 6
-"""So many points of a lattice may be the nearest to a place: those around a hexagon without its middle."""
+MAX_NEAREST = 6
+"""Largest number of lattice points at the same distance from a place: those around a hexagon without its middle."""
 
 
 @check_arguments
@@ -134,9 +134,9 @@ class Triangular:
         from scipy.spatial import cKDTree
 
         centres = np.stack([c[self.saturated] for c in self.grid.centres], axis=1)
-        count = min(NEAREST, len(self.lattice))
+        count = min(MAX_NEAREST, len(self.lattice))
         distance, number = cKDTree(self.lattice.points).query(centres, k=np.arange(1, count + 1))
-        nearest = distance <= distance[:, :1] + ROUND_OFF * self.spacing
+        nearest = distance <= distance[:, :1] + CELL_TOLERANCE * self.spacing
         return number, nearest / nearest.sum(axis=1, keepdims=True)
 
     def _pressure(self, impulse: Array) -> tuple[Array, ...]:

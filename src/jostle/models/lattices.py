@@ -13,8 +13,8 @@ from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.models.starts import Ends
 
-ROUND_OFF = 1e-9
-"""So much of a spacing may be missing: a box of width 3 a holds three balls of diameter a."""
+SPACING_TOLERANCE = 1e-9
+"""Fraction of a spacing that may be missing: a box of width 3 a holds three balls of diameter a."""
 
 
 @check_arguments
@@ -81,7 +81,7 @@ def _stacked(n: int, layers: tuple[Array, ...], rise: float, a: Array, lower: Ar
 
 def _fitting(width: float, size: float, step: float | None = None) -> int:
     """How many balls of this size, one step apart, fit into a width."""
-    return max(0, int(np.floor((width - size) / (step or size) + 1.0 + ROUND_OFF)))
+    return max(0, int(np.floor((width - size) / (step or size) + 1.0 + SPACING_TOLERANCE)))
 
 
 def _walls(box: Ends) -> tuple[Array, Array]:

@@ -26,7 +26,7 @@ from jostle.models.separate import BALANCED, NEAR, descend, largest
 from jostle.models.starts import Cell, Ends, ball_volume, cell
 from jostle.sets.contacts import Contacts
 from jostle.sets.walls import body_radii
-from jostle.solvers.nesterov import Nesterov
+from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import require
 
 FILLED = {2: 0.86, 3: 0.66}
@@ -147,7 +147,7 @@ def _grown(space: Cell, q: Array, radii: Array, tol: float) -> tuple[Contacts, P
     )  # fmt: skip
     wished = np.append(np.zeros(q.size), GROWTH)
     mass = np.append(np.ones(q.size), PUSH * len(q) * float((radii**2).mean()))
-    solver = Nesterov(tol=tol)
+    solver = GaussSeidel(tol=tol)
     return contacts, require(solver.project(wished, K, mass), solver)
 
 

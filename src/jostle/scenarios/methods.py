@@ -41,10 +41,10 @@ DESCRIPTIONS = {
     "venel": "First-order motion, such as crowds; bodies never overlap.",
     "catching_up": "First-order motion, such as labyrinths; projects on the set itself.",
     "automatic": "Chooses an algorithm by the size of the problem and by its progress. The default.",
-    "exact": "Active-set method, for up to about a hundred contacts.",
-    "interior_point": "Second-order method, for jammed discs and tight tolerances.",
-    "nesterov": "First-order method, for spheres and loose tolerances.",
-    "budget": "First-order method with a fixed number of iterations; the overlap that remains is reported.",
+    "active_set": "Active-set method, for up to about a hundred contacts.",
+    "interior_point": "Interior-point method, for jammed discs and tight tolerances.",
+    "gauss_seidel": "Accelerated Gauss-Seidel sweeps, for spheres and loose tolerances.",
+    "budget": "Gauss-Seidel sweeps, a fixed number of them; the overlap that remains is reported.",
 }
 """What the schemes and solvers of jostle are for."""
 OPTIONS: dict[str, tuple[Any, str]] = {

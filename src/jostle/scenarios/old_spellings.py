@@ -2,6 +2,8 @@
 
 kind = "building"                          kind = "crowd"
 kind = "crowd" with corners, doors, n      kind = "crowd" with [[rooms]], [[exits]] and [[groups]]
+[solver] kind = "exact"                    kind = "active_set"
+[solver] kind = "nesterov"                 kind = "gauss_seidel"
 """
 
 from __future__ import annotations
@@ -11,8 +13,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.source import Path
+from jostle.solvers import SOLVERS
 
 Value = TypeVar("Value")
+RENAMED_SOLVERS = {"exact": "active_set", "nesterov": "gauss_seidel"}
+"""Old kinds of solvers and today's."""
 OF_GROUPS = ("n", "radius", "speed")
 """Keys of [problem] that belong to [[problem.groups]]."""
 ROOM_DEFAULTS = {"radius": 0.25, "speed": 1.4}
@@ -43,10 +48,12 @@ def modern(data: dict[str, Any], settings: Mapping[Path, str]) -> Modern:
     >>> modern({"problem": {"kind": "building"}}, {}).data
     {'problem': {'kind': 'crowd'}}
     """
+    found = Modern(dict(data), {}, [])
+    _solver(found)
     problem = data.get("problem")
     if not isinstance(problem, dict) or problem.get("kind") not in ("building", "crowd"):
-        return Modern(data, {}, [])
-    found = Modern({**data, "problem": dict(problem)}, {}, [])
+        return found
+    found.data["problem"] = dict(problem)
     if problem["kind"] == "building" and "building" not in KINDS:  # a plug-in may have one
         found.data["problem"]["kind"] = "crowd"
         found.remarks.append((("problem", "kind"), 'kind = "building" is deprecated; write kind = "crowd"'))
@@ -54,6 +61,18 @@ def modern(data: dict[str, Any], settings: Mapping[Path, str]) -> Modern:
         _room(found)
     _settings(found, settings)
     return found
+
+
+def _solver(found: Modern) -> None:
+    """The solvers that have other names now."""
+    solver = found.data.get("solver")
+    if not isinstance(solver, dict) or not isinstance(solver.get("kind"), str):
+        return
+    old = solver["kind"]
+    if old in RENAMED_SOLVERS and old not in SOLVERS:  # a plug-in may have one
+        new = RENAMED_SOLVERS[old]
+        found.data["solver"] = {**solver, "kind": new}
+        found.remarks.append((("solver", "kind"), f'kind = "{old}" is deprecated; write kind = "{new}"'))
 
 
 def _room(found: Modern) -> None:

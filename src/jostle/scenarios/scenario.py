@@ -22,7 +22,7 @@ from jostle.schemes import SCHEMES
 from jostle.schemes.abilities import FIRST, SECOND, able, in_words, nobody
 from jostle.schemes.base import Scheme
 from jostle.solvers import SOLVERS
-from jostle.solvers.exact import Exact
+from jostle.solvers.dual_active_set import ActiveSet
 
 MAX_STEPS = 100_000_000
 """Largest number of steps of a run."""
@@ -167,7 +167,7 @@ class Scenario(Table):
     def _scheme(self) -> Scheme:
         """The scheme with its solver, whose tolerance is that of the problem if the file does not say."""
         options = self.solver.options()
-        if self.problem.tol is not None and self.solver.makes is not Exact:
+        if self.problem.tol is not None and self.solver.makes is not ActiveSet:
             options.setdefault("tol", self.problem.tol)
         with belongs_to("solver"):
             solver = self.solver.makes(**options)

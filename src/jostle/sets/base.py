@@ -19,7 +19,7 @@ from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start
 from jostle.sets.crossings import Crossing, Step
 from jostle.sets.differences import Differences
 from jostle.sets.memory import Searched, put_back, searched
-from jostle.sets.nearest import DEFAULT, nearest
+from jostle.sets.nearest import DEFAULT_SOLVER, nearest
 from jostle.sets.numbering import check_owned, check_unchanged
 from jostle.solvers.base import Solver
 from jostle.solvers.project import require
@@ -101,7 +101,7 @@ class ConstraintSet:
         >>> disc.nearest([0.3, 0.2], mass=[1.0, 4.0]).point.round(10).tolist()
         [0.9703379662, 0.2417524176]
         """
-        solver = solver or DEFAULT
+        solver = solver or DEFAULT_SOLVER
         return require(nearest(self, np.asarray(q, dtype=float), mass, t, solver)[0], solver)
 
     def widest(self) -> float:

@@ -17,6 +17,7 @@ from contextlib import suppress
 import numpy as np
 
 from jostle.arrays import Array, Integers
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
@@ -24,26 +25,30 @@ from jostle.convex.projection import Projection, residual
 from jostle.errors import EmptySet
 from jostle.sets.contacts import Contacts
 from jostle.solvers.base import Solver
-from jostle.solvers.exact import Exact
+from jostle.solvers.dual_active_set import ActiveSet
 
 Linearise = Callable[[Array], Contacts]
 """The constraints of one set at one time, linearised at a point."""
 Nearest = tuple[Projection, Contacts]
 """The projection on a set, and the contacts there."""
-STEPS = 60
-NEWTON_STEPS = 12
-FLAT = 1e-8
-"""Smallest eigenvalue of H, relative to the largest."""
-HALVINGS = 30
-PENALTY = 2.0
-"""rho, as a multiple of the largest multiplier."""
-ROUND_OFF = 1e-14
-SADDLE = 1e-6
-"""A curvature below minus this part of the mass makes a saddle."""
-ESCAPE = 0.1
-"""How far along the direction of negative curvature a saddle is left, relative to the distance from w."""
-ESCAPES = 4
-STEP = float(np.cbrt(np.finfo(float).eps))
+MAX_STEPS = 60
+"""Largest number of steps of the search with curvature."""
+MAX_NEWTON_STEPS = 12
+"""Largest number of Newton steps at the end of the search."""
+RANK_TOLERANCE = 1e-8
+"""Eigenvalues of H are raised to this fraction of the largest; singular values below it count as zero."""
+MAX_HALVINGS = 30
+"""Largest number of halvings in a line search."""
+PENALTY_FACTOR = 2.0
+"""The penalty rho, in multiples of the largest multiplier."""
+SADDLE_CURVATURE = 1e-6
+"""A curvature below minus this fraction of the largest entry of H makes a saddle."""
+ESCAPE_DISTANCE = 0.1
+"""Step away from a saddle along its negative curvature, relative to the distance from w."""
+MAX_ESCAPES = 4
+"""Largest number of saddles that a search leaves."""
+RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
+"""Difference step of second derivatives, relative to the size of q."""
 
 
 def from_here(contacts: Contacts) -> Polyhedron:
@@ -68,7 +73,7 @@ def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, be
     """Sequential quadratic programming from a point near the answer."""
     start, contacts = best
     x, p, last = start.point, start.multipliers, np.inf
-    for step in range(STEPS):
+    for step in range(MAX_STEPS):
         H = metric(_positive(_hessian(linearise, x, p, M)), (w.size,))
         downhill = H.solve(M.times((w - x).ravel()))
         P = solver.project(downhill, from_here(contacts), H)
@@ -87,7 +92,7 @@ def _newton(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nea
     start = best[0]
     rows = np.flatnonzero(start.multipliers > 0.0)
     x, p = start.point, start.multipliers.copy()
-    for step in range(NEWTON_STEPS):
+    for step in range(MAX_NEWTON_STEPS):
         contacts, before = linearise(x), best[0].residual.worst
         G, H = contacts.G.toarray()[rows], _hessian(linearise, x, p, M)
         system = np.block([[H, -G.T], [G, np.zeros((len(rows), len(rows)))]])
@@ -106,7 +111,7 @@ def _newton(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nea
 
 def off_saddle(linearise: Linearise, w: Array, M: Metric, solver: Solver, found: Nearest) -> Nearest:
     """The answer found, or a nearer one if it is a saddle of the distance."""
-    for _ in range(ESCAPES):
+    for _ in range(MAX_ESCAPES):
         P, contacts = found
         active = np.flatnonzero(P.multipliers > 0.0)
         H = _hessian(linearise, P.point, P.multipliers, M)
@@ -114,9 +119,9 @@ def off_saddle(linearise: Linearise, w: Array, M: Metric, solver: Solver, found:
         if tangent.shape[1] == 0:
             return found
         curvatures, directions = np.linalg.eigh(tangent.T @ H @ tangent)
-        if curvatures[0] >= -SADDLE * np.abs(H).max():
+        if curvatures[0] >= -SADDLE_CURVATURE * np.abs(H).max():
             return found
-        way = ESCAPE * float(np.linalg.norm(P.point - w)) * (tangent @ directions[:, 0])
+        way = ESCAPE_DISTANCE * float(np.linalg.norm(P.point - w)) * (tangent @ directions[:, 0])
         x = P.point + way.reshape(w.shape)
         beside = linearise(x)
         found = with_curvature(linearise, w, M, solver, judged(w, x, beside, M, P, solver, P.iterations))
@@ -131,7 +136,7 @@ def _shortened(
     The full step is also tried with a correction of second order, which takes it back to the curved boundary.
     """
     d = P.point.reshape(x.shape)
-    rho = PENALTY * P.multipliers.max(initial=0.0)
+    rho = PENALTY_FACTOR * P.multipliers.max(initial=0.0)
 
     def merit(y: Array, at: Contacts) -> float:
         violated = float(np.minimum(at.gap, 0.0).sum())
@@ -147,11 +152,11 @@ def _shortened(
         stacked(full.G, Dense(-full.G.toarray()[active])), np.concatenate([full.gap, -full.gap[active]])
     )
     with suppress(EmptySet):  # then there is no such correction
-        back = x + d + Exact().project(np.zeros_like(x), boundary, M).point
+        back = x + d + ActiveSet().project(np.zeros_like(x), boundary, M).point
         corrected = linearise(back)
         if merit(back, corrected) <= allowed:
             return back, corrected
-    for halving in range(1, HALVINGS):
+    for halving in range(1, MAX_HALVINGS):
         y = x + d / 2.0**halving
         at = linearise(y)
         if merit(y, at) <= allowed:
@@ -163,14 +168,14 @@ def _positive(H: Array) -> Array:
     """H with its eigenvalues replaced by their absolute values, none of them negligible."""
     values, vectors = np.linalg.eigh(H)
     size = np.abs(values)
-    positive = (vectors * np.maximum(size, FLAT * size.max(initial=0.0))) @ vectors.T
+    positive = (vectors * np.maximum(size, RANK_TOLERANCE * size.max(initial=0.0))) @ vectors.T
     return np.asarray((positive + positive.T) / 2.0)
 
 
 def _null_space(rows: Array) -> Array:
     """An orthonormal basis, as columns, of the vectors that are orthogonal to all rows."""
     _, sizes, vectors = np.linalg.svd(rows)
-    rank = int((sizes > FLAT * sizes.max(initial=0.0)).sum())
+    rank = int((sizes > RANK_TOLERANCE * sizes.max(initial=0.0)).sum())
     return np.asarray(vectors[rank:].T)
 
 
@@ -205,8 +210,8 @@ def _differenced(linearise: Linearise, x: Array, rows: Integers, p: Array) -> Ar
     H = np.empty((flat.size, flat.size))
     for k in range(flat.size):
         ahead, behind = flat.copy(), flat.copy()
-        ahead[k] += STEP * scale
-        behind[k] -= STEP * scale
+        ahead[k] += RELATIVE_STEP * scale
+        behind[k] -= RELATIVE_STEP * scale
         forces = [p @ linearise(y.reshape(x.shape)).G.toarray()[rows] for y in (ahead, behind)]
         H[:, k] = (forces[0] - forces[1]) / (ahead[k] - behind[k])
     return (H + H.T) / 2.0

@@ -26,39 +26,40 @@ from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 
 EPS = float(np.finfo(float).eps)
-STEP = float(np.cbrt(EPS))
-"""Step of the differences where a length is given, relative to it."""
+"""Distance from 1 to the next larger double."""
+RELATIVE_STEP = float(np.cbrt(EPS))
+"""Difference step where a length is given, as a fraction of it."""
 RUNG, LEAP = 4, 16
 """Powers of two between neighbouring rungs, and between those tried while g does not change at all."""
-LOWEST, HIGHEST = -960, 960
-"""Powers of two between which steps are looked for."""
-RUNGS = 18
-"""Rungs that are tried after the first one on which g changes; 16^13 is 1 over the round-off."""
-FLAT = 24
-"""A gap that is not zero and does not change up to a step of 2^FLAT times the size of q and g is constant."""
-KINK = 1e-3
-"""On a kink at q itself, the two lowest rungs on which g changes agree up to this part."""
-UNKNOWN = 0.1
-"""A gradient with a larger error is none."""
-SETTLED = 1e-10
-"""An error below this one ends the search."""
-GOOD = 1e-8
-"""Constraints share a step if that leaves their errors below this one."""
-BENT = 1e-2
-"""Second differences, relative to the first ones, above which a rung of the search does not count."""
-TRUSTED = 1e-5
-"""Second differences, relative to the first ones, up to which a remembered step serves: their square is the error."""
+MIN_EXPONENT, MAX_EXPONENT = -960, 960
+"""Smallest and largest power of two among the steps that are tried."""
+MAX_RUNGS = 18
+"""Number of rungs tried after the first one on which g changes; 16^13 is 1 over the round-off."""
+FLAT_EXPONENT = 24
+"""A gap that is not zero and does not change up to a step of 2^FLAT_EXPONENT times the size of q and g is constant."""
+KINK_TOLERANCE = 1e-3
+"""At a kink, the differences on the two lowest rungs on which g changes agree up to this fraction."""
+MAX_ERROR = 0.1
+"""Largest relative error of a gradient; with a larger one the gradient is undefined."""
+SETTLED_ERROR = 1e-10
+"""A relative error below this value ends the search."""
+SHARED_ERROR = 1e-8
+"""Constraints share a step if all their relative errors stay below this value."""
+MAX_SEARCH_CURVATURE = 1e-2
+"""Rungs of the search with larger second differences, relative to the first ones, are skipped."""
+MAX_REMEMBERED_CURVATURE = 1e-5
+"""A remembered step serves up to these second differences, relative to the first ones: their square is the error."""
 CURVED = 1e-6
-"""Second differences, relative to the first ones, above which it is curvature that limits the step."""
-NOISE = 8.0 * EPS
+"""Second differences above this value, relative to the first ones, show that curvature limits the step."""
+GAP_NOISE = 8.0 * EPS
 """Round-off of g, relative to the size of q and g."""
-PRECISE = 1e-9
+NEGLIGIBLE_NOISE = 1e-9
 """Round-off, relative to the first differences, that no longer step need reduce."""
 
 
 AGREEMENT = 1e-5
-"""A given gradient may differ from the differenced one by this part of its size."""
-CERTAIN = 1e-6
+"""A given gradient may differ from the differenced one by this fraction of its size."""
+CERTAIN_ERROR = 1e-6
 """Differences with a larger estimated error say nothing about a given gradient."""
 
 
@@ -122,14 +123,14 @@ class Differences:
         """(m, N) dg/dq at q, where g is gap; zero in rows that have no gradient."""
         steps = self.steps
         if steps is None and self.length is not None:
-            steps = _same(len(gap), STEP * self.length, q)
+            steps = _same(len(gap), RELATIVE_STEP * self.length, q)
         if steps is None or len(steps.step) != len(gap):
             return self.search(t, q, gap).G
         G, trusted = np.zeros((len(gap), q.size)), np.zeros(len(gap), dtype=bool)
         for s in np.unique(steps.step):
             rows, rung = steps.step == s, self._rung(t, q, gap, float(s))
             serves = (rung.size > 0.0) & (rung.bend <= steps.bend) & (rung.noise <= steps.noise)
-            serves &= (rung.bend >= steps.least) | (rung.noise <= PRECISE)
+            serves &= (rung.bend >= steps.least) | (rung.noise <= NEGLIGIBLE_NOISE)
             constant = ~rung.changes & (np.abs(q.ravel() - steps.place).max(initial=0.0) <= steps.radius / 2.0)
             trusted[rows] = np.where(steps.radius > 0.0, constant, serves)[rows]
             G[rows] = rung.D[rows]
@@ -164,7 +165,7 @@ class Differences:
             D = first / width
             size, rise = np.abs(D).max(axis=1, initial=0.0), np.abs(first).max(axis=1, initial=0.0)
             bend = np.abs(second).max(axis=1, initial=0.0) / rise
-            noise = NOISE * (np.abs(flat).max(initial=0.0) / s + np.abs(gap) / rise)
+            noise = GAP_NOISE * (np.abs(flat).max(initial=0.0) / s + np.abs(gap) / rise)
         return Rung(s, D, size, bend, noise, changes)
 
     def _values(self, t: float, q: Array, m: int) -> Array:
@@ -181,7 +182,7 @@ def wrong_entry(given: Array, found: Gradient, rows: Booleans | slice = slice(No
     """The first entry (row, k) of a given gradient that differs from differences that are certain, if any."""
     size = np.abs(found.G).max(axis=1, keepdims=True, initial=0.0) + np.abs(given)
     wrong = np.zeros(given.shape, dtype=bool)
-    wrong[rows] = ((found.error <= CERTAIN)[:, None] & ~(np.abs(given - found.G) <= AGREEMENT * size))[rows]
+    wrong[rows] = ((found.error <= CERTAIN_ERROR)[:, None] & ~(np.abs(given - found.G) <= AGREEMENT * size))[rows]
     if not wrong.any():
         return None
     row, k = np.argwhere(wrong)[0]
@@ -191,7 +192,7 @@ def wrong_entry(given: Array, found: Gradient, rows: Booleans | slice = slice(No
 def _same(m: int, step: float, q: Array) -> Steps:
     """A given step for all constraints."""
     every = np.ones(m)
-    return Steps(step * every, GOOD * every, BENT * every, 0.0 * every, 0.0 * every, q.ravel())
+    return Steps(step * every, SHARED_ERROR * every, MAX_SEARCH_CURVATURE * every, 0.0 * every, 0.0 * every, q.ravel())
 
 
 class _Ladder:
@@ -202,8 +203,8 @@ class _Ladder:
         self.gap, self.q = gap, q
         self.far = far
         """How far q is from the origin: steps below the round-off of q have no effect."""
-        self.flat = 2.0**FLAT * max(far, float(np.abs(gap).max(initial=0.0)))
-        lowest = np.log2(max(16.0 * EPS * far, 2.0**LOWEST))
+        self.flat = 2.0**FLAT_EXPONENT * max(far, float(np.abs(gap).max(initial=0.0)))
+        lowest = np.log2(max(16.0 * EPS * far, 2.0**MIN_EXPONENT))
         self.power = int(np.floor(lowest / RUNG)) * RUNG
         self.rungs: list[Rung] = []
         self.errors: list[Array] = []
@@ -217,7 +218,7 @@ class _Ladder:
 
     @property
     def climbing(self) -> bool:
-        return not self.done.all() and self.power <= HIGHEST
+        return not self.done.all() and self.power <= MAX_EXPONENT
 
     def add(self, rung: Rung) -> None:
         """Judge the rung below by the new one, and choose the next power."""
@@ -251,7 +252,7 @@ class _Ladder:
     def _smooth(self) -> Array:
         """(rungs - 1, m) the errors, infinite on rungs that see a kink."""
         return np.array([
-            np.where(rung.bend <= BENT, np.maximum(error, rung.bend**2), np.inf)
+            np.where(rung.bend <= MAX_SEARCH_CURVATURE, np.maximum(error, rung.bend**2), np.inf)
             for rung, error in zip(self.rungs, self.errors, strict=False)
         ])  # fmt: skip
 
@@ -259,26 +260,26 @@ class _Ladder:
         """Which constraints need no further rung: the error is small, or grows again, or the ladder is long enough."""
         smooth = self._smooth()
         best, last = smooth.min(axis=0), smooth[-1]
-        grows = (best <= GOOD) & (last > 4.0 * best)
-        long = (self.onset >= 0) & (len(self.rungs) - self.onset > RUNGS)
-        return np.asarray((best <= SETTLED) | grows | long)
+        grows = (best <= SHARED_ERROR) & (last > 4.0 * best)
+        long = (self.onset >= 0) & (len(self.rungs) - self.onset > MAX_RUNGS)
+        return np.asarray((best <= SETTLED_ERROR) | grows | long)
 
     def result(self) -> tuple[Gradient, Steps]:
         """The gradient, and the steps to remember: one for all constraints, if it serves all."""
         m = len(self.gap)
         if not self.errors:
-            return Gradient(np.zeros((m, len(self.q))), np.full(m, np.inf)), _same(m, STEP, self.q)
+            return Gradient(np.zeros((m, len(self.q))), np.full(m, np.inf)), _same(m, RELATIVE_STEP, self.q)
         error = self._smooth()
         kinked = ~np.isfinite(error).any(axis=0)
         if kinked.any():  # q is on a kink, or so near that g bends below its round-off: take the mean of both sides
-            near = np.array([(rung.s <= self.far) | (self.low <= KINK) for rung in self.rungs[:-1]])
+            near = np.array([(rung.s <= self.far) | (self.low <= KINK_TOLERANCE) for rung in self.rungs[:-1]])
             error = np.where(kinked & near, np.array(self.errors), error)
         rows = np.arange(m)
         chosen = error.argmin(axis=0)
-        there = error[chosen, rows] <= UNKNOWN
+        there = error[chosen, rows] <= MAX_ERROR
         if there.any():
             common = int(error[:, there].max(axis=1).argmin())
-            shared = there & (error[common] <= np.maximum(GOOD, error[chosen, rows]))
+            shared = there & (error[common] <= np.maximum(SHARED_ERROR, error[chosen, rows]))
             chosen[shared | ~there] = common
         found, rung = error[chosen, rows], [self.rungs[k] for k in chosen]
         G = np.where(there[:, None], np.array([at.D[row] for row, at in enumerate(rung)]), 0.0)
@@ -287,7 +288,7 @@ class _Ladder:
         steps = Steps(
             np.array([at.s for at in rung]),
             np.where(there, np.maximum(found, 4.0 * noise), 0.0),
-            np.where(there & ~kinked, np.maximum(TRUSTED, 4.0 * bend), 0.0),
+            np.where(there & ~kinked, np.maximum(MAX_REMEMBERED_CURVATURE, 4.0 * bend), 0.0),
             np.where(bend > CURVED, bend / 16.0, 0.0),
             np.where(there | (self.onset == 0), 0.0, below),
             self.q,

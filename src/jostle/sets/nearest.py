@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers
+from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection
@@ -34,35 +35,37 @@ from jostle.sets.neighbours import MAX_ALL_PAIRS
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
-DEFAULT = Automatic(tol=1e-10)
-SWEEPS = 200
+DEFAULT_SOLVER = Automatic(tol=1e-10)
+"""The solver of the linearised problems."""
+MAX_SWEEPS = 200
 """Largest number of linearisations."""
-PATIENCE = 10
-"""Many bodies: the search ends when this many linearisations in a row brought nothing better."""
-CURVED_SIZE = 64
-"""Curvatures are differences of gradients: only up to so many coordinates."""
-SLOW = 0.1
-"""Curvature is taken into account when a sweep gained less than this factor."""
-SHALLOW = 0.1
-"""Where |M (x - w)| is below this part of the lightest mass times the length, no curvature can make a saddle of x."""
-ROUND_OFF = 1e-14
-MANY = 64
-"""Of more rows than this, only those are looked at first whose gap is at most,"""
-WIDEN = 4.0
-"""so many times, the deepest violation."""
-DEEP = 0.1
-"""Of many bodies that overlap by more than this part of the length, at first only those are looked at that do."""
-GROW = 4.0
-"""The reach grows by at most this factor at a time: contradictions show among few pairs first."""
-FULL = 1.0 + 1e-9
+MAX_IDLE_SWEEPS = 10
+"""A search among many bodies ends after this many linearisations in a row that brought nothing better."""
+MAX_CURVED_SIZE = 64
+"""Largest number of coordinates for which curvatures are computed, by differences of gradients."""
+SLOW_FACTOR = 0.1
+"""Curvature is taken into account where a sweep reduces the error to more than this fraction."""
+SHALLOW_PULL = 0.1
+"""Where |M (x - w)| is below this fraction of the lightest mass times the length, x is no saddle."""
+MAX_ALL_ROWS = 64
+"""Up to this many rows all rows are looked at from the start; of more, first those whose gap is small."""
+REACH_FACTOR = 4.0
+"""Initial contact search radius, in multiples of the deepest violation."""
+MAX_FIRST_REACH = 0.1
+"""Largest initial search radius among many bodies, as a fraction of the length; it grows as overlaps are resolved."""
+MAX_GROWTH = 4.0
+"""Largest factor by which the search radius grows at a time; contradictions show among few pairs first."""
+OVERFULL = 1.0 + 1e-9
 """Balls overfill a box if their volume exceeds this multiple of its volume."""
-STARTS = (0.0, 1e-3, 0.5, 1.0, 2.0, 4.0)
-"""How far off w the search starts, relative to the length; the next one is tried if it is not possible from there."""
-OFF = (0.25, 0.1, 0.01, 1.0, 4.0)
-"""The same for those of many bodies whose constraints contradict each other."""
-MOST_STARTS = 100
-"""The search among many bodies starts at most this often: each start may find one more contradiction."""
+START_DISTANCES = (0.0, 1e-3, 0.5, 1.0, 2.0, 4.0)
+"""Distances of the successive starts from w, relative to the length; the next one is tried if a search fails."""
+CONTRADICTION_DISTANCES = (0.25, 0.1, 0.01, 1.0, 4.0)
+"""Distances of the successive starts from w, relative to the length, for bodies whose constraints contradict each
+other."""
+MAX_STARTS = 100
+"""Largest number of starts of a search among many bodies; each start may find one more contradiction."""
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+"""The inverse of the golden ratio; its multiples modulo 1 spread the directions of the starts evenly."""
 
 
 class Gaps(Protocol):
@@ -110,7 +113,7 @@ class Allowance:
 
 def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solver | None) -> Nearest:
     """The projection of w on Q(t) in the metric of mass, converged or not, and the contacts there."""
-    solver = solver or DEFAULT
+    solver = solver or DEFAULT_SOLVER
     M, allowance = metric(mass, w.shape), Allowance(solver, solver.max_iterations)
     if not np.isfinite(w).all():
         raise NotFinite(f"the point to project is not finite: {w.tolist()}")
@@ -150,7 +153,7 @@ def _check_volume(Q: Gaps, t: float, w: Array) -> None:
         return
     balls = math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0) * float((radii**d).sum())
     box = float(np.maximum(Q.widths(t, radii, d), 0.0).prod())
-    if balls > FULL * box:
+    if balls > OVERFULL * box:
         size = "area" if d == 2 else "volume"
         raise EmptySet(
             f"the set is empty: {n} balls have the {size} {balls:.4g}, and the box that holds them has {box:.4g}. Take "
@@ -165,10 +168,10 @@ def _of_many(Q: Gaps, t: float, w: Array, M: Metric, allowance: Allowance) -> Ne
     moved off their places, by another distance each time, until one of the searches converges.
     """
     solver = allowance.solver
-    moved, parts = np.zeros(len(w), dtype=bool), [0.0, *OFF]
+    moved, parts = np.zeros(len(w), dtype=bool), [0.0, *CONTRADICTION_DISTANCES]
     best: Nearest | None = None
     failure: EmptySet | None = None
-    for _ in range(MOST_STARTS):
+    for _ in range(MAX_STARTS):
         x = _off(Q, t, w, moved, parts[0])
         concerned = moved
         try:
@@ -180,8 +183,9 @@ def _of_many(Q: Gaps, t: float, w: Array, M: Metric, allowance: Allowance) -> Ne
                 return Projection(w.copy(), np.zeros(len(near.gap)), NO_RESIDUAL, 0, True, solver.name), near
             if not parts[0]:
                 _check_volume(Q, t, w)
-            far = WIDEN * max(deepest, float(np.abs(x - w).max()))
-            found = _sweep_many(Q, t, w, x, min(far, DEEP * (near.smallest_length() or np.inf)), M, allowance)
+            far = REACH_FACTOR * max(deepest, float(np.abs(x - w).max()))
+            reach = min(far, MAX_FIRST_REACH * (near.smallest_length() or np.inf))
+            found = _sweep_many(Q, t, w, x, reach, M, allowance)
             if found[0].converged or not parts[0]:
                 return found
             best = better(best, found)
@@ -232,7 +236,7 @@ def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, 
     contacts = Q.linearise(t, x, reach)
     best: Nearest | None = None
     since = 0
-    for sweep in range(1, SWEEPS + 1):
+    for sweep in range(1, MAX_SWEEPS + 1):
         try:
             P = allowance.project(w - x, from_here(contacts), M, guess)
         except EmptySet as error:
@@ -241,7 +245,7 @@ def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, 
         if furthest > contacts.reach and not allowance.spent:
             if contacts.reach < reach:
                 raise NotConverged(f"a body moves by {furthest / 2.0:g} in the projection: too far for the period")
-            reach = min(2.0 * furthest, GROW * reach)
+            reach = min(2.0 * furthest, MAX_GROWTH * reach)
             contacts, before = Q.linearise(t, x, reach), contacts
             guess = by_pair(before.pairs, P.multipliers, contacts.pairs)
             continue
@@ -252,7 +256,7 @@ def _sweep_many(Q: Gaps, t: float, w: Array, x: Array, reach: float, M: Metric, 
         answer = judged(w, x, contacts, M, P, allowance.solver, sweep)
         best = better(best, answer)
         since = 0 if best is answer else since + 1
-        if best[0].converged or since == PATIENCE or allowance.spent:
+        if best[0].converged or since == MAX_IDLE_SWEEPS or allowance.spent:
             break
     assert best is not None
     return best
@@ -262,14 +266,14 @@ def _starts(Q: Gaps, t: float, w: Array) -> Iterator[tuple[Array, Contacts]]:
     """Points to start from, w first, at which all gradients exist."""
     direction = (1.0 / (1.0 + np.arange(w.size))).reshape(w.shape)
     scale = 0.0
-    for part in STARTS:
+    for part in START_DISTANCES:
         if part and not scale:
             scale = _scale(Q, t, w)
         x = w + part * scale * direction if part else w
         try:
             contacts = Q.linearise(t, x)
         except UndefinedGradient:
-            if part == STARTS[-1]:
+            if part == START_DISTANCES[-1]:
                 raise
             continue
         yield x, contacts
@@ -290,8 +294,8 @@ def _scale(Q: Gaps, t: float, w: Array) -> float:
 
 def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, allowance: Allowance) -> Nearest:
     """The search from x, with the rows that are near at first, then with those that it ran into as well."""
-    reach = WIDEN * -contacts.gap.min(initial=0.0)
-    near = ~(contacts.gap > (reach if len(contacts.gap) > MANY else np.inf))
+    reach = REACH_FACTOR * -contacts.gap.min(initial=0.0)
+    near = ~(contacts.gap > (reach if len(contacts.gap) > MAX_ALL_ROWS else np.inf))
     while True:
         rows = np.flatnonzero(near)
 
@@ -302,8 +306,8 @@ def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, 
         found = _sweep(linearise, w, x, contacts.only(rows), M, allowance)
         pull = float(np.linalg.norm(M.times((found[0].point - w).ravel())))
         length = contacts.smallest_length()
-        deep = length is None or pull > SHALLOW * M.lightest * length
-        if deep and not Q.flat and w.size <= CURVED_SIZE:
+        deep = length is None or pull > SHALLOW_PULL * M.lightest * length
+        if deep and not Q.flat and w.size <= MAX_CURVED_SIZE:
             found = off_saddle(linearise, w, M, allowance.solver, found)
         violated = Q.gaps(t, found[0].point) < 0.0
         if not (violated & ~near).any() or allowance.spent:
@@ -316,7 +320,7 @@ def _sweep(linearise: Linearise, w: Array, x: Array, contacts: Contacts, M: Metr
     solver = allowance.solver
     best: Nearest | None = None
     last = np.inf
-    for sweep in range(1, SWEEPS + 1):
+    for sweep in range(1, MAX_SWEEPS + 1):
         P = allowance.project(w - x, from_here(contacts), M)
         x = x + P.point
         contacts = linearise(x)
@@ -324,7 +328,7 @@ def _sweep(linearise: Linearise, w: Array, x: Array, contacts: Contacts, M: Metr
         best, worst = better(best, answer), answer[0].residual.worst
         if worst <= ROUND_OFF or (best[0].converged and worst > 0.5 * last) or allowance.spent:
             return best
-        if worst > SLOW * last and w.size <= CURVED_SIZE:
+        if worst > SLOW_FACTOR * last and w.size <= MAX_CURVED_SIZE:
             return with_curvature(linearise, w, M, solver, best)
         last = worst
     assert best is not None

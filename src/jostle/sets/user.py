@@ -15,11 +15,15 @@ from jostle.convex.polyhedron import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, deepest
-from jostle.sets.differences import CERTAIN, Differences, Gradient, wrong_entry
+from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
 MAX_GRADIENT_CHECKS = 10
 """Number of linearisations in which a given gradient is compared with differences until a comparison is certain."""
+MAX_SINGLE_MOVES = 100
+"""With at most this many coordinates, each of them is moved to check a given gradient."""
+SHARED_DIRECTIONS = 2
+"""Number of directions in which the coordinates whose entries of a given gradient are zero are moved together."""
 
 
 @check_arguments
@@ -85,8 +89,31 @@ class UserSet(ConstraintSet):
         G = G.reshape(len(gap), q.size)
         if self._checks:
             self._checks -= 1
-            self._compare(G, self.differences.search(t, q, gap))
+            self._compare(*self._differenced(t, q, gap, G))
         return G
+
+    def _differenced(self, t: float, q: Array, gap: Array, G: Array) -> tuple[Array, Gradient]:
+        """A given gradient, and differences to compare it with.
+
+        With many coordinates, only those on which g depends, according to the gradient, are moved one by one; the
+        others are moved together. If g depends on these as well, all are moved one by one, to find the wrong entry.
+        """
+        used, place = (G != 0.0).any(axis=0), q.ravel()
+        count = int(used.sum())
+        if q.size > MAX_SINGLE_MOVES and count + SHARED_DIRECTIONS < q.size:
+            together = np.random.default_rng(0).uniform(-1.0, 1.0, (SHARED_DIRECTIONS, q.size - count))
+
+            def moved(t: float, y: Array) -> Array:
+                x = place.copy()
+                x[used], x[~used] = y[:count], x[~used] + y[count:] @ together
+                return self.gaps(t, x.reshape(q.shape))
+
+            zeros = np.zeros((len(G), SHARED_DIRECTIONS))
+            given = np.concatenate([G[:, used], zeros], axis=1)
+            found = Differences(moved).search(t, np.append(place[used], zeros[0]), gap)
+            if wrong_entry(given, found) is None:
+                return given, found
+        return G, self.differences.search(t, q, gap)
 
     def _compare(self, given: Array, found: Gradient) -> None:
         """Refuse a gradient that differs from the differences, where these are certain; else try again next time."""
@@ -99,7 +126,7 @@ class UserSet(ConstraintSet):
                 f"the gradient of constraint {wrong[0]} of {self.name} is wrong: d/dq[{wrong[1]}] is given as "
                 f"{given[wrong]:.6g}, differences give {found.G[wrong]:.6g}"
             )
-        self._unchecked = before & (found.error > CERTAIN)
+        self._unchecked = before & (found.error > CERTAIN_ERROR)
         if not self._unchecked.any():
             self._checks = 0
 
@@ -128,11 +155,12 @@ def constraints(
 ) -> UserSet | Callable[[Gap], UserSet]:
     """Turn g(t, q), every entry of which stays >= 0, into an admissible set.
 
-    `gradient(t, q)` returns dg/dq, shape (m, *q.shape); it is checked once against differences. Without it
-    g is differenced. `convex` says whether each entry is convex in q (the linearised schemes then keep
-    the guarantee that q stays in Q; if it is not known, they check each step), `moving` whether g depends on t
-    (likewise checked by the schemes that cannot have it). `length` is the length that violations are compared with, a
-    radius, say; it is also the scale of the differences, which otherwise has to be searched for.
+    `gradient(t, q)` returns dg/dq, shape (m, *q.shape); it is checked once against differences. Without it g is
+    differenced, which takes two evaluations of g for each coordinate in every step: give it if there are many bodies.
+    `convex` says whether each entry is convex in q (the linearised schemes then keep the guarantee that q stays in Q;
+    if it is not known, they check each step), `moving` whether g depends on t (likewise checked by the schemes that
+    cannot have it). `length` is the length that violations are compared with, a radius, say; it is also the scale of
+    the differences, which otherwise has to be searched for.
 
     >>> import jostle as jo
     >>> @jo.constraints

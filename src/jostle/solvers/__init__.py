@@ -1,9 +1,9 @@
 """How to project: one file for each algorithm. `SOLVERS` lists them, and a plug-in or a script can add to it.
 
 >>> SOLVERS.names()
-['automatic', 'exact', 'interior_point', 'nesterov', 'budget']
->>> SOLVERS.get("exact")
-<class 'jostle.solvers.exact.Exact'>
+['automatic', 'active_set', 'interior_point', 'gauss_seidel', 'budget']
+>>> SOLVERS.get("active_set")
+<class 'jostle.solvers.dual_active_set.ActiveSet'>
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SOLVERS: Registry[type[Any]] = Registry(
     "solver",
     {
         "automatic": "jostle.solvers.automatic:Automatic",
-        "exact": "jostle.solvers.exact:Exact",
+        "active_set": "jostle.solvers.dual_active_set:ActiveSet",
         "interior_point": "jostle.solvers.interior_point:InteriorPoint",
-        "nesterov": "jostle.solvers.nesterov:Nesterov",
+        "gauss_seidel": "jostle.solvers.gauss_seidel:GaussSeidel",
         "budget": "jostle.solvers.budget:Budget",
     },
     _check,

@@ -15,9 +15,9 @@ from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.solvers.base import Declined, Solver
-from jostle.solvers.exact import Exact
+from jostle.solvers.dual_active_set import ActiveSet
+from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
-from jostle.solvers.nesterov import Nesterov
 
 MAX_EXACT_ROWS = 128
 """Problems with at most this many rows are solved by the active-set method."""
@@ -49,23 +49,23 @@ MAX_FALLBACK_ROWS = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
-    """Exact up to 128 rows; spheres by first order; discs by second order, unless a trial of first order is enough.
+    """Active set up to 128 rows; spheres by Gauss-Seidel; discs by interior points, unless Gauss-Seidel is enough.
 
     If one does not converge, the next tries (up to 128 rows there is only one). `max_iterations` is the limit of all
     of them together, and ``Projection.iterations`` is their sum.
 
     >>> import jostle as jo
     >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver
-    'Exact'
+    'ActiveSet'
     """
 
     tol: float = 1e-8
     max_iterations: int = 200_000
 
     def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
-        rows, exact = K.G.shape[0], _exact(self.tol)
+        rows, active_set = K.G.shape[0], _active_set(self.tol)
         if rows <= MAX_EXACT_ROWS:
-            yield exact
+            yield active_set
             return
         contacts = K.G.contacts
         if contacts is not None and contacts.dimension == 2:
@@ -76,9 +76,9 @@ class Automatic(Solver):
             yield self._trial(max(1, self.max_iterations // 2))
         yield _Affordable(tol=self.tol, instead=self.max_iterations)
         if rows <= MAX_FALLBACK_ROWS:
-            yield exact
+            yield active_set
         yield self._trial(PROOF_ITERATIONS)
-        yield Nesterov(tol=self.tol, max_iterations=self.max_iterations)
+        yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
 
     def _trials(self) -> Generator[Solver, Projection, None]:
         """First order while it may be the cheaper way."""
@@ -97,9 +97,9 @@ class Automatic(Solver):
 
 
 @lru_cache
-def _exact(tol: float) -> Exact:
+def _active_set(tol: float) -> ActiveSet:
     """The active-set method of a tolerance; every small projection needs one."""
-    return Exact(tol=tol)
+    return ActiveSet(tol=tol)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,11 +137,11 @@ class _Guess(Solver):
         return w + M.solve(K.G.adjoint(p)), p, 0
 
 
-class _Trial(Nesterov):
+class _Trial(GaussSeidel):
     """First order that may fail: nobody looks for a contradiction then."""
 
     promises: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
-        return Nesterov.__name__
+        return GaussSeidel.__name__

@@ -54,7 +54,7 @@ class Solver:
 
     >>> import jostle as jo
     >>> K = jo.Cone([[1.0]])
-    >>> [solver.project([-1.0], K).converged for solver in (jo.Exact(), jo.InteriorPoint(), jo.Nesterov())]
+    >>> [solver.project([-1.0], K).converged for solver in (jo.ActiveSet(), jo.InteriorPoint(), jo.GaussSeidel())]
     [True, True, True]
     """
 

@@ -19,11 +19,11 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InvalidValue
-from jostle.solvers.nesterov import Nesterov
+from jostle.solvers.gauss_seidel import GaussSeidel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget(Nesterov):
+class Budget(GaussSeidel):
     """At most `max_iterations` accelerated iterations, warm-started from the step before; no promise.
 
     With `overlap` it stops as soon as no overlap exceeds that part of the smallest radius, whatever the impulses are

@@ -107,7 +107,7 @@ class InteriorPoint(Solver):
         """Why the factors of a problem, of that many numbers, are not computed."""
         return Declined(
             f"the factors of {what} would take {numbers * BYTES / GIB:.3g} GiB of memory, and "
-            f"{most_memory() / GIB:.3g} GiB are allowed; choose Nesterov or Automatic"
+            f"{most_memory() / GIB:.3g} GiB are allowed; choose GaussSeidel or Automatic"
         )
 
     def _by_piqp(self, w: Array, K: Polyhedron, M: Metric, unit: Array, s0: Array) -> tuple[Array, Array, int]:

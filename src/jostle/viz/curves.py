@@ -19,7 +19,7 @@ from jostle.viz.sources import Shown, solution
 from jostle.viz.style import PALETTE, axes, legend, pen
 
 WRAPPED = 0.5
-"""A body that moves by more than this part of a period between two frames has gone through the end of the cell."""
+"""A body that moves by more than this fraction of a period between two frames has crossed the end of the cell."""
 
 
 @check_arguments

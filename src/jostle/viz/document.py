@@ -21,8 +21,9 @@ SCRIPTS = (
     "source.js", "camera.js", "palette.js", "webgl.js", "raster.js", "quantities.js", "stage.js", "picking.js",
     "hands.js", "viewer.js",
 )  # fmt: skip
+"""JavaScript files of every page, in the order in which they run."""
 EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
-"""Where frames come from."""
+"""JavaScript files that get the frames from the page itself, from a server, and from a notebook."""
 
 
 @cache

@@ -22,7 +22,7 @@ from jostle.viz.picture import Picture
 from jostle.viz.sources import Shown, solution
 
 AZIMUTH, ELEVATION = -62.0, 16.0
-"""Where one looks at space from, in degrees."""
+"""Default direction from which space is seen, in degrees."""
 
 
 @check_arguments
@@ -67,7 +67,7 @@ def strip(
     contacts: bool = True,
     view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
 ) -> Figure:
-    """Several moments side by side, on one scale: so many from start to end, or the frames at given times.
+    """Several moments side by side, on one scale: a number of moments from start to end, or the frames at given times.
 
     >>> import jostle as jo
     >>> figure = strip(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), [0.0, 0.5, 2.0])
@@ -89,7 +89,7 @@ def strip(
 
 
 def figure_size(picture: Picture, number: int = 1) -> tuple[float, float]:
-    """How wide and high a figure must be for so many frames side by side, in inches."""
+    """Width and height of a figure for a number of frames side by side, in inches."""
     width, height = picture.size
     tall = height / width
     each = float(np.clip(11.0 / number, 1.6, 6.0 / max(tall, 0.6)))
@@ -97,7 +97,7 @@ def figure_size(picture: Picture, number: int = 1) -> tuple[float, float]:
 
 
 def figure_for(picture: Picture, number: int = 1) -> Figure:
-    """A new figure for so many frames side by side."""
+    """A new figure for a number of frames side by side."""
     return plt.figure(figsize=figure_size(picture, number), layout="constrained")
 
 

@@ -32,13 +32,14 @@ from jostle.viz.given import Given, given
 from jostle.viz.quantities import Part, Quantity, offered
 from jostle.viz.scene import Scene
 
-STEPS = 2**16 - 1
-"""Places in a small frame,"""
-FINE = 0.01
-"""which must be finer than this part of the smallest radius."""
-AWAY = 127
-MOST_NAMES = 1000
-"""Walls whose names are told to the page; the others have numbers."""
+MAX_CODE = 2**16 - 1
+"""Largest 16-bit code of a coordinate in a compact frame."""
+RESOLUTION = 0.01
+"""A compact frame must resolve positions to this fraction of the smallest radius."""
+MAX_NORMAL = 127
+"""Code of a component of length one of the normal of a wall."""
+MAX_WALL_NAMES = 1000
+"""Largest number of walls whose names the page knows; the others have numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +113,8 @@ class Encoder:
         arrays: list[NDArray[Any]] = [] if m == self.scene.count else [frame.number.astype("<u4")]
         if self.small:
             low = x.min(axis=0) if m else low
-            step = (float(np.ptp(x, axis=0).max()) if m else 0.0) / STEPS or 1.0
-            fast = float(np.abs(frame.u).max(initial=0.0)) / (STEPS // 2) or 1.0
+            step = (float(np.ptp(x, axis=0).max()) if m else 0.0) / MAX_CODE or 1.0
+            fast = float(np.abs(frame.u).max(initial=0.0)) / (MAX_CODE // 2) or 1.0
             arrays += [np.rint((x - low) / step).astype("<u2"), np.rint(frame.u / fast).astype("<i2")]
         else:
             arrays += [x.astype("<f4"), frame.u.astype("<f4")]
@@ -123,7 +124,7 @@ class Encoder:
         away, bars = np.zeros((c, 3), dtype="i1"), frame.bars
         walls_at = np.flatnonzero(bars.rows[:, 1] < 0)
         unit = (bars.end - bars.start)[walls_at] / frame.radii[bars.rows[walls_at, 0], None]
-        away[walls_at, : self.scene.d] = np.rint(AWAY * unit)
+        away[walls_at, : self.scene.d] = np.rint(MAX_NORMAL * unit)
         arrays += [rows.astype("<i4") for rows in bars.rows.T] + [bars.force.astype("<f4"), away]
         w = 0
         if self.walls is None:
@@ -151,13 +152,13 @@ class Encoder:
             "sent": len(self.sent),
             "constant": [text(_joined(one.constant(scene).astype("<f4"))) for one in self.constant if one.constant],
             "units": asdict(scene.facts.units),
-            "wall_names": list(scene.facts.wall_names[:MOST_NAMES]),
+            "wall_names": list(scene.facts.wall_names[:MAX_WALL_NAMES]),
         }
 
 
 def fine_enough(frame: Frame) -> bool:
     """Are 16 bits enough for these places?"""
-    return bool(len(frame.x) == 0 or np.ptp(frame.x, axis=0).max() <= STEPS * FINE * frame.radii.min())
+    return bool(len(frame.x) == 0 or np.ptp(frame.x, axis=0).max() <= MAX_CODE * RESOLUTION * frame.radii.min())
 
 
 def text(data: bytes) -> str:

@@ -18,10 +18,10 @@ from jostle.macro.lattice import Lattice
 from jostle.viz.picture import COLOURS
 from jostle.viz.style import PALETTE, axes
 
-ACROSS = 28
-"""So many arrows side by side at most."""
-LONGEST = 1.6
-"""The longest arrow, in distances between arrows."""
+MAX_ARROWS = 28
+"""Largest number of arrows side by side."""
+LONGEST_ARROW = 1.6
+"""Length of the longest arrow, in distances between arrows."""
 
 
 @check_arguments
@@ -86,7 +86,7 @@ def arrows(
     >>> plt.close(ax.figure)
     """
     ax, grid = axes(ax, (6.4, 4.0)), velocity.grid
-    stride = -(-max(grid.shape) // ACROSS)
+    stride = -(-max(grid.shape) // MAX_ARROWS)
     chosen = (slice(stride // 2, None, stride),) * 2
     inside = np.ones(grid.shape, dtype=bool) if zone is None else grid.checked(zone, "zone")
     here = inside[chosen]
@@ -94,7 +94,7 @@ def arrows(
     u = velocity.cells[chosen][here]
     if fastest is None:
         fastest = float(np.linalg.norm(u, axis=1).max(initial=0.0)) or 1.0
-    scale = fastest / (LONGEST * stride * grid.h)
+    scale = fastest / (LONGEST_ARROW * stride * grid.h)
     ax.quiver(x, y, *u.T, color=PALETTE[0], angles="xy", scale_units="xy", scale=scale, width=0.0035)
     (left, bottom), (right, top) = grid.lower, grid.upper
     ax.set(xlabel="$x$", ylabel="$y$", aspect="equal", xlim=(left, right), ylim=(bottom, top))

@@ -18,12 +18,13 @@ from jostle.io.container import whole
 from jostle.viz.sources import target_for
 
 KINDS = (".mp4", ".gif")
+"""File formats of films."""
 FPS = 25
-"""Pictures a second; in a gif a picture then lasts four of its ticks of 10 ms."""
-QUALITY = 18
-"""Of mp4, from 0 (without loss) to 51: lines stay sharp."""
-TICK = 10
-"""Milliseconds: gif knows no shorter times."""
+"""Number of pictures per second; in a gif each picture lasts four ticks."""
+MP4_QUALITY = 18
+"""Rate factor of mp4 files, from 0 (lossless) to 51; lines stay sharp."""
+GIF_TICK = 10
+"""Shortest duration in a gif, in milliseconds."""
 
 Pixels = NDArray[np.uint8]
 """(height, width, 3)"""
@@ -37,10 +38,13 @@ class Drawn(NamedTuple):
     """
 
     step: int
-    """Pictures drawn, of so many:"""
+    """Number of pictures drawn."""
     steps: int
+    """Number of pictures of the film."""
     t: float
+    """Time of the run that the last picture shows."""
     end: float
+    """Time of the run that the film ends with."""
 
 
 class Film(Protocol):
@@ -97,7 +101,7 @@ class Mp4:
             if height % 2 or width % 2:
                 raise InvalidValue(f"mp4 needs an even width and height, not {width} x {height}")
             raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(FPS), "-i", "-"]
-            kind = ["-c:v", "libx264", "-crf", str(QUALITY), "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
+            kind = ["-c:v", "libx264", "-crf", str(MP4_QUALITY), "-pix_fmt", "yuv420p", "-movflags", "+faststart"]
             command = [self._program, "-y", "-v", "error", *raw, *kind, "-f", "mp4", f"file:{self._path}"]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self._process.stdin is not None
@@ -137,9 +141,9 @@ class Gif:
     def close(self) -> None:
         if not self._pictures:
             return
-        ticks = np.diff(np.round(np.arange(len(self._pictures) + 1) * 1000 / (FPS * TICK))).astype(int)
+        ticks = np.diff(np.round(np.arange(len(self._pictures) + 1) * 1000 / (FPS * GIF_TICK))).astype(int)
         first, *rest = self._pictures
-        durations = (ticks * TICK).tolist()
+        durations = (ticks * GIF_TICK).tolist()
         first.save(self._path, format="GIF", save_all=True, append_images=rest, duration=durations, loop=0)
 
     def abandon(self) -> None:

@@ -16,10 +16,10 @@ from jostle.viz.scene import Scene
 
 Given = Mapping[str, ArrayLike | Callable[[int], ArrayLike]]
 """Numbers of the user by name: (n,) for all frames, (k, n) for each, or a function of the number of a frame."""
-REAL = "biufO"
-"""The kinds of arrays that hold real numbers; in one of objects None is one that is not known."""
-LONG = 60
-"""Characters of a wrong value that an error repeats."""
+REAL_KINDS = "biufO"
+"""Kinds of NumPy arrays that hold real numbers; in an array of objects None is an unknown number."""
+MAX_QUOTED = 60
+"""Largest number of characters of a wrong value that an error repeats."""
 
 
 def given(scene: Scene, numbers: Given | None) -> list[Quantity]:
@@ -54,7 +54,7 @@ def checked(numbers: Given | None) -> Given:
 def _real(name: str, values: ArrayLike) -> Array:
     try:
         array = np.asarray(values)
-        if array.dtype.kind in REAL:
+        if array.dtype.kind in REAL_KINDS:
             return np.asarray(array, dtype=float)
     except (TypeError, ValueError):
         pass
@@ -63,7 +63,7 @@ def _real(name: str, values: ArrayLike) -> Array:
 
 def _words(value: object) -> str:
     text = repr(value)
-    return text if len(text) <= LONG else f"{text[:LONG]} ..."
+    return text if len(text) <= MAX_QUOTED else f"{text[:MAX_QUOTED]} ..."
 
 
 def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any]:

@@ -30,12 +30,13 @@ from jostle.viz.scene import Scene
 from jostle.viz.sources import Shown, file_of, solution
 
 DPI = 110
-SAME = 1e-9
-"""A picture at the very end is drawn up to this part of the time between two."""
-MOST = 1_000_000
-"""Pictures of a film: eleven hours of it."""
-JUMP = 10.0
-"""Who went so many times further between two saved times than his velocities allow did not walk: he jumped."""
+"""Resolution of films, in dots per inch."""
+TIME_TOLERANCE = 1e-9
+"""The end of a run gets a picture if it is missed by less than this fraction of the time between two pictures."""
+MAX_PICTURES = 1_000_000
+"""Largest number of pictures of a film, eleven hours of it."""
+JUMP_FACTOR = 10.0
+"""A body has jumped if it went this many times further between two saved times than its velocities allow."""
 
 
 @check_arguments
@@ -95,12 +96,12 @@ def moments(sol: Solution, speed: float) -> Array:
         raise InvalidValue(f"speed is the time that passes in a second of the film, positive and finite, not {speed}")
     duration = float(sol.t[-1] - sol.t[0])
     pictures = FPS * (duration / float(speed))
-    if pictures > MOST:
+    if pictures > MAX_PICTURES:
         raise InvalidValue(
-            f"at speed {speed:g} a film of this run would have {pictures:.3g} pictures, at most {MOST} are drawn: a "
-            f"speed of {duration / 60.0:.3g} makes a minute of it"
+            f"at speed {speed:g} a film of this run would have {pictures:.3g} pictures, at most "
+            f"{MAX_PICTURES} are drawn: a speed of {duration / 60.0:.3g} makes a minute of it"
         )
-    count = int(np.floor(pictures + SAME)) + 1
+    count = int(np.floor(pictures + TIME_TOLERANCE)) + 1
     return np.asarray(sol.t[0] + speed / FPS * np.arange(count))
 
 
@@ -125,7 +126,7 @@ def between(scene: Scene, t: float) -> Frame:
     x = start + part * way
     x[:, wraps] = (x[:, wraps] - scene.cell_start[wraps]) % L + scene.cell_start[wraps]
     fastest = np.maximum(*(scene.speeds(each)[frame.number] for each in (k, after)))
-    jumped = np.linalg.norm(way, axis=1) > JUMP * fastest * (saved[after] - saved[k])
+    jumped = np.linalg.norm(way, axis=1) > JUMP_FACTOR * fastest * (saved[after] - saved[k])
     x = np.where(np.isfinite(x) & ~jumped[:, None], x, frame.x)  # also who came or went in between
     i, j = frame.bars.rows.T
     shift = x - frame.x

@@ -25,17 +25,19 @@ from jostle.viz.scene import Scene
 from jostle.viz.style import GROUPS
 from jostle.viz.units import LENGTH, with_time, with_unit
 
-UNKNOWN = "#d9d4c7"
-"""The colour of a body whose value is not known."""
+UNKNOWN_COLOUR = "#d9d4c7"
+"""Colour of a body whose value is not known."""
 COLOURS = LinearSegmentedColormap.from_list(
     "jostle", ["#f3f6fa", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"]
-).with_extremes(bad=UNKNOWN)
-"""White at rest, dark blue at the top: it differs in lightness, so it is colour-blind safe, and readable in print."""
+).with_extremes(bad=UNKNOWN_COLOUR)
+"""Colour map from white (zero) to dark blue (largest value); it is colour-blind safe and readable in grey."""
 PUSH, PULL = "#d55e00", "#7b3294"
-WIDEST = {2: 0.34, 3: 0.22}
-"""The bar of the largest force, as a part of the median diameter: in the plane and in space."""
+"""Colours of the bars of forces that push and that pull."""
+MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
+"""Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
 MARGIN = 0.02
-LAYERS = (
+"""Margin around the bodies and walls, as a fraction of the size of the picture."""
+BALL_LAYERS = (
     (1.0, 0.0, -0.3),
     (0.93, 0.03, -0.12),
     (0.8, 0.1, 0.0),
@@ -43,14 +45,15 @@ LAYERS = (
     (0.32, 0.3, 0.38),
     (0.12, 0.36, 0.62),
 )
-"""A ball is discs on each other: the part of its radius, how far to the light, how much lighter (or darker)."""
+"""Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
 LIGHT = np.array([-0.6, 0.8])
-HAZE = 0.35
-"""The furthest ball fades by so much,"""
-MIST = 0.85
-"""and the furthest bar."""
-TRIAD = 0.06
-"""The length of the arrows that show the axes of space, as a part of the width."""
+"""Direction towards the light, in the plane of the picture."""
+BALL_HAZE = 0.35
+"""Fraction by which the furthest ball fades into the background."""
+BAR_HAZE = 0.85
+"""Fraction by which the furthest bar of a force fades into the background."""
+TRIAD_LENGTH = 0.06
+"""Length of the arrows that show the axes of space, as a fraction of the width of the picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +183,10 @@ class Picture:
         flat = self.flat(frame.x)
         order = np.argsort(flat[:, 2])
         base = self.key.to_rgba(np.ma.masked_invalid(values[order]))[:, :3]
-        base = base + HAZE * _far(flat[order, 2])[:, None] * (1.0 - base)
+        base = base + BALL_HAZE * _far(flat[order, 2])[:, None] * (1.0 - base)
         r = frame.radii[order]
         sizes, places, colours = [], [], []
-        for part, towards, shine in LAYERS:
+        for part, towards, shine in BALL_LAYERS:
             sizes.append(2 * part * r)
             places.append(flat[order, :2] + towards * r[:, None] * LIGHT)
             colours.append(base + shine * (1.0 - base) if shine > 0 else base * (1.0 + shine))
@@ -207,7 +210,7 @@ class Picture:
         end = self.flat(np.concatenate([bars.end, other + bars.start[split] - bars.end[split]]))
         force = np.concatenate([bars.force, bars.force[split]])
         part = np.sqrt(np.minimum(np.abs(force) / strongest, 1.0))
-        width = WIDEST[self.scene.d] * 2.0 * float(np.median(frame.radii)) * part
+        width = MAX_BAR_WIDTH[self.scene.d] * 2.0 * float(np.median(frame.radii)) * part
         along = (end - start)[:, :2]
         length = np.linalg.norm(along, axis=1, keepdims=True)
         aside = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.where(length > 0, length, 1.0) * width[:, None] / 2.0
@@ -216,13 +219,13 @@ class Picture:
         order = np.arange(len(force))
         if self.scene.d == 3:
             middle = (start + end)[:, 2]
-            order, colours = np.argsort(middle), colours + MIST * _far(middle)[:, None] * (1.0 - colours)
+            order, colours = np.argsort(middle), colours + BAR_HAZE * _far(middle)[:, None] * (1.0 - colours)
         quads = np.stack(corners, axis=1)[order]
         ax.add_collection(PolyCollection(list(quads), facecolors=colours[order].tolist(), zorder=3))
 
     def _triad(self, ax: Axes) -> None:
         """Where x, y and z point."""
-        length = TRIAD * self.size[0]
+        length = TRIAD_LENGTH * self.size[0]
         low, _ = self.limits
         corner = np.array([low[0] + 1.2 * length, low[1] + 0.2 * length])
         for name, axis in zip("xyz", _axes_of(self.view)[:2].T, strict=True):
@@ -270,5 +273,6 @@ def _values(frame: Frame, colour: Quantity | Array) -> Array:
 
 def _of_categories(count: int) -> ScalarMappable:
     """Colours for the values 0, 1, ... count - 1."""
-    colours: Colormap = ListedColormap([GROUPS[k % len(GROUPS)] for k in range(count)]).with_extremes(bad=UNKNOWN)
-    return ScalarMappable(BoundaryNorm(np.arange(count + 1) - 0.5, count), colours)
+    colours: Colormap = ListedColormap([GROUPS[k % len(GROUPS)] for k in range(count)])
+    bounds = BoundaryNorm(np.arange(count + 1) - 0.5, count)
+    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN_COLOUR))

@@ -21,13 +21,15 @@ from jostle.viz.frames import Frame
 from jostle.viz.scene import Scene
 from jostle.viz.units import NO_UNIT, Unit, with_unit
 
-MOST = 98.0
-"""Per cent of the forces on bodies that the colours tell apart: an impact would make all others look alike."""
+FORCE_PERCENTILE = 98.0
+"""Forces above this percentile share the last colour; otherwise an impact would make all others look alike."""
 NO_CONTACTS = "needs contacts, and this file holds none: save them with output=jo.io.Output(path, contacts=True)"
+"""Why a quantity that needs contacts is not available."""
 NO_DURATIONS = (
     "needs forces, and this file, of the older format 1, does not say over which time its impulses acted: give "
     "jo.io.read(path, problem, scheme)"
 )
+"""Why a quantity that needs forces is not available in files of format 1."""
 
 
 @dataclass(frozen=True)

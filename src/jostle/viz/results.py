@@ -18,8 +18,9 @@ from jostle.viz.sources import Shown, solution
 from jostle.viz.style import PALETTE, axes, legend, pen
 
 MARKERS = "osD^v<>"
+"""Markers of the curves in a plot of orders of convergence, one after the other."""
 DOTS = 4000.0
-"""A bifurcation diagram of so many dots has dots of one point."""
+"""Number of dots of a bifurcation diagram at which a dot has the size of one point."""
 
 
 @check_arguments

@@ -13,8 +13,8 @@ from jostle.viz.encoding import Encoder
 from jostle.viz.frames import Frame
 from jostle.viz.scene import Scene
 
-OFF = 0.25
-"""How far from the walls bodies are still seen at first, as a part of the diagonal."""
+MAX_DISTANCE = 0.25
+"""Distance from the walls up to which bodies are inside the first view, as a fraction of the diagonal."""
 
 
 @dataclass
@@ -74,6 +74,6 @@ class Scales:
 def _home(scene: Scene) -> View:
     """What is seen at first: the walls, all bodies at the start, and where they go if it is not far off the walls."""
     first = scene.frame(0)
-    limit = scene.enclosure(first.t).wider(OFF)
+    limit = scene.enclosure(first.t).wider(MAX_DISTANCE)
     ways = [np.clip(end, limit.lower, limit.upper) for end in scene.ways]
     return scene.view(first).holding(np.stack(ways))

@@ -22,16 +22,16 @@ from jostle.shapes import Shape, between
 from jostle.solution import Solution
 from jostle.viz.frames import Bars, Frame
 
-POINT = 0.012
-"""Bodies without a radius are shown with this part of the size of all."""
-TALL = 2.0
-"""A wall on a line is shown so many of the largest radius high, up and down."""
-LOOKED_AT = 64
-"""Frames that are looked at to see how far bodies go."""
-NOT_ZERO = 1e-6
-"""Impulses below this part of the largest of a frame are not shown."""
-OFF_CENTRE = 0.02
-"""Bodies may be outside the cell of a periodic space by so much of it, at the start, for it to be chosen."""
+POINT_RADIUS = 0.012
+"""Radius with which bodies without a radius are shown, as a fraction of the size of the scene."""
+WALL_HEIGHT = 2.0
+"""Half the height of a wall on a line, in multiples of the largest radius."""
+SAMPLED_FRAMES = 64
+"""Number of frames from which the extent of the motion is estimated."""
+MIN_IMPULSE = 1e-6
+"""Impulses below this fraction of the largest in a frame are not shown."""
+CELL_MARGIN = 0.02
+"""A periodic cell is centred at zero if at the start no body is further outside than this fraction of the period."""
 
 
 class Scene:
@@ -185,7 +185,7 @@ class Scene:
     @cached_property
     def sized(self) -> bool:
         """Have the bodies radii, or are they points?"""
-        looked_at = np.unique(np.linspace(0, len(self.sol.t) - 1, LOOKED_AT).astype(int))
+        looked_at = np.unique(np.linspace(0, len(self.sol.t) - 1, SAMPLED_FRAMES).astype(int))
         return any(bool(self.radii(int(k)).any()) for k in looked_at)  # a file has no radius for those who come later
 
     @cached_property
@@ -193,14 +193,14 @@ class Scene:
         """(dimension,) the lower corner of the periodic cell: 0, or around 0 if all bodies start there."""
         x = np.asarray(self.sol.q[0], dtype=float).reshape(self.count, self.dimension)
         x = x[np.isfinite(x).all(axis=1)]
-        lower, margin = -self.period / 2.0, OFF_CENTRE * self.period
+        lower, margin = -self.period / 2.0, CELL_MARGIN * self.period
         around = (x >= lower - margin).all(axis=0) & (x <= -lower + margin).all(axis=0)
         return np.where(around & (x < -margin).any(axis=0) & np.isfinite(self.period), lower, 0.0)
 
     @cached_property
     def ways(self) -> View:
         """The box of all places, over the whole run."""
-        frames = np.unique(np.linspace(0, len(self.sol.t) - 1, LOOKED_AT).astype(int))
+        frames = np.unique(np.linspace(0, len(self.sol.t) - 1, SAMPLED_FRAMES).astype(int))
         box = View.empty(self.d)
         for k in frames:
             x, r = self.places(int(k)), self.radii(int(k))[:, None]
@@ -215,7 +215,7 @@ class Scene:
     @cached_property
     def point(self) -> float:
         """The radius with which points are shown."""
-        return POINT * (self._with_walls(self.ways, self.shapes(float(self.sol.t[0]))).size or 1.0)
+        return POINT_RADIUS * (self._with_walls(self.ways, self.shapes(float(self.sol.t[0]))).size or 1.0)
 
     def view(self, frame: Frame) -> View:
         """A box that holds the bodies and the walls of a frame; for one body alone, its way."""
@@ -268,7 +268,7 @@ class Scene:
             lines += sides(lower, upper, seen, CELL)
         if self.dimension > 1:
             return lines
-        half = TALL * self._tallest
+        half = WALL_HEIGHT * self._tallest
         return [Outline(np.array([[x, -half], [x, half]]), line.kind) for line in lines for x in line.points[:, 0]]
 
     @cached_property
@@ -291,7 +291,7 @@ class Scene:
 
     def _forces(self, k: int, x: Array, radii: Array, row: Integers) -> tuple[Bars, Array]:
         p, pairs, normals = (np.asarray(of[k]) for of in (self.sol.multipliers, self.sol.pairs, self.sol.normals))
-        shown = np.abs(p) > NOT_ZERO * np.abs(p).max(initial=0.0)
+        shown = np.abs(p) > MIN_IMPULSE * np.abs(p).max(initial=0.0)
         shown &= pairs[:, 0] >= 0
         i, j = (np.where(body >= 0, row[np.clip(body, 0, len(row) - 1)], -1) for body in pairs.T)
         shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both are there still
@@ -335,7 +335,7 @@ def _dimension(sol: Solution) -> int:
     if len(shape) > 1:
         return int(shape[-1])
     size = int(np.prod(shape))
-    frames = np.linspace(len(sol.t) - 1, 0, LOOKED_AT // 8).astype(int)
+    frames = np.linspace(len(sol.t) - 1, 0, SAMPLED_FRAMES // 8).astype(int)
     normals = (np.asarray(sol.normals[int(k)]) for k in frames)
     components = next((normal.shape[1] for normal in normals if len(normal)), 0)
     if 0 < components <= 3:

@@ -2,9 +2,9 @@
 
 It listens on 127.0.0.1, at a port that is free, and answers to three addresses below a random word:
 
-    /WORD/           the page
-    /WORD/header     what is the same for all frames, and how many there are
-    /WORD/frame/K    the bytes of frame K
+    /SECRET/         the page
+    /SECRET/header   what is the same for all frames, and how many there are
+    /SECRET/frame/K  the bytes of frame K
 
 and to nothing else: no part of an address ever becomes a path of the file system. The header Host must be the address
 of the server, so that a page of someone else, whose name was made to point to this machine, gets no answer.
@@ -32,15 +32,17 @@ from jostle.viz.sources import Shown, solution
 from jostle.viz.streaming import Stream
 
 LOOPBACK = "127.0.0.1"
-WORD = 24
-"""Random bytes in the address."""
-PATIENCE = 60.0
-"""Seconds that a connection may be silent."""
-WAITING = 128
-"""Connections that may wait until they are taken: a browser opens many at once."""
-SOON = 0.05
-"""Seconds until it ends when it is told to."""
+"""Address that only this machine can reach."""
+SECRET_BYTES = 24
+"""Number of random bytes in the address of a page."""
+CONNECTION_TIMEOUT = 60.0
+"""Time after which a silent connection is closed, in seconds."""
+MAX_WAITING = 128
+"""Largest number of connections that wait to be accepted; a browser opens many at once."""
+POLL_INTERVAL = 0.05
+"""Time until the server notices that it is told to stop, in seconds."""
 HTML, JSON, BYTES, PLAIN = "text/html; charset=utf-8", "application/json", "application/octet-stream", "text/plain"
+"""Content types of the answers."""
 HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -48,6 +50,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
+"""Headers of every answer, which keep other pages from reading it."""
 
 
 class Server:
@@ -61,14 +64,14 @@ class Server:
     """
 
     def __init__(self, stream: Stream) -> None:
-        word = secrets.token_urlsafe(WORD)
+        word = secrets.token_urlsafe(SECRET_BYTES)
         self._http = _Listener((LOOPBACK, 0), _Handler)
         self._http.stream, self._http.word = stream, word
         self.port = int(self._http.server_address[1])
         self.address = f"http://{LOOPBACK}:{self.port}/{word}/"
         """What to open in a browser."""
         self._http.hosts = {f"{LOOPBACK}:{self.port}", f"localhost:{self.port}"}
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(SOON,), daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(POLL_INTERVAL,), daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Server:
@@ -111,7 +114,7 @@ def serve(sol: Shown, *, title: str = "", quantities: Given | None = None) -> Se
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    request_queue_size = WAITING
+    request_queue_size = MAX_WAITING
     stream: Stream
     word: str
     hosts: set[str]
@@ -145,7 +148,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Listener
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "jostle", ""
-    timeout = PATIENCE
+    timeout = CONNECTION_TIMEOUT
 
     def do_GET(self) -> None:
         if self.headers.get_all("Host") not in [[host] for host in self.server.hosts]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.viz.quantities import MOST, NO_CONTACTS, NO_DURATIONS, Part, Quantity
+from jostle.viz.quantities import FORCE_PERCENTILE, NO_CONTACTS, NO_DURATIONS, Part, Quantity
 from jostle.viz.scene import Scene
 from jostle.viz.units import FORCE as NEWTON
 from jostle.viz.units import IMPULSE, LENGTH, VELOCITY, Unit
@@ -56,15 +56,16 @@ def _axis(name: str, axis: int) -> Quantity:
 
 SPEED = Quantity("speed", Part("u"), unit=VELOCITY, low=0.0)
 FORCE = Quantity(
-    "force", Part("force"), lambda scene: scene.force_name, _unit_of_force, low=0.0, most=MOST, lacks=_contacts
-)
+    "force", Part("force"), lambda scene: scene.force_name, _unit_of_force, low=0.0, most=FORCE_PERCENTILE,
+    lacks=_contacts,
+)  # fmt: skip
 PRESSURE = Quantity(
     "pressure",
     Part("force", over_surface=True),
     lambda scene: "pressure" if scene.force_name == "force" else f"{scene.force_name} over surface",
     _unit_of_pressure,
     low=0.0,
-    most=MOST,
+    most=FORCE_PERCENTILE,
     lacks=_forces,
 )
 CONTACTS = Quantity("contacts", Part("contacts"), low=0.0, lacks=_contacts)

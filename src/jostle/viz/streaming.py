@@ -12,20 +12,20 @@ from jostle.errors import JostleError
 from jostle.io.container import being_written, reading
 from jostle.io.layout import header as header_of
 from jostle.io.reading import read
-from jostle.solution import Solution
+from jostle.solution import RUNNING, Solution
 from jostle.viz.encoding import Encoder
 from jostle.viz.given import Given
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
 from jostle.viz.sources import file_of
-from jostle.viz.viewer import SAMPLE, evenly
+from jostle.viz.viewer import SAMPLED_FRAMES, evenly
 
-OFTEN = 0.5
-"""Seconds, at least, between two looks at the file,"""
-IDLE = 10.0
-"""and so many times what the last look took."""
-RUNNING = "running"
-STOPPED = "The run stopped before its end: what wrote {name} is gone. Go on with it: jostle resume {name}"
+MIN_INTERVAL = 0.5
+"""Shortest time between two looks at the file, in seconds."""
+IDLE_FACTOR = 10.0
+"""Shortest time between two looks at the file, in multiples of the duration of the last look."""
+STOPPED = "The run stopped before its end: the process that wrote {name} ended. Continue it with jostle resume {name}"
+"""What the page shows of a run whose process has ended before the run."""
 
 
 class Stream:
@@ -76,7 +76,7 @@ class Stream:
     def _begin(self, sol: Solution, quantities: Given | None) -> None:
         scene = Scene(sol)
         self._sol, self._encoder, self._scales = sol, Encoder.of(scene, False, quantities), Scales()
-        for k in evenly(len(sol.t), SAMPLE):
+        for k in evenly(len(sol.t), SAMPLED_FRAMES):
             self._scales.take(scene.frame(k), self._encoder)
         self._about = self._encoder.about() | self._scales.about(self._encoder)
 
@@ -91,7 +91,7 @@ class Stream:
         except JostleError as error:  # it was removed, or replaced by something else
             self.trouble, self.live = str(error), False
         end = time.monotonic()
-        self._next_look = end + max(OFTEN, IDLE * (end - begin))
+        self._next_look = end + max(MIN_INTERVAL, IDLE_FACTOR * (end - begin))
 
     def _look_at(self, path: Path) -> None:
         with reading(path) as file:

@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Blue, vermilion, green, purple, orange, sky, black: the colours of Okabe and Ito."""
 GROUPS = ("#0072b2", "#f0e442", "#009e73", "#cc79a7", "#56b4e9", "#000000")
-"""Blue, yellow, green, purple, sky, black: the colours of groups, none of which is that of forces."""
+"""Blue, yellow, green, purple, sky, black: the colours of groups, which differ from those of forces."""
 STYLES = ("-", "--", ":", "-.")
-"""Lines beyond the colours."""
-NAMED = 8
-"""So many lines get a name in the legend at most."""
+"""Line styles, which change when the colours repeat."""
+MAX_LEGEND_LINES = 8
+"""Largest number of lines that a legend names."""
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
@@ -43,5 +43,5 @@ def pen(number: int) -> dict[str, Any]:
 
 def legend(ax: Axes, names: Sequence[str]) -> None:
     """A legend, if there is something to tell apart and not too much of it."""
-    if 1 < len(names) <= NAMED:
+    if 1 < len(names) <= MAX_LEGEND_LINES:
         ax.legend(frameon=False)

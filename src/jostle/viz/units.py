@@ -7,10 +7,13 @@ from jostle.facts import SI, Units
 Unit = tuple[int, int, int]
 """The exponents of length, time and mass."""
 NO_UNIT, LENGTH, TIME, MASS = (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)
+"""Units as the exponents of length, time and mass."""
 VELOCITY, FORCE, IMPULSE = (1, -1, 0), (1, -2, 1), (1, -1, 1)
-NAMED = {FORCE: "N", (0, -2, 1): "N/m", (-1, -2, 1): "Pa", IMPULSE: "N s"}
-"""Units of the SI that have a name."""
-POWERS = {2: "²", 3: "³"}
+"""Derived units as the exponents of length, time and mass."""
+NAMED_UNITS = {FORCE: "N", (0, -2, 1): "N/m", (-1, -2, 1): "Pa", IMPULSE: "N s"}
+"""SI units that have a name."""
+SUPERSCRIPTS = {2: "²", 3: "³"}
+"""Exponents as superscripts."""
 
 
 def unit_text(units: Units, unit: Unit) -> str:
@@ -24,10 +27,10 @@ def unit_text(units: Units, unit: Unit) -> str:
     names = [units.length, units.time, units.mass]
     if any(power and not name for name, power in zip(names, unit, strict=True)):
         return ""
-    if units == SI and unit in NAMED:
-        return NAMED[unit]
+    if units == SI and unit in NAMED_UNITS:
+        return NAMED_UNITS[unit]
     above, below = (
-        [f"{name}{POWERS.get(abs(power), '')}" for name, power in zip(names, unit, strict=True) if sign * power > 0]
+        [f"{name}{SUPERSCRIPTS.get(abs(k), '')}" for name, k in zip(names, unit, strict=True) if sign * k > 0]
         for sign in (1, -1)
     )
     return " ".join(above or ["1"] * bool(below)) + "".join(f"/{name}" for name in below)

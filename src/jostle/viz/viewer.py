@@ -22,14 +22,15 @@ from jostle.viz.scene import Scene
 from jostle.viz.sources import Shown, file_of, solution, target_for
 
 PAGES = (".html", ".htm")
-SAMPLE = 12
-"""Frames that are looked at to see how many fit,"""
-CAREFUL = 0.95
-"""with so much of the space given to them at first."""
-SPARE = 2_500
-"""Bytes for what is not counted: scales, and the note."""
-A_TIME = 24
-"""Bytes that a frame takes besides its own: its time, and what is between it and the next."""
+"""File formats of pages."""
+SAMPLED_FRAMES = 12
+"""Number of frames whose sizes are measured to estimate how many frames fit."""
+FILL_FRACTION = 0.95
+"""Fraction of the space that the first estimate fills with frames."""
+SPARE_BYTES = 2_500
+"""Bytes for what the estimate leaves out: scales and the note."""
+FRAME_OVERHEAD = 24
+"""Bytes that a frame takes besides its data: its time and the separators."""
 
 
 @check_arguments
@@ -60,7 +61,7 @@ def page(
     shown = solution(sol)
     wanted = target_for(path, "a page", PAGES, file_of(shown))
     heading, names = title or "jostle", list(checked(quantities))
-    shell = len(document(heading, {}, source=EMBEDDED).encode()) + SPARE
+    shell = len(document(heading, {}, source=EMBEDDED).encode()) + SPARE_BYTES
     shell += len(json.dumps([heading, *names])) + 200 * len(names)
     packed = Packed.of(Scene(shown), quantities, most_bytes, shell, per_byte=4 / 3, progress=progress)
     html = document(heading, {"title": heading, **packed.about}, map(text, packed.frames), source=EMBEDDED)
@@ -106,13 +107,13 @@ def _fitting(
 ) -> tuple[Encoder, list[bytes], list[int], Scales]:
     """The frames, as many as there is room for, which they are, and what they say about all."""
     total = len(scene.sol.t)
-    sample = [scene.frame(k) for k in evenly(total, SAMPLE)]
+    sample = [scene.frame(k) for k in evenly(total, SAMPLED_FRAMES)]
     for small in (False, True):
         encoder = Encoder.of(scene, small, quantities)
-        sizes = [per_byte * len(encoder.frame(frame)) + A_TIME for frame in sample]
+        sizes = [per_byte * len(encoder.frame(frame)) + FRAME_OVERHEAD for frame in sample]
         shell_here = shell + len(json.dumps(encoder.about()))
         left = most_bytes - shell_here
-        count = min(total, int(CAREFUL * left / np.mean(sizes)))
+        count = min(total, int(FILL_FRACTION * left / np.mean(sizes)))
         if count == total or not all(fine_enough(frame) for frame in sample):
             break
     while count > 0:
@@ -122,10 +123,10 @@ def _fitting(
             frames.append(encoder.frame(frame))
             scales.take(frame, encoder)
             progress(Drawn(len(frames), len(numbers), frame.t, float(scene.sol.t[-1])))
-        size = sum(per_byte * len(data) + A_TIME for data in frames)
+        size = sum(per_byte * len(data) + FRAME_OVERHEAD for data in frames)
         if size <= left:
             return encoder, frames, numbers, scales
-        count = min(count - 1, int(CAREFUL * count * left / size))
+        count = min(count - 1, int(FILL_FRACTION * count * left / size))
     largest = int(max(sizes))
     raise InvalidValue(f"one frame takes {largest} bytes: most_bytes must be at least {shell_here + 2 * largest}")
 

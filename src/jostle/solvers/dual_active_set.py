@@ -1,9 +1,8 @@
-"""The exact projection of small problems: a dual active-set method (Goldfarb & Idnani 1983).
+"""The projection of small problems, exact up to round-off: a dual active-set method (Goldfarb & Idnani 1983).
 
-Starts at w and adds the most violated row until none is left, taking out rows whose multiplier would
-become negative. Ends after finitely many steps, at round-off; rows that depend on others (hyperstatic
-contacts, duplicates) stay out with multiplier zero, and an empty polyhedron shows itself as a row that
-cannot be satisfied.
+The method starts at w and adds the most violated row until none is left, removing rows whose multiplier would become
+negative. It ends after finitely many steps. Rows that depend on others (hyperstatic contacts, duplicates) stay out with
+multiplier zero, and an empty polyhedron shows itself as a row that cannot be satisfied.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from jostle.solvers.base import Solver
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact(Solver):
-    """Active set; residual at round-off. Cost grows like the cube of the active rows.
+class ActiveSet(Solver):
+    """Dual active-set method. The residual is at round-off; the cost grows like the cube of the active rows.
 
     >>> import jostle as jo
     >>> K = jo.Polyhedron([[1.0, 0.0], [1.0, 1.0]], [0.0, -1.0])
-    >>> jo.Exact().project([0.5, -1.5], K).point.round(12).tolist()
+    >>> jo.ActiveSet().project([0.5, -1.5], K).point.round(12).tolist()
     [1.5, -0.5]
     """
 

@@ -8,7 +8,7 @@ import jostle as jo
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussSeidel(jo.Solver):
+class PlainSweeps(jo.Solver):
     """Projected Gauss-Seidel iteration on the multipliers."""
 
     max_iterations: int = 10_000

@@ -1,7 +1,8 @@
-"""The accelerated first-order projection: Nesterov's momentum on the multipliers, with restarts.
+"""The first-order projection: projected Gauss-Seidel sweeps over the multipliers, accelerated by Nesterov's momentum.
 
-Each iteration is one Gauss-Seidel sweep over the rows, scaled to length one: a fused loop where all rows are contacts
-of bodies, and sparse rows otherwise, contacts and general rows together.
+Each iteration is one sweep over the rows, scaled to length one, and one step of momentum, which is restarted where it
+points uphill. The sweep is a fused loop where all rows are contacts of bodies, and goes over sparse rows otherwise,
+contacts and general rows together.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ INNER_TOLERANCE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Nesterov(Solver):
-    """First order: cheap iterations, many of them. For large problems and loose tolerances.
+class GaussSeidel(Solver):
+    """Accelerated Gauss-Seidel sweeps: cheap iterations, many of them. For large problems and loose tolerances.
 
     >>> import jostle as jo
     >>> K = jo.Cone([[1.0, 0.0], [0.0, 1.0]])
-    >>> jo.Nesterov(tol=1e-6).project([-1.0, 2.0], K).point.round(6) + 0.0
+    >>> jo.GaussSeidel(tol=1e-6).project([-1.0, 2.0], K).point.round(6) + 0.0
     array([0., 2.])
     """
 
