@@ -13,7 +13,6 @@ from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.multifrontal import ONE, OTHER
 from jostle.kernels.cpu.panels import SUMS, U
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats2
-from jostle.kernels.reference.dense import ROUND_OFF
 
 S0, VIOLATION, WEIGHT, S, P, PRIMAL, OVER_S, OVER_P, WANTED, GIVEN, BEST, PUSH, DS, DP = (*range(13), 14)
 """What the entries of `row` are: s0 and the allowed violation; p / s, s, p, s0 + G x - s, 1 / s, 1 / p; what
@@ -22,6 +21,8 @@ DS and DS + 1, of p in DP and DP + 1."""
 X, DUAL, PULL, MOVED, DX = range(5)
 """What the entries of `body` are: x, M x - G^T p, G^T p, M^-1 G^T p (or a right-hand side, or a solution), and two
 directions, DX and DX + 1."""
+SLACK_NOISE = 1e-14
+"""s - s0 - G x below this part of its terms is a zero: multiplied by p / s, round-off would spoil p."""
 NOTHING = 1e-13
 """Rows whose weight p / s is below this do not enter the matrix: late in the iteration they only make tiny numbers."""
 TINY = 1e-300
@@ -76,7 +77,7 @@ def lacks(ends: Ints2, e: Floats2, row: OutFloats2, body: Floats2) -> tuple[floa
                 total += term
                 terms += abs(term)
         total -= s
-        if abs(total) <= ROUND_OFF * terms:  # multiplied by p / s, round-off would spoil p
+        if abs(total) <= SLACK_NOISE * terms:
             total = 0.0
         row[PRIMAL, c] = total
         product += s * row[P, c]

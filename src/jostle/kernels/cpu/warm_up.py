@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,7 @@ LONG = ("barrier", "fused", "multigrid", "cells", "dense")
 
 def tasks() -> list[str]:
     """What can be compiled alone: `module.kernel` of each kernel that declares its types, or a call below."""
-    declared = [kernel for kernel in KERNELS if kernel.from_python and kernel.declared]
-    names = [f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}" for kernel in declared]
+    names = [_named(kernel) for kernel in KERNELS if kernel.from_python and kernel.declared]
     calls = [f"fused {d} {chunks}" for chunks in (2, 1) for d in (2, 3)]
     module = {name: name.replace(" ", ".").partition(".")[0] for name in [*names, *calls, "cells 2"]}
     return sorted(module, key=lambda name: LONG.index(module[name]) if module[name] in LONG else len(LONG))
@@ -36,9 +36,13 @@ def perform(task: str) -> str:
     elif what == "cells":
         pair_list(np.zeros((2, 1)), np.ones(2), np.full(1, np.inf), int(numbers[0]))
     else:
-        kernel = next(one for one in KERNELS if f"{one.__module__}.{one.__name__}".endswith(f".{what}"))
+        kernel = next(one for one in KERNELS if _named(one) == what)
         kernel.compile(kernel.declared)
     return task
+
+
+def _named(kernel: Any) -> str:
+    return f"{kernel.__module__.rpartition('.')[2]}.{kernel.__name__}"
 
 
 def warm_up(processes: int) -> Iterator[tuple[str, int, int]]:

@@ -21,8 +21,6 @@ DROP = 1e-12
 CONTRADICTION = 1e-11
 """A row that cannot be satisfied by less than this part of the distances involved is round-off, not a contradiction."""
 EPS = float(np.finfo(float).eps)
-ROUND_OFF = 16 * float(np.finfo(float).eps)
-"""A slack below this times |c| + |G| (|u| + |w|), plus the noise of its row, is a zero: it is not known any better."""
 TINY = 1e-300
 """Lengths of rows are at least this, so that a zero row divides."""
 
