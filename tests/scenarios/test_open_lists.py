@@ -1,16 +1,15 @@
 """A scheme, a solver and a kind of problem of another package: each is one file, and scenario files can use it."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jostle as jo
+from commands import run_commands
 from jostle.errors import BrokenPlugin
 from jostle.scenarios import KINDS, ScenarioError, load, names, parse, shipped
 from jostle.schemes import SCHEMES
@@ -54,38 +53,10 @@ def folder(tmp_path_factory):
     return here
 
 
-COMMANDS = """
-import contextlib, io, json, sys
-from jostle.cli import main
-
-answers = []
-for command in sys.argv[1:]:
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main(command.split())
-        except SystemExit as ended:
-            answers.append((ended.code or 0, out.getvalue(), err.getvalue()))
-print(json.dumps(answers))
-"""
-"""Runs commands one after the other in one process, which starts once."""
-
-
 @pytest.fixture
 def jostle(folder, tmp_path):
-    """Run commands in a process that has the package: for each its exit code, what it printed and what it complained."""
-
-    def run(*commands):
-        paths = [str(folder), str(Path(jo.__file__).parents[1])]
-        done = subprocess.run(
-            [sys.executable, "-c", COMMANDS, *commands],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, "")
-        return [tuple(answer) for answer in json.loads(done.stdout)]
-
-    return run
+    """Runs commands in a process that has the package."""
+    return partial(run_commands, folder=folder, cwd=tmp_path)
 
 
 @pytest.fixture
