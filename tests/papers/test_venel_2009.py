@@ -291,7 +291,7 @@ def test_a_drift_through_an_annulus_follows_both_circles():
 
     np.testing.assert_allclose(exact(np.array([8.0]))[0], [2.97161877715, 0.411681725697], rtol=0, atol=1e-11)
     drift = jo.Sweeping(q0=on_circle(START), velocity=[1.0, 0.0], within=INSIDE & DISC)
-    steps = 0.2 * HALVINGS
+    steps = 0.4 * HALVINGS
     runs = [jo.solve(drift, jo.CatchingUp(), t=8.0, h=h) for h in steps]
     at_the_end = np.array([distance(sol.q[-1], exact(sol.t[-1:])[0]) for sol in runs])
     error = np.array([distance(sol.q, exact(sol.t)).max() for sol in runs])
