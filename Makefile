@@ -17,8 +17,9 @@ demo: $(VENV)/ready       ## an hourglass runs: a bar, a trajectory, a picture, 
 	$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8
 	@echo "A picture: demo.png. A page to play with in any browser: demo.html. A film: demo.mp4."
 
+# Each worker takes consecutive files, so that two workers seldom compile or set up the same.
 test: $(VENV)/ready       ## run all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/ready       ## check style, types and layers
 	$(BIN)/ruff check .
