@@ -42,7 +42,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/import_time.py
 
 docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 clean:           ## remove the environments and what was built

@@ -55,4 +55,5 @@ def escape_bars(app, what, name, obj, options, lines):
 
 
 def setup(app):
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
     app.connect("autodoc-process-docstring", escape_bars)
