@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BENCH  := .venv-bench
 BIN    := $(VENV)/bin
+unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode each process compiles all that it imports
 
 .PHONY: help demo test lint bench docs clean
 
@@ -16,9 +17,10 @@ demo: $(VENV)/ready       ## an hourglass runs: a bar, a trajectory, a picture, 
 	$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8
 	@echo "A picture: demo.png. A page to play with in any browser: demo.html. A film: demo.mp4."
 
+# Each worker takes consecutive files, so that two workers seldom compile or set up the same.
 test: $(VENV)/ready       ## run all tests
 	$(BIN)/jostle doctor --warm-up
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/ready       ## check style, types and layers
 	$(BIN)/ruff check .
@@ -41,7 +43,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/import_time.py
 
 docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 clean:           ## remove the environments and what was built

@@ -54,5 +54,12 @@ def escape_bars(app, what, name, obj, options, lines):
             lines[k] = line.replace("|", r"\|").replace("*", r"\*")
 
 
+def forget_sources_of_others(app, env):
+    """Reading in parallel leaves behind pages with the source code of imported modules, to which nothing links."""
+    env._viewcode_modules = {name: page for name, page in env._viewcode_modules.items() if name.startswith("jostle")}
+
+
 def setup(app):
+    app.connect("env-updated", forget_sources_of_others)
+    app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
     app.connect("autodoc-process-docstring", escape_bars)

@@ -313,7 +313,7 @@ def test_a_trajectory_of_any_name_is_not_replaced_by_its_picture(here, walk, jos
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limits of file sizes")
 @pytest.mark.parametrize(("command", "target"), [("view", "x.html"), ("plot", "x.png"), ("movie", "x.gif")])
 def test_a_full_disk_leaves_no_part_of_a_page_a_picture_or_a_film(here, walk, jostle, full_disk, command, target):
-    where = [target] if command == "movie" else ["--save", target]
+    where = [target, "--speed", "10"] if command == "movie" else ["--save", target]
     with full_disk(4000):
         code, out, err = jostle(command, "walk.vtkhdf", *where)
     assert (code, out) == (1, "")
@@ -398,7 +398,7 @@ def test_people_at_a_door_are_filmed(here, jostle):
     pytest.importorskip("shapely")
     few = ["--set", "problem.groups.0.n=5", "--set", "run.t=10"]
     assert jostle("run", "bottleneck", "-q", "-o", "a.vtkhdf", *few)[0] == 0
-    assert jostle("movie", "a.vtkhdf", "a.gif", "--speed", "20") == (0, "a.gif\n", "")
+    assert jostle("movie", "a.vtkhdf", "a.gif", "--speed", "50") == (0, "a.gif\n", "")
 
 
 def test_ctrl_c_while_python_starts_is_quiet(here):

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.collections import EllipseCollection, LineCollection
 
 import jostle as jo
+from commands import run_commands
 from jostle.errors import BrokenPlugin, InvalidValue
 from jostle.viz.quantities import chosen, offered
 from jostle.viz.scene import Scene
@@ -77,33 +78,27 @@ def two(tmp_path):
     return sol, jo.io.write(sol, tmp_path / "two.vtkhdf", dtype=float)
 
 
-def command(folder, *arguments):
-    """The command line, in a process in which the package is installed."""
-    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
-    program = [sys.executable, "-m", "jostle", *map(str, arguments)]
-    done = subprocess.run(program, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path})
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_a_package_adds_a_format_that_the_command_line_exports_to(extras, two, tmp_path):
-    target = tmp_path / "two.xyz"
-    assert command(extras, "export", two[1], target) == (0, f"{target}\n", "")
+def test_a_package_adds_a_format_and_a_colour_to_the_command_line(extras, two, tmp_path):
+    target, picture, page = (tmp_path / f"two.{suffix}" for suffix in ("xyz", "png", "html"))
+    written, again, misspelt, plotted, shown, unknown = run_commands(
+        ["export", two[1], target],
+        ["export", two[1], target],
+        ["export", two[1], tmp_path / "two.xzy"],
+        ["plot", two[1], "--moments", 1, "--colour", "energy", "--save", picture],
+        ["view", two[1], "--save", page],
+        ["plot", two[1], "--colour", "energi", "--save", tmp_path / "a.png"],
+        folder=extras,
+    )
+    assert written == (0, f"{target}\n", "")
     assert target.read_text().splitlines()[:4] == ["2", "t = 0.0", "A 0.0 0.0 0.0", "A 2.0 1.0 0.0"]
     assert len(target.read_text().splitlines()) == 12
-    code, _, err = command(extras, "export", two[1], target)
-    assert (code, "exists already: --overwrite replaces it" in err) == (1, True)
-    code, _, err = command(extras, "export", two[1], tmp_path / "two.xzy")
-    assert (code, "did you mean .xyz?" in err) == (1, True)
-
-
-def test_a_package_adds_a_colour_that_plots_and_pages_offer(extras, two, tmp_path):
-    picture, page = tmp_path / "two.png", tmp_path / "two.html"
-    assert command(extras, "plot", two[1], "--colour", "energy", "--save", picture)[0] == 0
+    assert (again[0], "exists already: --overwrite replaces it" in again[2]) == (1, True)
+    assert (misspelt[0], "did you mean .xyz?" in misspelt[2]) == (1, True)
+    assert plotted[0] == 0
     assert picture.stat().st_size > 1000
-    assert command(extras, "view", two[1], "--save", page)[0] == 0
+    assert shown[0] == 0
     assert '"label": "kinetic energy"' in page.read_text()
-    code, _, err = command(extras, "plot", two[1], "--colour", "energi", "--save", tmp_path / "a.png")
-    assert (code, "unknown colour 'energi'; did you mean 'energy'?" in err) == (1, True)
+    assert (unknown[0], "unknown colour 'energi'; did you mean 'energy'?" in unknown[2]) == (1, True)
 
 
 def test_a_set_of_a_package_has_its_outline_in_pictures_and_files(extras, tmp_path):

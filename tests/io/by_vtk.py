@@ -68,26 +68,38 @@ def seen(data):
     points = np.zeros((0, 3)) if data.GetNumberOfPoints() == 0 else vtk_to_numpy(data.GetPoints().GetData()).copy()
     point_data, cell_data = fields(data.GetPointData()), fields(data.GetCellData())
     n = len(points) if "body" not in point_data else int((point_data["body"] >= 0).sum())
-    vertices, lines = cells(data.GetVerts()), cells(data.GetLines())
-    contacts, walls = ([line for line in lines if (line < n).all() == inside] for inside in (True, False))
-    ours = len(vertices) + len(contacts)
-    assert all((line >= n).all() for line in walls)
+    vertices, (lines, starts) = corners(data.GetVerts()), cells(data.GetLines())
+    of_bodies = np.logical_and.reduceat(lines < n, starts[:-1]) if len(lines) else np.zeros(0, dtype=bool)
+    first = int(of_bodies.sum())
+    assert of_bodies[:first].all(), "contacts come before walls"
+    contacts, walls = lines[: starts[first]], lines[starts[first] :]
+    assert (np.diff(starts[: first + 1]) == 2).all()
+    assert (walls >= n).all()
+    ours = len(vertices) + first
     return Seen(
         points[:n],
-        np.array(vertices).reshape(len(vertices), -1) if vertices else np.zeros((0, 0)),
-        np.array(contacts).reshape(-1, 2),
+        vertices,
+        contacts.reshape(first, 2),
         {name: values[:n] for name, values in point_data.items()},
         {name: values[:ours] for name, values in cell_data.items()},
-        [points[line] for line in walls],
+        [points[lines[begin:end]] for begin, end in pairwise(starts[first:])],
         {name: values[n:] for name, values in point_data.items()},
         {name: values[ours:] for name, values in cell_data.items()},
     )
 
 
 def cells(array):
-    """The points of each cell."""
-    ids, offsets = (vtk_to_numpy(part()).copy() for part in (array.GetConnectivityArray, array.GetOffsetsArray))
-    return [ids[begin:end] for begin, end in pairwise(offsets)]
+    """The points of all cells, and where each begins."""
+    return tuple(vtk_to_numpy(part()).copy() for part in (array.GetConnectivityArray, array.GetOffsetsArray))
+
+
+def corners(array):
+    """The points of each cell; all have as many."""
+    ids, starts = cells(array)
+    if len(starts) < 2:
+        return np.zeros((0, 0))
+    assert len(set(np.diff(starts))) == 1
+    return ids.reshape(len(starts) - 1, -1)
 
 
 def fields(data):

@@ -17,7 +17,7 @@ from jostle.viz.scene import Scene
 OLD = Path(__file__).parents[1] / "data" / "two_balls_format_1.vtkhdf.gz"
 UNEVEN = [0.01, 0.02, 0.005, 0.02, 0.025, 0.01, 0.03]
 """Steps that lead to t = 0.12."""
-EVEN = 0.024
+EVEN = 0.04
 AREA = [(-5.0, -5.0), (5.0, -5.0), (5.0, 5.0), (-5.0, 5.0)]
 
 

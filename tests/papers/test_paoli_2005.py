@@ -34,7 +34,7 @@ def fall_error(scheme, h):
 @pytest.mark.parametrize("implicit", [False, True])
 def test_without_the_first_kick_free_fall_has_order_one(implicit):
     """P02: z = 0 gives the sup error g h t_i / 2 = 2.2147 h, at most 2.3 h."""
-    steps = halvings(0.02)
+    steps = halvings(0.04)
     errors = [fall_error(jo.Paoli(z=0.0, implicit=implicit), h) for h in steps]
     assert (np.array(errors) <= 2.3 * np.array(steps)).all()
     assert order(steps, errors).order == pytest.approx(1.0, abs=0.02)
@@ -74,7 +74,7 @@ def height_with_drag(t, c=0.5):
 def test_a_fall_with_drag_converges(z, expected):
     """P06: sup error at most 2.5 h and order 1 with z = 0, at most h^2 and order 2 with z = h f(0) / 2."""
     assert height_with_drag(0.3) == pytest.approx(0.579819005081, abs=1e-11)
-    steps, errors = halvings(0.02), []
+    steps, errors = halvings(0.04), []
     for h in steps:
         sol = jo.solve(falls_with_drag(0.5), jo.Paoli(z=z, implicit=True), t=0.6, h=h)
         errors.append(np.abs(sol.q[:, 0] - height_with_drag(sol.t)).max())
@@ -115,7 +115,7 @@ def test_a_fixed_point_that_does_not_contract_is_refused(c, h):
 # --- curved convex sets ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("h", [*halvings(0.004, 5), 0.0017, 0.0009])
+@pytest.mark.parametrize("h", [*halvings(0.004, 4), 0.0017, 0.0009])
 @pytest.mark.parametrize("implicit", [False, True])
 def test_a_string_becomes_taut(h, implicit):
     """P21: free fall until |q| = 1 at t = 0.40386, within h; four steps later |V| is |v+| = 2.37709 within 40 h."""
@@ -212,12 +212,13 @@ def test_where_the_condition_holds_a_shot_beside_the_corner_ends_in_it_too(theta
 
 
 @all_schemes
-@pytest.mark.parametrize("h", halvings(1e-3, 3))
+@pytest.mark.parametrize("h", halvings(1e-3, 2))
 def test_where_it_fails_a_shot_beside_the_corner_slides_out(h, scheme):
     """P09: at 120 degrees a fixed offset gives the sequential answer, speed 1/4 along the other edge, to 1e-12."""
     e1, e2 = np.array([1.0, 0.0]), np.array([np.cos(ANGLES[2]), np.sin(ANGLES[2])])
-    assert shot(ANGLES[2], 1e-3, h, scheme) == pytest.approx([-0.125, 0.216506350946], abs=1e-12)
-    assert shot(ANGLES[2], 1e-3, h, scheme) == pytest.approx(0.25 * e2, abs=1e-12)
+    above = shot(ANGLES[2], 1e-3, h, scheme)
+    assert above == pytest.approx([-0.125, 0.216506350946], abs=1e-12)
+    assert above == pytest.approx(0.25 * e2, abs=1e-12)
     assert shot(ANGLES[2], -1e-3, h, scheme) == pytest.approx(0.25 * e1, abs=1e-12)
 
 

@@ -90,7 +90,7 @@ def test_positions_lag_and_velocities_are_exact_without_force():
 
 def test_a_bouncing_ball_is_within_six_steps_of_its_solution_through_the_accumulation():
     """P04: e = 0.5, sup error <= 6 h and of first order, over the accumulation of impacts at t = 1.3546."""
-    steps = halvings(2e-2)
+    steps = halvings(4e-2)
     errors = []
     for h in steps:
         sol = jo.solve(falling_ball(0.5), jo.Paoli(), t=2.0, h=h)
@@ -206,7 +206,7 @@ def test_an_elastic_wedge_of_sixty_degrees_tells_the_vertex_from_its_neighbourho
     start = c + offset * np.array([-c[1], c[0]])
     shot = jo.Motion(q0=start, v0=-c, within=wedge(np.pi / 3.0), law=jo.Restitution(1.0))
     assert not jo.analysis.orthogonal(shot.within.linearise(0.0, np.zeros(2)).cone())
-    sol = jo.solve(shot, jo.Paoli(), t=3.0, h=1e-3)
+    sol = jo.solve(shot, jo.Paoli(), t=3.0, h=4e-3)
     np.testing.assert_allclose(sol.u[-1], after, rtol=0.0, atol=1e-9)
 
 
@@ -301,7 +301,7 @@ def test_polar_coordinates_give_the_billiard_of_cartesian_ones():
     """P18: M = diag(1, r^2); q(1) within 1.5 h, polar velocities at the impact to first order."""
     r, theta = np.hypot(1.25, 0.9), np.arctan2(0.9, 1.25)
     np.testing.assert_allclose([r, theta], [1.54029218008, 0.624023052977], rtol=1e-11)
-    steps = halvings(2e-2)
+    steps = halvings(4e-2)
     errors, jumps = [], []
     for h in steps:
         sol = jo.solve(free_particle_in_polar_coordinates(), jo.Paoli(), t=1.0, h=h)
@@ -316,7 +316,7 @@ def test_polar_coordinates_give_the_billiard_of_cartesian_ones():
 def test_a_double_pendulum_hits_its_stop():
     """P19: angles at t = 1 within 4 h; velocities there, and at the impact, to first order; the law; the energy."""
     final = [0.109884020636, -0.474856263845, -1.32054164788, 0.389375436577]
-    steps = halvings(2e-2)
+    steps = halvings(4e-2)
     angles, velocities, jumps, losses = [], [], [], []
     for h in steps:
         state, sol = state_at(jo.models.double_pendulum(), 1.0, h)
@@ -339,7 +339,7 @@ def test_a_double_pendulum_hits_its_stop():
 def test_a_cart_with_a_pendulum_hits_its_stop():
     """P20: positions and velocities at t = 1 within 4 h, velocities at the impact to first order."""
     final = [-0.138908341606, -0.547101228721, -1.06829074218, -0.315863790476]
-    steps = halvings(2e-2)
+    steps = halvings(4e-2)
     errors, jumps = [], []
     for h in steps:
         state, sol = state_at(cart_with_pendulum(), 1.0, h)
@@ -379,7 +379,7 @@ def test_a_shot_at_a_disc_rebounds_by_the_law_at_first_order():
     meeting = hit[0] - start[0]
     after = velocity - (1.0 + e) * (hit @ velocity) * hit
     # The impact has the same phase within its step for every h, so that the errors are a clean power of h.
-    steps = meeting / (10.4 * 2.0 ** np.arange(6))
+    steps = meeting / (5.2 * 2.0 ** np.arange(6))
     positions, velocities = [], []
     for h in steps:
         shot = jo.Motion(q0=start, v0=velocity, within=jo.Outside([0.0, 0.0], 1.0), law=jo.Restitution(e))
@@ -598,7 +598,7 @@ def test_three_balls_with_gaps_collide_three_times(radius):
 
 def test_three_rods_between_walls_are_a_tonks_gas():
     """P64: e = 1, period 14; x within 90 h, kinetic energy, speeds, and the mean force 2 on each wall."""
-    h = 2e-3
+    h = 4e-3
     box = jo.Line([0.5, 0.5, 0.5], lower=0.0, upper=10.0)
     rods = jo.Motion(q0=[2.0, 5.0, 8.0], v0=[1.0, -2.0, 3.0], within=box, law=jo.Restitution(1.0))
     sol = jo.solve(rods, jo.Paoli(), t=14.0, h=h)
@@ -646,7 +646,7 @@ def test_a_pressed_ball_may_bounce_higher_and_higher(e, speed, apex, when, const
 @pytest.mark.parametrize("e", [0.5, 1.0])
 def test_a_pressed_ball_may_as_well_stay_at_rest(e):
     """P62: from U^0 = U^1 = 0 the scheme stays at zero."""
-    sol = jo.solve(pressed_ball(e, 0.0), jo.Paoli(), t=(0.125, 2.0), h=1e-3)
+    sol = jo.solve(pressed_ball(e, 0.0), jo.Paoli(), t=(0.125, 2.0), h=5e-3)
     assert (sol.q == 0.0).all()
 
 

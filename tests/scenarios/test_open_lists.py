@@ -1,16 +1,15 @@
 """A scheme, a solver and a kind of problem of another package: each is one file, and scenario files can use it."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import jostle as jo
+from commands import run_commands
 from jostle.errors import BrokenPlugin
 from jostle.scenarios import KINDS, ScenarioError, load, names, parse, shipped
 from jostle.schemes import SCHEMES
@@ -56,18 +55,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def jostle(folder, tmp_path):
-    """Runs the command line in a process that has the package."""
-
-    def run(*arguments):
-        paths = [str(folder), str(Path(jo.__file__).parents[1])]
-        done = subprocess.run(
-            [sys.executable, "-m", "jostle", *map(str, arguments)],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )  # fmt: skip
-        return done.returncode, done.stdout, done.stderr
-
-    return run
+    """Runs commands in a process that has the package."""
+    return partial(run_commands, folder=folder, cwd=tmp_path)
 
 
 @pytest.fixture
@@ -94,9 +83,11 @@ def test_each_is_one_file_of_at_most_forty_lines(file):
 
 def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(jostle, tmp_path):
     (tmp_path / "two.toml").write_text(FILE)
-    code, out, err = jostle("run", "two.toml", "--json")
+    (code, out, err), resumed = jostle("run two.toml --json", "resume two.vtkhdf --set run.t=1.5 --json")
     assert (code, err) == (0, "")
     assert json.loads(out)["status"] == "finished"
+    code, out, err = resumed
+    assert (code, json.loads(out)["t"]) == (0, 1.5)
     sol = jo.io.read(tmp_path / "two.vtkhdf")
     assert set(sol.stats["solver"].tolist()) == {"PlainSweeps"}
     assert sol.q[0].tolist() == [[0.0, 0.5], [2.0, 1.0]]
@@ -105,12 +96,10 @@ def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(jostle, tmp_pa
     np.testing.assert_allclose(
         sol.u[2, 0, 1], slower - 9.81 * 0.01, rtol=1e-6, err_msg="damped with the rate of the file"
     )
-    code, out, err = jostle("resume", "two.vtkhdf", "--set", "run.t=1.5", "--json")
-    assert (code, json.loads(out)["t"]) == (0, 1.5)
 
 
 def test_the_schema_has_the_tables_of_plugins(jostle):
-    code, out, err = jostle("schema")
+    [(code, out, err)] = jostle("schema")
     assert (code, err) == (0, "")
     tables = json.loads(out)["$defs"]
     assert tables["DampedTable"]["properties"]["rate"]["default"] == 1.0
@@ -125,16 +114,16 @@ def test_the_schema_has_the_tables_of_plugins(jostle):
 
 
 def test_new_and_list_know_the_example_of_a_plugin(jostle, tmp_path):
-    assert "Three balls fall on a floor" in jostle("list")[1]
-    assert jostle("new", "drop")[0] == 0
-    assert jostle("run", "drop.toml", "-q") == (0, "", "")
-    assert jostle("run", "drop", "-q", "-o", "again.vtkhdf") == (0, "", "")
+    listed, new, *runs = jostle("list", "new drop", "run drop.toml -q", "run drop -q -o again.vtkhdf")
+    assert "Three balls fall on a floor" in listed[1]
+    assert new[0] == 0
+    assert runs == [(0, "", "")] * 2
     first, second = (jo.io.read(tmp_path / name) for name in ("drop.vtkhdf", "again.vtkhdf"))
     np.testing.assert_array_equal(first.q[:], second.q[:])
 
 
 def test_doctor_lists_plugins(jostle):
-    code, out, err = jostle("doctor", "--json")
+    [(code, out, err)] = jostle("doctor --json")
     assert (code, err) == (0, "")
     assert json.loads(out)["plug_ins"] == ["kind of problem drop", "scheme damped", "solver plain_sweeps"]
 
@@ -145,17 +134,17 @@ def test_a_broken_plugin_is_named_where_it_is_used_and_harms_nobody_else(jostle,
     source.write_text("import nothing_of_this_name\n")
     try:
         (tmp_path / "two.toml").write_text(FILE)
-        code, out, err = jostle("run", "two.toml")
+        (code, out, err), another, schema, doctor = jostle(
+            "run two.toml", "run cradle_apart --set run.t=0.1 -q", "schema", "doctor --json"
+        )
         assert (code, out) == (1, "")
         assert "the scheme 'damped' of package 'jostle-drop' cannot be used: ModuleNotFoundError" in err
         assert "Traceback" not in err
-        assert jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q") == (0, "", "")
-        assert "package 'jostle-drop'" in jostle("schema")[2]
-        code, out, _ = jostle("doctor", "--json")
-        assert code == 0
-        assert any(
-            each.startswith("broken: ") and "package 'jostle-drop'" in each for each in json.loads(out)["plug_ins"]
-        )
+        assert another == (0, "", "")
+        assert "package 'jostle-drop'" in schema[2]
+        assert doctor[0] == 0
+        broken = [each for each in json.loads(doctor[1])["plug_ins"] if each.startswith("broken: ")]
+        assert any("package 'jostle-drop'" in each for each in broken)
     finally:
         source.write_text(text)
 

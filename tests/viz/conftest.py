@@ -120,14 +120,26 @@ def opened(tab_of, tmp_path):
     return open_page
 
 
+IMPATIENT = """{
+    const [later, ask] = [window.setTimeout, window.fetch];
+    window.setTimeout = (what, after, ...rest) => later(what, after / 10, ...rest);
+    window.framesAsked = 0;
+    window.fetch = (what, ...rest) => {
+        window.framesAsked += String(what).startsWith("frame/");
+        return ask(what, ...rest);
+    };
+}"""
+"""A page that looks ten times as often for what is new, and counts the frames that it asks for."""
+
+
 @pytest.fixture
 def served(tab_of):
     """served(sol) is the page of a server that shows it."""
     servers = []
 
-    def open_page(sol, *, serve=None, **options):
+    def open_page(sol, *, serve=None, before="", **options):
         servers.append(viz.serve(sol, **(serve or {})))
-        tab = tab_of(servers[-1].address, below=servers[-1].address, **options)
+        tab = tab_of(servers[-1].address, below=servers[-1].address, before=IMPATIENT + before, **options)
         wait_until(tab, "() => window.viewer && viewer.shown === 0")
         return tab
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import jostle as jo
+from commands import run_commands
 from jostle import viz
 from jostle.cli import app
 from jostle.errors import WriteFailed
@@ -247,17 +248,15 @@ ABSENT = "raise ModuleNotFoundError('no matplotlib')"
 
 
 @pytest.mark.parametrize("why", [BROKEN, ABSENT])
-@pytest.mark.parametrize("command", ["plot", "movie"])
-def test_without_a_matplotlib_that_works_commands_say_how_to_get_it(walk, tmp_path, why, command):
+def test_without_a_matplotlib_that_works_commands_say_how_to_get_it(walk, tmp_path, why):
     trajectory = jo.io.write(walk, tmp_path / "walk.vtkhdf")
     (tmp_path / "matplotlib.py").write_text(why)
+    for code, out, err in run_commands(["plot", trajectory], ["movie", trajectory], folder=tmp_path):
+        assert (code, out, len(err.splitlines())) == (1, "", 1)
+        assert err.startswith("error: ")
+        assert "need matplotlib: pip install 'jostle[" in err
     found = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
     path = {**os.environ, "PYTHONPATH": os.pathsep.join(found)}
-    arguments = [sys.executable, "-m", "jostle", command, str(trajectory)]
-    done = subprocess.run(arguments, capture_output=True, text=True, env=path, check=False)
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
-    assert done.stderr.startswith("error: ")
-    assert "need matplotlib: pip install 'jostle[" in done.stderr
     program = "import jostle as jo; jo.viz.draw"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=path, check=False)
     assert "MissingPackage: jostle.viz.draw and other pictures need matplotlib: pip install" in done.stderr

@@ -23,6 +23,10 @@ RESTORE = """() => new Promise((done) => {
     document.querySelector("#view canvas").addEventListener("webglcontextrestored", done);
     loss.restoreContext();
 })"""
+APART = """([first, second, pixels]) => {
+    const [[a, b], [x, y]] = [viewer.place(first), viewer.place(second)];
+    return Math.hypot(x - a, y - b) > pixels;
+}"""
 CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", ""]
 NAMES = [
     "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
@@ -236,9 +240,8 @@ def test_hands_move_the_plane(opened, pile):
     far = place(tab, 20)
     tab.mouse.move(*moved)
     tab.mouse.wheel(0, -300)
-    wait_until(tab, "([n, x]) => Math.abs(viewer.place(n)[0] - x) > 1", [20, far[0]])
+    wait_until(tab, APART, [5, 20, 1.2 * np.hypot(*np.subtract(far, moved))])
     assert place(tab, 5) == pytest.approx(moved, abs=1)
-    assert np.hypot(*np.subtract(place(tab, 20), moved)) > 1.2 * np.hypot(*np.subtract(far, moved))
 
 
 def test_hands_turn_space(opened, two_balls):
@@ -259,6 +262,7 @@ def test_two_fingers_zoom(opened, pile):
     for kind, apart in [("touchStart", 20), ("touchMove", 30), ("touchMove", 40), ("touchEnd", None)]:
         points = [] if apart is None else [{"x": x - apart, "y": y, "id": 1}, {"x": x + apart, "y": y, "id": 2}]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    wait_until(tab, APART, [5, 20, 1.9 * np.hypot(*np.subtract(far, [x, y]))])
     wider = np.subtract(place(tab, 20), place(tab, 5))
     assert wider == pytest.approx(2.0 * np.subtract(far, [x, y]), rel=0.05, abs=2)
 

@@ -24,7 +24,7 @@ particle = jo.Motion(q0=[0.0], force=force, within=jo.HalfSpace([1.0]))
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 5), sharex=True, height_ratios=[3, 1], layout="constrained")
 ends = []
 for octave, style in ((-7, "-"), (-8, "--")):
-    times = 2.0 ** np.linspace(octave, 2, 300 * (2 - octave) + 1)
+    times = 2.0 ** np.linspace(octave, 2, 200 * (2 - octave) + 1)
     sol = jo.solve(particle, jo.Maury(samples=8), t=(times[0], times[-1]), h=np.diff(times))
     ends.append(sol)
     top.plot(sol.t, sol.q / sol.t[:, None] ** 2, style, label=f"from rest at $t = 2^{{{octave}}}$")

@@ -19,10 +19,10 @@ balls = jo.Motion(
     q0=np.zeros(m), v0=np.full(m, 0.5 - table), force=lambda t, q: Gamma * np.sin(2 * np.pi * (t + phase)) - 1.0,
     within=jo.Box(np.zeros(m), np.full(m, np.inf)), law=jo.Restitution(e),
 )  # fmt: skip
-sol = jo.solve(balls, jo.Paoli(), t=80.0, h=1 / 100, every=100)
+sol = jo.solve(balls, jo.Paoli(), t=60.0, h=1 / 100, every=100)
 
 hits = sol.impacts(speed=1e-3)
-late = hits.t > 60.0
+late = hits.t > 45.0
 speeds = [-hits.before[late & (-1 - hits.pairs[:, 1] == k)] for k in range(m)]
 ax = jo.viz.bifurcation(Gamma, speeds, names=(r"$\Gamma$", "speed of impacts"))
 ax.axvline(1.0708, color="0.6", linewidth=0.8)

@@ -21,7 +21,7 @@ for ax, degrees in zip(axes, (60, 90, 120), strict=True):
     aside = np.array([bisector[1], -bisector[0]])
     for offset in (0.2, 0.1, 0.0, -0.1, -0.2):
         shot = jo.Motion(q0=bisector + offset * aside, v0=-bisector, within=K)
-        sol = jo.solve(shot, jo.Paoli(), t=4.0, h=0.01)
+        sol = jo.solve(shot, jo.Paoli(), t=4.0, h=0.02)
         after[degrees, offset] = np.linalg.norm(sol.u[-1])
         jo.viz.paths(sol, ax=ax)
         ax.plot(*sol.q[-1], "o", color="#d55e00", markerfacecolor="white", markersize=6, zorder=5)

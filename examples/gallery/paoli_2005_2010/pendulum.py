@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 
 import jostle as jo
 
-sol = jo.solve(jo.models.double_pendulum(), jo.Paoli(), t=4.0, h=1e-3)
+sol = jo.solve(jo.models.double_pendulum(), jo.Paoli(), t=4.0, h=2e-3)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 jo.viz.history(sol, ax=left)
