@@ -1,12 +1,15 @@
 """The loops over contacts of bodies, and the cells that find them, against their plain definitions."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jostle.kernels import cpu, reference
-from jostle.kernels.cpu.arrangement import colours
+from jostle.kernels.cpu import arrangement
+from jostle.kernels.cpu.arrangement import ROW, arranged
 from jostle.kernels.reference.sweeps import accelerated_sweeps
 
 AGREE = 1e-12
@@ -45,12 +48,19 @@ def whitened(i, j, normal, inverse):
     return A / unit[:, None], unit
 
 
+def order_of(i, j, normal, n, places=None, chunks=1):
+    """The rows in the order of a sweep, and how they are arranged."""
+    m = len(i)
+    found = arranged(i, j, normal, np.ones(m), *np.zeros((3, m)), n, places, chunks)
+    return found.index[ROW].astype(int), found
+
+
 @pytest.mark.parametrize(("m", "n", "d"), SIZES)
 def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
     i, j, normal, inverse, random = contacts(m, n, d, 2)
     s0, start = random.normal(size=m) - 0.2, random.uniform(size=m)
     A, unit = whitened(i, j, normal, inverse)
-    order, never = np.argsort(colours(i, j, n), kind="stable"), np.full(m, -np.inf)
+    (order, _), never = order_of(i, j, normal, n), np.full(m, -np.inf)
     for iterations in (0, 1, 2, 45):
         _, p, count = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, 20)
         q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, iterations, 20, 1, None)
@@ -59,36 +69,79 @@ def test_the_fused_loop_walks_the_path_of_its_definition(m, n, d):
 
 
 @pytest.mark.parametrize(("m", "n", "d"), SIZES)
-def test_rows_of_a_colour_share_no_body(m, n, d):
-    i, j, _, _, _ = contacts(m, n, d, 5)
-    colour = colours(i, j, n)
-    for k in range(colour.max() + 1):
-        bodies = np.concatenate([i[colour == k], j[(colour == k) & (j >= 0)]])
-        assert len(bodies) == len(set(bodies.tolist()))
+def test_rows_that_follow_each_other_share_no_body(m, n, d):
+    """Rows of a colour are after each other, and no colour could have been joined with the one before."""
+    i, j, normal, _, _ = contacts(m, n, d, 5)
+    order, _ = order_of(i, j, normal, n)
+    assert sorted(order) == list(range(m))
+    colours, bodies = [], {None}
+    for c in order:
+        of_row = {int(i[c])} | ({int(j[c])} if j[c] >= 0 else set())
+        if bodies & of_row or None in bodies:
+            colours.append([])
+            bodies = set()
+        colours[-1].append(c)
+        bodies |= of_row
+    most = max(np.bincount(np.concatenate([i, j[j >= 0]])))
+    assert len(colours) <= 2 * most
 
 
-@pytest.mark.parametrize(("m", "n", "d"), [(40, 12, 2), (60, 15, 3)])
-def test_chunks_sweep_as_one_would_in_their_order(m, n, d):
-    """Rows within each of three chunks of bodies first, rows across them after."""
-    i, j, normal, inverse, random = contacts(m, n, d, 2)
-    s0, start, places = random.normal(size=m) - 0.2, random.uniform(size=m), random.uniform(size=(n, d))
-    places[:, -1] *= 5.0
-    chunk = np.argsort(np.argsort(places[:, -1])) * 3 // n
-    across = np.where(j < 0, chunk[i], np.where(chunk[i] == chunk[j], chunk[i], 3))
-    order = np.lexsort((colours(i, j, n), across))
-    assert 0 < (across == 3).sum() < m
-    A, unit = whitened(i, j, normal, inverse)
-    never = np.full(m, -np.inf)
+@pytest.fixture(params=[1, 2, 3], ids=["1-D", "2-D", "3-D"])
+def blocked(request, monkeypatch):
+    """Contacts of many balls and walls, two of them far apart, that are arranged in many blocks."""
+    monkeypatch.setattr(arrangement, "BLOCKED_ROWS", 50)
+    monkeypatch.setattr(arrangement, "ROWS_A_BLOCK", 20)
+    d, random = request.param, np.random.default_rng(request.param)
+    side = {1: 300, 2: 20, 3: 8}[d]
+    q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
+    q += random.uniform(-0.1, 0.1, q.shape)
+    n = len(q)
+    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
+    far, wall = np.array([0, 1]), np.arange(0, n, 7)
+    i, j = np.concatenate([i, far, wall]), np.concatenate([j, n - 1 - far, -1 - wall])
+    normal = np.vstack([normal, np.tile(np.eye(1, d), (2 + len(wall), 1))])
+    return i, j, normal, np.append(gap, random.normal(size=2 + len(wall))) - 0.1, q
+
+
+def test_blocks_of_a_group_share_no_body_and_nothing_is_lost(blocked):
+    i, j, normal, _, q = blocked
+    order, found = order_of(i, j, normal, len(q), q)
+    assert sorted(order) == list(range(len(i)))
+    assert sorted(found.number) == list(range(len(q)))
+    assert found.groups[-1] == len(found.ends) - 1 > 8
+    for first, last in pairwise(found.groups):
+        seen = set()
+        for block in range(first, last):
+            rows = order[found.ends[block] : found.ends[block + 1]]
+            bodies = set(i[rows]) | set(j[rows][j[rows] >= 0])
+            assert not seen & bodies
+            seen |= bodies
+    assert {0, 1} <= set(i[order[found.ends[-2] :]]), "bodies far apart are in the last block"
+    walls = found.index[1][found.index[1] >= len(q)]
+    assert len(set(walls)) > 4
+
+
+def test_blocks_are_swept_as_one_would_in_their_order_whatever_the_number_of_threads(blocked):
+    i, j, normal, s0, q = blocked
+    n, random = len(q), np.random.default_rng(1)
+    inverse, start, never = random.uniform(0.5, 2.0, n), random.uniform(size=len(i)), np.full(len(i), -np.inf)
+    A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))
+    order, _ = order_of(i, j, normal, n, q)
     _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, 45, 20)
-    q, _ = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, 45, 20, 3, places)
-    np.testing.assert_allclose(q[order], p, atol=1e-9)
+    same = None
+    for chunks in (1, 2, 3, 7):
+        rest = unit, inverse, s0, start, never, 0.0, 45, 20, chunks, q
+        found, _ = cpu.gauss_seidel(i, j, normal, *rest)
+        np.testing.assert_allclose(found[order], p, atol=1e-9)
+        assert same is None or found.tobytes() == same
+        same = found.tobytes()
 
 
 def test_the_fused_loop_stops_where_its_definition_stops():
     i, j, normal, inverse, random = contacts(40, 12, 2, 3)
     s0, start, violation, tol = random.normal(size=40) + 0.5, np.zeros(40), np.full(40, 1e-6), 1e-6
     A, unit = whitened(i, j, normal, inverse)
-    order = np.argsort(colours(i, j, 12), kind="stable")
+    order, _ = order_of(i, j, normal, 12)
     rest = tol, 10_000, 20
     _, p, count = accelerated_sweeps(A[order], s0[order], start, violation, *rest)
     q, counted = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, violation, *rest, 1, None)
@@ -97,19 +150,6 @@ def test_the_fused_loop_stops_where_its_definition_stops():
     again, none = cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, q, violation, *rest, 1, None)
     assert none == 0
     assert again.tolist() == pytest.approx(q.tolist(), abs=1e-14)
-
-
-def test_the_same_number_of_chunks_gives_the_same_bits():
-    i, j, normal, inverse, random = contacts(3000, 900, 3, 4)
-    s0, start, never = random.normal(size=3000) + 0.5, np.zeros(3000), np.full(3000, -np.inf)
-    unit = cpu.norms(i, j, normal, inverse)
-
-    def run(chunks):
-        return cpu.gauss_seidel(i, j, normal, unit, inverse[:, 0], s0, start, never, 0.0, 200, 20, chunks, None)[0]
-
-    once, again = run(2), run(2)
-    assert once.any()
-    assert once.tobytes() == again.tobytes()
 
 
 @settings(max_examples=60, deadline=None)

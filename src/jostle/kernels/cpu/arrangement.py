@@ -1,14 +1,24 @@
-"""The order in which `fused` sweeps: bodies by chunk; rows by chunk, those across chunks last, and in it by colour.
+"""The order in which `fused` sweeps: blocks of space, and in a block rows by colour.
 
-Rows that follow each other share no body (they are sorted by colour), so that none waits for the one before. That order
-also needs the fewest iterations on crystals.
+Space is cut into cells along its two longest axes. A row between two neighbouring cells belongs to the block of the
+componentwise smaller one, and so touches bodies of that cell and of the next ones only: blocks whose cells agree in the
+parity of both indices share no body, and form one of four groups. The groups are swept one after the other, the blocks
+of a group at the same time. Rows between cells that are not neighbours (large balls, periodic boxes) are a last group,
+of one block. The order depends on the problem alone, not on the number of threads, and so do the bits.
+
+Rows that follow each other in a block share no body (they are sorted by colour), so that none waits for the one before.
+That order also needs the fewest iterations on crystals.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numba import prange
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.cpu.signatures import (
     Floats,
     Floats2,
@@ -22,10 +32,19 @@ from jostle.kernels.cpu.signatures import (
     OutIndices,
     OutIndices2,
     OutInts,
+    Shorts2,
 )
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
+BLOCKED_ROWS = 20_000
+"""Fewer rows than this are one block."""
+ROWS_A_BLOCK = 500
+"""Blocks have about this many rows, unless cells would become too narrow."""
+NARROWEST = 2.0
+"""The least width of a cell, in mean distances of two bodies in contact."""
+GROUPS = 5
+"""Four groups of blocks, and that of the rows between cells that are not neighbours."""
 FIRST, SECOND, ROW = 0, 1, 2
 """What the entries of `index` are: the two bodies of a row, and where the row comes from; from NEAR on the same of the
 rows that were selected."""
@@ -35,38 +54,21 @@ the test before; the first three from NEAR on once more, of the rows that were s
 NEAR = 3
 
 
-def colours(i: Ints, j: Ints, n: int) -> Ints:
-    """A colour (below 64) for each row, so that rows of a colour share no body: the first that is free at both ends."""
-    colour = np.empty(len(i), np.int64)
-    _colour(i, j, np.zeros(n, np.uint64), colour)
-    return colour
+class Arranged(NamedTuple):
+    """Bodies and rows in the order of a sweep."""
 
-
-@jit()
-def _colour(i: Ints, j: Ints, used: OutBits, colour: OutInts) -> None:
-    one = np.uint64(1)
-    for c in range(len(i)):
-        a, b = i[c], j[c]
-        taken = used[a]
-        if b >= 0:
-            taken |= used[b]
-        k, bit = 0, one
-        while k < MOST_COLOURS and taken & bit:
-            k += 1
-            bit <<= one
-        colour[c] = k
-        used[a] |= bit
-        if b >= 0:
-            used[b] |= bit
-
-
-def chunked(n: int, chunks: int, places: Floats2 | None) -> Ints:
-    """The chunk of each body: equal numbers along the longest axis, or along the numbering."""
-    if chunks == 1 or n < chunks:
-        return np.zeros(n, np.int64)
-    along = np.arange(n) if places is None else max(places.T, key=np.ptp)
-    cuts = n * np.arange(1, chunks) // chunks
-    return np.searchsorted(np.partition(along, cuts)[cuts], along, side="right")
+    number: Indices
+    """(n,) the new numbers of the bodies."""
+    index: Indices2
+    """(6, m): see `FIRST`. A wall is one more body, one for each block, behind all others."""
+    e: Floats3
+    """(2, m, d) the normals of rows of length one, and room for a selection of them."""
+    row: Floats2
+    """(8, m): see `S0`."""
+    ends: Ints
+    """(blocks + 1,) where the rows of each block begin."""
+    groups: Ints
+    """(groups + 1,) where the blocks of each group begin."""
 
 
 def arranged(
@@ -77,26 +79,72 @@ def arranged(
     s0: Floats,
     start: Floats,
     violation: Floats,
-    chunk: Ints,
+    n: int,
+    places: Floats2 | None,
     chunks: int,
-) -> tuple[Indices, Indices2, Floats3, Floats2, Ints]:
-    """(number, index, e, row, ends): the new numbers of the bodies, the rows in their places, and where chunks end.
-
-    e (2, m, d) are the normals of rows of length one, and room for a selection of them. A wall is one more body: the
-    one behind all others, or, with several chunks, one a chunk.
-    """
-    (m, d), n = normal.shape, len(chunk)
-    key = colours(i, j, n)
-    if chunks > 1:
-        across = (j >= 0) & (chunk[i] != chunk[j])
-        key += (MOST_COLOURS + 1) * np.where(across, chunks, chunk[i])
-        number = _places(chunk, chunks)[0]
-    else:
-        number = np.arange(n, dtype=np.uint32)
-    place, begin = _places(key, (MOST_COLOURS + 1) * (chunks + 1))
+) -> Arranged:
+    """The rows of n bodies, whose places (n, d) may be known, arranged by `chunks` threads."""
+    m, d = normal.shape
+    block, groups, number = np.zeros(m, np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
+    if places is not None and m >= BLOCKED_ROWS:
+        cell, counts = _cells(places, i, j)
+        groups = np.zeros(GROUPS + 1, np.int64)
+        for group in range(GROUPS - 1):
+            one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(group, 2), strict=True))
+            groups[group + 1] = groups[group] + one * two
+        groups[GROUPS] = groups[GROUPS - 1] + 1
+        _assign(i, j, cell, groups, int(counts[1]), block)
+        number = _places(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]))[0]
+    place, ends = _places(block, int(groups[-1]))
+    order = np.empty(m, np.int64)
+    order[place] = np.arange(m)
     index, e, row = np.empty((6, m), np.uint32), np.empty((2, m, d)), np.empty((8, m))
-    _arrange(i, j, normal, unit, s0, start, violation, chunk, number, place, index, e, row)
-    return number, index, e, row, begin[:: MOST_COLOURS + 1]
+    used, group = np.zeros(n * (len(groups) - 1), np.uint64), np.repeat(np.arange(len(groups) - 1), np.diff(groups))
+    arrange = _arrange_parallel if chunks > 1 else _arrange
+    arrange(
+        cuts(ends, chunks), i, j, normal, unit, s0, start, violation, number, order, ends, group, used,
+        np.empty(m, np.int64), index, e, row,
+    )  # fmt: skip
+    return Arranged(number, index, e, row, ends, groups)
+
+
+def cuts(ends: Ints, chunks: int) -> Ints:
+    """(chunks + 1,) where the units begin that each chunk takes, so that chunks have about equally many entries."""
+    wanted = ends[0] + (ends[-1] - ends[0]) * np.arange(chunks + 1) // chunks
+    found = np.searchsorted(ends[:-1], wanted, side="left")
+    found[0], found[-1] = 0, len(ends) - 1
+    return found
+
+
+def _cells(places: Floats2, i: Ints, j: Ints) -> tuple[Shorts2, Ints]:
+    """(n, 2) the cell of each body along the two longest axes, and how many there are along each."""
+    low, extent = places.min(axis=0), np.ptp(places, axis=0)
+    axes = np.sort(np.argsort(extent, kind="stable")[-2:])
+    pairs = np.flatnonzero(j >= 0)[:: max(1, len(j) // 1000)]
+    apart = np.linalg.norm(places[j[pairs]] - places[i[pairs]], axis=1)
+    typical = float(np.median(apart)) if len(apart) else float(extent.max())
+    size = np.maximum(extent[axes], np.finfo(float).tiny)
+    width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / len(i)) ** (1.0 / len(axes))))
+    counts = np.maximum(size / width, 1.0).astype(np.int64)
+    cell = np.zeros((len(places), 2), np.int32)
+    cell[:, : len(axes)] = np.minimum((places[:, axes] - low[axes]) * (counts / size), counts - 1)
+    return cell, np.append(counts, 1)[:2]
+
+
+@jit()
+def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, block: OutInts) -> None:
+    """The block of each row; `columns` is how many cells there are along the second axis."""
+    for c in range(len(i)):
+        a, b = i[c], j[c]
+        one, two = cell[a, 0], cell[a, 1]
+        if b >= 0:
+            other, another = cell[b, 0], cell[b, 1]
+            if abs(one - other) > 1 or abs(two - another) > 1:
+                block[c] = groups[GROUPS - 1]
+                continue
+            one, two = min(one, other), min(two, another)
+        odd = two % 2
+        block[c] = groups[2 * (one % 2) + odd] + (one // 2) * ((columns + 1 - odd) // 2) + two // 2
 
 
 def _places(key: Ints, keys: int) -> tuple[Indices, Ints]:
@@ -120,8 +168,31 @@ def _count(key: Ints, start: OutInts, place: OutIndices) -> None:
         place[c] = start[key[c]]
 
 
-@jit()
-def _arrange(
+@jit(helper=True)
+def _colour(i: Ints, j: Ints, order: Ints, first: int, last: int, used: OutBits, at: int, colour: OutInts) -> None:
+    """A colour (below 64) for each row of a block, so that rows of a colour share no body: the first free at both ends.
+
+    used[at + a], zero at first, holds the colours of the rows of body a.
+    """
+    one = np.uint64(1)
+    for k in range(first, last):
+        c = order[k]
+        a, b = i[c], j[c]
+        taken = used[at + a]
+        if b >= 0:
+            taken |= used[at + b]
+        found, bit = 0, one
+        while found < MOST_COLOURS and taken & bit:
+            found += 1
+            bit <<= one
+        colour[k] = found
+        used[at + a] |= bit
+        if b >= 0:
+            used[at + b] |= bit
+
+
+@jit(helper=True)
+def _write(
     i: Ints,
     j: Ints,
     normal: Floats2,
@@ -129,20 +200,62 @@ def _arrange(
     s0: Floats,
     start: Floats,
     violation: Floats,
-    chunk: Ints,
     number: Indices,
-    place: Indices,
+    order: Ints,
+    first: int,
+    last: int,
+    wall: int,
+    colour: Ints,
     index: OutIndices2,
     e: OutFloats3,
     row: OutFloats2,
 ) -> None:
-    """Write each row into its place."""
-    n, d = len(number), normal.shape[1]
-    for c in range(len(place)):
-        k, a, b = place[c], i[c], j[c]
-        index[ROW, k], index[FIRST, k] = c, number[a]
-        index[SECOND, k] = number[b] if b >= 0 else n + chunk[a]
-        for x in range(d):
-            e[0, k, x] = normal[c, x] / unit[c]
-        row[S0, k], row[P, k], row[Y, k] = s0[c], start[c], start[c]
-        row[VIOLATION, k], row[BEFORE, k] = violation[c], -np.inf
+    """Write the rows of a block into their places, those of a colour after each other."""
+    d, to = normal.shape[1], first
+    for now in range(MOST_COLOURS + 1):
+        if to == last:
+            break
+        for at in range(first, last):
+            if colour[at] != now:
+                continue
+            c = order[at]
+            a, b = i[c], j[c]
+            index[ROW, to], index[FIRST, to] = c, number[a]
+            index[SECOND, to] = number[b] if b >= 0 else wall
+            for x in range(d):
+                e[0, to, x] = normal[c, x] / unit[c]
+            row[S0, to], row[P, to], row[Y, to] = s0[c], start[c], start[c]
+            row[VIOLATION, to], row[BEFORE, to] = violation[c], -np.inf
+            to += 1
+
+
+def _arrange_loop(
+    cut: Ints,
+    i: Ints,
+    j: Ints,
+    normal: Floats2,
+    unit: Floats,
+    s0: Floats,
+    start: Floats,
+    violation: Floats,
+    number: Indices,
+    order: Ints,
+    ends: Ints,
+    group: Ints,
+    used: OutBits,
+    colour: OutInts,
+    index: OutIndices2,
+    e: OutFloats3,
+    row: OutFloats2,
+) -> None:
+    """Colour the rows of each block, and write them into their places."""
+    n = len(number)
+    for r in prange(len(cut) - 1):
+        for b in range(cut[r], cut[r + 1]):
+            first, last = ends[b], ends[b + 1]
+            _colour(i, j, order, first, last, used, n * group[b], colour)
+            _write(i, j, normal, unit, s0, start, violation, number, order, first, last, n + b, colour, index, e, row)
+
+
+_arrange = jit()(renamed(_arrange_loop, "_arrange"))
+_arrange_parallel = jit(parallel=True)(renamed(_arrange_loop, "_arrange_parallel"))

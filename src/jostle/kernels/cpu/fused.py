@@ -6,20 +6,21 @@ unsigned (no test for negative ones), a wall being one more body with inverse ma
 far from closing are left out from one stopping test to the next; rows that follow each other share no body (see
 `arrangement`).
 
-Threads: bodies are cut into as many chunks, along the longest axis of space where their places are known. Rows within a
-chunk touch no body of another, so all chunks sweep at the same time; rows across chunks come after, on one thread. That
-is the order of one serial sweep: the bits depend on the number of chunks, and on nothing else.
+Threads take blocks of rows that share no body (see `arrangement`), and pieces of bodies; sums are taken for each block
+and each piece, and then in their order. So the bits do not depend on the number of threads.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numba import prange
 
-from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, chunked
+from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.naming import renamed
-from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, OutFloats3
+from jostle.kernels.cpu.signatures import Floats, Floats2, Ints
 from jostle.kernels.reference.sweeps import FAR, RISE, next_test
 
 SUMS = {"reassoc", "contract"}
@@ -44,27 +45,28 @@ def gauss_seidel(
 ) -> tuple[Floats, int]:
     """See `reference.gauss_seidel`."""
     n, d = len(inverse), normal.shape[1]
-    chunk = chunked(n, chunks, places)
-    number, index, e, row, ends = arranged(i, j, normal, unit, s0, start, violation, chunk, chunks)
-    with_walls, body = np.zeros(n + chunks), np.zeros((3, n + chunks, d))
+    number, index, e, row, ends, groups = arranged(i, j, normal, unit, s0, start, violation, n, places, chunks)
+    blocks, pieces = len(ends) - 1, -(-n // PIECE)
+    with_walls, body = np.zeros(n + blocks), np.zeros((3, n + blocks, d))
     with_walls[number] = inverse
-    blocks = np.zeros((3, chunks + 2), np.int64)
-    blocks[ENDS], blocks[BODIES] = ends, n
-    for r in range(chunks):
-        blocks[BODIES, r] = r * n // chunks
+    tasks = np.empty((len(groups), chunks + 1), np.int64)
+    for group, (a, b) in enumerate(pairwise(groups)):
+        tasks[group] = a + cuts(ends[a : b + 1], chunks)
+    tasks[-1] = pieces * np.arange(chunks + 1) // chunks
+    sums = np.zeros((2, max(blocks, pieces)))
     iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, index, e, row, with_walls, body, blocks, np.zeros((2, chunks + 1)), tol, max_iterations, every
-    )
+        (0,) * d, index, e, row, with_walls, body, ends, np.zeros(blocks, np.int64), tasks, n, sums, tol,
+        max_iterations, every,
+    )  # fmt: skip
     p = np.empty(len(i))
     p[index[ROW]] = row[P]
     return p, iterations
 
 
-ENDS, BODIES, KEPT = 0, 1, 2
-"""What the entries of `blocks` are: the first row and the first body of a block, and how many of its rows are selected.
-Blocks are the chunks, and last the rows across chunks, without bodies of its own."""
 V, X, OTHER = 0, 1, 2
 """What the entries of `body` are: the velocities v of y, those of p, and room for the latter, anew."""
+PIECE = 4096
+"""Bodies of a piece: what is done to each body is done to the pieces at the same time."""
 
 
 @jit(helper=True, fastmath=SUMS)
@@ -143,63 +145,82 @@ def _test(axes, first, last, index, e, row, body, x):
     return product, violated, to - first
 
 
-SWEEP, MOVE_ON, POINT, TEST = 0, 1, 2, 3
-"""The phases: a sweep; the momentum of the bodies; the velocities x of p, anew; the stopping test there. One loop goes
-through them, so that the parallel code, slow to compile, is short."""
-
-
-@jit(helper=True)
-def _work(axes, phase, r, index, e, row, inverse, body, blocks, sums, x, beta, source):
-    """What block r does in a phase: two sums, and in a test how many rows are selected."""
-    one, two, first, last = 0.0, 0.0, blocks[ENDS, r], blocks[ENDS, r + 1]
-    if phase == SWEEP:
-        one, two = _sweep(axes, first, first + blocks[KEPT, r], source, index, e, row, inverse, body, beta)
-    elif phase == MOVE_ON:
-        one = _move_on(axes, blocks[BODIES, r], blocks[BODIES, r + 1], inverse, body, x, beta)
-    elif phase == POINT:
-        _point(axes, first, last, blocks[KEPT, r], index, e, row, inverse, body, x)
-    else:
-        one, two, blocks[KEPT, r] = _test(axes, first, last, index, e, row, body, x)
-    sums[0, r], sums[1, r] = one, two
-
-
-@jit(helper=True)
-def _corrected(inverse: Floats, body: OutFloats3, x: int, exact: int) -> float:
+@jit(helper=True, fastmath=SUMS)
+def _correct(axes, first, last, inverse, body, x, exact):
     """Sweeps move v and x by increments: take out what round-off left of that; returns |exact|^2_M."""
     size = 0.0
-    for a in range(len(inverse)):
-        for k in range(body.shape[2]):
+    for a in range(first, last):
+        for k in range(len(axes)):
             now = body[exact, a, k]
             body[V, a, k] += now - body[x, a, k]
-            if now != 0.0:
-                size += now * now / inverse[a]
+            size += now * now / inverse[a]
     return size
 
 
 @jit(helper=True)
-def _fill(body: OutFloats3, to: int, x: int) -> None:
+def _copy(axes, first, last, body, to, x):
     """The velocities `to` become those of x, or zero if x < 0."""
-    for a in range(body.shape[1]):
-        for k in range(body.shape[2]):
+    for a in range(first, last):
+        for k in range(len(axes)):
             body[to, a, k] = body[x, a, k] if x >= 0 else 0.0
 
 
-def _loop(axes, index, e, row, inverse, body, blocks, sums, tol, max_iterations, every):
-    """The iteration; returns how many there were. `body` and the entry KEPT of `blocks` are zero."""
-    chunks = blocks.shape[1] - 2
+SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART = range(7)
+"""The phases. Of the rows: a sweep; the velocities x of p, anew; the stopping test there. Of the bodies: the momentum;
+zero, for x anew; the correction of round-off; the momentum given up. One loop goes through them, so that the parallel
+code, slow to compile, is short."""
+
+
+@jit(helper=True)
+def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, x, now, beta, source):
+    """What a block or a piece does in a phase: two sums, and in a test how many rows are selected."""
+    one, two = 0.0, 0.0
+    if phase <= TEST:
+        first, last = ends[unit], ends[unit + 1]
+        if phase == SWEEP:
+            one, two = _sweep(axes, first, first + kept[unit], source, index, e, row, inverse, body, beta)
+        elif phase == POINT:
+            _point(axes, first, last, kept[unit], index, e, row, inverse, body, now)
+        else:
+            one, two, kept[unit] = _test(axes, first, last, index, e, row, body, x)
+    else:
+        first, last = unit * PIECE, min((unit + 1) * PIECE, n)
+        if phase == MOVE_ON:
+            one = _move_on(axes, first, last, inverse, body, x, beta)
+        elif phase == CORRECT:
+            one = _correct(axes, first, last, inverse, body, x, now)
+        else:
+            _copy(axes, first, last, body, now if phase == CLEAR else V, -1 if phase == CLEAR else x)
+    sums[0, unit], sums[1, unit] = one, two
+
+
+def _loop(axes, index, e, row, inverse, body, ends, kept, tasks, n, sums, tol, max_iterations, every):
+    """The iteration; returns how many there were. `body` and `kept` are zero.
+
+    tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces.
+    """
+    groups, chunks = tasks.shape[0] - 1, tasks.shape[1] - 1
     theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
-    iteration, tested, phase, against, linear = 0, 0, POINT, 0.0, 0.0
+    iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
     x, now = X, OTHER
     while True:
-        for r in prange(chunks):
-            _work(axes, phase, r, index, e, row, inverse, body, blocks, sums, now, beta, source)
-        _work(axes, phase, chunks, index, e, row, inverse, body, blocks, sums, now, beta, source)
+        of_rows = phase <= TEST
+        for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
+            for r in prange(chunks):
+                for unit in range(tasks[group, r], tasks[group, r + 1]):
+                    _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, x, now, beta, source)
         one, two = 0.0, 0.0
-        for r in range(chunks + 1):
-            one += sums[0, r]
-            two += sums[1, r]
+        for unit in range(len(ends) - 1 if of_rows else tasks[groups, chunks]):
+            one += sums[0, unit]
+            two += sums[1, unit]
         if phase == SWEEP:
             against, linear, phase = one, two, MOVE_ON
+            continue
+        if phase in (CLEAR, POINT, RESTART):
+            phase = POINT if phase == CLEAR else CORRECT if phase == POINT else SWEEP
+            continue
+        if phase == CORRECT:
+            size, x, phase = one, now, TEST
             continue
         if phase == MOVE_ON:
             objective = linear + 0.5 * one
@@ -207,24 +228,18 @@ def _loop(axes, index, e, row, inverse, body, blocks, sums, tol, max_iterations,
             lowest = objective
             iteration += 1
             if iteration == min(tested, max_iterations):
-                phase, now = POINT, X + OTHER - x
-                _fill(body, now, -1)
+                phase, now = CLEAR, X + OTHER - x
                 continue
-        elif phase == POINT:
-            size = _corrected(inverse, body, x, now)
-            x, phase = now, TEST
-            continue
         else:
             passed = two == 0.0 and (tol == np.inf or one <= tol * size)
             if passed or iteration >= max_iterations:
                 return iteration
             tested = following_test(iteration, every)
         if source == P:
-            _fill(body, V, x)
             theta = 1.0
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
         beta = 0.0 if source == P else theta * (1.0 - theta) / (theta * theta + after)
-        theta, phase = after, SWEEP
+        theta, phase = after, RESTART if source == P else SWEEP
 
 
 _serial = jit(fastmath=SUMS)(_loop)
