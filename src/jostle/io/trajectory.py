@@ -140,11 +140,10 @@ class Writer:
         """Find where the next frame goes."""
         file, names = self._file, layout.names(layout.header(self._file))
         layout.say_status(file, "running")
-        data = {name: file[name] for name in names}
-        self._data = {name: found.id for name, found in data.items()}
-        self._safe = {name: len(found) for name, found in data.items()}
+        self._data = {name: file[name].id for name in names}
+        self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
         """How long the data sets are with what is acknowledged."""
-        self._room = ROOM + sum(int(np.prod(found.chunks)) * found.dtype.itemsize for found in data.values())
+        self._room = ROOM + sum(int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
         self._pending, self._last = Pending(file, frames), time.monotonic()
         self.acknowledged, self.acknowledged_steps = frames, steps
 
