@@ -63,10 +63,9 @@ class Polyhedron:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
         object.__setattr__(self, "G", rows)
         object.__setattr__(self, "c", offset)
-        own = (
-            isinstance(length, np.ndarray) and length.shape == offset.shape and rows is G and length.flags.c_contiguous
-        )
-        object.__setattr__(self, "length", length if own else lengths(length, len(offset)))
+        own = isinstance(length, np.ndarray) and length.shape == offset.shape and rows is G
+        each = length if own else lengths(length, len(offset))
+        object.__setattr__(self, "length", np.ascontiguousarray(each, float))
         object.__setattr__(self, "describe", describe)
         object.__setattr__(self, "noise", np.zeros(len(offset)) + np.asarray(noise, dtype=float))
 
