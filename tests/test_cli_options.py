@@ -71,6 +71,7 @@ CASES = {
     ("info", "text"): (["cradle_apart"], ["--scenario"], lambda r: r[1] == jo.scenarios.shipped("cradle_apart")),
     ("info", "as_json"): (["cradle_apart"], ["--json"], is_json),
     ("doctor", "as_json"): ([], ["--json"], is_json),
+    ("doctor", "warm_up"): (["--json"], ["--warm-up"], lambda r: "warm_up_s" in json.loads(r[1])),
 }  # fmt: skip
 BELOW = {
     ("view", "save"),

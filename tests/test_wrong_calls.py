@@ -10,6 +10,7 @@ import re
 import warnings
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -59,14 +60,20 @@ def things():
     return found
 
 
+@cache
+def trajectory():
+    """The bytes of a file with the run."""
+    with TemporaryDirectory() as folder:
+        return jo.io.write(things()["run"], Path(folder) / "run.vtkhdf").read_bytes()
+
+
 def calls(path):
     """name -> (arguments that are right, parameters whose wrong values are legitimate)."""
     at = things()
     run, room, cone, grid, zone = at["run"], at["room"], at["cone"], at["grid"], at["zone"]
     sweep = {"t": 0.2, "h": 0.1}
     file = path / "run.vtkhdf"
-    if not file.exists():
-        jo.io.write(run, file)
+    file.write_bytes(trajectory())
     area = [(0, 0), (6, 0), (6, 4), (0, 4)]
     box2 = ([0.0, 0.0], [4.0, 4.0])
     law = {"grid": grid, "saturated": zone, "walls": zone & False, "tol": 1e-6}

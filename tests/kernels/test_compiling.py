@@ -2,7 +2,6 @@
 
 import gc
 import io
-import json
 import sys
 
 import numba
@@ -113,10 +112,3 @@ def test_a_warm_up_leaves_nothing_to_compile():
                 warm_up.perform(f"fused {d} {chunks}")
     assert heard == []
     assert cpu.__all__
-
-
-def test_the_doctor_warms_up(jostle):
-    code, out, _ = jostle("doctor", "--warm-up", "--json")
-    assert code == 0
-    found = json.loads(out)
-    assert found["kernels_compiled"] == len(warm_up.tasks())

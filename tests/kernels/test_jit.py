@@ -171,14 +171,14 @@ def test_the_limit_of_blas_holds_until_the_last_of_two_threads_has_left_and_then
     def first():
         with blas.one_blas_thread():
             first_in.set()
-            second_in.wait(10.0)
+            second_in.wait(300.0)
         first_out.set()
 
     def second():
-        first_in.wait(10.0)
+        first_in.wait(300.0)
         with blas.one_blas_thread():
             second_in.set()
-            first_out.wait(10.0)
+            first_out.wait(300.0)
             seen["inside"] = library.threads
 
     workers = [threading.Thread(target=work) for work in (first, second)]
@@ -210,7 +210,7 @@ def test_two_threads_that_project_at_the_same_time_get_what_one_gets():
     together, start = [[], []], threading.Barrier(2)
 
     def work(k):
-        start.wait(10.0)
+        start.wait(300.0)
         together[k] += [jo.InteriorPoint().project(points[k], K) for _ in range(5)]
 
     workers = [threading.Thread(target=work, args=(k,)) for k in range(2)]

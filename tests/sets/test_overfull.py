@@ -6,11 +6,12 @@ import pytest
 import jostle as jo
 
 
-def spheres(n, fraction, radius=0.3):
-    """(q, Q): n spheres at random in a cube of which they fill a fraction."""
+def spheres(n, fraction, radius=0.3, first=1.0):
+    """(q, Q): n spheres at random in a cube of which they fill a fraction; the first one has another radius."""
     side = (n * 4.0 / 3.0 * np.pi * radius**3 / fraction) ** (1.0 / 3.0)
-    q = np.random.default_rng(0).uniform(0.0, side, (n, 3))
-    return q, jo.Balls(np.full(n, radius)) & jo.Box([0.0] * 3, [side] * 3, radii=radius)
+    q, radii = np.random.default_rng(0).uniform(0.0, side, (n, 3)), np.full(n, radius)
+    radii[0] *= first
+    return q, jo.Balls(radii) & jo.Box([0.0] * 3, [side] * 3, radii=radii)
 
 
 @pytest.mark.parametrize(("n", "side"), [(3000, 3.0), (400, 1.5)])
@@ -30,6 +31,33 @@ def test_discs_with_more_area_than_their_periodic_cell_are_an_empty_set():
     channel = jo.Balls(np.full(100, 0.5), period=[8.0, np.inf]) & jo.Box([-np.inf, 0.0], [np.inf, 7.5], radii=0.5)
     with pytest.raises(jo.EmptySet, match=r"has 60\."):
         channel.nearest(q)
+
+
+def test_equal_balls_that_fill_more_than_the_densest_packing_are_an_empty_set_at_once(monkeypatch):
+    monkeypatch.setattr(jo.Automatic, "project", lambda *_: pytest.fail("nothing has to be projected"))
+    q, Q = spheres(3000, 0.75)
+    with pytest.raises(jo.EmptySet, match=r"of which equal balls fill at most 0\.7405\. Take a larger box"):
+        Q.nearest(q)
+    plane = np.random.default_rng(0).uniform(0.0, 9.2, (100, 2))
+    with pytest.raises(
+        jo.EmptySet, match=r"100 balls have the area 78\.54, .* of which equal balls fill at most 0\.9069"
+    ):
+        jo.Balls(np.full(100, 0.5), period=9.2).nearest(plane)
+
+
+def test_the_densest_packings_are_not_refused():
+    rows = 10
+    x, y = np.meshgrid(np.arange(10.0), np.arange(float(rows)))
+    discs = np.stack([x + 0.5 * (y % 2), np.sqrt(0.75) * y], axis=-1).reshape(-1, 2)
+    Q = jo.Balls(np.full(100, 0.5), period=[10.0, rows * np.sqrt(0.75)])
+    assert Q.gap(0.0, Q.nearest(discs * (1.0 + 1e-12)).point) >= -1e-9
+    with pytest.raises(jo.NotConverged):  # the only point is hard to find, and there is no proof that there is none
+        Q.nearest(discs + 1e-3 * np.random.default_rng(0).normal(size=discs.shape))
+    corners = np.array([[0, 0, 0], [1, 1, 0], [1, 0, 1], [0, 1, 1]])
+    cells = np.stack(np.meshgrid(*[2 * np.arange(3)] * 3), axis=-1).reshape(-1, 1, 3)
+    balls = np.sqrt(0.5) * (cells + corners).reshape(-1, 3)
+    Q = jo.Balls(np.full(len(balls), 0.5), period=6.0 * np.sqrt(0.5))
+    assert Q.gap(0.0, Q.nearest(balls * (1.0 + 1e-12)).point) >= -1e-9
 
 
 def test_unequal_balls_are_compared_with_the_whole_box():
@@ -78,8 +106,8 @@ def failed(monkeypatch):
 
 @pytest.mark.parametrize("most", [100, 3000])
 def test_a_search_takes_no_more_iterations_in_vain_than_one_projection_may(most, failed):
-    """Four fifths of the volume are too many, and no theorem says so: the search goes on from place to place."""
-    q, Q = spheres(150, 0.8)
+    """Four fifths of the volume are too many, and no theorem says so if radii differ: the search goes on."""
+    q, Q = spheres(150, 0.8, first=1.01)
     with pytest.raises(jo.NotConverged, match=r"Automatic|given up after max_iterations"):
         Q.nearest(q, solver=jo.Automatic(max_iterations=most))
     assert failed
@@ -87,7 +115,7 @@ def test_a_search_takes_no_more_iterations_in_vain_than_one_projection_may(most,
 
 
 def test_a_search_that_finds_contradictions_only_says_so_and_when_it_was_given_up():
-    q, Q = spheres(150, 0.8)
+    q, Q = spheres(150, 0.8, first=1.01)
     with pytest.raises(jo.NotConverged, match=r"no point of Q was found from the places of 150 bodies") as caught:
         Q.nearest(q, solver=jo.Automatic(max_iterations=20_000))
     assert "given up after max_iterations = 20000 iterations" in str(caught.value)

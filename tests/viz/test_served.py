@@ -247,10 +247,9 @@ def test_the_command_opens_the_browser_if_there_is_one(tmp_path, pile, monkeypat
         urllib.request.urlopen(address)
 
 
-def test_the_command_writes_a_page_and_ends(tmp_path, pile):
+def test_the_command_writes_a_page_and_ends(tmp_path, pile, jostle):
     path = jo.io.write(pile, tmp_path / "pile.vtkhdf")
     target = tmp_path / "mail.html"
-    command = [sys.executable, "-m", "jostle", "view", str(path), "--save", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.replace("\n", "") == str(target)
+    code, out, err = jostle("view", path, "--save", target)
+    assert (code, out.replace("\n", ""), err) == (0, str(target), "")
     assert "<title>pile</title>" in target.read_text()

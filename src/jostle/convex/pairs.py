@@ -35,6 +35,10 @@ class Pairs(LinearMap):
     """(bodies, d) where they are, if known: solvers cut space in parts."""
 
     def __post_init__(self) -> None:
+        for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), kind))
+        if self.places is not None:
+            object.__setattr__(self, "places", np.ascontiguousarray(self.places, float))
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
             raise InvalidValue(f"{m} first bodies, {len(self.j)} second ones, normals of shape {self.normal.shape}")

@@ -58,13 +58,14 @@ class Polyhedron:
     ):
         if not isinstance(G, LinearMap):  # the library itself gives maps, in each step
             _check(G, c, length, describe, noise)
-        rows, offset = as_map(G), np.asarray(c, dtype=float)
+        rows, offset = as_map(G), np.asarray(c, dtype=float, order="C")
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
         object.__setattr__(self, "G", rows)
         object.__setattr__(self, "c", offset)
         own = isinstance(length, np.ndarray) and length.shape == offset.shape and rows is G
-        object.__setattr__(self, "length", length if own else lengths(length, len(offset)))
+        each = length if own else lengths(length, len(offset))
+        object.__setattr__(self, "length", np.ascontiguousarray(each, float))
         object.__setattr__(self, "describe", describe)
         object.__setattr__(self, "noise", np.zeros(len(offset)) + np.asarray(noise, dtype=float))
 

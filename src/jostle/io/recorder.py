@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ class Output:
     groups: Mapping[str, ArrayLike] | None = None
 
 
+@cache
 def versions() -> dict[str, str]:
     """Of what a run depends on."""
     packages = ("jostle", "numpy", "scipy", "numba", "h5py")

@@ -98,7 +98,7 @@ class Writer:
             raise InvalidValue(f"order must be 2 for a Motion or 1 for a Sweeping, not {known.order!r}")
         kind = Kind(tuple(int(k) for k in shape), contacts, dtype, known)
         _create(self.path, kind, about)
-        self._start(0, 0)
+        self._start(0, 0, new=True)
 
     @classmethod
     def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int) -> Self:
@@ -108,15 +108,18 @@ class Writer:
         writer._start(frames, steps)
         return writer
 
-    def _start(self, frames: int, steps: int) -> None:
+    def _start(self, frames: int, steps: int, *, new: bool = False) -> None:
         superblock(self.path)
         self._lock = Lock(self.path)
         self._file: Any = None
         self._failure: WriteFailed | None = None
         try:
-            self._check(frames, steps)
-            clear_flags(self.path)
+            if not new:
+                self._check(frames, steps)
+                clear_flags(self.path)
             self._file = writing(self.path)
+            if not new:
+                layout.trim(self._file, frames, steps)
             self._prepare(frames, steps)
         except BaseException as error:
             self._let_go()
@@ -135,9 +138,8 @@ class Writer:
             )
 
     def _prepare(self, frames: int, steps: int) -> None:
-        """Cut the file to its first frames, and find where the next one goes."""
+        """Find where the next frame goes."""
         file, names = self._file, layout.names(layout.header(self._file))
-        layout.trim(file, frames, steps)
         layout.say_status(file, "running")
         self._data = {name: file[name].id for name in names}
         self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}

@@ -56,7 +56,9 @@ MAX_FIRST_REACH = 0.1
 MAX_GROWTH = 4.0
 """Largest factor by which the search radius grows at a time; contradictions show among few pairs first."""
 OVERFULL = 1.0 + 1e-9
-"""Balls overfill a box if their volume exceeds this multiple of its volume."""
+"""Balls overfill a box if their volume exceeds this multiple of what they can fill, which allows for round-off."""
+DENSEST_PACKING = {2: math.pi / math.sqrt(12.0), 3: math.pi / math.sqrt(18.0)}
+"""Largest fraction of the plane (Fejes Tóth 1940) and of space (Hales 2005) that equal balls can fill."""
 START_DISTANCES = (0.0, 1e-3, 0.5, 1.0, 2.0, 4.0)
 """Distances of the successive starts from w, relative to the length; the next one is tried if a search fails."""
 CONTRADICTION_DISTANCES = (0.25, 0.1, 0.01, 1.0, 4.0)
@@ -146,18 +148,23 @@ def _nowhere(start: str, failure: EmptySet | None, allowance: Allowance) -> NotC
 
 
 def _check_volume(Q: Gaps, t: float, w: Array) -> None:
-    """Raise `EmptySet` if balls that exclude each other have more volume than the box that holds them."""
+    """Raise `EmptySet` if balls that exclude each other have more volume than they can fill of the box that holds them.
+
+    Copies of the box fill space, so equal balls fill no more of it than the densest packing of space does.
+    """
     n, d = w.shape
     radii = Q.excluding(t, n)
     if radii is None:
         return
     balls = math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0) * float((radii**d).sum())
     box = float(np.maximum(Q.widths(t, radii, d), 0.0).prod())
-    if balls > OVERFULL * box:
+    densest = DENSEST_PACKING.get(d, 1.0) if (radii == radii[0]).all() else 1.0
+    if balls > OVERFULL * densest * box:
         size = "area" if d == 2 else "volume"
+        most = f", of which equal balls fill at most {densest:.4f}" if balls <= OVERFULL * box else ""
         raise EmptySet(
-            f"the set is empty: {n} balls have the {size} {balls:.4g}, and the box that holds them has {box:.4g}. Take "
-            f"a larger box, fewer balls or smaller radii"
+            f"the set is empty: {n} balls have the {size} {balls:.4g}, and the box that holds them has {box:.4g}{most}"
+            f". Take a larger box, fewer balls or smaller radii"
         )
 
 
