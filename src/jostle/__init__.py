@@ -28,7 +28,6 @@ from jostle.errors import (
     NotApproaching,
     NotConverged,
     NotFinite,
-    OtherThreads,
     SchemeRefuses,
     UndefinedGradient,
 )
@@ -100,7 +99,6 @@ __all__ = [
     "NotApproaching",
     "NotConverged",
     "NotFinite",
-    "OtherThreads",
     "Outlet",
     "Outside",
     "Pairs",

@@ -145,10 +145,6 @@ class CloseImpacts(JostleWarning):
     short enough."""
 
 
-class OtherThreads(JostleWarning):
-    """A run is resumed with another number of threads: large steps may differ in their last bits."""
-
-
 class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""
 

@@ -25,9 +25,7 @@ from jostle.errors import (
     InvalidValue,
     JostleError,
     NoSuchFile,
-    OtherThreads,
     WriteFailed,
-    warn,
 )
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
@@ -36,7 +34,6 @@ from jostle.kernels.threads import threads
 from jostle.past import Remembers
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.solvers.gauss_seidel import PARALLEL_ROWS
 
 FORMAT = 3
 """Version of the format of checkpoints."""
@@ -124,16 +121,6 @@ class Run:
         """{name: [old, new]} of what may change and did."""
         before = {name: str(kept["free"].get(name, NOT_RECORDED)) for name in CHANGEABLE}
         return {name: [before[name], self.free[name]] for name in CHANGEABLE if before[name] != self.free[name]}
-
-    def warn_of_threads(self, kept: dict[str, Any]) -> None:
-        """Say that the number of threads is another one, which may change bits."""
-        before, now = kept["free"].get("threads"), self.free["threads"]
-        if before not in (None, now):
-            warn(
-                f"the run used {before} thread{'s' * (before != '1')} and goes on with {now}: steps of more than "
-                f"{PARALLEL_ROWS} contacts may differ from an uninterrupted run in their last bits",
-                OtherThreads,
-            )
 
 
 def _was(place: str, old: str, new: str) -> str:
@@ -257,7 +244,6 @@ class Checkpoint:
         noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
         within = kept.within(problem)
         position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
-        run.warn_of_threads(kept.json("run"))
         return position, run.changes(kept.json("run"))
 
 

@@ -37,7 +37,7 @@ from jostle.kernels.cpu.signatures import (
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
-BLOCKED_ROWS = 20_000
+BLOCKED_ROWS = 100_000
 """Fewer rows than this are one block."""
 ROWS_A_BLOCK = 500
 """Blocks have about this many rows, unless cells would become too narrow."""
