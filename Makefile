@@ -32,6 +32,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/orders.py
 	$(BENCH)/bin/python benchmarks/small.py
 	$(BENCH)/bin/python benchmarks/spheres.py
+	$(BENCH)/bin/python benchmarks/threads.py
 	$(BENCH)/bin/python benchmarks/game_physics.py
 	$(BENCH)/bin/python benchmarks/projections.py
 	$(BENCH)/bin/python benchmarks/packings.py
