@@ -21,6 +21,9 @@ from jostle.kernels import kernels_for, one_row
 from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.base import Solver
 
+MAX_COLUMNS_A_ROW = 12
+"""With more columns a row than this, those that occur in no row are left out: two spheres have six."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveSet(Solver):
@@ -41,8 +44,7 @@ class ActiveSet(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length
         if M.diagonal:
-            project = one_row.project_dense if one_row.serves(G) else kernels_for(w).project_dense
-            u, p, status, iterations = project(G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations)
+            u, p, status, iterations = self._on_columns(w, G, K, M, allowed)
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)
             A = np.ascontiguousarray(M.whiten(G) / unit[:, None])
@@ -51,3 +53,17 @@ class ActiveSet(Solver):
         if status == EMPTY:
             raise empty_set(K, p)
         return u, p, iterations
+
+    def _on_columns(
+        self, w: Array, G: Array, K: Polyhedron, M: Metric, allowed: Array
+    ) -> tuple[Array, Array, int, int]:
+        """The projection in the coordinates that occur in a row: few of many, where few of many bodies touch."""
+        if G.shape[1] <= MAX_COLUMNS_A_ROW * G.shape[0]:
+            project = one_row.project_dense if one_row.serves(G) else kernels_for(w).project_dense
+            return project(G, K.c, w, M.root, ROUND_OFF, K.noise, allowed, self.max_iterations)
+        occur, u = np.flatnonzero(G.any(axis=0)), w.copy()
+        rows = np.ascontiguousarray(G[:, occur])
+        u[occur], p, status, iterations = kernels_for(w).project_dense(
+            rows, K.c, w[occur], M.root[occur], ROUND_OFF, K.noise, allowed, self.max_iterations
+        )
+        return u, p, status, iterations

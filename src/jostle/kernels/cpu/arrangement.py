@@ -32,6 +32,7 @@ from jostle.kernels.cpu.signatures import (
     OutIndices,
     OutIndices2,
     OutInts,
+    OutInts2,
     Shorts2,
 )
 
@@ -103,7 +104,7 @@ def arranged(
     arrange = _arrange_parallel if chunks > 1 else _arrange
     arrange(
         cuts(ends, chunks), i, j, normal, unit, s0, start, violation, number, order, ends, group, used,
-        np.empty(m, np.int64), index, e, row,
+        np.empty(m, np.int64), np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row,
     )  # fmt: skip
     return Arranged(number, index, e, row, ends, groups)
 
@@ -169,10 +170,22 @@ def _count(key: Ints, start: OutInts, place: OutIndices) -> None:
 
 
 @jit(helper=True)
-def _colour(i: Ints, j: Ints, order: Ints, first: int, last: int, used: OutBits, at: int, colour: OutInts) -> None:
+def _colour(
+    i: Ints,
+    j: Ints,
+    order: Ints,
+    first: int,
+    last: int,
+    used: OutBits,
+    at: int,
+    colour: OutInts,
+    block: int,
+    place: OutInts2,
+) -> None:
     """A colour (below 64) for each row of a block, so that rows of a colour share no body: the first free at both ends.
 
-    used[at + a], zero at first, holds the colours of the rows of body a.
+    used[at + a], zero at first, holds the colours of the rows of body a. place[block], zero at first, becomes where the
+    rows of each colour begin.
     """
     one = np.uint64(1)
     for k in range(first, last):
@@ -186,9 +199,13 @@ def _colour(i: Ints, j: Ints, order: Ints, first: int, last: int, used: OutBits,
             found += 1
             bit <<= one
         colour[k] = found
+        place[block, found] += 1
         used[at + a] |= bit
         if b >= 0:
             used[at + b] |= bit
+    total = first
+    for found in range(MOST_COLOURS + 1):
+        total, place[block, found] = total + place[block, found], total
 
 
 @jit(helper=True)
@@ -206,27 +223,24 @@ def _write(
     last: int,
     wall: int,
     colour: Ints,
+    block: int,
+    place: OutInts2,
     index: OutIndices2,
     e: OutFloats3,
     row: OutFloats2,
 ) -> None:
     """Write the rows of a block into their places, those of a colour after each other."""
-    d, to = normal.shape[1], first
-    for now in range(MOST_COLOURS + 1):
-        if to == last:
-            break
-        for at in range(first, last):
-            if colour[at] != now:
-                continue
-            c = order[at]
-            a, b = i[c], j[c]
-            index[ROW, to], index[FIRST, to] = c, number[a]
-            index[SECOND, to] = number[b] if b >= 0 else wall
-            for x in range(d):
-                e[0, to, x] = normal[c, x] / unit[c]
-            row[S0, to], row[P, to], row[Y, to] = s0[c], start[c], start[c]
-            row[VIOLATION, to], row[BEFORE, to] = violation[c], -np.inf
-            to += 1
+    d = normal.shape[1]
+    for at in range(first, last):
+        c, to = order[at], place[block, colour[at]]
+        place[block, colour[at]] += 1
+        a, b = i[c], j[c]
+        index[ROW, to], index[FIRST, to] = c, number[a]
+        index[SECOND, to] = number[b] if b >= 0 else wall
+        for x in range(d):
+            e[0, to, x] = normal[c, x] / unit[c]
+        row[S0, to], row[P, to], row[Y, to] = s0[c], start[c], start[c]
+        row[VIOLATION, to], row[BEFORE, to] = violation[c], -np.inf
 
 
 def _arrange_loop(
@@ -244,6 +258,7 @@ def _arrange_loop(
     group: Ints,
     used: OutBits,
     colour: OutInts,
+    place: OutInts2,
     index: OutIndices2,
     e: OutFloats3,
     row: OutFloats2,
@@ -253,8 +268,27 @@ def _arrange_loop(
     for r in prange(len(cut) - 1):
         for b in range(cut[r], cut[r + 1]):
             first, last = ends[b], ends[b + 1]
-            _colour(i, j, order, first, last, used, n * group[b], colour)
-            _write(i, j, normal, unit, s0, start, violation, number, order, first, last, n + b, colour, index, e, row)
+            _colour(i, j, order, first, last, used, n * group[b], colour, b, place)
+            _write(
+                i,
+                j,
+                normal,
+                unit,
+                s0,
+                start,
+                violation,
+                number,
+                order,
+                first,
+                last,
+                n + b,
+                colour,
+                b,
+                place,
+                index,
+                e,
+                row,
+            )
 
 
 _arrange = jit()(renamed(_arrange_loop, "_arrange"))
