@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer spheres and threads")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="numbers of spheres")
     chosen = parser.parse_args()
-    quick, sizes = chosen.quick, [10_000, 30_000] if chosen.quick else chosen.sizes
+    quick, sizes = chosen.quick, [10_000, 50_000] if chosen.quick else chosen.sizes
     counts = [count for count in (1, 2, 4, 8, 16, 32) if count <= most_threads()]
     figures: dict[str, Any] = {}
     print(f"{'spheres':>9} {'threads':>7} {'ns a row':>9} {'gain':>6} {'step, s':>9} {'gain':>6}  iterations, bits")

@@ -14,7 +14,7 @@ def test_coordinates_without_a_row_stay_and_the_others_are_projected_as_before(s
     G = np.zeros((m, n))
     for row in G:
         row[random.integers(0, n, 3)] = random.normal(size=3)
-    K = jo.Polyhedron(G, random.normal(size=m) * 0.3 - 0.5)
+    K = jo.Polyhedron(G, random.normal(size=m) * 0.3 - 5.0)
     w, mass = random.normal(size=n), random.uniform(0.5, 2.0, n)
     found = jo.ActiveSet().project(w, K, mass=mass)
     monkeypatch.setattr(dual_active_set, "MAX_COLUMNS_A_ROW", 1000)
