@@ -107,6 +107,13 @@ def test_without_a_folder_to_write_to_kernels_work_and_a_warning_says_what_to_do
     jit._can_cache.cache_clear()
 
 
+def test_without_room_for_them_kernels_work_and_a_warning_says_what_to_do(scaled, full_disk):
+    with full_disk(1000), pytest.warns(UserWarning, match="could not be kept.*make room, or set NUMBA_CACHE_DIR"):
+        assert scaled(1.5, "a" * 16) == (3.0, 0)
+    assert scaled(1.5, "a" * 16) == (3.0, 0), "nothing half-written was left"
+    assert scaled(1.5, "a" * 16) == (3.0, 1)
+
+
 def test_two_processes_that_save_at_the_same_time_do_not_mix_up_what_they_saved(tmp_path):
     """Each has read the index before the other wrote it: what is lost is compiled again, nothing is taken for it."""
     one, two = (jit._KernelFiles(str(tmp_path), "kernel", "a" * 16) for _ in range(2))

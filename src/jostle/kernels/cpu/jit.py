@@ -198,6 +198,17 @@ class _KernelCache(FunctionCache):
             source_stamp=digest_of_kernels(),
         )
 
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function; if there is no room for it, it works all the same."""
+        try:
+            super().save_overload(sig, data)
+        except OSError as error:
+            warnings.warn(
+                f"a compiled kernel could not be kept ({error}): it is compiled again in each process; make room, or "
+                "set NUMBA_CACHE_DIR",
+                stacklevel=2,
+            )
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function of a signature; None if there is none."""
         if not self._alone:
