@@ -23,7 +23,17 @@ def test_the_line_of_an_order_has_its_slope():
         x, y = np.log(line.get_xdata()), np.log(line.get_ydata())
         assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(slope)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["0.00625", "0.0125", "0.025", "0.05", "0.1"]
+    assert [text.get_text() for text in ax.get_xticklabels(minor=True)] == []
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["one: order 1.00", "two: order 2.00"]
+
+
+def test_many_steps_are_labelled_by_powers_of_ten():
+    h = 0.1 / 1.3 ** np.arange(14)
+    ax = viz.orders(jo.analysis.order(h, 0.3 * h))
+    ax.figure.canvas.draw()
+    assert {text.get_text() for text in ax.get_xticklabels(minor=True)} <= {""}
+    assert any("10^{-2}" in text.get_text() for text in ax.get_xticklabels())
 
 
 def test_an_evacuation_goes_down_by_one_when_someone_leaves():

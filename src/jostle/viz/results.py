@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
 from jostle.analysis.crowds import check_area_is_known, leaving_times
 from jostle.analysis.order import Order
 from jostle.arguments import check_arguments
-from jostle.arrays import finite
+from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.viz.sources import Shown, solution
 from jostle.viz.style import PALETTE, axes, legend, pen
 
 MARKERS = "osD^v<>"
 """Markers of the curves in a plot of orders of convergence, one after the other."""
+MAX_STEP_LABELS = 7
+"""With more steps than this, a plot of orders labels powers of ten instead of the steps."""
+MIN_STEP_RATIO = 1.5
+"""Ratio of two neighbouring steps below which their labels would overlap."""
 DOTS = 4000.0
 """Number of dots of a bifurcation diagram at which a dot has the size of one point."""
 
@@ -45,8 +50,17 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
         words = f"{name}: order {fit.order:.2f}" if name else f"order {fit.order:.2f}"
         ax.loglog(ends, fit.constant * ends**fit.order, color=colour, linewidth=1.0, label=words)
     ax.set(xlabel="$h$", ylabel="error")
+    _label_steps(ax, np.unique(np.concatenate([fit.h for fit in named.values()])))
     ax.legend(frameon=False)
     return ax
+
+
+def _label_steps(ax: Axes, steps: Array) -> None:
+    """Ticks at the steps themselves if their labels fit beside each other; else at powers of ten."""
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    if len(steps) <= MAX_STEP_LABELS and (steps[1:] >= MIN_STEP_RATIO * steps[:-1]).all():
+        ax.set_xticks(steps, [f"{h:.3g}" for h in steps])
+        ax.set_xticks([], minor=True)
 
 
 @check_arguments
