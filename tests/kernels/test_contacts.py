@@ -137,6 +137,25 @@ def test_blocks_are_swept_as_one_would_in_their_order_whatever_the_number_of_thr
         same = found.tobytes()
 
 
+@pytest.mark.parametrize("nowhere", [np.nan, np.inf])
+def test_bodies_that_are_nowhere_spoil_no_block(blocked, nowhere):
+    """Those who left a run have no place; here some of them even have contacts."""
+    i, j, normal, s0, q = blocked
+    places, n = q.copy(), len(q)
+    places[::9] = nowhere
+    order, found = order_of(i, j, normal, n, places)
+    assert sorted(order) == list(range(len(i)))
+    assert len(found.ends) > 5
+    unit, never = np.full(len(i), np.sqrt(2.0)), np.full(len(i), -np.inf)
+    settings = unit, np.ones(n), s0, np.zeros(len(i)), never, 0.0, 30, 20
+    p = [cpu.gauss_seidel(i, j, normal, *settings, chunks, places)[0] for chunks in (1, 3)]
+    assert np.isfinite(p[0]).all()
+    assert p[0].any()
+    assert p[0].tobytes() == p[1].tobytes()
+    everywhere, all_nowhere = (order_of(i, j, normal, n, where)[0] for where in (q, np.full_like(q, nowhere)))
+    assert sorted(all_nowhere) == sorted(everywhere)
+
+
 def test_the_fused_loop_stops_where_its_definition_stops():
     i, j, normal, inverse, random = contacts(40, 12, 2, 3)
     s0, start, violation, tol = random.normal(size=40) + 0.5, np.zeros(40), np.full(40, 1e-6), 1e-6

@@ -118,13 +118,19 @@ def cuts(ends: Ints, chunks: int) -> Ints:
 
 
 def _cells(places: Floats2, i: Ints, j: Ints) -> tuple[Shorts2, Ints]:
-    """(n, 2) the cell of each body along the two longest axes, and how many there are along each."""
+    """(n, 2) the cell of each body along the two longest axes, and how many there are along each.
+
+    A body whose place is not finite, since it has left, lies where the first of the others does: any cell is safe.
+    """
+    there = np.isfinite(places).all(axis=1)
+    if not there.all():
+        places = np.where(there[:, None], places, places[there][:1] if there.any() else 0.0)
     low, extent = places.min(axis=0), np.ptp(places, axis=0)
     axes = np.sort(np.argsort(extent, kind="stable")[-2:])
     pairs = np.flatnonzero(j >= 0)[:: max(1, len(j) // 1000)]
     apart = np.linalg.norm(places[j[pairs]] - places[i[pairs]], axis=1)
     typical = float(np.median(apart)) if len(apart) else float(extent.max())
-    size = np.maximum(extent[axes], np.finfo(float).tiny)
+    size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
     width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / len(i)) ** (1.0 / len(axes))))
     counts = np.maximum(size / width, 1.0).astype(np.int64)
     cell = np.zeros((len(places), 2), np.int32)
