@@ -42,6 +42,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/doors.py
 	$(BENCH)/bin/python benchmarks/macro.py
 	$(BENCH)/bin/python benchmarks/import_time.py
+	$(BENCH)/bin/python benchmarks/first_runs.py
 
 docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html

@@ -1,0 +1,59 @@
+"""How long programs take after an installation, and later: ``python benchmarks/first_runs.py [--quick]``.
+
+Each program runs twice in a process of its own, with a cache of kernels that is empty at first. ``--quick`` leaves out
+those that compile for long. The last line holds the wall seconds as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PEOPLE = """
+import jostle as jo
+
+room = jo.crowds.Room([(0, 0), (10, 0), (10, 8), (0, 8)], doors=[((10, 3.2), (10, 4.8))])
+jo.solve(jo.crowds.crowd(80, radius=0.25, room=room, speed=1.4), jo.Venel(), t=60.0, h=0.05, until=room.empty)
+"""
+PROGRAMS = {
+    "bouncing_ball": [str(EXAMPLES / "bouncing_ball.py")],
+    "crowd": [str(EXAMPLES / "crowd.py")],
+    "hourglass": [str(EXAMPLES / "hourglass.py")],
+    "80 people": ["-c", PEOPLE],
+    "warm-up": ["-m", "jostle", "doctor", "--warm-up"],
+}
+QUICK = ("bouncing_ball", "crowd")
+
+
+def seconds(program: list[str], cache: str) -> float:
+    """Wall seconds of a program in an empty folder, with this cache of kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        surroundings = {**os.environ, "NUMBA_CACHE_DIR": cache, "MPLBACKEND": "Agg"}
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, *program], check=True, cwd=folder, env=surroundings, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - begin
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="the ball and the small crowd alone")
+    chosen = QUICK if parser.parse_args().quick else tuple(PROGRAMS)
+    figures = {}
+    print(f"{'program':>14} {'first, s':>9} {'later, s':>9}")
+    for name in chosen:
+        with tempfile.TemporaryDirectory() as cache:
+            first, later = (seconds(PROGRAMS[name], cache) for _ in range(2))
+        print(f"{name:>14} {first:9.2f} {later:9.2f}", flush=True)
+        figures[name] = {"first_s": first, "later_s": later}
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
