@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from jostle.kernels import cpu
-from jostle.kernels.compiling import PATIENCE, Compiling, _Terminal, listening, tell
+from jostle.kernels.compiling import Compiling, _Terminal, listening, tell
 from jostle.kernels.cpu import warm_up
 from jostle.kernels.cpu.jit import KERNELS, jit
 from jostle.terminal import progress_bar
@@ -20,14 +20,14 @@ class Screen(io.StringIO):
         return True
 
 
-def news(compiled, seconds=PATIENCE + 1.0):
+def news(compiled, seconds=2.1):
     return Compiling("cells._search", compiled, 60, seconds)
 
 
 def test_after_two_seconds_a_bar_is_drawn_and_wiped_out_in_the_end(monkeypatch):
     screen, terminal = Screen(), _Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
-    terminal(news(0, seconds=0.5))
+    terminal(news(0, seconds=1.9))
     terminal(None)
     assert screen.getvalue() == ""
     terminal(news(20))
