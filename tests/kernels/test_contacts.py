@@ -90,17 +90,19 @@ def test_rows_that_follow_each_other_share_no_body(m, n, d):
 def blocked(request, monkeypatch):
     """Contacts of many balls and walls, two of them far apart, that are arranged in many blocks."""
     monkeypatch.setattr(arrangement, "BLOCKED_ROWS", 50)
-    monkeypatch.setattr(arrangement, "ROWS_A_BLOCK", 20)
+    monkeypatch.setattr(arrangement, "ROWS_A_BLOCK", 4)
+    monkeypatch.setattr(arrangement, "NARROWEST", 1.1)
     d, random = request.param, np.random.default_rng(request.param)
     side = {1: 300, 2: 20, 3: 8}[d]
     q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
-    q += random.uniform(-0.1, 0.1, q.shape)
+    q = random.permutation(q + random.uniform(-0.1, 0.1, q.shape))
     n = len(q)
     i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
-    far, wall = np.array([0, 1]), np.arange(0, n, 7)
-    i, j = np.concatenate([i, far, wall]), np.concatenate([j, n - 1 - far, -1 - wall])
-    normal = np.vstack([normal, np.tile(np.eye(1, d), (2 + len(wall), 1))])
-    return i, j, normal, np.append(gap, random.normal(size=2 + len(wall))) - 0.1, q
+    along, wall = np.argsort(q.sum(axis=1)), np.arange(0, n, 7)
+    i, j = np.concatenate([along[:2], i, wall]), np.concatenate([along[-2:], j, -1 - wall])
+    axis = np.eye(1, d)
+    normal = np.vstack([axis, axis, normal, np.tile(axis, (len(wall), 1))])
+    return i, j, normal, np.concatenate([[0.5, -0.5], gap, random.normal(size=len(wall))]) - 0.1, q
 
 
 def test_blocks_of_a_group_share_no_body_and_nothing_is_lost(blocked):
@@ -116,7 +118,7 @@ def test_blocks_of_a_group_share_no_body_and_nothing_is_lost(blocked):
             bodies = set(i[rows]) | set(j[rows][j[rows] >= 0])
             assert not seen & bodies
             seen |= bodies
-    assert {0, 1} <= set(i[order[found.ends[-2] :]]), "bodies far apart are in the last block"
+    assert {0, 1} <= set(order[found.ends[-2] :].tolist()), "rows of bodies far apart are in the last block"
     walls = found.index[1][found.index[1] >= len(q)]
     assert len(set(walls)) > 4
 
