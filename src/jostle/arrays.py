@@ -102,8 +102,8 @@ def shaped(value: ArrayLike, name: str, *shape: int) -> Array:
 
 # --- where arrays live ---
 
-TABLE_ENTRIES, DEVICE_TABLE_ENTRIES = 2**15, 2**25
-"""Numbers of a table that is computed at a time: what stays in the cache of a core, and what occupies a whole GPU."""
+DEVICE_TABLE_ENTRIES = 2**25
+"""Numbers of a table that a GPU computes at a time: enough to occupy all of it."""
 
 
 def on_device(array: Any) -> bool:
@@ -207,6 +207,6 @@ def highest(array: Array, initial: float) -> float:
     return initial if found < initial else found
 
 
-def table_entries(array: Array) -> int:
-    """How many numbers of a table beside an array are best computed at a time."""
-    return TABLE_ENTRIES if isinstance(array, np.ndarray) else DEVICE_TABLE_ENTRIES
+def table_entries(array: Array, in_cache: int) -> int:
+    """How many numbers of a table are best computed at a time where an array lives; in_cache is that of a core."""
+    return in_cache if isinstance(array, np.ndarray) else DEVICE_TABLE_ENTRIES
