@@ -15,7 +15,7 @@ CREATION = {"arange", "asarray", "ascontiguousarray", "empty", "full", "ones", "
 """Functions that are called with `like=`, and take arrays of NumPy."""
 FUNCTIONS = CREATION | {
     "abs", "all", "any", "argmax", "argmin", "argsort", "argwhere", "broadcast_to", "clip", "concatenate",
-    "count_nonzero", "cumsum", "diff", "einsum", "flatnonzero", "linalg.norm", "max", "mean", "min", "nan_to_num",
+    "count_nonzero", "cumsum", "diff", "einsum", "empty_like", "flatnonzero", "linalg.norm", "max", "mean", "min", "nan_to_num",
     "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
 }  # fmt: skip
 UFUNCS = {
@@ -88,6 +88,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def tolist(self):
         return self.inside.tolist()
+
+    def tobytes(self):
+        return self.inside.tobytes()
 
     def item(self):
         return self.inside.item()
