@@ -15,8 +15,8 @@ CREATION = {"arange", "asarray", "ascontiguousarray", "empty", "full", "ones", "
 """Functions that are called with `like=`, and take arrays of NumPy."""
 FUNCTIONS = CREATION | {
     "abs", "all", "any", "argmax", "argmin", "argsort", "argwhere", "broadcast_to", "clip", "concatenate",
-    "count_nonzero", "cumsum", "diff", "einsum", "empty_like", "flatnonzero", "linalg.norm", "max", "mean", "min", "nan_to_num",
-    "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
+    "count_nonzero", "cumsum", "diff", "einsum", "empty_like", "flatnonzero", "linalg.norm", "max", "mean", "min",
+    "nan_to_num", "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
 }  # fmt: skip
 UFUNCS = {
     "absolute", "add", "bitwise_and", "bitwise_or", "divide", "equal", "floor_divide", "greater", "greater_equal",

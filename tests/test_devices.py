@@ -1,11 +1,11 @@
 """Runs on a device, pretended by arrays as strict as CuPy's: the same results as on the CPU, and refusals by name."""
 
 import numpy as np
-import pretended_device
-import pretended_kernels
 import pytest
 
 import jostle as jo
+import pretended_device
+import pretended_kernels
 from jostle.kernels.interface import CONTACT_KERNELS
 from jostle.solvers import base
 

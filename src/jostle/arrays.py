@@ -189,7 +189,7 @@ def read_only(array: Array) -> Array:
     return array
 
 
-def lowest(array: Array, initial: float) -> float:
+def lowest(array: Any, initial: float) -> float:
     """The smallest of `initial` and the entries, NaN if one of them is.
 
     >>> lowest(np.array([3.0, 2.0]), np.inf), lowest(np.zeros(0), 1.0), lowest(np.array([3.0]), 0.0)
@@ -201,7 +201,7 @@ def lowest(array: Array, initial: float) -> float:
     return initial if found >= initial else found
 
 
-def highest(array: Array, initial: float) -> float:
+def highest(array: Any, initial: float) -> float:
     """The largest of `initial` and the entries, NaN if one of them is.
 
     >>> highest(np.array([3.0, 2.0]), 0.0), highest(np.zeros(0), 1.0), highest(np.array([3.0]), 4.0)
