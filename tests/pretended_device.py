@@ -125,9 +125,6 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self):
         return bool(self._one())
 
-    def __index__(self):
-        return int(self._one())
-
     def _one(self):
         if self.inside.size != 1:
             raise ValueError("only an array of one number is a number")

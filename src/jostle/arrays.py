@@ -108,7 +108,7 @@ DEVICE_TABLE_ENTRIES = 2**25
 
 def on_device(array: Any) -> bool:
     """Does an array live in the memory of a GPU?"""
-    return not isinstance(array, np.ndarray) and hasattr(array, "__cuda_array_interface__")
+    return not isinstance(array, np.ndarray) and hasattr(type(array), "__cuda_array_interface__")
 
 
 def place_of(array: Any) -> Any:
@@ -122,7 +122,11 @@ def place_of(array: Any) -> Any:
 
 def to_device(value: T, place: Any) -> T:
     """An array of NumPy as one of the module `place`, numpy or cupy; also all arrays of a dataclass or a NamedTuple."""
-    found: T = _converted(value, lambda array: place.asarray(array) if isinstance(array, np.ndarray) else array)
+
+    def moved(array: Any) -> Any:
+        return place.asarray(np.asarray(array, order="C")) if isinstance(array, np.ndarray) else array
+
+    found: T = _converted(value, moved)
     return found
 
 
