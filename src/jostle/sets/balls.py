@@ -64,7 +64,7 @@ class Balls(ConstraintSet):
             )
         return Contacts(
             gap,
-            Pairs(i, j, normal, n, x),
+            Pairs(i, j, normal, n, x, known=True),
             np.stack([i, j], axis=1),
             numbers=0,
             length=float(radii.min()),
