@@ -19,9 +19,9 @@ FUNCTIONS = CREATION | {
     "nan_to_num", "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
 }  # fmt: skip
 UFUNCS = {
-    "absolute", "add", "bitwise_and", "bitwise_or", "divide", "equal", "floor_divide", "greater", "greater_equal",
-    "invert", "isfinite", "isnan", "less", "less_equal", "logical_not", "matmul", "maximum", "minimum", "multiply",
-    "negative", "not_equal", "power", "remainder", "sqrt", "square", "subtract",
+    "absolute", "add", "bitwise_and", "bitwise_or", "divide", "equal", "floor_divide", "fmax", "greater",
+    "greater_equal", "invert", "isfinite", "less", "less_equal", "logical_not", "matmul", "maximum", "minimum",
+    "multiply", "negative", "not_equal", "power", "remainder", "sqrt", "subtract",
 }  # fmt: skip
 USED: set[str] = set()
 
