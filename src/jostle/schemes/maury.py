@@ -61,7 +61,8 @@ class Maury(Scheme):
             return problem.constant_force
         points, weights = gauss(self.samples)
         values = [problem.force(t + h * s, q, u) for s in points]
-        return np.asarray(sum(weight * value for weight, value in zip(weights, values, strict=True)))
+        mean: Array = sum(weight * value for weight, value in zip(weights, values, strict=True))
+        return mean
 
 
 @lru_cache
