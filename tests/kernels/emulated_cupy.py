@@ -28,7 +28,7 @@ static const Dimensions blockIdx{0, 0, 0}, threadIdx{0, 0, 0}, blockDim{1, 1, 1}
 template <class T> static T atomicAdd(T *at, T value) { T old = *at; *at += value; return old; }
 template <class T> static T atomicMin(T *at, T value) { T old = *at; if (value < old) *at = value; return old; }
 template <class T> static T atomicMax(T *at, T value) { T old = *at; if (value > old) *at = value; return old; }
-template <class T> static T atomicCAS(T *at, T wanted, T value) { T old = *at; if (old == wanted) *at = value; return old; }
+template <class T> static T atomicCAS(T *at, T from, T to) { T old = *at; if (old == from) *at = to; return old; }
 #define __launch_bounds__(threads, blocks)
 static double __shfl_down_sync(unsigned, double, unsigned) { return 0.0; }
 static void __syncthreads() {}

@@ -1,6 +1,6 @@
 """The kernels in CUDA: their sources, run on the host by one thread, and the same on a GPU where there is one."""
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from types import SimpleNamespace
 
 import emulated_cupy
@@ -9,18 +9,17 @@ import pytest
 from test_contacts import whitened
 from test_interface import ARGUMENTS, FIRST, LOOSELY
 
-from jostle.kernels import cpu, reference
+from jostle.errors import DeviceUnavailable
+from jostle.kernels import ContactKernels, cpu, reference
+from jostle.kernels.devices import array_module
 from jostle.kernels.reference.sweeps import accelerated_sweeps
 
 
 def usable_cupy():
     try:
-        import cupy
-
-        cupy.zeros(1)
-    except Exception as error:  # whatever CuPy says where there is no GPU
-        pytest.skip(f"no GPU: {error}")
-    return cupy
+        return array_module("cuda")
+    except DeviceUnavailable as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module", params=["host", "gpu"])
@@ -42,9 +41,7 @@ def moved(device, arguments):
     return [device.to(one) if isinstance(one, np.ndarray) else one for one in arguments]
 
 
-NAMES = sorted(
-    "adjoint all_pairs by_pair gauss_seidel magnitude near near_segments norms pair_list rates residual_pairs strayed".split()
-)
+NAMES = sorted(name for name in vars(ContactKernels) if not name.startswith("_"))
 
 
 def test_all_kernels_are_compared(device):
@@ -136,7 +133,8 @@ def test_blocks_and_colours_share_no_body_and_nothing_is_lost(device, blocked):
     for segment in bodies:
         assert len(set().union(*segment)) == sum(map(len, segment)), "rows of a colour share a body"
     for first, last in pairwise(groups):
-        blocks = [set().union(*sum(bodies[b * colours : (b + 1) * colours], [])) for b in range(first, last)]
+        rows = [chain(*bodies[b * colours : (b + 1) * colours]) for b in range(first, last)]
+        blocks = [set().union(*one) for one in rows]
         assert len(set().union(*blocks)) == sum(map(len, blocks)), "blocks of a group share a body"
     assert {0, 1} <= set(order[begin[groups[-2] * colours] :].tolist()), "bodies far apart are in the last block"
 

@@ -74,16 +74,12 @@ def arranged(
     blocks = int(groups[-1])
     first = cupy.searchsorted(key, cupy.arange(blocks + 1, dtype=np.uint64) << np.uint64(32)).astype(np.int64)
     owner = cupy.full(n * (len(groups) - 1), np.iinfo(np.uint64).max, np.uint64)
-    source, ends, begin = (
-        cupy.empty(m, np.uint32),
-        cupy.empty((m, 2), np.uint32),
-        cupy.empty(blocks * COLOURS + 1, np.int64),
-    )
-    rows = Rows(ends, cupy.empty((d, m)), *cupy.empty((5, m)))
+    source, begin = cupy.empty(m, np.uint32), cupy.empty(blocks * COLOURS + 1, np.int64)
+    rows = Rows(cupy.empty((m, 2), np.uint32), cupy.empty((d, m)), *cupy.empty((5, m)))
     whole = np.int64(blocks), np.int64(len(groups) - 1), np.int64(n), np.int64(m), cupy.asarray(groups), key, first
-    function("arrange", d)((blocks,), (ARRANGING_THREADS,), (
-        *whole, i, j, normal, *given, number, owner, cupy.zeros_like(owner), cupy.empty(m, np.int32), begin, source, *rows,
-    ))  # fmt: skip
+    room = owner, cupy.zeros_like(owner), cupy.empty(m, np.int32)
+    arguments = *whole, i, j, normal, *given, number, *room, begin, source, *rows
+    function("arrange", d)((blocks,), (ARRANGING_THREADS,), arguments)
     return Arranged(number, rows, source, begin, groups)
 
 

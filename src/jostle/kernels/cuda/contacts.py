@@ -66,10 +66,9 @@ def residual_pairs(
         (mass * (abs(u) + abs(w)) ** 2).sum(), ((mass * way - force) ** 2 / mass).sum(),
     ]  # fmt: skip
     relative, violation, product, negative, pushes, squares, sizes, lack = on_host(cupy.stack(parts)).tolist()
-    noise = noise_level * (np.sqrt(sizes) + pushes)
-    return ratios(
-        relative, violation, float(np.sqrt(lack) - noise), max(negative, 0.0), product, float(np.sqrt(squares))
-    )
+    distance, size, lacking = np.sqrt([squares, sizes, lack]).tolist()
+    stationarity = lacking - noise_level * (size + pushes)
+    return ratios(relative, violation, stationarity, max(negative, 0.0), product, distance)
 
 
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array:

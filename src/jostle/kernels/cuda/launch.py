@@ -22,9 +22,8 @@ MOST_BLOCKS = 8192
 def _module(d: int) -> Any:
     """All kernels for contacts in d dimensions."""
     text = "\n".join((Path(__file__).parent / name).read_text() for name in SOURCES)
-    return cupy.RawModule(
-        code=text, options=("--std=c++17", f"-DD={d}", f"-DTHREADS={SWEEPING_THREADS}", f"-DRESIDENT={RESIDENT}")
-    )
+    defined = {"D": d, "THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT}
+    return cupy.RawModule(code=text, options=("--std=c++17", *(f"-D{name}={value}" for name, value in defined.items())))
 
 
 @cache
