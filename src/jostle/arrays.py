@@ -139,7 +139,7 @@ def to_host(value: T) -> T:
     return found
 
 
-def moved_to(value: T, other: Array) -> T:
+def moved_to(value: T, other: Any) -> T:
     """`value`, an array or a dataclass of arrays, in the memory where the array `other` lives."""
     return value if isinstance(other, np.ndarray) else to_device(value, place_of(other))
 
@@ -172,12 +172,14 @@ def floats(value: Any, order: Any = None) -> Array:
     >>> floats([1, 2]).tolist()
     [1.0, 2.0]
     """
-    return np.asarray(value, dtype=float, order=order, like=value if on_device(value) else None)
+    if on_device(value):
+        return np.asarray(value, dtype=float, order=order, like=value)
+    return np.asarray(value, dtype=float, order=order)
 
 
 def contiguous(value: Any, kind: Any = float) -> Any:
     """An array of a type, in C order, where it lives; the array itself if it is one."""
-    return np.ascontiguousarray(value, kind, like=value if on_device(value) else None)
+    return np.ascontiguousarray(value, kind, like=value) if on_device(value) else np.ascontiguousarray(value, kind)
 
 
 def read_only(array: Array) -> Array:
@@ -193,8 +195,10 @@ def lowest(array: Array, initial: float) -> float:
     >>> lowest(np.array([3.0, 2.0]), np.inf), lowest(np.zeros(0), 1.0), lowest(np.array([3.0]), 0.0)
     (2.0, 1.0, 0.0)
     """
+    if isinstance(array, np.ndarray):
+        return float(np.minimum.reduce(array, axis=None, initial=initial))
     found = float(array.min()) if array.size else initial
-    return initial if found > initial else found
+    return initial if found >= initial else found
 
 
 def highest(array: Array, initial: float) -> float:
@@ -203,8 +207,10 @@ def highest(array: Array, initial: float) -> float:
     >>> highest(np.array([3.0, 2.0]), 0.0), highest(np.zeros(0), 1.0), highest(np.array([3.0]), 4.0)
     (3.0, 1.0, 4.0)
     """
+    if isinstance(array, np.ndarray):
+        return float(np.maximum.reduce(array, axis=None, initial=initial))
     found = float(array.max()) if array.size else initial
-    return initial if found < initial else found
+    return initial if found <= initial else found
 
 
 def table_entries(array: Array, in_cache: int) -> int:

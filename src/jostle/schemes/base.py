@@ -37,6 +37,9 @@ class Scheme:
     linearises: ClassVar[bool] = False
     """Does every step keep the constraints linearised at q^n, so that nothing crosses a wall with convex gaps?"""
 
+    on_devices: ClassVar[bool] = False
+    """Does `step` take arrays of CuPy as well? If not, runs on a GPU are refused."""
+
     solver: Solver = field(default_factory=Automatic)
 
     def __post_init__(self) -> None:

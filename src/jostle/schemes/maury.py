@@ -40,6 +40,7 @@ class Maury(Scheme):
 
     abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
+    on_devices: ClassVar[bool] = True
 
     samples: int = 2
 

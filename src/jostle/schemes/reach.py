@@ -61,8 +61,8 @@ def with_checked_reach(
     while True:
         contacts, P, found = attempt(reach)
         ways = h * _speeds(P.point)
-        way: Reach = ways if of_bodies(contacts.reach) else 2.0 * highest(ways, 0.0)
-        beyond = ~(way <= contacts.reach)
+        way: Reach = ways if of_bodies(contacts.reach) else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
+        beyond = np.logical_not(way <= contacts.reach)
         if not np.any(beyond) or np.all(contacts.reach == np.inf):
             return contacts, P, found
         if not np.isfinite(way).all():

@@ -34,6 +34,7 @@ class Venel(Scheme):
 
     abilities: ClassVar[frozenset[str]] = frozenset({FIRST, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
+    on_devices: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
