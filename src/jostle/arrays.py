@@ -173,13 +173,13 @@ def floats(value: Any, order: Any = None) -> Array:
     [1.0, 2.0]
     """
     if on_device(value):
-        return np.asarray(value, dtype=float, order=order, like=value)
+        return place_of(value).asarray(value, dtype=float, order=order)
     return np.asarray(value, dtype=float, order=order)
 
 
 def contiguous(value: Any, kind: Any = float) -> Any:
     """An array of a type, in C order, where it lives; the array itself if it is one."""
-    return np.ascontiguousarray(value, kind, like=value) if on_device(value) else np.ascontiguousarray(value, kind)
+    return place_of(value).ascontiguousarray(value, kind) if on_device(value) else np.ascontiguousarray(value, kind)
 
 
 def read_only(array: Array) -> Array:

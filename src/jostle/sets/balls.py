@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to
+from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
 from jostle.sets.base import ConstraintSet, Free
@@ -120,7 +120,7 @@ class Balls(ConstraintSet):
 
 def _each(reach: Reach, x: Array) -> Array:
     """(n,) the reach of each ball: half of what a pair has, if that is given."""
-    return reach if of_bodies(reach) else np.full(len(x), reach / 2.0, like=x)
+    return reach if of_bodies(reach) else place_of(x).full(len(x), reach / 2.0)
 
 
 @check_arguments
