@@ -15,8 +15,8 @@ CREATION = {"arange", "asarray", "ascontiguousarray", "empty", "full", "ones", "
 """Functions that are called with `like=`, and take arrays of NumPy."""
 FUNCTIONS = CREATION | {
     "abs", "all", "any", "argmax", "argmin", "argsort", "argwhere", "broadcast_to", "clip", "concatenate",
-    "count_nonzero", "cumsum", "diff", "einsum", "flatnonzero", "linalg.norm", "max", "mean", "min", "nan_to_num",
-    "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
+    "count_nonzero", "cumsum", "diff", "einsum", "empty_like", "flatnonzero", "linalg.norm", "max", "mean", "min",
+    "nan_to_num", "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
 }  # fmt: skip
 UFUNCS = {
     "absolute", "add", "bitwise_and", "bitwise_or", "divide", "equal", "floor_divide", "greater", "greater_equal",
@@ -89,6 +89,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     def tolist(self):
         return self.inside.tolist()
 
+    def tobytes(self):
+        return self.inside.tobytes()
+
     def item(self):
         return self.inside.item()
 
@@ -121,9 +124,6 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __bool__(self):
         return bool(self._one())
-
-    def __index__(self):
-        return int(self._one())
 
     def _one(self):
         if self.inside.size != 1:

@@ -108,7 +108,7 @@ DEVICE_TABLE_ENTRIES = 2**25
 
 def on_device(array: Any) -> bool:
     """Does an array live in the memory of a GPU?"""
-    return not isinstance(array, np.ndarray) and hasattr(array, "__cuda_array_interface__")
+    return not isinstance(array, np.ndarray) and hasattr(type(array), "__cuda_array_interface__")
 
 
 def place_of(array: Any) -> Any:
@@ -122,7 +122,11 @@ def place_of(array: Any) -> Any:
 
 def to_device(value: T, place: Any) -> T:
     """An array of NumPy as one of the module `place`, numpy or cupy; also all arrays of a dataclass or a NamedTuple."""
-    found: T = _converted(value, lambda array: place.asarray(array) if isinstance(array, np.ndarray) else array)
+
+    def moved(array: Any) -> Any:
+        return place.asarray(np.asarray(array, order="C")) if isinstance(array, np.ndarray) else array
+
+    found: T = _converted(value, moved)
     return found
 
 
@@ -189,7 +193,7 @@ def read_only(array: Array) -> Array:
     return array
 
 
-def lowest(array: Array, initial: float) -> float:
+def lowest(array: Any, initial: float) -> float:
     """The smallest of `initial` and the entries, NaN if one of them is.
 
     >>> lowest(np.array([3.0, 2.0]), np.inf), lowest(np.zeros(0), 1.0), lowest(np.array([3.0]), 0.0)
@@ -201,7 +205,7 @@ def lowest(array: Array, initial: float) -> float:
     return initial if found >= initial else found
 
 
-def highest(array: Array, initial: float) -> float:
+def highest(array: Any, initial: float) -> float:
     """The largest of `initial` and the entries, NaN if one of them is.
 
     >>> highest(np.array([3.0, 2.0]), 0.0), highest(np.zeros(0), 1.0), highest(np.array([3.0]), 4.0)

@@ -46,6 +46,7 @@ class Balls(ConstraintSet):
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
         self._lists: dict[type, PairList | None] = {}
         self._known: dict[tuple[int, type], Array] = {}
+        self._periods_known: dict[tuple[int, type], Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         x, radii = self._bodies(t, q)
@@ -63,7 +64,7 @@ class Balls(ConstraintSet):
             )
         return Contacts(
             gap,
-            Pairs(i, j, normal, n, x),
+            Pairs(i, j, normal, n, x, known=True),
             np.stack([i, j], axis=1),
             numbers=0,
             length=float(radii.min()),
@@ -115,7 +116,10 @@ class Balls(ConstraintSet):
     def _periods(self, x: Array) -> Array:
         if self.period.ndim and len(self.period) != x.shape[1]:
             raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
-        return moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
+        of_these = x.shape[1], type(x)
+        if of_these not in self._periods_known:
+            self._periods_known[of_these] = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
+        return self._periods_known[of_these]
 
 
 def _each(reach: Reach, x: Array) -> Array:

@@ -202,7 +202,7 @@ class Walls(ConstraintSet):
         if not self.flat:
             self._check(gradient, distance, body, wall)
         dense = n == 1 and offers(x, DENSE_KERNELS)
-        G = Dense(gradient) if dense else Pairs(body, j, contiguous(-gradient), n)
+        G = Dense(gradient) if dense else Pairs(body, j, contiguous(-gradient), n, known=True)
         if self.flat and everything:
             self._maps[n, type(x)] = G
         return G, bend
