@@ -7,13 +7,16 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, InTime, at, frozen
+from jostle.arrays import Array, Integers, InTime, at, frozen
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
+from jostle.kernels.sharing import by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
@@ -55,7 +58,7 @@ class Balls(ConstraintSet):
         period = self._periods(x)
         each = np.minimum(_each(reach, n), furthest(radii, period) / 2.0)
         (i, j, normal, gap), self._list = near_pairs(x, radii, each, period, self._list)
-        if not np.isfinite(normal).all() and np.isfinite(x).all():
+        if not math.isfinite(np.add.reduce(normal, axis=None)) and np.isfinite(x).all():
             c = int(np.argmin(np.isfinite(normal).all(axis=1)))
             raise UndefinedGradient(
                 f"balls {i[c]} and {j[c]} have the same centre {x[i[c]].tolist()}; the direction "
@@ -64,13 +67,13 @@ class Balls(ConstraintSet):
         return Contacts(
             gap,
             Pairs(i, j, normal, n, x),
-            np.stack([i, j], axis=1),
+            np.stack([i, j]).T,
             numbers=0,
             length=float(radii.min()),
             reach=each if np.ndim(reach) else 2.0 * float(each[0]),
             describe=lambda row: f"balls {i[row]} and {j[row]}",
             at=q,
-            bend=1.0 / np.maximum(gap + radii[i] + radii[j], TINY),  # the distance, which round-off may make zero
+            bend=by_rows(_bend, (gap, i, j), radii),
             bodies=n,
         )
 
@@ -112,6 +115,11 @@ class Balls(ConstraintSet):
         if self.period.ndim and len(self.period) != x.shape[1]:
             raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
         return np.broadcast_to(self.period, x.shape[1:]).copy()
+
+
+def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
+    """1 / distance, which round-off may make zero."""
+    return np.asarray(1.0 / np.maximum(gap + radii[i] + radii[j], TINY))
 
 
 def _each(reach: Reach, n: int) -> Array:

@@ -35,6 +35,7 @@ from jostle.kernels.cpu.signatures import (
     OutInts2,
     Shorts2,
 )
+from jostle.kernels.sharing import cut, together
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
@@ -44,6 +45,8 @@ ROWS_A_BLOCK = 500
 """Blocks have about this many rows, unless cells would become too narrow."""
 NARROWEST = 2.0
 """The least width of a cell, in mean distances of two bodies in contact."""
+SAMPLED_ROWS = 1000
+"""The mean distance of two bodies in contact is that of about this many rows."""
 GROUPS = 5
 """Four groups of blocks, and that of the rows between cells that are not neighbours."""
 FIRST, SECOND, ROW = 0, 1, 2
@@ -94,11 +97,10 @@ def arranged(
             one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(group, 2), strict=True))
             groups[group + 1] = groups[group] + one * two
         groups[GROUPS] = groups[GROUPS - 1] + 1
-        _assign(i, j, cell, groups, int(counts[1]), block)
-        number = _places(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]))[0]
-    place, ends = _places(block, int(groups[-1]))
-    order = np.empty(m, np.int64)
-    order[place] = np.arange(m)
+        rows = (slice(*part) for part in cut(m, chunks))
+        together(_assign, [(i[part], j[part], cell, groups, int(counts[1]), block[part]) for part in rows])
+        number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]))[0]
+    _, order, ends = _sorted(block, int(groups[-1]))
     index, e, row = np.empty((6, m), np.uint32), np.empty((2, m, d)), np.empty((8, m))
     used, group = np.zeros(n * (len(groups) - 1), np.uint64), np.repeat(np.arange(len(groups) - 1), np.diff(groups))
     arrange = _arrange_parallel if chunks > 1 else _arrange
@@ -127,7 +129,8 @@ def _cells(places: Floats2, i: Ints, j: Ints) -> tuple[Shorts2, Ints]:
         places = np.where(there[:, None], places, places[there][:1] if there.any() else 0.0)
     low, extent = places.min(axis=0), np.ptp(places, axis=0)
     axes = np.sort(np.argsort(extent, kind="stable")[-2:])
-    pairs = np.flatnonzero(j >= 0)[:: max(1, len(j) // 1000)]
+    pairs = np.arange(0, len(j), max(1, len(j) // SAMPLED_ROWS))
+    pairs = pairs[j[pairs] >= 0]
     apart = np.linalg.norm(places[j[pairs]] - places[i[pairs]], axis=1)
     typical = float(np.median(apart)) if len(apart) else float(extent.max())
     size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
@@ -154,15 +157,15 @@ def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, block: 
         block[c] = groups[2 * (one % 2) + odd] + (one // 2) * ((columns + 1 - odd) // 2) + two // 2
 
 
-def _places(key: Ints, keys: int) -> tuple[Indices, Ints]:
-    """The places of a stable sort by keys below `keys`, and where each key starts."""
-    start, place = np.zeros(keys + 1, np.int64), np.empty(len(key), np.uint32)
-    _count(key, start, place)
-    return place, start
+def _sorted(key: Ints, keys: int) -> tuple[Indices, Indices, Ints]:
+    """A stable sort by keys below `keys`: the place of each, the one in each place, and where each key starts."""
+    start, place, order = np.zeros(keys + 1, np.int64), np.empty(len(key), np.uint32), np.empty(len(key), np.uint32)
+    _count(key, start, place, order)
+    return place, order, start
 
 
 @jit()
-def _count(key: Ints, start: OutInts, place: OutIndices) -> None:
+def _count(key: Ints, start: OutInts, place: OutIndices, order: OutIndices) -> None:
     """A counting sort: start is zero, and becomes where each key starts."""
     for c in range(len(key)):
         start[key[c]] += 1
@@ -173,13 +176,14 @@ def _count(key: Ints, start: OutInts, place: OutIndices) -> None:
     for c in range(len(key) - 1, -1, -1):
         start[key[c]] -= 1
         place[c] = start[key[c]]
+        order[place[c]] = c
 
 
 @jit(helper=True)
 def _colour(
     i: Ints,
     j: Ints,
-    order: Ints,
+    order: Indices,
     first: int,
     last: int,
     used: OutBits,
@@ -224,7 +228,7 @@ def _write(
     start: Floats,
     violation: Floats,
     number: Indices,
-    order: Ints,
+    order: Indices,
     first: int,
     last: int,
     wall: int,
@@ -259,7 +263,7 @@ def _arrange_loop(
     start: Floats,
     violation: Floats,
     number: Indices,
-    order: Ints,
+    order: Indices,
     ends: Ints,
     group: Ints,
     used: OutBits,

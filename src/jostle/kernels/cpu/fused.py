@@ -22,6 +22,7 @@ from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints
 from jostle.kernels.reference.sweeps import FAR, RISE, next_test
+from jostle.kernels.sharing import cut, together
 
 SUMS = {"reassoc", "contract"}
 
@@ -59,7 +60,11 @@ def gauss_seidel(
         max_iterations, every,
     )  # fmt: skip
     p = np.empty(len(i))
-    p[index[ROW]] = row[P]
+
+    def put_back(first: int, last: int) -> None:
+        p[index[ROW, first:last]] = row[P, first:last]
+
+    together(put_back, cut(len(i), chunks))
     return p, iterations
 
 

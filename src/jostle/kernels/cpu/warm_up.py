@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from jostle.kernels.cpu.cells import pair_list
 from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.jit import KERNELS
 
@@ -21,7 +20,7 @@ def tasks() -> list[str]:
     """What can be compiled alone: `module.kernel` of each kernel that declares its types, or a call below."""
     names = [_named(kernel) for kernel in KERNELS if kernel.from_python and kernel.declared]
     calls = [f"fused {d} {chunks}" for chunks in (2, 1) for d in (2, 3)]
-    module = {name: name.replace(" ", ".").partition(".")[0] for name in [*names, *calls, "cells 2"]}
+    module = {name: name.replace(" ", ".").partition(".")[0] for name in [*names, *calls]}
     return sorted(module, key=lambda name: LONG.index(module[name]) if module[name] in LONG else len(LONG))
 
 
@@ -33,8 +32,6 @@ def perform(task: str) -> str:
         one, normal = np.ones(1), np.eye(1, d)
         first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
         gauss_seidel(first, second, normal, one, np.ones(2), one, one, one, 1.0, 1, 1, chunks, None)
-    elif what == "cells":
-        pair_list(np.zeros((2, 1)), np.ones(2), np.full(1, np.inf), int(numbers[0]))
     else:
         kernel = next(one for one in KERNELS if _named(one) == what)
         kernel.compile(kernel.declared)
