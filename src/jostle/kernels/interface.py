@@ -7,7 +7,6 @@ package with these names, and one more line in `kernels_for`.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -19,10 +18,6 @@ from jostle.arrays import Array, Booleans, Integers, Shorts
 if TYPE_CHECKING:
     import jostle.kernels.cpu
     import jostle.kernels.reference
-
-SPIN_COUNT = "1000"
-"""How long a thread of GNU OpenMP spins before it sleeps. By default it spins so long that on a busy machine, where the
-other thread waits for its core, an iteration on two threads takes many times as long as on one."""
 
 
 class Kernels(Protocol):
@@ -189,7 +184,6 @@ def kernels_for(array: Any) -> Kernels:
 @cache
 def _cpu() -> Kernels:
     """The kernels in numba, imported when they are first needed: numba takes a second."""
-    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
     return cast(Kernels, import_module("jostle.kernels.cpu"))
 
 

@@ -8,9 +8,11 @@ computes each of its rows as if it were alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -60,6 +62,41 @@ def together(work: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]) -> 
     return [result, *(one.result() for one in waiting)]
 
 
+@contextmanager
+def team(chunks: int) -> Iterator[int]:
+    """How many threads may work in step: `chunks`, or one as long as another team works in this process."""
+    lock = _at_work()
+    if chunks == 1 or not lock.acquire(blocking=False):
+        yield 1
+        return
+    try:
+        yield chunks
+    finally:
+        lock.release()
+
+
+def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> Result:
+    """work(*piece) for each of the pieces, which wait for each other, on threads of a `team`; what the first returns.
+
+    If not all of them can be started, or the caller is interrupted, `abandon` tells those that wait.
+    """
+    if len(pieces) == 1:
+        return work(*pieces[0])
+    from concurrent.futures import wait
+
+    waiting = []
+    try:
+        for piece in pieces:
+            waiting.append(_pool().submit(work, *piece))
+        results = [one.result() for one in waiting]
+        return results[0]
+    except BaseException:
+        abandon()
+        raise
+    finally:
+        wait(waiting)
+
+
 def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -> Array:
     """kernel(*rows, *others), one number a row: all threads share the rows if there are many.
 
@@ -89,5 +126,12 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="jostle")
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # the threads stay with the parent
+@cache
+def _at_work() -> Lock:
+    """Held by the team that is at work: threads of two teams would wait for each other's cores."""
+    return Lock()
+
+
+if hasattr(os, "register_at_fork"):  # the threads stay with the parent
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_at_work.cache_clear)

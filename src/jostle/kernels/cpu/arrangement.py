@@ -12,13 +12,12 @@ That order also needs the fewest iterations on crystals.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.cpu.signatures import (
     Floats,
     Floats2,
@@ -103,11 +102,9 @@ def arranged(
     _, order, ends = _sorted(block, int(groups[-1]))
     index, e, row = np.empty((6, m), np.uint32), np.empty((2, m, d)), np.empty((8, m))
     used, group = np.zeros(n * (len(groups) - 1), np.uint64), np.repeat(np.arange(len(groups) - 1), np.diff(groups))
-    arrange = _arrange_parallel if chunks > 1 else _arrange
-    arrange(
-        cuts(ends, chunks), i, j, normal, unit, s0, start, violation, number, order, ends, group, used,
-        np.empty(m, np.int64), np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row,
-    )  # fmt: skip
+    rest = i, j, normal, unit, s0, start, violation, number, order, ends, group, used
+    room = np.empty(m, np.int64), np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row
+    together(_arrange, [(*part, *rest, *room) for part in pairwise(cuts(ends, chunks).tolist())])
     return Arranged(number, index, e, row, ends, groups)
 
 
@@ -253,8 +250,10 @@ def _write(
         row[VIOLATION, to], row[BEFORE, to] = violation[c], -np.inf
 
 
-def _arrange_loop(
-    cut: Ints,
+@jit()
+def _arrange(
+    first_block: int,
+    last_block: int,
     i: Ints,
     j: Ints,
     normal: Floats2,
@@ -273,33 +272,28 @@ def _arrange_loop(
     e: OutFloats3,
     row: OutFloats2,
 ) -> None:
-    """Colour the rows of each block, and write them into their places."""
+    """Colour the rows of some blocks, and write them into their places."""
     n = len(number)
-    for r in prange(len(cut) - 1):
-        for b in range(cut[r], cut[r + 1]):
-            first, last = ends[b], ends[b + 1]
-            _colour(i, j, order, first, last, used, n * group[b], colour, b, place)
-            _write(
-                i,
-                j,
-                normal,
-                unit,
-                s0,
-                start,
-                violation,
-                number,
-                order,
-                first,
-                last,
-                n + b,
-                colour,
-                b,
-                place,
-                index,
-                e,
-                row,
-            )
-
-
-_arrange = jit()(renamed(_arrange_loop, "_arrange"))
-_arrange_parallel = jit(parallel=True)(renamed(_arrange_loop, "_arrange_parallel"))
+    for b in range(first_block, last_block):
+        first, last = ends[b], ends[b + 1]
+        _colour(i, j, order, first, last, used, n * group[b], colour, b, place)
+        _write(
+            i,
+            j,
+            normal,
+            unit,
+            s0,
+            start,
+            violation,
+            number,
+            order,
+            first,
+            last,
+            n + b,
+            colour,
+            b,
+            place,
+            index,
+            e,
+            row,
+        )
