@@ -3,6 +3,7 @@
 import multiprocessing
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,10 +11,17 @@ import pytest
 import jostle as jo
 from jostle.kernels import cpu, reference, sharing
 from jostle.kernels.cpu.contacts import BLOCK
+from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
 from jostle.kernels.sharing import by_rows, chunks_of, cut, together
 from jostle.kernels.threads import threads, use_threads
 
 CHUNKS = [2, 3, 7]
+
+
+@jit()
+def wait_for_all(meeting, members):
+    return meet(meeting, members)
 
 
 def bits(result):
@@ -150,6 +158,69 @@ def test_pieces_run_at_the_same_time_and_all_end_before_an_error_is_raised():
     with pytest.raises(ValueError, match="piece 0"):
         together(work, [(0,), (1,), (2,)])
     assert sorted(ended) == [0, 1, 2]
+
+
+def sweeps(chunks, iterations=200):
+    """A call of `gauss_seidel` on a lattice of 512 balls, in blocks of space."""
+    side = np.arange(8.0)
+    q = np.stack(np.meshgrid(side, side, side, indexing="ij"), axis=-1).reshape(-1, 3)
+    i, j, normal, gap = reference.all_pairs(q, np.full(512, 0.5), np.full(512, 0.1), np.full(3, np.inf))
+    m = len(i)
+    unit, never = np.full(m, np.sqrt(2.0)), np.full(m, -np.inf)
+    return cpu.gauss_seidel(
+        i, j, normal, unit, np.ones(512), gap - 0.1, np.zeros(m), never, 0.0, iterations, 10**6, chunks, q
+    )
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("jostle.kernels.cpu.arrangement.BLOCKED_ROWS", 10)
+    monkeypatch.setattr("jostle.kernels.cpu.arrangement.ROWS_A_BLOCK", 20)
+
+
+@pytest.mark.parametrize("chunks", [*CHUNKS, 16])
+def test_threads_that_sweep_in_step_lose_nothing_of_each_other(small_blocks, chunks):
+    """More threads than cores, too: who waits offers its core to the others."""
+    one, several = sweeps(1), sweeps(chunks)
+    assert one[1] == several[1] == 200
+    assert one[0].any()
+    assert one[0].tobytes() == several[0].tobytes()
+
+
+def test_two_callers_at_the_same_time_get_the_same_bits(small_blocks):
+    """One of them works in step on several threads, the other one meanwhile alone."""
+    expected = sweeps(1)[0].tobytes()
+    with sharing.team(3) as members:
+        assert members == 3
+        with sharing.team(3) as others:
+            assert others == 1
+        assert sweeps(3)[0].tobytes() == expected
+    assert [p.tobytes() for p, _ in together(sweeps, [(3,)] * 4)] == [expected] * 4
+    with sharing.team(2) as members:
+        assert members == 2
+
+
+def test_threads_that_wait_end_if_one_of_them_cannot_start(small_blocks, monkeypatch):
+    pool, started = sharing._pool(), []
+
+    def submit(work, *piece):
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(pool.submit(work, *piece))
+        return started[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sharing, "_pool", lambda: SimpleNamespace(submit=submit))
+        with pytest.raises(RuntimeError, match="new thread"):
+            sharing.in_step(*never_complete(3))
+    assert [one.result(timeout=60) for one in started] == [False, False]
+
+
+def never_complete(members):
+    """The arguments of `in_step` for threads that only meet."""
+    meeting = new_meeting()
+    pieces = [(meeting, members)] * members
+    return wait_for_all, pieces, lambda: meeting.__setitem__(ABANDONED, 1)
 
 
 def _in_a_child(queue):

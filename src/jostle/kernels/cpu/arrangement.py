@@ -32,13 +32,14 @@ from jostle.kernels.cpu.signatures import (
     OutIndices2,
     OutInts,
     OutInts2,
+    OutShorts2,
     Shorts2,
 )
 from jostle.kernels.sharing import cut, together
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
-BLOCKED_ROWS = 100_000
+BLOCKED_ROWS = 10_000
 """Fewer rows than this are one block."""
 ROWS_A_BLOCK = 500
 """Blocks have about this many rows, unless cells would become too narrow."""
@@ -90,7 +91,7 @@ def arranged(
     m, d = normal.shape
     block, groups, number = np.zeros(m, np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
     if places is not None and m >= BLOCKED_ROWS:
-        cell, counts = _cells(places, i, j)
+        cell, counts = _cells(places, i, j, chunks)
         groups = np.zeros(GROUPS + 1, np.int64)
         for group in range(GROUPS - 1):
             one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(group, 2), strict=True))
@@ -116,26 +117,54 @@ def cuts(ends: Ints, chunks: int) -> Ints:
     return found
 
 
-def _cells(places: Floats2, i: Ints, j: Ints) -> tuple[Shorts2, Ints]:
+def _cells(places: Floats2, i: Ints, j: Ints, chunks: int) -> tuple[Shorts2, Ints]:
     """(n, 2) the cell of each body along the two longest axes, and how many there are along each.
 
-    A body whose place is not finite, since it has left, lies where the first of the others does: any cell is safe.
+    A body whose place is not finite, since it has left, lies in the first cell: any cell is safe.
     """
-    there = np.isfinite(places).all(axis=1)
-    if not there.all():
-        places = np.where(there[:, None], places, places[there][:1] if there.any() else 0.0)
-    low, extent = places.min(axis=0), np.ptp(places, axis=0)
+    n, d = places.shape
+    parts = cut(n, chunks)
+    ends = np.full((len(parts), 2, d), np.inf)
+    together(_extend, [(places, *part, out) for part, out in zip(parts, ends, strict=True)])
+    low, high = ends[:, 0].min(axis=0), -ends[:, 1].min(axis=0)
+    extent = np.where(high >= low, high - low, 0.0)
     axes = np.sort(np.argsort(extent, kind="stable")[-2:])
     pairs = np.arange(0, len(j), max(1, len(j) // SAMPLED_ROWS))
     pairs = pairs[j[pairs] >= 0]
     apart = np.linalg.norm(places[j[pairs]] - places[i[pairs]], axis=1)
+    apart = apart[np.isfinite(apart)]
     typical = float(np.median(apart)) if len(apart) else float(extent.max())
     size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
     width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / len(i)) ** (1.0 / len(axes))))
     counts = np.maximum(size / width, 1.0).astype(np.int64)
-    cell = np.zeros((len(places), 2), np.int32)
-    cell[:, : len(axes)] = np.minimum((places[:, axes] - low[axes]) * (counts / size), counts - 1)
+    cell = np.zeros((n, 2), np.int32)
+    together(_enter, [(places, *part, axes, low[axes], counts / size, counts, cell) for part in parts])
     return cell, np.append(counts, 1)[:2]
+
+
+@jit()
+def _extend(places: Floats2, first: int, last: int, ends: OutFloats2) -> None:
+    """ends (2, d), infinite at first: the smallest coordinates of bodies with a finite place, and minus the largest."""
+    d = places.shape[1]
+    for a in range(first, last):
+        total = 0.0
+        for k in range(d):
+            total += places[a, k]
+        if np.isfinite(total):
+            for k in range(d):
+                ends[0, k], ends[1, k] = min(ends[0, k], places[a, k]), min(ends[1, k], -places[a, k])
+
+
+@jit()
+def _enter(
+    places: Floats2, first: int, last: int, axes: Ints, low: Floats, scale: Floats, counts: Ints, cell: OutShorts2
+) -> None:
+    """The cells of some bodies along the axes; cell is zero."""
+    for a in range(first, last):
+        for k in range(len(axes)):
+            way = (places[a, axes[k]] - low[k]) * scale[k]
+            if way >= 0.0:  # not of a body that is nowhere
+                cell[a, k] = int(min(way, counts[k] - 1.0))
 
 
 @jit()
