@@ -5,13 +5,13 @@ import sys
 import threading
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.kernels import cpu, reference, sharing
 from jostle.kernels.cpu.contacts import BLOCK
-from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
 from jostle.kernels.sharing import by_rows, chunks_of, cut, together
 from jostle.kernels.threads import threads, use_threads
@@ -19,7 +19,7 @@ from jostle.kernels.threads import threads, use_threads
 CHUNKS = [2, 3, 7]
 
 
-@jit()
+@numba.njit(nogil=True)
 def wait_for_all(meeting, members):
     return meet(meeting, members)
 
