@@ -131,8 +131,9 @@ def _cells(places: Floats2, i: Ints, j: Ints, chunks: int) -> tuple[Shorts2, Int
     axes = np.sort(np.argsort(extent, kind="stable")[-2:])
     pairs = np.arange(0, len(j), max(1, len(j) // SAMPLED_ROWS))
     pairs = pairs[j[pairs] >= 0]
-    apart = np.linalg.norm(places[j[pairs]] - places[i[pairs]], axis=1)
-    apart = apart[np.isfinite(apart)]
+    one, other = places[i[pairs]], places[j[pairs]]
+    there = (np.isfinite(one) & np.isfinite(other)).all(axis=1)
+    apart = np.linalg.norm(other[there] - one[there], axis=1)
     typical = float(np.median(apart)) if len(apart) else float(extent.max())
     size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
     width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / len(i)) ** (1.0 / len(axes))))
