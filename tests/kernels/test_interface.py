@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import jostle as jo
-from jostle.kernels import Kernels, cpu, interface, kernels_for, reference
+from jostle.kernels import Kernels, cpu, interface, kernels_for, offers, reference
 
-NAMES = sorted(name for name in vars(Kernels) if not name.startswith("_"))
+NAMES = sorted(interface.ALL_KERNELS)
 SETS = {"reference": reference, "cpu": cpu}
 
 
@@ -25,6 +25,16 @@ def test_arrays_say_which_kernels_run():
     assert kernels_for(np.zeros(2)) is cpu
     with pytest.raises(TypeError, match="no kernels for arrays of type list"):
         kernels_for([0.0, 0.0])
+
+
+def test_kernels_are_named_without_importing_those_of_the_cpu(monkeypatch):
+    monkeypatch.setattr(interface, "_cpu", lambda: pytest.fail("imported"))
+    assert offers(np.zeros(2), interface.ALL_KERNELS)
+
+
+def test_every_device_has_the_kernels_of_a_step():
+    twelve = "rates magnitude adjoint norms residual_pairs by_pair gauss_seidel all_pairs pair_list near strayed"
+    assert {*twelve.split(), "near_segments"} == interface.CONTACT_KERNELS < interface.ALL_KERNELS
 
 
 # --- one comparison a kernel: its arguments, and what of its result must agree ---

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, contiguous, to_host
 from jostle.convex.linear_map import NO_ROWS, ROUND_OFF, Contacting, LinearMap, Offsets
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
@@ -37,9 +37,9 @@ class Pairs(LinearMap):
 
     def __post_init__(self) -> None:
         for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), kind))
+            object.__setattr__(self, name, contiguous(getattr(self, name), kind))
         if self.places is not None:
-            object.__setattr__(self, "places", np.ascontiguousarray(self.places, float))
+            object.__setattr__(self, "places", contiguous(self.places))
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
             raise InvalidValue(f"{m} first bodies, {len(self.j)} second ones, normals of shape {self.normal.shape}")
@@ -67,7 +67,8 @@ class Pairs(LinearMap):
         return self.i, self.j, self.normal
 
     def _by_body(self, u: Array) -> Array:
-        return np.ascontiguousarray(u).reshape(self.bodies, self.dimension)
+        by_body: Array = contiguous(u, None).reshape(self.bodies, self.dimension)
+        return by_body
 
     def __matmul__(self, u: Array) -> Array:
         return by_rows(kernels_for(self.normal).rates, self._rows, self._by_body(u))
@@ -90,10 +91,11 @@ class Pairs(LinearMap):
     def tocsr(self) -> Any:
         from scipy.sparse import csr_array
 
-        axes, moving, row = np.arange(self.dimension), self.j >= 0, np.arange(len(self.i))
-        entries = np.concatenate([-self.normal, self.normal[moving]]).ravel()
+        i, j, normal = to_host(self.i), to_host(self.j), to_host(self.normal)
+        axes, moving, row = np.arange(self.dimension), j >= 0, np.arange(len(i))
+        entries = np.concatenate([-normal, normal[moving]]).ravel()
         rows = np.repeat(np.concatenate([row, row[moving]]), self.dimension)
-        columns = np.concatenate([self.i, self.j[moving]])[:, None] * self.dimension + axes
+        columns = np.concatenate([i, j[moving]])[:, None] * self.dimension + axes
         return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
 
     def rows(self, selection: Booleans | Integers) -> Pairs:

@@ -17,18 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_fields
-from jostle.arrays import Array
+from jostle.arrays import Array, floats, lowest
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
 from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
+from jostle.kernels import offers
+from jostle.kernels.interface import ALL_KERNELS
 from jostle.kernels.sharing import by_rows
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
-
+DENSE_KERNELS = frozenset({"pairs_to_dense", "residual_dense"})
+"""What a matrix needs to be treated as dense."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
@@ -64,6 +67,10 @@ class Solver:
     accepts_start: ClassVar[bool] = True
     """Is a point that passes the stopping test as it is returned at once? Otherwise it is projected all the same."""
 
+    kernels: ClassVar[frozenset[str]] = ALL_KERNELS
+    """The kernels that the solver needs, by name (see `jostle.kernels.interface`). Where they do not all exist for the
+    arrays of a run, on a GPU for instance, `solve` refuses the solver. By default it needs all of them."""
+
     tol: float = 1e-8
     max_iterations: int = 1000
 
@@ -96,17 +103,17 @@ class Solver:
         An unconverged answer is returned as such (``converged`` is False); an empty K raises. All solvers that try
         share max_iterations.
         """
-        target = np.asarray(w, dtype=float)
+        target = floats(w)
         M, flat = metric(mass, target.shape), target.ravel()
-        if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES:
+        if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
             K = K.dense()
         _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)
-        lowest = np.minimum.reduce(slack, initial=0.0)
-        if not math.isfinite(lowest):
+        least = lowest(slack, 0.0)
+        if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
-        if lowest >= 0.0 or (slack >= -K.noise).all():
-            return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
+        if least >= 0.0 or (slack >= -K.noise).all():
+            return Projection(target.copy(), np.zeros(len(slack), like=slack), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
 
     def _tried(
@@ -150,7 +157,7 @@ class Solver:
 
     def _start(self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Projection:
         """The point itself as an answer, without multipliers."""
-        p = np.zeros(len(slack))
+        p = np.zeros(len(slack), like=slack)
         found = residual(w, K, M, w, p)
         return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 
@@ -173,10 +180,10 @@ class Solver:
 
     def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
         unit = K.G.norms(M)
-        if not unit.min(initial=1.0) > 0.0:
+        if not lowest(unit, 1.0) > 0.0:
             flat = np.flatnonzero((unit == 0.0) & (slack < 0.0))
             if len(flat):
-                raise empty_set(K, np.eye(len(unit))[flat[0]])
+                raise empty_set(K, (np.arange(len(unit)) == int(flat[0])).astype(float))
             unit = np.where(unit > 0.0, unit, 1.0)
         noise = by_rows(_noise, (K.noise, K.c, K.G.magnitude(w), unit))
         return Whitened(unit, by_rows(np.divide, (slack, unit)), noise)
@@ -208,7 +215,7 @@ def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solv
 
 def _noise(noise: Array, c: Array, size: Array, unit: Array) -> Array:
     """The round-off of c + G w, size being |G| |w|, in rows of length one."""
-    return np.asarray((noise + ROUND_OFF * (np.abs(c) + size)) / unit)
+    return (noise + ROUND_OFF * (np.abs(c) + size)) / unit
 
 
 def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float) -> Array:
@@ -224,5 +231,5 @@ def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
     if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
         raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one a row; it has shape {np.shape(guess)}")
-    if not math.isfinite(np.add.reduce(w)):
+    if not math.isfinite(w.sum()):
         raise NotFinite("the point to project is not finite")

@@ -8,6 +8,7 @@ contacts and general rows together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,12 +41,14 @@ class GaussSeidel(Solver):
     array([0., 2.])
     """
 
+    kernels: ClassVar[frozenset[str]] = frozenset({"gauss_seidel"})
+
     tol: float = 1e-6
     max_iterations: int = 200_000
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
-        start = np.zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
+        start = np.zeros(len(unit), like=unit) if guess is None else np.maximum(guess, 0.0) * unit
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL
         contacts = K.G.contacts
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)

@@ -2,8 +2,9 @@
 
 Numba's own cache compares a compiled function with the file that defines it, and so keeps using a function after a
 constant or a function of another file that it was compiled with has changed. Here the stamp of every cached function is
-a digest of all sources of `jostle.kernels`: after any change there, all kernels are compiled again. Where the files lie
-stays numba's choice: NUMBA_CACHE_DIR, or __pycache__, or the user's cache folder if the installation is read-only.
+a digest of all sources of `kernels.cpu` and `kernels.reference`: after any change there, all are compiled again. Where
+the files lie stays numba's choice: NUMBA_CACHE_DIR, or __pycache__, or the user's cache folder if the installation is
+read-only.
 """
 
 from __future__ import annotations
@@ -157,14 +158,14 @@ def _can_cache() -> bool:
 
 @cache
 def digest_of_kernels() -> str:
-    """The digest of `jostle.kernels`."""
-    return digest_of(files("jostle.kernels"))
+    """The digest of the kernels, and of the definitions, some of which are compiled too."""
+    return digest_of(*(files("jostle.kernels") / name for name in ("cpu", "reference")))
 
 
-def digest_of(folder: Any) -> str:
-    """A digest of the names and contents of all Python files in a folder and the folders within."""
+def digest_of(*folders: Any) -> str:
+    """A digest of the names and contents of all Python files in folders and the folders within."""
     digest = sha256()
-    for name, content in sorted(_sources(folder)):
+    for name, content in [source for folder in folders for source in sorted(_sources(folder))]:
         digest.update(f"{name} {len(content)} ".encode() + content)
     return digest.hexdigest()[:16]
 
