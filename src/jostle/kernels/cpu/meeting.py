@@ -1,7 +1,7 @@
 """Where threads that work in step wait for each other: a barrier that compiled code can call.
 
 A thread that waits reads a number again and again, for a few microseconds; then it offers its core to others between
-two looks, so that a busy machine is not slowed down. OpenMP's barriers take as long as a sweep over 30 000 rows.
+two looks, and at last it sleeps between them: on a busy machine the others may wait for a core themselves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ ARRIVED, TURN, ABANDONED, NUMBERS = 0, 16, 32, 48
 """The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived, how
 often all have met, and whether some thread will not come."""
 LOOKS = 2000
-"""How often a thread that waits looks before it offers its core to others."""
+"""How often a thread that waits looks before it offers its core to others,"""
+OFFERS = 50
+"""and how often it does so before it sleeps."""
+PAUSE = 0 if sys.platform == "win32" else 30
+"""For how long it then sleeps between two looks: microseconds (Windows: milliseconds)."""
 
 
 def new_meeting() -> Ints:
@@ -32,9 +36,15 @@ def new_meeting() -> Ints:
     return np.zeros(NUMBERS, np.int64)
 
 
-_system: Any = ctypes.windll.kernel32.SwitchToThread if sys.platform == "win32" else ctypes.CDLL(None).sched_yield
-binding.add_symbol("jostle_offer_core", ctypes.cast(_system, ctypes.c_void_p).value)
-_offer_core = types.ExternalFunction("jostle_offer_core", types.int32())
+def _system_call(name: str, symbol: str, *arguments: Any) -> Any:
+    """A function of the operating system, for compiled code."""
+    library: Any = ctypes.windll.kernel32 if sys.platform == "win32" else ctypes.CDLL(None)
+    binding.add_symbol(symbol, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+    return types.ExternalFunction(symbol, types.int32(*arguments))
+
+
+_offer_core = _system_call("SwitchToThread" if sys.platform == "win32" else "sched_yield", "jostle_offer_core")
+_sleep = _system_call("Sleep" if sys.platform == "win32" else "usleep", "jostle_sleep", types.uint32)
 
 
 def _pointer(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -80,5 +90,8 @@ def meet(meeting: OutInts, members: int) -> bool:
         if looks > LOOKS:
             if _look(meeting, ABANDONED) != 0:
                 return False
-            _offer_core()
+            if looks <= LOOKS + OFFERS:
+                _offer_core()
+            else:
+                _sleep(PAUSE)
     return True
