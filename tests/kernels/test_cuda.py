@@ -73,8 +73,8 @@ def test_lists_of_balls_of_all_sizes(device, d, periodic):
     for one, other in zip(defined, found, strict=True):
         np.testing.assert_array_equal(device.back(other), one)
     reach = random.uniform(0.0, 0.05, 300)
-    near = device.kernels.near(*found, *moved(device, (q, radii, reach, period)))
-    for one, other in zip(cpu.near(*defined, q, radii, reach, period), near, strict=True):
+    near = device.kernels.near(*found, *moved(device, (q, radii, reach, period)), 2)
+    for one, other in zip(cpu.near(*defined, q, radii, reach, period, 1), near, strict=True):
         np.testing.assert_allclose(device.back(other), one, atol=1e-13)
 
 
@@ -83,8 +83,8 @@ def test_long_lists_are_sorted_too(device):
     random = np.random.default_rng(0)
     i, j = random.permutation(200), np.full(200, 200)
     normal, p = random.normal(size=(200, 3)), random.normal(size=200)
-    found = device.kernels.adjoint(*moved(device, (i, j, normal, p)), 201)
-    np.testing.assert_allclose(device.back(found), reference.adjoint(i, j, normal, p, 201), atol=1e-12)
+    found = device.kernels.adjoint(*moved(device, (i, j, normal, p)), 201, 2)
+    np.testing.assert_allclose(device.back(found), reference.adjoint(i, j, normal, p, 201, 1), atol=1e-12)
     assert device.back(found)[200].tobytes() == _in_order(normal, p).tobytes()
 
 

@@ -35,7 +35,7 @@ def test_all_kernels_are_compiled_in_one_way():
     assert len(found) > 50
     for kernel in found:
         assert isinstance(kernel._cache, jit._KernelCache), kernel
-        assert kernel.targetoptions["nogil"] != kernel.targetoptions.get("parallel", False), kernel
+        assert kernel.targetoptions["nogil"], kernel
 
 
 # --- the cache on disk ---

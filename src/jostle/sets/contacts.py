@@ -23,6 +23,7 @@ from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone, Polyhedron, lengths
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import by_rows
 from jostle.sets.numbering import same_pair
 
 CLOSED = 1e-9
@@ -97,7 +98,8 @@ class Contacts:
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
-        return Polyhedron(self.G, self.gap / h, length=self.length / h, describe=self.describe, noise=self.noise / h)
+        c, length, noise = (_over(array, h) for array in (self.gap, self.length, self.noise))
+        return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
         """Q~ = {x : g + G (x - q) >= 0}."""
@@ -144,6 +146,11 @@ class Contacts:
     def smallest_length(self) -> float | None:
         """The smallest length of a row; None if no row has one."""
         return lowest(self.length[self.length > 0.0], np.inf) if self.length.any() else None
+
+
+def _over(rows: Array | float, h: float) -> Array | float:
+    """Numbers of the rows, or one for all, over h."""
+    return by_rows(np.divide, (rows,), h) if isinstance(rows, np.ndarray) else rows / h
 
 
 def deepest(gap: Array, length: Array) -> float:

@@ -26,6 +26,7 @@ from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import offers
 from jostle.kernels.interface import ALL_KERNELS
+from jostle.kernels.sharing import by_rows
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
@@ -170,8 +171,8 @@ class Solver:
         Without a length the violation is compared with the distance moved, which is not known before the end; -min s0
         is a lower bound of it.
         """
-        allowed = np.where(K.length > 0.0, K.length / unit, -s0.min())
-        return np.maximum(part * self.tol * allowed, noise), part * self.tol
+        tol = part * self.tol
+        return by_rows(_allowed, (K.length, unit, noise), tol, -s0.min()), tol
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""
@@ -179,12 +180,13 @@ class Solver:
 
     def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
         unit = K.G.norms(M)
-        flat = np.flatnonzero((unit == 0.0) & (slack < 0.0))
-        if len(flat):
-            raise empty_set(K, (np.arange(len(unit)) == int(flat[0])).astype(float))
-        unit = np.where(unit > 0.0, unit, 1.0)
-        noise = (K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))) / unit
-        return Whitened(unit, slack / unit, noise)
+        if not lowest(unit, 1.0) > 0.0:
+            flat = np.flatnonzero((unit == 0.0) & (slack < 0.0))
+            if len(flat):
+                raise empty_set(K, (np.arange(len(unit)) == int(flat[0])).astype(float))
+            unit = np.where(unit > 0.0, unit, 1.0)
+        noise = by_rows(_noise, (K.noise, K.c, K.G.magnitude(w), unit))
+        return Whitened(unit, by_rows(np.divide, (slack, unit)), noise)
 
     def _raise_if_proven(self, p: Array, slack: Array, K: Polyhedron, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
@@ -209,6 +211,16 @@ def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solv
         return plan.send(answer)
     except StopIteration:
         return None
+
+
+def _noise(noise: Array, c: Array, size: Array, unit: Array) -> Array:
+    """The round-off of c + G w, size being |G| |w|, in rows of length one."""
+    return (noise + ROUND_OFF * (np.abs(c) + size)) / unit
+
+
+def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float) -> Array:
+    """The violation allowed a row: tol times its length, or the distance moved; no less than the noise."""
+    return np.maximum(tol * np.where(length > 0.0, length / unit, moved), noise)
 
 
 def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:

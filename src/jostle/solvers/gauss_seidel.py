@@ -24,7 +24,7 @@ TEST_INTERVAL = 20
 """Number of iterations between two looks at the stopping test."""
 Stop = tuple[Array, float, int, int]
 """The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
-PARALLEL_ROWS = 100_000
+PARALLEL_ROWS = 10_000
 """From this many contacts on, all threads sweep. Fewer are one block, on one thread: handing out the work, five times a
 sweep, costs as much as is gained."""
 INNER_TOLERANCE = 0.5

@@ -33,20 +33,17 @@ from jostle.kernels.cpu.signatures import declared
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def jit(
-    *, helper: bool = False, allocates: bool = False, parallel: bool = False, **options: Any
-) -> Callable[[Function], Function]:
+def jit(*, helper: bool = False, allocates: bool = False, **options: Any) -> Callable[[Function], Function]:
     """A decorator that compiles a kernel with numba when it is first called, and caches it on disk.
 
     A kernel that annotates its arguments (see `signatures`) is compiled once, for these types. To compile quickly,
     a kernel says if it allocates arrays, and if it is a `helper`, which is called by other kernels only.
 
-    Serial kernels run without Python's global lock, so that other threads go on meanwhile. Parallel ones keep it: one
-    of numba's threading layers ends the process when two threads enter it at the same time. Division by zero gives an
-    infinity or a NaN, as in NumPy.
+    Kernels run without Python's global lock, so that other threads go on meanwhile and can share the work (see
+    `sharing`). Division by zero gives an infinity or a NaN, as in NumPy.
     """
-    options |= {"nopython": True, "parallel": parallel, "nogil": not parallel, "error_model": "numpy"}
-    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": helper, "_nrt": allocates or parallel}
+    options |= {"nopython": True, "nogil": True, "error_model": "numpy"}
+    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": helper, "_nrt": allocates}
 
     def compiled(function: Function) -> Function:
         if config.DISABLE_JIT:

@@ -59,7 +59,7 @@ def _levels(q: Array, radii: Array, period: Array) -> tuple[Any, Any, Any, Any]:
 
 
 def near(
-    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array
+    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
 ) -> tuple[Integers, Integers, Array, Array]:
     """See `reference.near`."""
     return _near(len(i), i, j, q, radii, reach, period)

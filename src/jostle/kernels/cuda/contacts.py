@@ -31,7 +31,7 @@ def _of_rows(name: str, i: Integers, j: Integers, normal: Array, v: Array) -> Ar
     return out
 
 
-def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int) -> Array:
+def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chunks: int) -> Array:
     """See `reference.adjoint`: the rows of a body are added up in their order, the same in every run."""
     d = normal.shape[1]
     out: Array = cupy.zeros((bodies, d))
@@ -51,6 +51,7 @@ def residual_pairs(
     length: Array,
     noise_level: float,
     c_noise: Array,
+    chunks: int,
 ) -> tuple[float, float, float]:
     """See `reference.residual_pairs`."""
     rows = cupy.zeros((5, max(len(i), 1)))
@@ -59,7 +60,7 @@ def residual_pairs(
         "row_residuals", normal.shape[1], len(i), i, j, normal, c, w, mass, u, p, length, np.float64(noise_level),
         c_noise, rows,
     )  # fmt: skip
-    force = adjoint(i, j, normal, p, len(w))
+    force = adjoint(i, j, normal, p, len(w), chunks)
     way = u - w
     parts = [
         rows[0].max(), rows[1].max(), rows[2].sum(), rows[3].max(), rows[4].sum(), (mass * way * way).sum(),
