@@ -154,9 +154,36 @@ for _name in ("all", "any", "argmax", "argmin", "max", "mean", "min", "sum"):
     setattr(ndarray, _name, _reduction(_name))
 
 
-def asarray(array):
+def asarray(array, dtype=None, order=None):
     """An array of NumPy, moved to the device; one of the device as it is."""
-    return array if isinstance(array, ndarray) else ndarray(np.array(array))
+    if not isinstance(array, ndarray):
+        return ndarray(np.array(array, dtype=dtype, order=order))
+    found = np.asarray(array.inside, dtype=dtype, order=order)
+    return array if found is array.inside else ndarray(found)
+
+
+def ascontiguousarray(array, dtype=None):
+    return asarray(array, dtype, order="C")
+
+
+def arange(stop):
+    return ndarray(np.arange(stop))
+
+
+def empty(shape, dtype=float):
+    return ndarray(np.full(shape, 77, dtype))
+
+
+def full(shape, value):
+    return ndarray(np.full(shape, unwrapped(value)))
+
+
+def ones(shape):
+    return ndarray(np.ones(shape))
+
+
+def zeros(shape, dtype=float):
+    return ndarray(np.zeros(shape, dtype))
 
 
 def wrapped(value):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -111,13 +111,33 @@ def on_device(array: Any) -> bool:
     return not isinstance(array, np.ndarray) and hasattr(type(array), "__cuda_array_interface__")
 
 
-def place_of(array: Any) -> Any:
+class Place(Protocol):
+    """A module that makes arrays: numpy or cupy. NumPy's own `like=` hands arguments on that CuPy does not take."""
+
+    def __hash__(self) -> int: ...
+
+    def arange(self, stop: int) -> Integers: ...
+
+    def asarray(self, value: Any, dtype: Any = None, order: Any = None) -> NDArray[Any]: ...
+
+    def ascontiguousarray(self, value: Any, dtype: Any = None) -> NDArray[Any]: ...
+
+    def empty(self, shape: Any, dtype: Any = float) -> NDArray[Any]: ...
+
+    def full(self, shape: Any, value: Any) -> NDArray[Any]: ...
+
+    def ones(self, shape: Any) -> NDArray[Any]: ...
+
+    def zeros(self, shape: Any, dtype: Any = float) -> NDArray[Any]: ...
+
+
+def place_of(array: Any) -> Place:
     """The module that made an array, which says where it lives: numpy or cupy.
 
     >>> place_of(np.zeros(2)) is np
     True
     """
-    return np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]]
+    return cast(Place, np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]])
 
 
 def to_device(value: T, place: Any) -> T:
@@ -177,13 +197,13 @@ def floats(value: Any, order: Any = None) -> Array:
     [1.0, 2.0]
     """
     if on_device(value):
-        return np.asarray(value, dtype=float, order=order, like=value)
+        return place_of(value).asarray(value, dtype=float, order=order)
     return np.asarray(value, dtype=float, order=order)
 
 
 def contiguous(value: Any, kind: Any = float) -> Any:
     """An array of a type, in C order, where it lives; the array itself if it is one."""
-    return np.ascontiguousarray(value, kind, like=value) if on_device(value) else np.ascontiguousarray(value, kind)
+    return place_of(value).ascontiguousarray(value, kind) if on_device(value) else np.ascontiguousarray(value, kind)
 
 
 def read_only(array: Array) -> Array:

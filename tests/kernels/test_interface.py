@@ -58,19 +58,19 @@ def rows(random):
 
 def adjoint(random):
     i, j, normal, _ = rows(random)
-    return i, j, normal, random.normal(size=len(i)), 14
+    return i, j, normal, random.normal(size=len(i)), 14, 2
 
 
 def answer(random):
     i, j, normal, mass = rows(random)
     w, p = random.normal(size=mass.shape), random.exponential(1.0, len(i))
-    u = w + reference.adjoint(i, j, normal, p, len(mass)) / mass + 0.01 * random.normal(size=w.shape)
+    u = w + reference.adjoint(i, j, normal, p, len(mass), 1) / mass + 0.01 * random.normal(size=w.shape)
     c, length = random.normal(size=len(i)), np.where(random.uniform(size=len(i)) < 0.5, 0.3, 0.0)
-    return i, j, normal, c, w, mass, u, p, length, 1e-14, np.full(len(i), 1e-15)
+    return i, j, normal, c, w, mass, u, p, length, 1e-14, np.full(len(i), 1e-15), 2
 
 
 def dense_answer(random):
-    i, j, normal, c, w, mass, u, *rest = answer(random)
+    i, j, normal, c, w, mass, u, *rest, _ = answer(random)
     return reference.pairs_to_dense(i, j, normal, len(mass)), c, w.ravel(), mass.ravel(), u.ravel(), *rest
 
 
@@ -122,7 +122,7 @@ def listed(random):
     q, *_ = bodies(random)
     radii, period = random.uniform(0.4, 0.6, len(q)), np.array([4.3, np.inf])
     i, j = reference.pair_list(q, radii + 0.3, period, 1)
-    return i, j, q, radii, random.uniform(0.0, 0.2, len(q)), period
+    return i, j, q, radii, random.uniform(0.0, 0.2, len(q)), period, 2
 
 
 def obstacle(random):
@@ -161,7 +161,7 @@ ARGUMENTS = {
     "sweep_rows": sweep_rows,
     "gauss_seidel": gauss_seidel,
     "interior_point": interior_point,
-    "all_pairs": lambda random: listed(random)[2:],
+    "all_pairs": lambda random: listed(random)[2:6],
     "pair_list": lambda random: (*listed(random)[2:4], listed(random)[5], 2),
     "near": listed,
     "strayed": lambda random: (random.normal(size=(9, 3)), random.normal(size=(9, 3))),

@@ -16,6 +16,7 @@ from jostle.convex.linear_map import NO_ROWS, ROUND_OFF, Contacting, LinearMap, 
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import by_rows, chunks_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,23 +64,28 @@ class Pairs(LinearMap):
     def others(self) -> Integers:
         return NO_ROWS
 
+    @property
+    def _rows(self) -> tuple[Integers, Integers, Array]:
+        return self.i, self.j, self.normal
+
     def _by_body(self, u: Array) -> Array:
         by_body: Array = contiguous(u, None).reshape(self.bodies, self.dimension)
         return by_body
 
     def __matmul__(self, u: Array) -> Array:
-        return kernels_for(self.normal).rates(self.i, self.j, self.normal, self._by_body(u))
+        return by_rows(kernels_for(self.normal).rates, self._rows, self._by_body(u))
 
     def adjoint(self, p: Array) -> Array:
-        return kernels_for(self.normal).adjoint(self.i, self.j, self.normal, p, self.bodies).ravel()
+        chunks = chunks_of(len(self.i))
+        return kernels_for(self.normal).adjoint(*self._rows, p, self.bodies, chunks).ravel()
 
     def magnitude(self, u: Array) -> Array:
-        return kernels_for(self.normal).magnitude(self.i, self.j, self.normal, self._by_body(u))
+        return by_rows(kernels_for(self.normal).magnitude, self._rows, self._by_body(u))
 
     def norms(self, M: Metric) -> Array:
         if not M.diagonal:
             return super().norms(M)
-        return kernels_for(self.normal).norms(self.i, self.j, self.normal, self._by_body(M.inverse_diagonal))
+        return by_rows(kernels_for(self.normal).norms, self._rows, self._by_body(M.inverse_diagonal))
 
     def toarray(self) -> Array:
         return kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies)
@@ -106,5 +112,5 @@ class Pairs(LinearMap):
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
         return kernels_for(self.normal).residual_pairs(
-            self.i, self.j, self.normal, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise
+            *self._rows, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise, chunks_of(len(self.i))
         )

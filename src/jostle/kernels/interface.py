@@ -8,7 +8,6 @@ names, and one more entry of `PACKAGES`.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
     import jostle.kernels.cpu
     import jostle.kernels.reference
 
-SPIN_COUNT = "1000"
-"""How long a thread of GNU OpenMP spins before it sleeps. By default it spins so long that on a busy machine, where the
-other thread waits for its core, an iteration on two threads takes many times as long as on one."""
-
 
 class ContactKernels(Protocol):
     """The loops over contacts of bodies: all that a step of many bodies needs, on every device."""
@@ -33,7 +28,7 @@ class ContactKernels(Protocol):
 
     def magnitude(self, i: Integers, j: Integers, normal: Array, v: Array) -> Array: ...
 
-    def adjoint(self, i: Integers, j: Integers, normal: Array, p: Array, bodies: int) -> Array: ...
+    def adjoint(self, i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chunks: int) -> Array: ...
 
     def norms(self, i: Integers, j: Integers, normal: Array, inverse: Array) -> Array: ...
 
@@ -50,6 +45,7 @@ class ContactKernels(Protocol):
         length: Array,
         noise_level: float,
         c_noise: Array,
+        chunks: int,
     ) -> tuple[float, float, float]: ...
 
     def by_pair(self, pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array: ...
@@ -78,7 +74,7 @@ class ContactKernels(Protocol):
     def pair_list(self, q: Array, radii: Array, period: Array, chunks: int) -> tuple[Shorts, Shorts]: ...
 
     def near(
-        self, i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array
+        self, i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
     ) -> tuple[Integers, Integers, Array, Array]: ...
 
     def strayed(self, q: Array, before: Array) -> Array: ...
@@ -215,7 +211,6 @@ def offers(array: Any, names: frozenset[str]) -> bool:
 @cache
 def _cpu() -> Kernels:
     """The kernels in numba, imported when they are first needed: numba takes a second."""
-    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
     return cast(Kernels, import_module("jostle.kernels.cpu"))
 
 

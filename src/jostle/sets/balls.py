@@ -7,13 +7,16 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to
+from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
+from jostle.kernels.sharing import by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
@@ -56,7 +59,7 @@ class Balls(ConstraintSet):
         period = self._periods(x)
         each = np.minimum(_each(reach, x), furthest(radii, self.period) / 2.0)
         i, j, normal, gap = self._near(x, radii, each, period)
-        if not np.isfinite(normal).all() and np.isfinite(x).all():
+        if not math.isfinite(normal.sum()) and np.isfinite(x).all():
             c = int(np.argmin(np.isfinite(normal).all(axis=1)))
             raise UndefinedGradient(
                 f"balls {int(i[c])} and {int(j[c])} have the same centre {x[int(i[c])].tolist()}; the direction "
@@ -65,13 +68,13 @@ class Balls(ConstraintSet):
         return Contacts(
             gap,
             Pairs(i, j, normal, n, x, known=True),
-            np.stack([i, j], axis=1),
+            np.stack([i, j]).T,
             numbers=0,
             length=smallest,
             reach=each if of_bodies(reach) else 2.0 * float(each[0]),
             describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
             at=q,
-            bend=1.0 / np.maximum(gap + radii[i] + radii[j], TINY),  # the distance, which round-off may make zero
+            bend=by_rows(_bend, (gap, i, j), radii),
             bodies=n,
         )
 
@@ -124,9 +127,15 @@ class Balls(ConstraintSet):
         return self._periods_known[of_these]
 
 
+def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
+    """1 / distance, which round-off may make zero."""
+    bend: Array = 1.0 / np.maximum(gap + radii[i] + radii[j], TINY)
+    return bend
+
+
 def _each(reach: Reach, x: Array) -> Array:
     """(n,) the reach of each ball: half of what a pair has, if that is given."""
-    return reach if of_bodies(reach) else np.full(len(x), reach / 2.0, like=x)
+    return reach if of_bodies(reach) else place_of(x).full(len(x), reach / 2.0)
 
 
 @check_arguments

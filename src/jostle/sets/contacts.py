@@ -18,11 +18,12 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, highest, lowest
+from jostle.arrays import Array, Integers, highest, lowest, place_of
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone, Polyhedron, lengths
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import by_rows
 from jostle.sets.numbering import same_pair
 
 CLOSED = 1e-9
@@ -91,13 +92,14 @@ class Contacts:
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
         if odd or self.bodies == 0 or (first < 0).any():
-            return np.zeros((len(self.gap), 0), like=self.gap)
-        rows = np.arange(len(first), like=first)
+            return place_of(self.gap).zeros((len(self.gap), 0))
+        rows = place_of(first).arange(len(first))
         return -self.G.toarray().reshape(len(first), self.bodies, d)[rows, first]
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
-        return Polyhedron(self.G, self.gap / h, length=self.length / h, describe=self.describe, noise=self.noise / h)
+        c, length, noise = (_over(array, h) for array in (self.gap, self.length, self.noise))
+        return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
         """Q~ = {x : g + G (x - q) >= 0}."""
@@ -146,6 +148,11 @@ class Contacts:
         return lowest(self.length[self.length > 0.0], np.inf) if self.length.any() else None
 
 
+def _over(rows: Array | float, h: float) -> Array | float:
+    """Numbers of the rows, or one for all, over h."""
+    return by_rows(np.divide, (rows,), h) if isinstance(rows, np.ndarray) else rows / h
+
+
 def deepest(gap: Array, length: Array) -> float:
     """The deepest overlap -g_i over its length (as it is where the length is 0); 0 if there is none.
 
@@ -163,9 +170,9 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     [7.0, 0.0]
     """
     if len(pairs) == 0 or len(wanted) == 0:
-        return np.full(len(wanted), otherwise, like=wanted)
+        return place_of(wanted).full(len(wanted), otherwise)
     if len(pairs) == len(wanted) == 1:
-        return values.copy() if (pairs == wanted).all() else np.full(1, otherwise, like=wanted)
+        return values.copy() if (pairs == wanted).all() else place_of(wanted).full(1, otherwise)
     return kernels_for(values).by_pair(pairs, values, wanted, otherwise)
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from jostle.arrays import Array, Integers, Shorts, contiguous, lowest
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import chunks_of
 from jostle.kernels.threads import threads
 
 MAX_ALL_PAIRS = 64
@@ -71,7 +72,7 @@ def near_pairs(
         raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
     if known is None or not known.serves(q, radii, reach):
         known = pair_list(q, radii, reach, period)
-    return kernels_for(q).near(known.i, known.j, q, radii, reach, period), known
+    return kernels_for(q).near(known.i, known.j, q, radii, reach, period, chunks_of(len(known.i))), known
 
 
 def furthest(radii: Array, period: Array) -> float:
