@@ -270,13 +270,14 @@ def test_the_pretended_device_is_as_strict_as_cupy():
         lambda: np.asarray(a), lambda: a + b, lambda: b + a, lambda: np.concatenate([a, b]), lambda: np.add.reduce(a),
         lambda: np.min(a, initial=0.0), lambda: a.max(initial=0.0), lambda: a[np.array([0])], lambda: f"{a[0]:g}",
         lambda: np.histogram(a), lambda: np.minimum(a, 0.0, out=b),
+        lambda: np.zeros(3, like=a),
     ):  # fmt: skip
         with pytest.raises(TypeError):
             wrong()
     with pytest.raises(AttributeError):
         a.setflags(write=False)
     assert float(a.sum() * np.float64(2.0)) == 6.0
-    assert type(np.zeros(3, like=a)) is pretended_device.ndarray
+    assert type(np.zeros_like(a)) is pretended_device.ndarray
 
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch):
