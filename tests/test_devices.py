@@ -195,6 +195,25 @@ def swung():
     return jo.Motion(q0=[[0.0, 1.5], [5.0, 0.0]], within=jo.Balls([0.1, 0.1]) & ends)
 
 
+def shot():
+    post = jo.Outside(lambda t: [[0.0, 20.0 * t]], 0.3)
+    return jo.Motion(q0=[[0.05, 1.5], [5.0, 0.0]], within=jo.Balls([0.1, 0.1]) & post)
+
+
+def rammed():
+    ram = jo.Polygons(lambda t: np.array([[-1.0, -0.2], [1.0, -0.2], [1.0, 0.2], [-1.0, 0.2]]) + [0.0, 20.0 * t])
+    return jo.Motion(q0=[[0.05, 1.5], [5.0, 0.0]], within=jo.Balls([0.1, 0.1]) & ram)
+
+
+def flung():
+    bowl = jo.Vessel([(0.5, 0.0), (2.0, 3.0)], base=lambda t: [0.0, 0.0, 60.0 * t])
+    return jo.Motion(q0=[[1.2, 0.0, 4.4], [9.0, 0.0, 0.0]], within=jo.Balls([0.1, 0.1]) & bowl)
+
+
+def overflowing():
+    return jo.Motion(q0=np.zeros((2, 2)) + [[1.0], [2.0]], v0=np.ones((2, 2)), force=[1e308, 0.0])
+
+
 def too_fast():
     return jo.Motion(q0=[[1.0, 0.0], [3.0, 0.0]], v0=[[1e3, 0.0], [0.0, 0.0]], within=jo.Balls([0.5, 0.5], period=9.0))
 
@@ -203,7 +222,8 @@ def overlapping():
     return jo.Motion(q0=[[0.0, 0.0], [0.5, 0.0]], within=jo.Balls([0.5, 0.5]))
 
 
-@pytest.mark.parametrize("scene", [closing, exploding, swung, too_fast, overlapping])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("scene", [closing, exploding, swung, shot, rammed, flung, overflowing, too_fast, overlapping])
 def test_errors_are_those_of_the_cpu_and_carry_arrays_of_numpy(scene):
     errors = []
     for device in ("cpu", "cuda"):

@@ -91,9 +91,8 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
         return float(REACH_FACTOR * h * speeds)
     moving = np.maximum(np.count_nonzero(speeds), 1)
     mean = speeds.sum() / moving
-    spread = np.sqrt(
-        np.fmax(speeds @ speeds / moving - mean * mean, 0.0)
-    )  # zero if they overflow: the reach is infinite
+    # zero if they overflow: the reach is infinite then
+    spread = np.sqrt(np.fmax(speeds @ speeds / moving - mean * mean, 0.0))
     reach: Array = h * (speeds + MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
     return reach
 
