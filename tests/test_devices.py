@@ -201,7 +201,7 @@ def shot():
 
 
 def rammed():
-    ram = jo.Polygons(lambda t: np.array([[-1.0, -0.2], [1.0, -0.2], [1.0, 0.2], [-1.0, 0.2]]) + [0.0, 20.0 * t])
+    ram = jo.Polygons(lambda t: [(x, y + 20.0 * t) for x, y in [(-1, -0.2), (1, -0.2), (1, 0.2), (-1, 0.2)]])
     return jo.Motion(q0=[[0.05, 1.5], [5.0, 0.0]], within=jo.Balls([0.1, 0.1]) & ram)
 
 
@@ -211,7 +211,7 @@ def flung():
 
 
 def overflowing():
-    return jo.Motion(q0=np.zeros((2, 2)) + [[1.0], [2.0]], v0=np.ones((2, 2)), force=[1e308, 0.0])
+    return jo.Motion(q0=np.arange(4.0).reshape(2, 2), v0=np.ones((2, 2)), force=[1e308, 0.0])
 
 
 def too_fast():
