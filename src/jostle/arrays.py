@@ -243,9 +243,9 @@ def squares(vectors: Array) -> Array:
     >>> squares(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
     [25.0, 0.0]
     """
-    if isinstance(vectors, np.ndarray):
-        return np.asarray(np.einsum("nd,nd->n", vectors, vectors))
-    return (vectors * vectors) @ place_of(vectors).ones(vectors.shape[1])  # CuPy's einsum takes ten times as long
+    if on_device(vectors):  # CuPy's einsum takes ten times as long
+        return (vectors * vectors) @ place_of(vectors).ones(vectors.shape[1])
+    return np.asarray(np.einsum("nd,nd->n", vectors, vectors))
 
 
 def table_entries(array: Array, in_cache: int) -> int:
