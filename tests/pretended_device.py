@@ -15,8 +15,8 @@ CREATION = {"arange", "asarray", "ascontiguousarray", "empty", "full", "ones", "
 """Functions that are called with `like=`, and take arrays of NumPy."""
 FUNCTIONS = CREATION | {
     "abs", "all", "any", "argmax", "argmin", "argsort", "argwhere", "broadcast_to", "clip", "concatenate",
-    "count_nonzero", "cumsum", "diff", "einsum", "flatnonzero", "linalg.norm", "max", "mean", "min", "nan_to_num",
-    "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
+    "count_nonzero", "cumsum", "diff", "einsum", "empty_like", "flatnonzero", "linalg.norm", "max", "mean", "min",
+    "nan_to_num", "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
 }  # fmt: skip
 UFUNCS = {
     "absolute", "add", "bitwise_and", "bitwise_or", "divide", "equal", "floor_divide", "greater", "greater_equal",
@@ -89,6 +89,9 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     def tolist(self):
         return self.inside.tolist()
 
+    def tobytes(self):
+        return self.inside.tobytes()
+
     def item(self):
         return self.inside.item()
 
@@ -122,9 +125,6 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self):
         return bool(self._one())
 
-    def __index__(self):
-        return int(self._one())
-
     def _one(self):
         if self.inside.size != 1:
             raise ValueError("only an array of one number is a number")
@@ -154,9 +154,36 @@ for _name in ("all", "any", "argmax", "argmin", "max", "mean", "min", "sum"):
     setattr(ndarray, _name, _reduction(_name))
 
 
-def asarray(array):
+def asarray(array, dtype=None, order=None):
     """An array of NumPy, moved to the device; one of the device as it is."""
-    return array if isinstance(array, ndarray) else ndarray(np.array(array))
+    if not isinstance(array, ndarray):
+        return ndarray(np.array(array, dtype=dtype, order=order))
+    found = np.asarray(array.inside, dtype=dtype, order=order)
+    return array if found is array.inside else ndarray(found)
+
+
+def ascontiguousarray(array, dtype=None):
+    return asarray(array, dtype, order="C")
+
+
+def arange(stop):
+    return ndarray(np.arange(stop))
+
+
+def empty(shape, dtype=float):
+    return ndarray(np.full(shape, 77, dtype))
+
+
+def full(shape, value):
+    return ndarray(np.full(shape, unwrapped(value)))
+
+
+def ones(shape):
+    return ndarray(np.ones(shape))
+
+
+def zeros(shape, dtype=float):
+    return ndarray(np.zeros(shape, dtype))
 
 
 def wrapped(value):

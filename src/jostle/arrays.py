@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,21 +108,45 @@ DEVICE_TABLE_ENTRIES = 2**25
 
 def on_device(array: Any) -> bool:
     """Does an array live in the memory of a GPU?"""
-    return not isinstance(array, np.ndarray) and hasattr(array, "__cuda_array_interface__")
+    return not isinstance(array, np.ndarray) and hasattr(type(array), "__cuda_array_interface__")
 
 
-def place_of(array: Any) -> Any:
+class Place(Protocol):
+    """A module that makes arrays: numpy or cupy. NumPy's own `like=` hands arguments on that CuPy does not take."""
+
+    def __hash__(self) -> int: ...
+
+    def arange(self, stop: int) -> Integers: ...
+
+    def asarray(self, value: Any, dtype: Any = None, order: Any = None) -> NDArray[Any]: ...
+
+    def ascontiguousarray(self, value: Any, dtype: Any = None) -> NDArray[Any]: ...
+
+    def empty(self, shape: Any, dtype: Any = float) -> NDArray[Any]: ...
+
+    def full(self, shape: Any, value: Any) -> NDArray[Any]: ...
+
+    def ones(self, shape: Any) -> NDArray[Any]: ...
+
+    def zeros(self, shape: Any, dtype: Any = float) -> NDArray[Any]: ...
+
+
+def place_of(array: Any) -> Place:
     """The module that made an array, which says where it lives: numpy or cupy.
 
     >>> place_of(np.zeros(2)) is np
     True
     """
-    return np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]]
+    return cast(Place, np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]])
 
 
 def to_device(value: T, place: Any) -> T:
     """An array of NumPy as one of the module `place`, numpy or cupy; also all arrays of a dataclass or a NamedTuple."""
-    found: T = _converted(value, lambda array: place.asarray(array) if isinstance(array, np.ndarray) else array)
+
+    def moved(array: Any) -> Any:
+        return place.asarray(np.asarray(array, order="C")) if isinstance(array, np.ndarray) else array
+
+    found: T = _converted(value, moved)
     return found
 
 
@@ -173,13 +197,13 @@ def floats(value: Any, order: Any = None) -> Array:
     [1.0, 2.0]
     """
     if on_device(value):
-        return np.asarray(value, dtype=float, order=order, like=value)
+        return place_of(value).asarray(value, dtype=float, order=order)
     return np.asarray(value, dtype=float, order=order)
 
 
 def contiguous(value: Any, kind: Any = float) -> Any:
     """An array of a type, in C order, where it lives; the array itself if it is one."""
-    return np.ascontiguousarray(value, kind, like=value) if on_device(value) else np.ascontiguousarray(value, kind)
+    return place_of(value).ascontiguousarray(value, kind) if on_device(value) else np.ascontiguousarray(value, kind)
 
 
 def read_only(array: Array) -> Array:
@@ -189,7 +213,7 @@ def read_only(array: Array) -> Array:
     return array
 
 
-def lowest(array: Array, initial: float) -> float:
+def lowest(array: Any, initial: float) -> float:
     """The smallest of `initial` and the entries, NaN if one of them is.
 
     >>> lowest(np.array([3.0, 2.0]), np.inf), lowest(np.zeros(0), 1.0), lowest(np.array([3.0]), 0.0)
@@ -201,7 +225,7 @@ def lowest(array: Array, initial: float) -> float:
     return initial if found >= initial else found
 
 
-def highest(array: Array, initial: float) -> float:
+def highest(array: Any, initial: float) -> float:
     """The largest of `initial` and the entries, NaN if one of them is.
 
     >>> highest(np.array([3.0, 2.0]), 0.0), highest(np.zeros(0), 1.0), highest(np.array([3.0]), 4.0)

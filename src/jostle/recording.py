@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, lowest, moved_to, to_host
+from jostle.arrays import Array, Integers, lowest, moved_to, place_of, to_host
 from jostle.problems import Motion
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
@@ -44,7 +44,7 @@ class ImpactLog:
         pairs = contacts.pairs[rows]
         self._second_step(before, after, h, pairs, p[rows])
         touching = moved_to(self.touching, pairs)
-        new = rows[by_pair(touching, np.ones(len(touching), like=pairs), pairs) == 0.0]
+        new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
         if len(new):
             chosen = contacts.only(new)
             drift = self._drift(before, contacts, chosen.pairs, h)
@@ -70,7 +70,7 @@ class ImpactLog:
     def _drift(self, before: State, contacts: Contacts, pairs: Integers, h: float) -> Array:
         """dg/dt: how the gaps of a moving set change at rest, from t^n to t^{n+1}, where contacts was linearised."""
         if self.within.moving is False:
-            return np.zeros(len(pairs), like=pairs)
+            return place_of(pairs).zeros(len(pairs))
         then = self.within.near(before.t, before.q, 2.0 * contacts.reach)
         late, early = (by_pair(there.pairs, there.gap, pairs, np.nan) for there in (contacts, then))
         return np.nan_to_num((late - early) / h)

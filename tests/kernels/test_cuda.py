@@ -139,11 +139,14 @@ def test_blocks_and_colours_share_no_body_and_nothing_is_lost(device, blocked):
     assert {0, 1} <= set(order[begin[groups[-2] * colours] :].tolist()), "bodies far apart are in the last block"
 
 
+@pytest.mark.parametrize("far", [True, False], ids=["far rows", "near rows"])
 @pytest.mark.parametrize("launched", [2000, 7])
-def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, monkeypatch):
+def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, far, monkeypatch):
     """However many iterations a launch does, also where the selection of rows changes between them."""
     monkeypatch.setattr(device.fused, "ITERATIONS_A_LAUNCH", launched)
     i, j, normal, s0, q = blocked
+    if not far:  # then the fourth group is the last, and does what belongs to the bodies too
+        i, j, normal, s0 = i[2:], j[2:], normal[2:], s0[2:]
     n, random = len(q), np.random.default_rng(1)
     inverse, start, never = random.uniform(0.5, 2.0, n), random.uniform(size=len(i)), np.full(len(i), -np.inf)
     A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))

@@ -6,7 +6,7 @@ Pairs keep (i, j, normal): 32 bytes a row in 3-D instead of 72 in CSR. The norma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,10 @@ class Pairs(LinearMap):
     bodies: int
     places: Array | None = None
     """(bodies, d) where they are, if known: solvers cut space in parts."""
+    known: InitVar[bool] = False
+    """Are the numbers those of bodies for certain? Then they are not looked at, which takes time in each step."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known: bool) -> None:
         for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
             object.__setattr__(self, name, contiguous(getattr(self, name), kind))
         if self.places is not None:
@@ -43,7 +45,7 @@ class Pairs(LinearMap):
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
             raise InvalidValue(f"{m} first bodies, {len(self.j)} second ones, normals of shape {self.normal.shape}")
-        if m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
+        if not known and m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
             raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
 
     @property
@@ -99,10 +101,11 @@ class Pairs(LinearMap):
         return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
 
     def rows(self, selection: Booleans | Integers) -> Pairs:
-        return Pairs(self.i[selection], self.j[selection], self.normal[selection], self.bodies, self.places)
+        i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
+        return Pairs(i, j, normal, self.bodies, self.places, known=True)
 
     def opposite(self) -> Pairs:
-        return Pairs(self.i, self.j, -self.normal, self.bodies, self.places)
+        return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, contiguous, floats
+from jostle.arrays import Array, Integers, contiguous, floats, place_of
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
 
@@ -68,7 +68,7 @@ class Polyhedron:
         object.__setattr__(self, "length", contiguous(each))
         object.__setattr__(self, "describe", describe)
         known = noise if isinstance(noise, float) else floats(noise)
-        object.__setattr__(self, "noise", np.zeros(len(offset), like=offset) + known)
+        object.__setattr__(self, "noise", place_of(offset).zeros(len(offset)) + known)
 
     def dense(self) -> Polyhedron:
         """The same with G in dense form."""
@@ -101,12 +101,12 @@ def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> 
     ([0.5, 0.5], [0.0])
     """
     if length is None:
-        return np.zeros(rows, like=other)
+        return place_of(other).zeros(rows)
     given = floats(length)
     if given.ndim == 0:
         if not given > 0.0:
             raise InvalidValue(f"length must be positive, not {length}; None stands for no length")
-        return np.full(rows, float(given), like=other)
+        return place_of(other).full(rows, float(given))
     if given.shape != (rows,):
         raise InvalidValue(f"length must be one number, or one for each of the {rows} rows; it has shape {given.shape}")
     if not (given >= 0.0).all():

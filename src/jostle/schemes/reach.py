@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array, highest
+from jostle.arrays import Array, highest, place_of
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, NotFinite
@@ -76,7 +76,7 @@ def with_checked_reach(
             )
         reach = np.maximum(reach, WIDENING_FACTOR * way)
         more = within.near(state.t + h, state.q, reach)
-        new = by_pair(contacts.pairs, np.ones(len(contacts.pairs), like=contacts.pairs), more.pairs) == 0.0
+        new = by_pair(contacts.pairs, place_of(contacts.pairs).ones(len(contacts.pairs)), more.pairs) == 0.0
         if np.all(way <= more.reach) and (more.gap + h * (more.G @ P.point.ravel()) >= 0.0)[new].all():
             return contacts, P, found
 

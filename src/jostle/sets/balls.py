@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to
+from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
 from jostle.kernels.sharing import by_rows
@@ -49,6 +49,7 @@ class Balls(ConstraintSet):
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
         self._lists: dict[type, PairList | None] = {}
         self._known: dict[tuple[int, type], Array] = {}
+        self._periods_known: dict[tuple[int, type], Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         x, radii = self._bodies(t, q)
@@ -66,7 +67,7 @@ class Balls(ConstraintSet):
             )
         return Contacts(
             gap,
-            Pairs(i, j, normal, n, x),
+            Pairs(i, j, normal, n, x, known=True),
             np.stack([i, j]).T,
             numbers=0,
             length=float(radii.min()),
@@ -118,7 +119,10 @@ class Balls(ConstraintSet):
     def _periods(self, x: Array) -> Array:
         if self.period.ndim and len(self.period) != x.shape[1]:
             raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
-        return moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
+        of_these = x.shape[1], type(x)
+        if of_these not in self._periods_known:
+            self._periods_known[of_these] = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
+        return self._periods_known[of_these]
 
 
 def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
@@ -129,7 +133,7 @@ def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
 
 def _each(reach: Reach, x: Array) -> Array:
     """(n,) the reach of each ball: half of what a pair has, if that is given."""
-    return reach if of_bodies(reach) else np.full(len(x), reach / 2.0, like=x)
+    return reach if of_bodies(reach) else place_of(x).full(len(x), reach / 2.0)
 
 
 @check_arguments

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, InTime, at, highest, lowest
+from jostle.arrays import Array, InTime, at, highest, lowest, place_of
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -175,9 +175,9 @@ class Free(ConstraintSet):
         return 0.0
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        nothing = np.zeros(0, like=q)
-        pairs = np.zeros((0, 2), dtype=np.int64, like=q)
-        return Contacts(nothing, Dense(np.zeros((0, q.size), like=q)), pairs, numbers=0, bend=nothing)
+        nothing = place_of(q).zeros(0)
+        pairs = place_of(q).zeros((0, 2), dtype=np.int64)
+        return Contacts(nothing, Dense(place_of(q).zeros((0, q.size))), pairs, numbers=0, bend=nothing)
 
 
 class Intersection(ConstraintSet):
@@ -239,7 +239,7 @@ class Intersection(ConstraintSet):
         parts = [Q.near(t, q, reach) for Q in self.sets]
         sizes = [len(part.gap) for part in parts]
         ends = np.cumsum(sizes)
-        first, second = both = np.empty((2, sum(sizes)), dtype=np.int64, like=q)
+        first, second = both = place_of(q).empty((2, sum(sizes)), dtype=np.int64)
         numbers = 0
         for part, end, size, own in zip(parts, ends, sizes, self._owned(parts, t), strict=True):
             i, j = first[end - size : end], second[end - size : end]

@@ -18,7 +18,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, highest, lowest
+from jostle.arrays import Array, Integers, highest, lowest, place_of
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone, Polyhedron, lengths
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
@@ -92,8 +92,8 @@ class Contacts:
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
         if odd or self.bodies == 0 or (first < 0).any():
-            return np.zeros((len(self.gap), 0), like=self.gap)
-        rows = np.arange(len(first), like=first)
+            return place_of(self.gap).zeros((len(self.gap), 0))
+        rows = place_of(first).arange(len(first))
         return -self.G.toarray().reshape(len(first), self.bodies, d)[rows, first]
 
     def velocities(self, h: float) -> Polyhedron:
@@ -170,9 +170,9 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     [7.0, 0.0]
     """
     if len(pairs) == 0 or len(wanted) == 0:
-        return np.full(len(wanted), otherwise, like=wanted)
+        return place_of(wanted).full(len(wanted), otherwise)
     if len(pairs) == len(wanted) == 1:
-        return values.copy() if (pairs == wanted).all() else np.full(1, otherwise, like=wanted)
+        return values.copy() if (pairs == wanted).all() else place_of(wanted).full(1, otherwise)
     return kernels_for(values).by_pair(pairs, values, wanted, otherwise)
 
 

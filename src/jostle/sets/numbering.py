@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Integers, to_device
+from jostle.arrays import Integers, place_of, to_device
 from jostle.errors import InvalidValue
 
 
@@ -23,7 +23,7 @@ def body_wall_pairs(n: int, k: int, place: ModuleType = np) -> Integers:
 
 def pairs_of_rows(row: Integers, k: int) -> Integers:
     """(body, -1 - wall) of the rows body k + wall."""
-    pairs = np.empty((len(row), 2), dtype=np.int64, like=row)
+    pairs = place_of(row).empty((len(row), 2), dtype=np.int64)
     pairs[:, 0] = row // max(k, 1)
     pairs[:, 1] = pairs[:, 0] * k - row - 1
     return pairs

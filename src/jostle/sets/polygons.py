@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, InTime, finite
+from jostle.arrays import Array, Booleans, Integers, InTime, finite, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Spheres, Surfaces, limit_of_each
 from jostle.sets.walls import Walls, same_number
@@ -98,7 +98,7 @@ class ConvexPolygons(Surfaces):
 
     def distances(self, x: Array) -> Array:
         k = len(self.discs.centre)
-        row = np.arange(len(x) * k, like=x)
+        row = place_of(x).arange(len(x) * k)
         return self._signed(x[row // k], row % k).reshape(-1, k)
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
@@ -112,8 +112,8 @@ class ConvexPolygons(Surfaces):
         edges = self._edges(wall)
         distance, from_edge, at_a_vertex = self._to_edges(x, edges)
         outside = self._heights(x, edges).max(axis=1) > 0.0
-        nearest = np.arange(len(wall), like=wall), distance.argmin(axis=1)
-        gradient, bend = self.normal[edges[nearest]], np.zeros(len(wall), like=x)
+        nearest = place_of(wall).arange(len(wall)), distance.argmin(axis=1)
+        gradient, bend = self.normal[edges[nearest]], place_of(x).zeros(len(wall))
         corner = np.flatnonzero(outside & at_a_vertex[nearest] & (distance[nearest] > 0.0))
         bend[corner] = 1.0 / distance[nearest][corner]
         gradient[corner] = from_edge[nearest][corner] * bend[corner, None]
@@ -136,7 +136,7 @@ class ConvexPolygons(Surfaces):
 
     def _edges(self, wall: Integers) -> Integers:
         """(m, each) the edges of one polygon each."""
-        return wall[:, None] * self.each + np.arange(self.each, like=wall)
+        return wall[:, None] * self.each + place_of(wall).arange(self.each)
 
     def _to_edges(self, x: Array, edges: Integers) -> tuple[Array, Array, Booleans]:
         """Distances to edges, the vectors from their nearest points, and whether those are vertices."""

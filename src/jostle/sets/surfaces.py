@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, contiguous, highest
+from jostle.arrays import Array, Booleans, Integers, contiguous, highest, place_of
 from jostle.kernels import kernels_for
 from jostle.sets.contacts import of_bodies
 
@@ -71,7 +71,7 @@ class Plane(Surfaces):
         return (x @ self.unit - self.offset)[:, None]
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
-        return np.tile(self.unit, (len(wall), 1)), np.zeros(len(wall), like=x)
+        return np.tile(self.unit, (len(wall), 1)), place_of(x).zeros(len(wall))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -90,8 +90,8 @@ class Sides(Surfaces):
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         gradient = np.zeros_like(x)
-        gradient[np.arange(len(wall), like=wall), self.axis[wall]] = self.sign[wall]
-        return gradient, np.zeros(len(wall), like=x)
+        gradient[place_of(wall).arange(len(wall)), self.axis[wall]] = self.sign[wall]
+        return gradient, place_of(x).zeros(len(wall))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -183,7 +183,7 @@ class Lines(Surfaces):
 
 def limit_of_each(limit: Array | float, x: Array) -> Array:
     """(n,) the limit of each of the points (n, d), if it is not given for each."""
-    return limit if of_bodies(limit) else np.full(len(x), limit, like=x)
+    return limit if of_bodies(limit) else place_of(x).full(len(x), limit)
 
 
 def _longest(vectors: Array) -> float:

@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, InTime, at, contiguous, finite, frozen
+from jostle.arrays import Array, Booleans, Integers, InTime, at, contiguous, finite, frozen, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Surfaces, limit_of_each
 from jostle.sets.walls import Walls, same_number
@@ -114,8 +114,8 @@ class Revolution(Surfaces):
         return cls(parts, base, axis, across, repeated, np.repeat(with_staves, staves))
 
     def distances(self, x: Array) -> Array:
-        body = np.tile(np.arange(len(x), like=x), len(self.of_part))
-        stave = np.repeat(np.arange(len(self.of_part), like=x), len(x))
+        body = np.tile(place_of(x).arange(len(x)), len(self.of_part))
+        stave = np.repeat(place_of(x).arange(len(self.of_part)), len(x))
         to_staves = _norms(self._from_staves(x[body], stave)).reshape(-1, len(x))
         return np.concatenate([self._to_parts(x), to_staves]).T
 

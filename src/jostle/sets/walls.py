@@ -195,14 +195,14 @@ class Walls(ConstraintSet):
         everything = len(pairs) == n * len(self.names)
         G = self._maps.get((n, type(x))) if self.flat and everything else None
         if G is not None:
-            return G, np.zeros(len(pairs), like=x)
+            return G, place_of(x).zeros(len(pairs))
         body, j = contiguous(pairs.T, np.int64)
         wall = -1 - j
         gradient, bend = walls.slopes(x[body], wall)
         if not self.flat:
             self._check(gradient, distance, body, wall)
         dense = n == 1 and offers(x, DENSE_KERNELS)
-        G = Dense(gradient) if dense else Pairs(body, j, contiguous(-gradient), n)
+        G = Dense(gradient) if dense else Pairs(body, j, contiguous(-gradient), n, known=True)
         if self.flat and everything:
             self._maps[n, type(x)] = G
         return G, bend
@@ -220,7 +220,7 @@ class Walls(ConstraintSet):
 
 def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
     """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
-    rows, distances = [np.zeros(0, dtype=np.int64, like=x)], [np.zeros(0, like=x)]
+    rows, distances = [place_of(x).zeros(0, dtype=np.int64)], [place_of(x).zeros(0)]
     for block in _blocks(x, k if walls.tabled else 1):
         limit = reach[block] if of_bodies(reach) else reach
         row, distance = walls.near(x[block], limit if radii is None else limit + radii[block])

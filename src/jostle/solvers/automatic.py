@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
@@ -147,7 +147,7 @@ class _Guess(Solver):
         return "Guess"
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        p = np.zeros(len(slack), like=slack) if guess is None else np.maximum(guess, 0.0)
+        p = place_of(slack).zeros(len(slack)) if guess is None else np.maximum(guess, 0.0)
         return w + M.solve(K.G.adjoint(p)), p, 0
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_fields
-from jostle.arrays import Array, floats, lowest
+from jostle.arrays import Array, floats, lowest, place_of
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
 from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
@@ -113,7 +113,7 @@ class Solver:
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
         if least >= 0.0 or (slack >= -K.noise).all():
-            return Projection(target.copy(), np.zeros(len(slack), like=slack), NO_RESIDUAL, 0, True, self.name)
+            return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
 
     def _tried(
@@ -157,7 +157,7 @@ class Solver:
 
     def _start(self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Projection:
         """The point itself as an answer, without multipliers."""
-        p = np.zeros(len(slack), like=slack)
+        p = place_of(slack).zeros(len(slack))
         found = residual(w, K, M, w, p)
         return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 

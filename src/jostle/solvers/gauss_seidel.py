@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting, LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
@@ -48,7 +48,7 @@ class GaussSeidel(Solver):
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
-        start = np.zeros(len(unit), like=unit) if guess is None else np.maximum(guess, 0.0) * unit
+        start = place_of(unit).zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL
         contacts = K.G.contacts
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)

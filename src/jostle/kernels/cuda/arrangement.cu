@@ -31,8 +31,9 @@ extern "C" __global__ void bound_places(i64 parts, i64 n, const double *places, 
     }
 }
 
-// The cell of each body along two axes, at a distance `low` and with so many cells a length; and its number. For a body
-// without a place any cell is safe.
+// The cell of each body along two axes, at a distance `low` and with so many cells a length. For a body without a place
+// any cell is safe. The key by which bodies are sorted: the block of the last of the four groups that owns its cell, and
+// the body itself. Such a block has odd cells, and owns these and the next ones; the first one also those before.
 extern "C" __global__ void fill_blocks(
     i64 n, const double *places, i64 first, i64 second, double first_low, double second_low, double first_scale,
     double second_scale, i64 rows, i64 columns, int *cell, u64 *key) {
@@ -43,11 +44,12 @@ extern "C" __global__ void fill_blocks(
         i64 column = two > 0.0 ? (two < columns - 1 ? (i64)two : columns - 1) : 0;
         cell[2 * a] = (int)row;
         cell[2 * a + 1] = (int)column;
-        key[a] = (u64)(row * columns + column) << 32 | (u64)a;
+        i64 owner = (row > 1 ? (row - 1) / 2 : 0) * (columns / 2) + (column > 1 ? (column - 1) / 2 : 0);
+        key[a] = (u64)owner << 32 | (u64)a;
     }
 }
 
-// Bodies get new numbers, cell by cell.
+// Bodies get new numbers, in the order of their owners.
 extern "C" __global__ void number_bodies(i64 n, const u64 *key, u32 *number) {
     EACH(to, n) { number[key[to] & 0xFFFFFFFFull] = (u32)to; }
 }

@@ -53,7 +53,9 @@ class Arranged(NamedTuple):
     begin: Any
     """(blocks COLOURS + 1,) where the rows of each colour of each block begin."""
     groups: Integers
-    """(groups + 1,) where the blocks of each group begin, on the host."""
+    """(GROUPS + 1,) where the blocks of each group begin, on the host."""
+    owned: Any
+    """(blocks + 1,) where the bodies begin that each block of the fourth group owns."""
 
 
 def arranged(
@@ -61,18 +63,18 @@ def arranged(
 ) -> Arranged:
     """The rows of n bodies, whose places (n, d) may be known. given: unit, s0, start and violation of each row."""
     m, d = normal.shape
-    number, key, groups = cupy.arange(n, dtype=np.uint32), cupy.arange(m, dtype=np.uint64), np.array([0, 1])
-    if places is not None:
-        cell, number, counts = _cells(cupy.ascontiguousarray(places), i, j)
-        groups = np.zeros(GROUPS + 1, np.int64)
-        for one in range(GROUPS - 1):
-            lines, columns = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(one, 2), strict=True))
-            groups[one + 1] = groups[one] + lines * columns
-        groups[GROUPS] = groups[GROUPS - 1] + 1
-        each("assign_blocks", d, m, i, j, cell, cupy.asarray(groups), np.int64(counts[1]), key)
-        key = cupy.sort(key)
-    blocks = int(groups[-1])
-    first = cupy.searchsorted(key, cupy.arange(blocks + 1, dtype=np.uint64) << np.uint64(32)).astype(np.int64)
+    places = cupy.zeros((n, d)) if places is None else cupy.ascontiguousarray(places)
+    cell, of_body, counts = _cells(places, i, j)
+    groups = np.zeros(GROUPS + 1, np.int64)
+    for one in range(GROUPS - 1):
+        lines, columns = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(one, 2), strict=True))
+        groups[one + 1] = groups[one] + lines * columns
+    groups[GROUPS] = groups[GROUPS - 1] + 1
+    blocks, number, key = int(groups[-1]), cupy.empty(n, np.uint32), cupy.empty(m, np.uint64)
+    each("number_bodies", d, n, of_body, number)
+    each("assign_blocks", d, m, i, j, cell, cupy.asarray(groups), np.int64(counts[1]), key)
+    key = cupy.sort(key)
+    first, owned = _begin(key, blocks), _begin(of_body, int(groups[4] - groups[3]))
     owner = cupy.full(n * (len(groups) - 1), np.iinfo(np.uint64).max, np.uint64)
     source, begin = cupy.empty(m, np.uint32), cupy.empty(blocks * COLOURS + 1, np.int64)
     rows = Rows(cupy.empty((m, 2), np.uint32), cupy.empty((d, m)), *cupy.empty((5, m)))
@@ -80,11 +82,17 @@ def arranged(
     room = owner, cupy.zeros_like(owner), cupy.empty(m, np.int32)
     arguments = *whole, i, j, normal, *given, number, *room, begin, source, *rows
     function("arrange", d)((blocks,), (ARRANGING_THREADS,), arguments)
-    return Arranged(number, rows, source, begin, groups)
+    return Arranged(number, rows, source, begin, groups, owned)
+
+
+def _begin(key: Any, count: int) -> Any:
+    """Where each number below count begins in the upper halves of a sorted key, and where the last one ends."""
+    return cupy.searchsorted(key, cupy.arange(count + 1, dtype=np.uint64) << np.uint64(32)).astype(np.int64)
 
 
 def _cells(places: Array, i: Integers, j: Integers) -> tuple[Any, Any, Integers]:
-    """(n, 2) the cell of each body along the two longest axes, their numbers, and how many cells there are along each.
+    """(n, 2) the cell of each body along the two longest axes, the sorted keys of the bodies, and how many cells there
+    are along each axis, at least two.
 
     A body whose place is not finite, since it has left, may lie in any cell.
     """
@@ -104,11 +112,10 @@ def _cells(places: Array, i: Integers, j: Integers) -> tuple[Any, Any, Integers]
     typical = float(np.median(apart)) if len(apart) else float(extent.max())
     size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
     width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / max(len(i), 1)) ** (1.0 / len(axes))))
-    counts = np.maximum(size / width, 1.0).astype(np.int64)
+    counts = np.maximum(size / width, 2.0).astype(np.int64)
     if len(axes) == 1:
-        axes, size, counts = np.append(axes, axes), np.append(size, np.inf), np.append(counts, 1)
-    cell, key, number = cupy.empty((n, 2), np.int32), cupy.empty(n, np.uint64), cupy.empty(n, np.uint32)
+        axes, size, counts = np.append(axes, axes), np.append(size, np.inf), np.append(counts, 2)
+    cell, key = cupy.empty((n, 2), np.int32), cupy.empty(n, np.uint64)
     corner, scale = low[axes], counts / size
     each("fill_blocks", d, n, places, *axes.astype(np.int64), *corner, *scale, *counts, cell, key)
-    each("number_bodies", d, n, cupy.sort(key), number)
-    return cell, number, counts
+    return cell, cupy.sort(key), counts

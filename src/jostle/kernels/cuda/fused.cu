@@ -7,6 +7,7 @@
 #define STRIDE (D == 1 ? 2 : 4)  // numbers a body: its velocity, and from D on its inverse mass
 #define FAR 3.0
 #define RISE 1e-13
+#define FOURTH 3
 #define PIECE (2 * THREADS)  // bodies of a piece
 
 enum { SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART, DONE };
@@ -32,7 +33,8 @@ struct Sweeps {
     const double *allowed;
     double *before;     // slacks at the test before
     double *v, *x, *other;  // velocities of y, of p, and room for the latter
-    double *sums;       // (blocks + pieces, 2), and then the sums of all
+    const i64 *owned;   // where the bodies of each block of the fourth group begin
+    double *sums;       // (blocks + pieces, 3), and then the sums of all
     u64 *waiting;       // how many blocks of threads have come, and how often all were let go
     double tol;
     i64 max_iterations, every, steps;
@@ -143,9 +145,36 @@ __device__ void sweep(const Sweeps &all, i64 block, Shared &shared, double beta,
     }
     block_sums(&against, &linear, shared.sum);
     if (t == 0) {
-        all.sums[2 * block] = against;
-        all.sums[2 * block + 1] = linear;
+        all.sums[3 * block] = against;
+        all.sums[3 * block + 1] = linear;
     }
+}
+
+// x = v, the velocities of p; v those of y; returns the part of |x|^2_M that is of this body.
+__device__ double move_body(const Sweeps &all, u32 a, double beta, double *x) {
+    double v[STRIDE], at[STRIDE], square = 0.0;
+    read_body(all.v, a, v);
+    read_body(x, a, at);
+    bool still = true;
+    for (int k = 0; k < D; k++) {
+        double now = v[k];
+        still = still && now == 0.0 && at[k] == 0.0;
+        square += now * now;
+        v[k] = now + beta * (now - at[k]);
+        at[k] = now;
+    }
+    if (still) return 0.0;
+    write_body(all.v, a, v);
+    write_body(x, a, at);
+    return square / v[D];
+}
+
+// The momentum of the bodies first <= a < last.
+__device__ void move_on(const Sweeps &all, i64 unit, i64 first, i64 last, Shared &shared, double beta, double *x) {
+    double size = 0.0, nothing = 0.0;
+    for (i64 a = first + threadIdx.x; a < last; a += blockDim.x) size += move_body(all, (u32)a, beta, x);
+    block_sums(&size, &nothing, shared.sum);
+    if (threadIdx.x == 0) all.sums[3 * unit + 2] = size;
 }
 
 // Put the selected rows of the block back to where they belong; then x += M^-1 G^T p.
@@ -223,16 +252,17 @@ __device__ void test(const Sweeps &all, i64 block, Shared &shared, const double 
     }
     block_sums(&product, &violated, shared.sum);
     if (threadIdx.x == 0) {
-        all.sums[2 * block] = product;
-        all.sums[2 * block + 1] = violated;
+        all.sums[3 * block] = product;
+        all.sums[3 * block + 1] = violated;
     }
 }
 
 // What is done to each body of a piece. x: the velocities of p; fresh: the same, computed anew.
 __device__ void bodies(const Sweeps &all, i64 piece, Shared &shared, int phase, double beta, double *x, double *fresh) {
+    i64 begin = piece * PIECE, end = begin + PIECE < all.n ? begin + PIECE : all.n;
+    if (phase == MOVE_ON) return move_on(all, all.blocks + piece, begin, end, shared, beta, x);
     double size = 0.0, nothing = 0.0;
-    i64 last = (piece + 1) * PIECE < all.n ? (piece + 1) * PIECE : all.n;
-    for (i64 a = piece * PIECE + threadIdx.x; a < last; a += blockDim.x) {
+    for (i64 a = begin + threadIdx.x; a < end; a += blockDim.x) {
         double v[STRIDE], at[STRIDE], anew[STRIDE], square = 0.0;
         if (phase == CLEAR) {
             for (int k = 0; k < STRIDE; k++) anew[k] = 0.0;
@@ -243,12 +273,7 @@ __device__ void bodies(const Sweeps &all, i64 piece, Shared &shared, int phase, 
         read_body(x, (u32)a, at);
         if (phase == CORRECT) read_body(fresh, (u32)a, anew);
         for (int k = 0; k < D; k++) {
-            double now = v[k];
-            if (phase == MOVE_ON) {
-                square += now * now;
-                v[k] = now + beta * (now - at[k]);
-                at[k] = now;
-            } else if (phase == CORRECT) {
+            if (phase == CORRECT) {
                 v[k] += anew[k] - at[k];
                 square += anew[k] * anew[k];
             } else
@@ -256,32 +281,31 @@ __device__ void bodies(const Sweeps &all, i64 piece, Shared &shared, int phase, 
         }
         size += square / v[D];
         write_body(all.v, (u32)a, v);
-        if (phase == MOVE_ON) write_body(x, (u32)a, at);
     }
     block_sums(&size, &nothing, shared.sum);
-    if (threadIdx.x == 0) all.sums[2 * (all.blocks + piece)] = size;
+    if (threadIdx.x == 0) all.sums[3 * (all.blocks + piece) + 2] = size;
 }
 
 // What comes next, from the sums of the phase that has ended; see `_loop` in jostle.kernels.cpu.fused.
-__device__ void decide(const Sweeps &all, Standing &now, double one, double two) {
+__device__ void decide(const Sweeps &all, Standing &now, double one, double two, double size, bool moved) {
     if (now.phase == SWEEP) {
         now.against = one;
         now.linear = two;
         now.phase = MOVE_ON;
-        return;
+        if (!moved) return;
     }
     if (now.phase == CLEAR || now.phase == POINT || now.phase == RESTART) {
         now.phase = now.phase == CLEAR ? POINT : now.phase == POINT ? CORRECT : SWEEP;
         return;
     }
     if (now.phase == CORRECT) {
-        now.size = one;
+        now.size = size;
         now.swapped = 1 - now.swapped;
         now.phase = TEST;
         return;
     }
     if (now.phase == MOVE_ON) {
-        double objective = now.linear + 0.5 * one;
+        double objective = now.linear + 0.5 * size;
         now.restarted = now.against > 0.0 || objective > now.lowest + RISE * fabs(now.lowest);
         now.lowest = objective;
         now.iteration++;
@@ -305,31 +329,36 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two)
     now.phase = now.restarted ? RESTART : SWEEP;
 }
 
-// All blocks of threads wait for each other; if there is something to decide, the last to come adds up the sums.
-__device__ void meet(const Sweeps &all, Shared &shared, u64 *round, bool deciding, i64 first, i64 units) {
+// All blocks of threads wait for each other; if there is something to decide, the last to come adds up the sums of
+// `units`, from the unit `first` on. moved: the sweep has moved on by the momentum too.
+__device__ void meet(
+    const Sweeps &all, Shared &shared, u64 *round, bool deciding, i64 first, i64 units, bool moved = false) {
     *round += 1;
     __syncthreads();
     if (threadIdx.x == 0) shared.last = arrive(&all.waiting[0]) == *round * gridDim.x;
     __syncthreads();
-    double *total = all.sums + 2 * (all.blocks + (all.n + PIECE - 1) / PIECE);
+    double *total = all.sums + 3 * (all.blocks + (all.n + PIECE - 1) / PIECE);
     if (shared.last) {
         if (deciding) {
-            double one = 0.0, two = 0.0;
+            double one = 0.0, two = 0.0, three = 0.0, nothing = 0.0;
             for (i64 unit = first + threadIdx.x; unit < first + units; unit += blockDim.x) {
-                one += all.sums[2 * unit];
-                two += all.sums[2 * unit + 1];
+                one += all.sums[3 * unit];
+                two += all.sums[3 * unit + 1];
+                three += all.sums[3 * unit + 2];
             }
             block_sums(&one, &two, shared.sum);
+            block_sums(&three, &nothing, shared.sum);
             if (threadIdx.x == 0) {
                 total[0] = one;
                 total[1] = two;
+                total[2] = three;
             }
         }
         if (threadIdx.x == 0) arrive(&all.waiting[1]);
     }
     if (threadIdx.x == 0) {
         wait_for(&all.waiting[1], *round);
-        if (deciding) decide(all, shared.standing, total[0], total[1]);
+        if (deciding) decide(all, shared.standing, total[0], total[1], total[2], moved);
     }
     __syncthreads();
 }
@@ -338,15 +367,16 @@ __device__ void meet(const Sweeps &all, Shared &shared, u64 *round, bool decidin
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
     i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, double *e,
     double *s0, double *p, double *y, u32 *near_ends, double *near_e, double *near_s0, double *near_p, double *near_y,
-    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, double *sums,
-    Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
+    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, const i64 *owned,
+    double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
     __shared__ Shared shared;
     Sweeps all = {n, m, groups, blocks, group, start, kept, {ends, e, s0, p, y},
-                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, sums, waiting,
+                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, owned, sums, waiting,
                   tol, max_iterations, every, steps};
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
-    while (most > 0 && start[group[most] * COLOURS] == start[group[most + 1] * COLOURS]) most--;
+    if (start[group[most] * COLOURS] == start[group[most + 1] * COLOURS]) most--;
+    bool moved = most == FOURTH;  // blocks of the fourth group are the last to touch the bodies that they own
     if (threadIdx.x == 0) shared.standing = *standing;
     __syncthreads();
     while (true) {
@@ -359,12 +389,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
         } else if (now.phase == SWEEP || now.phase == POINT) {
             for (i64 one = 0; one <= most; one++) {
                 for (i64 block = group[one] + blockIdx.x; block < group[one + 1]; block += gridDim.x) {
-                    if (now.phase == SWEEP)
-                        sweep(all, block, shared, now.beta, now.restarted);
-                    else
+                    if (now.phase == POINT) {
                         point(all, block, shared, fresh);
+                        continue;
+                    }
+                    sweep(all, block, shared, now.beta, now.restarted);
+                    i64 owner = block - group[FOURTH];
+                    if (moved && one == FOURTH)
+                        move_on(all, block, owned[owner], owned[owner + 1], shared, now.beta, at);
                 }
-                meet(all, shared, &round, one == most, 0, blocks);
+                meet(all, shared, &round, one == most, 0, blocks, moved && now.phase == SWEEP);
             }
         } else {
             for (i64 piece = blockIdx.x; piece < pieces; piece += gridDim.x)

@@ -45,7 +45,7 @@ def gauss_seidel(
     """See `reference.gauss_seidel`; `chunks` makes no difference here."""
     (m, d), n = normal.shape, len(inverse)
     normal = cupy.ascontiguousarray(normal)
-    number, rows, source, begin, groups = arranged(i, j, normal, (unit, s0, start, violation), n, places)
+    number, rows, source, begin, groups, owned = arranged(i, j, normal, (unit, s0, start, violation), n, places)
     blocks, pieces, stride = int(groups[-1]), -(-n // PIECE), 2 if d == 1 else 4
     *held, allowed, before = rows
     near = [cupy.empty_like(array) for array in held]
@@ -57,10 +57,12 @@ def gauss_seidel(
     whole = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
     selected = *near, cupy.empty(m, np.uint32)
     limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
-    kept, sums = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros((blocks + pieces + 1, 2))
+    kept, sums = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros((blocks + pieces + 1, 3))
     while True:
         waiting = cupy.zeros(2, np.uint64)
-        launch(*shape, (*whole, kept, *held, *selected, allowed, before, *body, sums, standing, waiting, *limits))
+        launch(
+            *shape, (*whole, kept, *held, *selected, allowed, before, *body, owned, sums, standing, waiting, *limits)
+        )
         told = on_host(standing).view(STANDING)[0]
         if told["phase"] == DONE:
             break
