@@ -237,6 +237,17 @@ def highest(array: Any, initial: float) -> float:
     return initial if found <= initial else found
 
 
+def squares(vectors: Array) -> Array:
+    """(n,) the squares of the lengths of vectors (n, d).
+
+    >>> squares(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [25.0, 0.0]
+    """
+    if on_device(vectors):  # CuPy's einsum takes ten times as long
+        return (vectors * vectors) @ place_of(vectors).ones(vectors.shape[1])
+    return np.asarray(np.einsum("nd,nd->n", vectors, vectors))
+
+
 def table_entries(array: Array, in_cache: int) -> int:
     """How many numbers of a table are best computed at a time where an array lives; in_cache is that of a core."""
     return in_cache if isinstance(array, np.ndarray) else DEVICE_TABLE_ENTRIES

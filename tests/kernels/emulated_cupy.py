@@ -53,7 +53,8 @@ class Function:
 
 def _given(argument):
     if isinstance(argument, np.ndarray):
-        assert argument.flags.c_contiguous, "a kernel was given an array with gaps"
+        # columns of pairs are given with their stride
+        assert argument.flags.c_contiguous or argument.dtype == np.int64, "a kernel was given an array with gaps"
         return ctypes.c_void_p(argument.ctypes.data)
     assert isinstance(argument, np.generic), f"a kernel was given {argument!r}, which has no definite type"
     kind = ctypes.c_uint if argument.dtype == np.uint32 else KINDS[argument.dtype.kind]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array, highest, place_of
+from jostle.arrays import Array, highest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, NotFinite
@@ -98,5 +98,5 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
 
 def _speeds(u: Array) -> Array:
     """(n,) of bodies (n, d), or that of the whole."""
-    speeds: Array = np.sqrt(np.einsum("nd,nd->n", u, u) if u.ndim == 2 else (u * u).sum())
+    speeds: Array = np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
     return speeds

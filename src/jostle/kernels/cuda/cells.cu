@@ -111,6 +111,29 @@ extern "C" __global__ void search(
     }
 }
 
+// The sums of q - before over each part of the bodies, (D,) a part.
+extern "C" __global__ void sum_ways(i64 parts, i64 n, const double *q, const double *before, double *sums) {
+    EACH(part, parts) {
+        double total[D];
+        for (int k = 0; k < D; k++) total[k] = 0.0;
+        for (i64 a = part; a < n; a += parts)
+            for (int k = 0; k < D; k++) total[k] += q[a * D + k] - before[a * D + k];
+        for (int k = 0; k < D; k++) sums[part * D + k] = total[k];
+    }
+}
+
+// |q - before - mean|.
+extern "C" __global__ void lengths(i64 n, const double *q, const double *before, const double *mean, double *out) {
+    EACH(a, n) {
+        double square = 0.0;
+        for (int k = 0; k < D; k++) {
+            double way = q[a * D + k] - before[a * D + k] - mean[k];
+            square += way * way;
+        }
+        out[a] = sqrt(square);
+    }
+}
+
 // first[k] = a for the list start[a] <= k < start[a + 1].
 extern "C" __global__ void spread(i64 n, const i64 *start, int *first) {
     EACH(a, n) {

@@ -15,6 +15,8 @@ MOST_CELLS = 2.0**20
 """Cells along an axis; beyond, they are made wider."""
 REACH, FIRST = 3, 3
 """The last entries of `widths` and `counts` a level: the largest radius, and the number of its first cell."""
+PARTS = 4096
+"""So many threads add up what all bodies have in common."""
 NONE = np.uint64(0)
 """In the place of an array that there is not."""
 
@@ -88,8 +90,11 @@ def _near(
 
 def strayed(q: Array, before: Array) -> Array:
     """See `reference.strayed`."""
-    way = q - before
-    return cupy.sqrt(((way - way.mean(axis=0)) ** 2).sum(axis=1))  # type: ignore[no-any-return]
+    (n, d), out = q.shape, cupy.empty(len(q))
+    ways = cupy.empty((PARTS, d))
+    each("sum_ways", d, PARTS, np.int64(n), q, before, ways)
+    each("lengths", d, n, q, before, cupy.ascontiguousarray(ways.T).sum(axis=1) / max(n, 1), out)
+    return out  # type: ignore[no-any-return]
 
 
 def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:

@@ -89,22 +89,22 @@ __device__ u64 slot_of(i64 a, i64 b, u64 slots) {
     return (key * 0xBF58476D1CE4E5B9ull >> 17) & (slots - 1);
 }
 
-extern "C" __global__ void store_pairs(i64 m, const i64 *pairs, u64 slots, int *slot) {
+extern "C" __global__ void store_pairs(i64 m, const i64 *first, const i64 *second, i64 stride, u64 slots, int *slot) {
     EACH(c, m) {
-        u64 k = slot_of(pairs[2 * c], pairs[2 * c + 1], slots);
+        u64 k = slot_of(first[c * stride], second[c * stride], slots);
         while (atomicCAS(&slot[k], 0, (int)(c + 1)) != 0) k = (k + 1) & (slots - 1);
     }
 }
 
 extern "C" __global__ void look_up(
-    i64 wanted, const i64 *listed, const i64 *pairs, const double *values, u64 slots, const int *slot, double otherwise,
-    double *out) {
+    i64 wanted, const i64 *listed, const i64 *listed_second, i64 listed_stride, const i64 *first, const i64 *second,
+    i64 stride, const double *values, u64 slots, const int *slot, double otherwise, double *out) {
     EACH(c, wanted) {
-        i64 a = listed[2 * c], b = listed[2 * c + 1];
+        i64 a = listed[c * listed_stride], b = listed_second[c * listed_stride];
         out[c] = otherwise;
         for (u64 k = slot_of(a, b, slots); slot[k] != 0; k = (k + 1) & (slots - 1)) {
             i64 found = slot[k] - 1;
-            if (pairs[2 * found] == a && pairs[2 * found + 1] == b) {
+            if (first[found * stride] == a && second[found * stride] == b) {
                 out[c] = values[found];
                 break;
             }

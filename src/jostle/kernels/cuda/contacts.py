@@ -74,10 +74,15 @@ def residual_pairs(
 
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array:
     """See `reference.by_pair`."""
-    pairs, wanted = cupy.ascontiguousarray(pairs), cupy.ascontiguousarray(wanted)
+    known, listed = _columns(pairs), _columns(wanted)
     slots = 1 << (2 * len(pairs) + 1).bit_length()
     slot, out = cupy.zeros(slots, np.int32), cupy.empty(len(wanted))
-    each("store_pairs", 1, len(pairs), pairs, np.uint64(slots), slot)
+    each("store_pairs", 1, len(pairs), *known, np.uint64(slots), slot)
     values = cupy.ascontiguousarray(values)
-    each("look_up", 1, len(wanted), wanted, pairs, values, np.uint64(slots), slot, np.float64(otherwise), out)
+    each("look_up", 1, len(wanted), *listed, *known, values, np.uint64(slots), slot, np.float64(otherwise), out)
     return out  # type: ignore[no-any-return]
+
+
+def _columns(pairs: Integers) -> tuple[Integers, Integers, np.int64]:
+    """The two columns of pairs (m, 2), and how far apart the entries of each are, in numbers."""
+    return pairs[:, 0], pairs[:, 1], np.int64(pairs.strides[0] // pairs.itemsize)
