@@ -1,16 +1,23 @@
 """How sweeps and whole steps of spheres gain from threads, and that their bits do not depend on them.
 
-    python benchmarks/threads.py [--quick]
+    python benchmarks/threads.py [--quick] [--sizes 10000 100000]
 
-Nanoseconds a row and sweep of `GaussSeidel`, and seconds of one step of `Maury` at 1e-4 on a shaken lattice that is
-pressed together, for 1, 2, 4 ... threads. The last line holds all figures as JSON.
+sweep      nanoseconds a row and sweep of `GaussSeidel` on a shaken lattice
+colliding  seconds of one step of `Maury` at 1e-4 on a shaken lattice that is pressed together, far from rest
+settled    seconds of one step, at 1e-4 or 400 iterations, of a lattice that has been pressed together by its weight
+
+for 1, 2, 4 ... threads. "one block" is the sweep and the settled step on one thread with all rows in one block, as
+small problems are swept. The script fails if a result depends on the number of threads. The last line holds all
+figures as JSON.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
@@ -19,69 +26,137 @@ from spheres import dense_rows
 
 import jostle as jo
 from jostle.kernels import cpu
+from jostle.kernels.cpu import arrangement
 from jostle.kernels.threads import most_threads, use_threads
+from jostle.schemes.state import State
+
+MOST_ITERATIONS = 400
+"""Of a settled step: a million spheres would take thousands, each like the others."""
+SETTLING_STEPS = 5
+TIMES = "sweep", "colliding", "settled"
 
 
-def sweep(n: int, threads: int, seconds: float) -> tuple[float, int, str]:
-    """(nanoseconds a row and sweep, rows, a digest of the multipliers)."""
+def digest(array: np.ndarray) -> str:
+    return sha256(array.tobytes()).hexdigest()[:12]
+
+
+def lattice(n: int, spacing: float) -> np.ndarray:
+    """(n, 3) the first places of a cubic lattice, the last axis running fastest."""
+    k = np.arange(int(np.ceil(n ** (1 / 3))))
+    return spacing * np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3)[:n]
+
+
+def sweep(n: int, seconds: float) -> Callable[[int], tuple[float, str]]:
+    """A function of the number of threads: (nanoseconds a row and sweep, digest of the multipliers)."""
     G, inverse, s0 = dense_rows(n)
     m = len(s0)
     start, never, unit = np.ones(m), np.full(m, -np.inf), np.full(m, np.sqrt(2.0))
 
-    def run(iterations: int) -> tuple[float, np.ndarray]:
+    def run(threads: int, iterations: int) -> tuple[float, np.ndarray]:
         begin = time.perf_counter()
         p, _ = cpu.gauss_seidel(
             G.i, G.j, G.normal, unit, inverse, s0, start, never, 0.0, iterations, 10_000, threads, G.places
         )
         return time.perf_counter() - begin, p
 
-    _, p = run(12)
-    few, many, end = np.inf, np.inf, time.perf_counter() + seconds
-    while time.perf_counter() < end or many == np.inf:
-        few, many = min(few, run(4)[0]), min(many, run(44)[0])
-    return 1e9 * (many - few) / 40.0 / m, m, sha256(p.tobytes()).hexdigest()[:12]
+    def measured(threads: int) -> tuple[float, str]:
+        _, p = run(threads, 12)
+        few, many, end = np.inf, np.inf, time.perf_counter() + seconds
+        while time.perf_counter() < end or many == np.inf:
+            few, many = min(few, run(threads, 4)[0]), min(many, run(threads, 44)[0])
+        return 1e9 * (many - few) / 40.0 / m, digest(p)
+
+    return measured
 
 
-def step(n: int, repeats: int) -> tuple[float, int, str]:
-    """(seconds, iterations, a digest of the positions) of a step of n spheres."""
-    k, random = np.arange(int(np.ceil(n ** (1 / 3)))), np.random.default_rng(0)
-    q = 1.01 * np.stack(np.meshgrid(k, k, k, indexing="ij"), axis=-1).reshape(-1, 3)[:n]
+def step(problem: jo.Motion, scheme: Any, state: State, h: float, repeats: int) -> tuple[float, int, str]:
+    """(seconds, iterations, digest of the positions) of a step."""
+    best = np.inf
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        after = scheme.advance(problem, state, h)
+        best = min(best, time.perf_counter() - begin)
+    assert after.projection is not None
+    return best, after.projection.iterations, digest(after.q)
+
+
+def colliding(n: int) -> tuple[jo.Motion, Any, State, float]:
+    """Spheres with random velocities that a flow towards a corner presses together."""
+    q, random = lattice(n, 1.01), np.random.default_rng(0)
     within = jo.Balls(np.full(n, 0.5)) & jo.Box([-0.5] * 3, [np.inf] * 3)
     problem = jo.Motion(q0=q, v0=-0.2 * q + random.normal(size=(n, 3)), within=within)
     scheme = jo.Maury(solver=jo.GaussSeidel(tol=1e-4))
-    start, best = scheme.start(problem, 0.0), np.inf
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        state = scheme.advance(problem, start, 0.02)
-        best = min(best, time.perf_counter() - begin)
-    assert state.projection is not None
-    return best, state.projection.iterations, sha256(state.q.tobytes()).hexdigest()[:12]
+    return problem, scheme, scheme.start(problem, 0.0), 0.02
+
+
+def settled(n: int) -> tuple[jo.Motion, Any, State, float]:
+    """Spheres of unlike sizes that rest on each other: radii a little less than half a cell, in a box."""
+    random, h = np.random.default_rng(0), 0.02
+    radii = random.uniform(0.498, 0.5, n)
+    q = lattice(n, 1.0)
+    width = float(q.max()) + 0.5
+    within = jo.Balls(radii) & jo.Box([-0.5] * 3, [width, width, np.inf], radii=radii)
+    problem = jo.Motion(q0=q, force=np.tile([0.0, 0.0, -10.0], (n, 1)), within=within)
+    scheme = jo.Maury(solver=jo.Budget(tol=1e-4, max_iterations=MOST_ITERATIONS))
+    state = scheme.start(problem, 0.0)
+    for _ in range(SETTLING_STEPS):
+        state = scheme.advance(problem, state, h)
+    return problem, scheme, state, h
+
+
+def measured(n: int, counts: list[int], quick: bool) -> dict[str, Any]:
+    """All figures of n spheres, printed as they come."""
+    use_threads(counts[-1])
+    sweeping, repeats = sweep(n, 0.3 if quick else 2.0), 2 if quick else 3
+    scenes = colliding(n), settled(n)
+    figures: dict[str, Any] = {}
+    for count in counts:
+        use_threads(count)
+        ns, *bits = sweeping(count)
+        steps = [step(*scene, repeats) for scene in scenes]
+        row = {"sweep": ns, "colliding": steps[0][0], "settled": steps[1][0], "iterations": [one[1] for one in steps]}
+        figures[str(count)] = {**row, "bits": [*bits, *(one[2] for one in steps)]}
+        gains = [figures[str(counts[0])][name] / row[name] for name in TIMES]
+        print(
+            f"{n:9d} {count:9d} {ns:9.2f} {gains[0]:6.2f} {steps[0][0]:9.4f} {gains[1]:6.2f} {steps[1][0]:9.4f} "
+            f"{gains[2]:6.2f}   {steps[0][1]}, {steps[1][1]}; {' '.join(figures[str(count)]['bits'])}",
+            flush=True,
+        )
+        if figures[str(count)]["bits"] != figures[str(counts[0])]["bits"]:
+            sys.exit(f"the bits depend on the number of threads: {counts[0]} and {count}")
+    return figures
+
+
+def in_one_block(n: int, quick: bool) -> dict[str, float]:
+    """The sweep and the settled step on one thread, all rows in one block."""
+    scene, usual = settled(n), arrangement.BLOCKED_ROWS
+    use_threads(1)
+    arrangement.BLOCKED_ROWS = sys.maxsize
+    try:
+        ns, seconds = sweep(n, 0.3 if quick else 2.0)(1)[0], step(*scene, 2 if quick else 5)[0]
+    finally:
+        arrangement.BLOCKED_ROWS = usual
+    print(f"{n:9d} one block {ns:9.2f} {'':6} {'':9} {'':6} {seconds:9.4f}", flush=True)
+    return {"sweep": ns, "settled": seconds}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer spheres and threads")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="numbers of spheres")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer spheres, within a minute")
+    parser.add_argument("--sizes", type=int, nargs="+", help="numbers of spheres")
     chosen = parser.parse_args()
-    quick, sizes = chosen.quick, [10_000, 50_000] if chosen.quick else chosen.sizes
-    counts = [count for count in (1, 2, 4, 8, 16, 32) if count <= most_threads()]
+    sizes = chosen.sizes or ([10_000, 30_000] if chosen.quick else [10_000, 100_000, 1_000_000])
+    counts = [count for count in (1, 2, 4, 8, 16) if count <= most_threads()]
+    print(
+        f"{'spheres':>9} {'threads':>9} {'ns a row':>9} {'gain':>6} {'colliding':>9} {'gain':>6} {'settled':>9} "
+        f"{'gain':>6}   iterations; bits"
+    )
     figures: dict[str, Any] = {}
-    print(f"{'spheres':>9} {'threads':>7} {'ns a row':>9} {'gain':>6} {'step, s':>9} {'gain':>6}  iterations, bits")
     for n in sizes:
-        first = None
-        for count in counts:
-            use_threads(count)
-            ns, rows, bits = sweep(n, count, 0.5 if quick else 2.0)
-            seconds, iterations, of_step = step(n, 2 if quick else 3)
-            first = first or (ns, seconds)
-            print(
-                f"{n:9d} {count:7d} {ns:9.2f} {first[0] / ns:6.2f} {seconds:9.4f} {first[1] / seconds:6.2f}"
-                f"  {iterations}, {bits} {of_step}",
-                flush=True,
-            )
-            figures[f"{n} {count}"] = {
-                "rows": rows, "ns_a_row": ns, "step_s": seconds, "iterations": iterations, "bits": [bits, of_step],
-            }  # fmt: skip
+        figures[str(n)] = measured(n, counts, chosen.quick)
+        if n <= 10_000:
+            figures[str(n)]["one block"] = in_one_block(n, chosen.quick)
+    print(f"the bits are the same for {', '.join(map(str, counts))} threads")
     print(json.dumps(figures))
 
 

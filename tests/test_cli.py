@@ -127,9 +127,9 @@ def test_threads_are_checked(here, jostle):
     code, _, err = jostle("run", "cradle_apart", "--threads", 100_000)
     assert code == 1
     assert "threads must be between 1 and" in err
-    code, _, err = jostle("run", "cradle_apart", "--device", "cuda")
+    code, _, err = jostle("run", "cradle_apart", "--device", "tpu")
     assert code == 1
-    assert "device 'cuda' is not supported" in err
+    assert "device 'tpu' is not supported; use 'cpu' or 'cuda'" in err
 
 
 def test_new_copies_a_scenario_that_runs(here, jostle):
@@ -152,6 +152,7 @@ def test_list_schema_and_doctor_can_be_read_by_machines(jostle):
     found = json.loads(jostle("doctor", "--json")[1])
     assert found["version_jostle"] == jo.__version__
     assert found["trajectory"] == "101 frames written and read"
+    assert "device" in found["gpu"]
     assert "hourglass" in jostle("list")[1]
 
 

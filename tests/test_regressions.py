@@ -286,7 +286,7 @@ def test_a_set_of_the_user_is_checked_beside_a_vessel_too():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_uses_one_thread():
-    """GNU OpenMP ends a forked child that uses the threads of its parent."""
+    """Who forks wants the children to share the cores."""
     child = os.fork()
     if child == 0:
         os._exit(0 if threads() == 1 else 1)

@@ -1,9 +1,16 @@
-"""Names of array types, and the small conversions that every layer needs."""
+"""Names of array types, the small conversions that every layer needs, and the only functions that move memory.
+
+Arrays live in the memory of the machine (NumPy) or of a GPU (CuPy). The same code computes with both: NumPy hands its
+functions on to CuPy where the arguments live there. What CuPy does not take is done by the functions at the end of this
+module.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +21,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Shorts = NDArray[np.int32]
 Booleans = NDArray[np.bool_]
+T = TypeVar("T")
 InTime = ArrayLike | Callable[[float], ArrayLike]
 """A value, or a function of time that returns one."""
 
@@ -90,3 +98,156 @@ def shaped(value: ArrayLike, name: str, *shape: int) -> Array:
     except ValueError:
         words = " x ".join("k" if length < 0 else str(length) for length in shape)
         raise InvalidValue(f"{name} must be {words} numbers, not an array of the shape {array.shape}") from None
+
+
+# --- where arrays live ---
+
+DEVICE_TABLE_ENTRIES = 2**25
+"""Numbers of a table that a GPU computes at a time: enough to occupy all of it."""
+
+
+def on_device(array: Any) -> bool:
+    """Does an array live in the memory of a GPU?"""
+    return not isinstance(array, np.ndarray) and hasattr(type(array), "__cuda_array_interface__")
+
+
+class Place(Protocol):
+    """A module that makes arrays: numpy or cupy. NumPy's own `like=` hands arguments on that CuPy does not take."""
+
+    def __hash__(self) -> int: ...
+
+    def arange(self, stop: int) -> Integers: ...
+
+    def asarray(self, value: Any, dtype: Any = None, order: Any = None) -> NDArray[Any]: ...
+
+    def ascontiguousarray(self, value: Any, dtype: Any = None) -> NDArray[Any]: ...
+
+    def empty(self, shape: Any, dtype: Any = float) -> NDArray[Any]: ...
+
+    def full(self, shape: Any, value: Any) -> NDArray[Any]: ...
+
+    def ones(self, shape: Any) -> NDArray[Any]: ...
+
+    def zeros(self, shape: Any, dtype: Any = float) -> NDArray[Any]: ...
+
+
+def place_of(array: Any) -> Place:
+    """The module that made an array, which says where it lives: numpy or cupy.
+
+    >>> place_of(np.zeros(2)) is np
+    True
+    """
+    return cast(Place, np if isinstance(array, np.ndarray) else sys.modules[type(array).__module__.partition(".")[0]])
+
+
+def to_device(value: T, place: Any) -> T:
+    """An array of NumPy as one of the module `place`, numpy or cupy; also all arrays of a dataclass or a NamedTuple."""
+
+    def moved(array: Any) -> Any:
+        return place.asarray(np.asarray(array, order="C")) if isinstance(array, np.ndarray) else array
+
+    found: T = _converted(value, moved)
+    return found
+
+
+def to_host(value: T) -> T:
+    """An array as one of NumPy, the array itself if it is one; also all arrays of a dataclass or a NamedTuple.
+
+    >>> q = np.zeros(2)
+    >>> to_host(q) is q
+    True
+    """
+    if isinstance(value, np.ndarray):
+        return value
+    found: T = _converted(value, lambda array: array.get() if on_device(array) else array)
+    return found
+
+
+def moved_to(value: T, other: Any) -> T:
+    """`value`, an array or a dataclass of arrays, in the memory where the array `other` lives."""
+    return value if isinstance(other, np.ndarray) else to_device(value, place_of(other))
+
+
+def _converted(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """The value with its arrays converted; an object in which nothing changes stays the same object."""
+    if isinstance(value, np.ndarray) or on_device(value):
+        return convert(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        before = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        changed = _changed(before, convert)
+        return replace(value, **changed) if changed else value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        changed = _changed(value._asdict(), convert)  # type: ignore[attr-defined]
+        return value._replace(**changed) if changed else value  # type: ignore[attr-defined]
+    return value
+
+
+def _changed(before: dict[str, Any], convert: Callable[[Any], Any]) -> dict[str, Any]:
+    after = {name: _converted(value, convert) for name, value in before.items()}
+    return {name: value for name, value in after.items() if value is not before[name]}
+
+
+# --- what NumPy does to its own arrays only, for all of them ---
+
+
+def floats(value: Any, order: Any = None) -> Array:
+    """An array of floats, where it lives; anything else as an array of NumPy.
+
+    >>> floats([1, 2]).tolist()
+    [1.0, 2.0]
+    """
+    if on_device(value):
+        return place_of(value).asarray(value, dtype=float, order=order)
+    return np.asarray(value, dtype=float, order=order)
+
+
+def contiguous(value: Any, kind: Any = float) -> Any:
+    """An array of a type, in C order, where it lives; the array itself if it is one."""
+    return place_of(value).ascontiguousarray(value, kind) if on_device(value) else np.ascontiguousarray(value, kind)
+
+
+def read_only(array: Array) -> Array:
+    """The array, protected against writing if it is one of NumPy: those of CuPy have no such flag."""
+    if isinstance(array, np.ndarray):
+        array.setflags(write=False)
+    return array
+
+
+def lowest(array: Any, initial: float) -> float:
+    """The smallest of `initial` and the entries, NaN if one of them is.
+
+    >>> lowest(np.array([3.0, 2.0]), np.inf), lowest(np.zeros(0), 1.0), lowest(np.array([3.0]), 0.0)
+    (2.0, 1.0, 0.0)
+    """
+    if isinstance(array, np.ndarray):
+        return float(np.minimum.reduce(array, axis=None, initial=initial))
+    found = float(array.min()) if array.size else initial
+    return initial if found >= initial else found
+
+
+def highest(array: Any, initial: float) -> float:
+    """The largest of `initial` and the entries, NaN if one of them is.
+
+    >>> highest(np.array([3.0, 2.0]), 0.0), highest(np.zeros(0), 1.0), highest(np.array([3.0]), 4.0)
+    (3.0, 1.0, 4.0)
+    """
+    if isinstance(array, np.ndarray):
+        return float(np.maximum.reduce(array, axis=None, initial=initial))
+    found = float(array.max()) if array.size else initial
+    return initial if found <= initial else found
+
+
+def squares(vectors: Array) -> Array:
+    """(n,) the squares of the lengths of vectors (n, d).
+
+    >>> squares(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [25.0, 0.0]
+    """
+    if on_device(vectors):  # CuPy's einsum takes ten times as long
+        return (vectors * vectors) @ place_of(vectors).ones(vectors.shape[1])
+    return np.asarray(np.einsum("nd,nd->n", vectors, vectors))
+
+
+def table_entries(array: Array, in_cache: int) -> int:
+    """How many numbers of a table are best computed at a time where an array lives; in_cache is that of a core."""
+    return in_cache if isinstance(array, np.ndarray) else DEVICE_TABLE_ENTRIES

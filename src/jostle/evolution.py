@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, numbers
-from jostle.errors import BrokenFile, DeviceUnavailable, Interrupted, InvalidValue, JostleError, NotConverged
+from jostle.arrays import Array, numbers, to_host
+from jostle.devices import Device
+from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, NotConverged
 from jostle.exchange import changes
 from jostle.interrupts import Interrupts
 from jostle.past import remembering
@@ -81,7 +82,7 @@ def solve(
     **What is solved.** `problem` is a `Motion` or a `Sweeping`, `scheme` is one of `Maury`, `Paoli` and the others.
     `change(state)`, or several such functions, return the state to continue from after each step: bodies come and go
     by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of raised.
-    `device` is where the run is computed: "cpu".
+    `device` is where the run is computed: "cpu", or "cuda" for a GPU, see the page "On a GPU" of the documentation.
 
     **When.** If the time is not a multiple of `h`, the last step is shorter, so that the run ends exactly at `t`. `h`
     may also be the array of all steps. `until(state)` ends the run when it is true, with the status "stopped", or
@@ -111,14 +112,14 @@ def solve(
         1.1770  0 - wall 0   -3.5394    2.8316    6.3906
         1.7560  0 - wall 0   -2.8288    2.2630    5.1115
     """
-    if device != "cpu":
-        raise DeviceUnavailable(f"device {device!r} is not supported; use 'cpu'")
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
     scheme.check(problem)
+    where = Device(device, problem, scheme)
     grid, made = Grid.of(t, h), changes(change)
     due = Saving(every, grid.start)
-    keeping = _Keeping(checkpoint, problem, scheme, made, grid, {"every": every, "until": until, "strict": strict})
+    free = {"every": every, "until": until, "strict": strict, "device": device}
+    keeping = _Keeping(checkpoint, problem, scheme, made, grid, free, where)
     resumed = keeping.load() if resume else None
     if resumed is None:
         keeping.check_free()
@@ -130,44 +131,46 @@ def solve(
     recorder = _recorder(problem, scheme, output, state, resumed, keeping)
     if done == grid.count and recorder.saved_at < state.t:
         recorder.save(state)
+    state = where.moved(state)
     here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
             before, there = state, here
             try:
                 problem.within.memory = remembered  # whatever looked at the set since the last step
-                state = scheme.advance(problem, before, step, t_next)
+                state = scheme.advance(where.problem, before, step, t_next)
                 remembered = problem.within.memory
                 _check(state, scheme, strict)
-                after = _changed(problem, state, made) if made else state
-                ended = _ended(until, after)
+                after = where.moved(_changed(problem, where.host(state), made)) if made else state
+                ended = FINISHED if until is None else _ended(until, where.host(after))
                 recorder.add(before, state, step)
                 state, last = after, ended != FINISHED or number == grid.count
                 if state.projection is not None and not state.projection.converged:
                     quality = NOT_CONVERGED if scheme.solver.promises else BUDGET
                 if due(number, before.t, t_next):
-                    recorder.save(state)
+                    recorder.save(where.host(state))
                 here = keeping.position(recorder, state, number, quality, remembered)
                 if last and recorder.saved_at < state.t:
-                    recorder.save(state)
+                    recorder.save(where.host(state))
                 if keeping.due() or last:
                     keeping.save(recorder, here if shared and ended == FINISHED else there)
                 if progress is not None:
-                    progress(Progress(number, grid.count, t_next, grid.end, state, _status(quality, ended)))
+                    now = where.host(state)
+                    progress(Progress(number, grid.count, t_next, grid.end, now, _status(quality, ended)))
             except (Exception, KeyboardInterrupt) as error:
-                _close(recorder, error, before, number, t_next)
+                _close(recorder, error, before, where, number, t_next)
                 raise
             if last:
                 break
             if interrupts.came:
                 keeping.save(recorder, here)
-                raise _interrupted(recorder, state, number, keeping)
+                raise _interrupted(recorder, where.host(state), number, keeping)
     return recorder.solution(_status(quality, ended))
 
 
-def _ended(until: Callable[[State], bool | str] | None, state: State) -> str:
+def _ended(until: Callable[[State], bool | str], state: State) -> str:
     """FINISHED while the condition is not met; else how it ends the run."""
-    said = until is not None and until(state)
+    said = until(state)
     if isinstance(said, str) and said == BLOCKED:
         return BLOCKED
     return STOPPED if said else FINISHED
@@ -181,16 +184,18 @@ def _status(quality: str, ended: str) -> str:
     return ended
 
 
-def _close(recorder: Recording, error: BaseException, before: State, number: int, t: float) -> None:
+def _close(recorder: Recording, error: BaseException, before: State, where: Device, number: int, t: float) -> None:
     """Give the error its step, and the solution up to it; in a file, keep what was computed."""
     if isinstance(error, JostleError):
         error.step, error.time = number, t
+        if isinstance(error, NotConverged):
+            error.projection = to_host(error.projection)
     else:
         error.add_note(f"in step {number} (t = {t:.6g}); error.solution has what was computed before")
     if recorder.broken:
         return
     if recorder.saved_at < before.t:
-        recorder.save(before)
+        recorder.save(where.host(before))
     status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
     error.solution = recorder.solution(status)  # type: ignore[attr-defined]
 
@@ -216,8 +221,9 @@ class _Keeping:
     """The checkpoints of a run, if it has any."""
 
     def __init__(
-        self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any]
+        self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any], where: Device
     ) -> None:
+        self.where = where
         self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
         things = {"until": free["until"], "problem": getattr(problem, "past", None)}
         things |= {f"change{k}": change for k, change in enumerate(made)}
@@ -284,7 +290,8 @@ class _Keeping:
     def save(self, recorder: Recording, position: Position | None) -> None:
         if position is not None:
             recorder.commit()
-            self.checkpoint.save(self.run, position._replace(gap=smallest_gap(self.problem, position.state)))
+            state = self.where.host(position.state)
+            self.checkpoint.save(self.run, position._replace(state=state, gap=smallest_gap(self.problem, state)))
 
 
 def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keeping) -> Interrupted:
@@ -304,6 +311,8 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
         state = change(state)
         if not isinstance(state, State):
             raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
+    if state is before:
+        return state
     state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q

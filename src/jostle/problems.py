@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Truths, accepts, check_arguments, described
-from jostle.arrays import Array, alike, finite, numbers
+from jostle.arrays import Array, alike, finite, numbers, to_device, to_host
 from jostle.convex.metric import Metric, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
@@ -97,6 +97,13 @@ class Motion:
         _set(there, constant_force=None if constant is None else presence.still(constant))
         return there
 
+    def on(self, place: Any) -> Motion:
+        """The same motion for states whose arrays are those of the module `place`; functions get arrays of NumPy."""
+        there, mass = copy(self), self.mass
+        _set(there, force=_from_host(self.force, place), constant_force=to_device(self.constant_force, place))
+        _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass)
+        return there
+
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M(q)^-1 f(t, q, u)."""
         return self.metric(q).solve(self.force(t, q, u).ravel()).reshape(q.shape)
@@ -142,6 +149,12 @@ class Sweeping:
         _set(there, within=presence.within(self.within), velocity=lambda t, q: presence.still(velocity(t, q)))
         return there
 
+    def on(self, place: Any) -> Sweeping:
+        """The same process for states whose arrays are those of the module `place`; functions get arrays of NumPy."""
+        there = copy(self)
+        _set(there, velocity=_from_host(self.velocity, place))
+        return there
+
     def __repr__(self) -> str:
         return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r})"
 
@@ -149,6 +162,11 @@ class Sweeping:
 def _set(problem: Any, **values: Any) -> None:
     for name, value in values.items():
         object.__setattr__(problem, name, value)
+
+
+def _from_host(field: Field, place: Any) -> Field:
+    """A force or velocity that is computed from arrays of NumPy, and returned as an array of the module `place`."""
+    return lambda t, *arrays: to_device(field(t, *map(to_host, arrays)), place)
 
 
 def _within(within: ConstraintSet | None) -> ConstraintSet:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, lowest, moved_to, place_of, to_host
 from jostle.problems import Motion
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
@@ -29,22 +29,22 @@ class ImpactLog:
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
         self.fresh: Contacts | None = None
-        self.same: tuple[bytes, Any] | None = None
+        self.same: tuple[Any, Any] = None, None
         """The active rows and the pairs of the step before: if they are the same again, nothing closes."""
 
     def add(self, before: State, after: State, h: float) -> None:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
         active = p != 0.0
-        same = active.tobytes(), contacts.pairs
-        unchanged = self.same is not None and self.same[0] == same[0] and self.same[1] is same[1]
-        self.same = same
+        unchanged = contacts.pairs is self.same[1] and active.tobytes() == self.same[0].tobytes()
+        self.same = active, contacts.pairs
         if unchanged and self.fresh is None:
             return
         rows = np.flatnonzero(active)
         pairs = contacts.pairs[rows]
         self._second_step(before, after, h, pairs, p[rows])
-        new = rows[by_pair(self.touching, np.ones(len(self.touching)), pairs) == 0.0]
+        touching = moved_to(self.touching, pairs)
+        new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
         if len(new):
             chosen = contacts.only(new)
             drift = self._drift(before, contacts, chosen.pairs, h)
@@ -52,7 +52,7 @@ class ImpactLog:
             speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
             rate_after = chosen.G @ after.u.ravel() + drift
-            self.events.append((after.t, chosen.pairs, rate, rate_after, p[new]))
+            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new]))))
             self.fresh = chosen
         self.touching = pairs
 
@@ -62,15 +62,15 @@ class ImpactLog:
             return
         chosen = self.fresh
         _, _, _, rate_after, impulse = self.events[-1]
-        impulse += by_pair(pairs, p, chosen.pairs)
+        impulse += to_host(by_pair(pairs, p, chosen.pairs))
         assert after.contacts is not None
-        rate_after[:] = chosen.G @ after.u.ravel() + self._drift(before, after.contacts, chosen.pairs, h)
+        rate_after[:] = to_host(chosen.G @ after.u.ravel() + self._drift(before, after.contacts, chosen.pairs, h))
         self.fresh = None
 
     def _drift(self, before: State, contacts: Contacts, pairs: Integers, h: float) -> Array:
         """dg/dt: how the gaps of a moving set change at rest, from t^n to t^{n+1}, where contacts was linearised."""
         if self.within.moving is False:
-            return np.zeros(len(pairs))
+            return place_of(pairs).zeros(len(pairs))
         then = self.within.near(before.t, before.q, 2.0 * contacts.reach)
         late, early = (by_pair(there.pairs, there.gap, pairs, np.nan) for there in (contacts, then))
         return np.nan_to_num((late - early) / h)
@@ -98,7 +98,7 @@ def contacts_of(state: State) -> tuple[Integers, Array, Array]:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    return float(state.within(problem.within).linearise(state.t, state.q, 0.0).gap.min(initial=np.inf))
+    return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).gap, np.inf)
 
 
 def record_of(state: State, h: float) -> tuple[Any, ...]:

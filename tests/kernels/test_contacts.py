@@ -35,7 +35,7 @@ def test_products_with_contacts_are_those_of_the_dense_matrix(m, n, d):
     v, p = random.normal(size=(n, d)), random.uniform(size=m)
     np.testing.assert_allclose(cpu.rates(i, j, normal, v), G @ v.ravel(), atol=AGREE)
     np.testing.assert_allclose(cpu.magnitude(i, j, normal, v), np.abs(G) @ np.abs(v.ravel()), atol=AGREE)
-    np.testing.assert_allclose(cpu.adjoint(i, j, normal, p, n).ravel(), G.T @ p, atol=AGREE)
+    np.testing.assert_allclose(cpu.adjoint(i, j, normal, p, n, 1).ravel(), G.T @ p, atol=AGREE)
     np.testing.assert_allclose(
         cpu.norms(i, j, normal, inverse), np.sqrt((G**2 * inverse.ravel()).sum(axis=1)), rtol=AGREE
     )
@@ -204,7 +204,7 @@ def test_cells_find_the_pairs_of_the_double_loop(d, ratio, periods, chunks):
     assert len(i) > 10
     assert found[0].tolist() == i.tolist()
     assert found[1].tolist() == j.tolist()
-    rest = cpu.near(*found, q, radii, less, period)
+    rest = cpu.near(*found, q, radii, less, period, chunks)
     few = gap <= less[i] + less[j]
     assert 0 < few.sum() < len(few)
     for mine, theirs in zip(rest, (i[few], j[few], normal[few], gap[few]), strict=True):

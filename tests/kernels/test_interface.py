@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 
 import jostle as jo
-from jostle.kernels import Kernels, cpu, interface, kernels_for, reference
+from jostle.kernels import Kernels, cpu, interface, kernels_for, offers, reference
 
-NAMES = sorted(name for name in vars(Kernels) if not name.startswith("_"))
+NAMES = sorted(interface.ALL_KERNELS)
 SETS = {"reference": reference, "cpu": cpu}
 
 
@@ -25,6 +25,16 @@ def test_arrays_say_which_kernels_run():
     assert kernels_for(np.zeros(2)) is cpu
     with pytest.raises(TypeError, match="no kernels for arrays of type list"):
         kernels_for([0.0, 0.0])
+
+
+def test_kernels_are_named_without_importing_those_of_the_cpu(monkeypatch):
+    monkeypatch.setattr(interface, "_cpu", lambda: pytest.fail("imported"))
+    assert offers(np.zeros(2), interface.ALL_KERNELS)
+
+
+def test_every_device_has_the_kernels_of_a_step():
+    twelve = "rates magnitude adjoint norms residual_pairs by_pair gauss_seidel all_pairs pair_list near strayed"
+    assert {*twelve.split(), "near_segments"} == interface.CONTACT_KERNELS < interface.ALL_KERNELS
 
 
 # --- one comparison a kernel: its arguments, and what of its result must agree ---
@@ -48,19 +58,19 @@ def rows(random):
 
 def adjoint(random):
     i, j, normal, _ = rows(random)
-    return i, j, normal, random.normal(size=len(i)), 14
+    return i, j, normal, random.normal(size=len(i)), 14, 2
 
 
 def answer(random):
     i, j, normal, mass = rows(random)
     w, p = random.normal(size=mass.shape), random.exponential(1.0, len(i))
-    u = w + reference.adjoint(i, j, normal, p, len(mass)) / mass + 0.01 * random.normal(size=w.shape)
+    u = w + reference.adjoint(i, j, normal, p, len(mass), 1) / mass + 0.01 * random.normal(size=w.shape)
     c, length = random.normal(size=len(i)), np.where(random.uniform(size=len(i)) < 0.5, 0.3, 0.0)
-    return i, j, normal, c, w, mass, u, p, length, 1e-14, np.full(len(i), 1e-15)
+    return i, j, normal, c, w, mass, u, p, length, 1e-14, np.full(len(i), 1e-15), 2
 
 
 def dense_answer(random):
-    i, j, normal, c, w, mass, u, *rest = answer(random)
+    i, j, normal, c, w, mass, u, *rest, _ = answer(random)
     return reference.pairs_to_dense(i, j, normal, len(mass)), c, w.ravel(), mass.ravel(), u.ravel(), *rest
 
 
@@ -112,7 +122,7 @@ def listed(random):
     q, *_ = bodies(random)
     radii, period = random.uniform(0.4, 0.6, len(q)), np.array([4.3, np.inf])
     i, j = reference.pair_list(q, radii + 0.3, period, 1)
-    return i, j, q, radii, random.uniform(0.0, 0.2, len(q)), period
+    return i, j, q, radii, random.uniform(0.0, 0.2, len(q)), period, 2
 
 
 def obstacle(random):
@@ -151,7 +161,7 @@ ARGUMENTS = {
     "sweep_rows": sweep_rows,
     "gauss_seidel": gauss_seidel,
     "interior_point": interior_point,
-    "all_pairs": lambda random: listed(random)[2:],
+    "all_pairs": lambda random: listed(random)[2:6],
     "pair_list": lambda random: (*listed(random)[2:4], listed(random)[5], 2),
     "near": listed,
     "strayed": lambda random: (random.normal(size=(9, 3)), random.normal(size=(9, 3))),

@@ -18,13 +18,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from jostle.cli.runs import Json
 from jostle.cli.show import show
-from jostle.errors import BrokenPlugin
+from jostle.errors import BrokenPlugin, DeviceUnavailable
 
 OPTIONAL = {
     "matplotlib": "pictures: pip install 'jostle[plot]'",
     "imageio-ffmpeg": "films: pip install 'jostle[movie]'",
     "gsd": "export for OVITO: pip install 'jostle[export]'",
     "shapely": "floor plans and densities: pip install 'jostle[crowd]'",
+    "cupy-cuda12x": "runs on a GPU: pip install 'jostle[gpu]'",
     "anywidget": "the viewer in notebooks: pip install 'jostle[notebook]'",
 }
 """Optional packages, with their purpose and how to install them."""
@@ -34,7 +35,7 @@ WarmUp = Annotated[bool, typer.Option("--warm-up", help="First compile all kerne
 
 
 def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
-    """Check the installation: versions, threads, a short run, a trajectory file, missing packages, plug-ins."""
+    """Check the installation: versions, threads, a short run, a trajectory file, a GPU, missing packages, plug-ins."""
     from jostle.io.recorder import versions
 
     found: dict[str, Any] = {f"version_{name}": version for name, version in versions().items()}
@@ -45,13 +46,24 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
     }
     if warm_up:
         found |= _warm_up(Console(stderr=True, quiet=as_json))
-    found |= _kernels() | _disk()
+    found |= _kernels() | _disk() | {"gpu": _gpu()}
     for package, purpose in OPTIONAL.items():
         try:
             found[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             found[package] = f"missing; for {purpose}"
     show(found | {"plug_ins": _plugins()}, as_json)
+
+
+def _gpu() -> str:
+    """Whether runs can be computed on a GPU, and if not, why."""
+    from jostle.kernels.devices import array_module
+
+    try:
+        array_module("cuda")
+    except DeviceUnavailable as error:
+        return str(error)
+    return "usable: device='cuda'"
 
 
 def _plugins() -> list[str]:

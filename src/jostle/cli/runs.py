@@ -35,7 +35,7 @@ Settings = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option(help="Replace the seed of the scenario.")]
 Threads = Annotated[int | None, typer.Option(help="Number of threads; by default one for each core.")]
-Device = Annotated[str, typer.Option(help="Device to compute on: cpu.")]
+Device = Annotated[str, typer.Option(help="Device to compute on: cpu or cuda.")]
 Seconds = Annotated[float, typer.Option("--checkpoint", help="Time between two checkpoints, in seconds.")]
 Target = Annotated[Path | None, typer.Option("--output", "-o", help="Trajectory file; by default NAME.vtkhdf.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, highest, to_host
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import EmptySet
@@ -48,14 +48,14 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, diags_array, vstack
 
-    unit = K.G.norms(M)
+    unit = to_host(K.G.norms(M))
     unit = np.where(unit > 0, unit, 1.0)
     rows = diags_array(1.0 / unit) @ K.G.tocsr()
     if rows.nnz > MOST_ENTRIES:
         raise Undecided(f"the linear program that decides it has {rows.nnz} entries, more than {MOST_ENTRIES}")
     if M.diagonal:
-        rows = rows @ diags_array(M.root)
-    c = K.c / unit
+        rows = rows @ diags_array(to_host(M.root))
+    c = to_host(K.c) / unit
     scale = np.abs(c).max(initial=0.0)
     if scale == 0.0:
         return None
@@ -71,7 +71,7 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
         return None
     if found.status != 0:
         raise Undecided(f"the linear program that decides it was not solved ({found.message.strip().rstrip('.')})")
-    allowed = float(found.x @ ((K.noise + tol * K.length) / unit))
+    allowed = float(found.x @ (to_host(K.noise + tol * K.length) / unit))
     if -found.fun <= max(SMALLEST_CONTRADICTION, allowed / scale):
         return None
     return np.asarray(found.x) / unit
@@ -90,9 +90,9 @@ def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0
     unit = K.G.norms(M)
     unit = np.where(unit > 0.0, unit, 1.0)
     y = p * unit
-    y = np.where(y > GROWN * y.max(initial=0.0), y, 0.0)
+    y = np.where(y > GROWN * highest(y, 0.0), y, 0.0)
     total = float(y.sum())
-    scale = float(np.abs(slack / unit).max(initial=0.0))
+    scale = highest(np.abs(slack / unit), 0.0)
     if not 0.0 < total < np.inf or scale == 0.0:
         return None
     y /= total * unit
@@ -104,12 +104,13 @@ def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0
 
 def empty_set(K: Polyhedron, y: Array, iterations: int = 0) -> EmptySet:
     """The error that says why K is empty, which a solver found out after that many iterations."""
+    y = to_host(y)
     rows = np.flatnonzero(y > 1e-9 * y.max())
     named = "; ".join(K.describe(int(row)) for row in rows[:MAX_NAMED_ROWS])
     more = f" and {len(rows) - MAX_NAMED_ROWS} more" if len(rows) > MAX_NAMED_ROWS else ""
     return EmptySet(
         f"the set is empty: these constraints contradict each other: {named}{more} (weights y >= 0 "
-        f"with G^T y = 0 give c . y = {float(K.c @ y):.3g} < 0). Walls that close, radii that grow "
+        f"with G^T y = 0 give c . y = {float(to_host(K.c) @ y):.3g} < 0). Walls that close, radii that grow "
         f"into a jam, or half-spaces that do not meet do this; relax one of them",
         rows,
         y,

@@ -82,7 +82,7 @@ class LinearMap:
         raise NotImplementedError
 
     def tocsr(self) -> Any:
-        """G as a SciPy array in CSR form."""
+        """G as a SciPy array in CSR form, in the memory of the machine."""
         raise NotImplementedError
 
     def rows(self, selection: Booleans | Integers) -> LinearMap:

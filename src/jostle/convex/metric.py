@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, finite
+from jostle.arrays import Array, finite, to_device
 from jostle.errors import InvalidValue
 
 SYMMETRY = 1e-12
@@ -102,9 +103,9 @@ def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
 
 
 @lru_cache(maxsize=64)
-def euclidean(shape: tuple[int, ...]) -> Metric:
-    """The metric of mass one."""
-    return metric(1.0, shape)
+def euclidean(shape: tuple[int, ...], place: ModuleType = np) -> Metric:
+    """The metric of mass one, its arrays being those of the module `place`."""
+    return to_device(metric(1.0, shape), place)
 
 
 def _diagonal(m: Array) -> Metric:

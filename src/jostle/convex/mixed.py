@@ -87,16 +87,16 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None) -> LinearMap:
     if len(there) == 1:
         return there[0] if pairs is None else _renumbered(there[0], pairs)
     contacts = [block.contacts for block in there]
-    of_contacts = np.concatenate([_of_contacts(block) for block in there])
     found = [contact for contact in contacts if contact is not None]
     others = [_general(block) for block in there if len(block.others)]
     general = _put_together(others) if others else None
     if not found:
         assert general is not None
         return general
+    of_contacts = None if general is None else np.concatenate([_of_contacts(block) for block in there])
     if pairs is None:
         pairs = np.concatenate([[contact.i, contact.j] for contact in found], axis=1)
-    elif general is not None:
+    elif of_contacts is not None:
         pairs = np.ascontiguousarray(pairs[:, of_contacts])
     joined = Pairs(
         pairs[0],
@@ -105,7 +105,7 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None) -> LinearMap:
         found[0].bodies,
         next((contact.places for contact in found if contact.places is not None), None),
     )
-    return joined if general is None else Mixed(joined, general, of_contacts)
+    return joined if general is None or of_contacts is None else Mixed(joined, general, of_contacts)
 
 
 def _of_contacts(block: LinearMap) -> Booleans:

@@ -6,16 +6,17 @@ Pairs keep (i, j, normal): 32 bytes a row in 3-D instead of 72 in CSR. The norma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, contiguous, to_host
 from jostle.convex.linear_map import NO_ROWS, ROUND_OFF, Contacting, LinearMap, Offsets
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import by_rows, chunks_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +34,18 @@ class Pairs(LinearMap):
     bodies: int
     places: Array | None = None
     """(bodies, d) where they are, if known: solvers cut space in parts."""
+    known: InitVar[bool] = False
+    """Are the numbers those of bodies for certain? Then they are not looked at, which takes time in each step."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known: bool) -> None:
         for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
-            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), kind))
+            object.__setattr__(self, name, contiguous(getattr(self, name), kind))
         if self.places is not None:
-            object.__setattr__(self, "places", np.ascontiguousarray(self.places, float))
+            object.__setattr__(self, "places", contiguous(self.places))
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
             raise InvalidValue(f"{m} first bodies, {len(self.j)} second ones, normals of shape {self.normal.shape}")
-        if m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
+        if not known and m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
             raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
 
     @property
@@ -61,22 +64,28 @@ class Pairs(LinearMap):
     def others(self) -> Integers:
         return NO_ROWS
 
+    @property
+    def _rows(self) -> tuple[Integers, Integers, Array]:
+        return self.i, self.j, self.normal
+
     def _by_body(self, u: Array) -> Array:
-        return np.ascontiguousarray(u).reshape(self.bodies, self.dimension)
+        by_body: Array = contiguous(u, None).reshape(self.bodies, self.dimension)
+        return by_body
 
     def __matmul__(self, u: Array) -> Array:
-        return kernels_for(self.normal).rates(self.i, self.j, self.normal, self._by_body(u))
+        return by_rows(kernels_for(self.normal).rates, self._rows, self._by_body(u))
 
     def adjoint(self, p: Array) -> Array:
-        return kernels_for(self.normal).adjoint(self.i, self.j, self.normal, p, self.bodies).ravel()
+        chunks = chunks_of(len(self.i))
+        return kernels_for(self.normal).adjoint(*self._rows, p, self.bodies, chunks).ravel()
 
     def magnitude(self, u: Array) -> Array:
-        return kernels_for(self.normal).magnitude(self.i, self.j, self.normal, self._by_body(u))
+        return by_rows(kernels_for(self.normal).magnitude, self._rows, self._by_body(u))
 
     def norms(self, M: Metric) -> Array:
         if not M.diagonal:
             return super().norms(M)
-        return kernels_for(self.normal).norms(self.i, self.j, self.normal, self._by_body(M.inverse_diagonal))
+        return by_rows(kernels_for(self.normal).norms, self._rows, self._by_body(M.inverse_diagonal))
 
     def toarray(self) -> Array:
         return kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies)
@@ -84,22 +93,24 @@ class Pairs(LinearMap):
     def tocsr(self) -> Any:
         from scipy.sparse import csr_array
 
-        axes, moving, row = np.arange(self.dimension), self.j >= 0, np.arange(len(self.i))
-        entries = np.concatenate([-self.normal, self.normal[moving]]).ravel()
+        i, j, normal = to_host(self.i), to_host(self.j), to_host(self.normal)
+        axes, moving, row = np.arange(self.dimension), j >= 0, np.arange(len(i))
+        entries = np.concatenate([-normal, normal[moving]]).ravel()
         rows = np.repeat(np.concatenate([row, row[moving]]), self.dimension)
-        columns = np.concatenate([self.i, self.j[moving]])[:, None] * self.dimension + axes
+        columns = np.concatenate([i, j[moving]])[:, None] * self.dimension + axes
         return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
 
     def rows(self, selection: Booleans | Integers) -> Pairs:
-        return Pairs(self.i[selection], self.j[selection], self.normal[selection], self.bodies, self.places)
+        i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
+        return Pairs(i, j, normal, self.bodies, self.places, known=True)
 
     def opposite(self) -> Pairs:
-        return Pairs(self.i, self.j, -self.normal, self.bodies, self.places)
+        return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
         if not M.diagonal:
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
         return kernels_for(self.normal).residual_pairs(
-            self.i, self.j, self.normal, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise
+            *self._rows, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise, chunks_of(len(self.i))
         )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, contiguous, floats, place_of
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
 
@@ -58,16 +58,17 @@ class Polyhedron:
     ):
         if not isinstance(G, LinearMap):  # the library itself gives maps, in each step
             _check(G, c, length, describe, noise)
-        rows, offset = as_map(G), np.asarray(c, dtype=float, order="C")
+        rows, offset = as_map(G), floats(c, order="C")
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
         object.__setattr__(self, "G", rows)
         object.__setattr__(self, "c", offset)
-        own = isinstance(length, np.ndarray) and length.shape == offset.shape and rows is G
-        each = length if own else lengths(length, len(offset))
-        object.__setattr__(self, "length", np.ascontiguousarray(each, float))
+        own = getattr(length, "shape", None) == offset.shape and rows is G
+        each = length if own else lengths(length, len(offset), offset)
+        object.__setattr__(self, "length", contiguous(each))
         object.__setattr__(self, "describe", describe)
-        object.__setattr__(self, "noise", np.zeros(len(offset)) + np.asarray(noise, dtype=float))
+        known = noise if isinstance(noise, float) else floats(noise)
+        object.__setattr__(self, "noise", place_of(offset).zeros(len(offset)) + known)
 
     def dense(self) -> Polyhedron:
         """The same with G in dense form."""
@@ -88,22 +89,24 @@ class Polyhedron:
 
     def slack(self, u: ArrayLike) -> Array:
         """c + G u: how far inside each half-space u is."""
-        return self.c + (self.G @ np.asarray(u, dtype=float).ravel())
+        return self.c + (self.G @ floats(u).ravel())
 
 
-def lengths(length: ArrayLike | None, rows: int) -> Array:
+def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> Array:
     """(m,) the length of each row, 0 where there is none; one number given is that of all rows.
+
+    The array lives where `other` does.
 
     >>> lengths(0.5, 2).tolist(), lengths(None, 1).tolist()
     ([0.5, 0.5], [0.0])
     """
     if length is None:
-        return np.zeros(rows)
-    given = np.asarray(length, dtype=float)
+        return place_of(other).zeros(rows)
+    given = floats(length)
     if given.ndim == 0:
         if not given > 0.0:
             raise InvalidValue(f"length must be positive, not {length}; None stands for no length")
-        return np.full(rows, given)
+        return place_of(other).full(rows, float(given))
     if given.shape != (rows,):
         raise InvalidValue(f"length must be one number, or one for each of the {rows} rows; it has shape {given.shape}")
     if not (given >= 0.0).all():

@@ -37,7 +37,7 @@ from jostle.schemes.state import State
 
 FORMAT = 3
 """Version of the format of checkpoints."""
-CHANGEABLE = ("t", "every", "until", "strict", "threads")
+CHANGEABLE = ("t", "every", "until", "strict", "threads", "device")
 """What may change when a run is resumed."""
 NOT_RECORDED = "not recorded"
 """Stands for an argument that an older checkpoint does not hold."""

@@ -1,13 +1,13 @@
 """What a set of kernels offers, and which set serves which arrays.
 
 Kernels take arrays and return arrays; they know no class, no error and no number of threads of ours. `reference` says
-what each of them computes, in plain NumPy; `cpu` computes it in compiled loops. A set for another device is one more
-package with these names, and one more line in `kernels_for`.
+what each of them computes, in plain NumPy; `cpu` computes it in compiled loops. `cuda` computes what a step of many
+bodies needs on arrays of CuPy: the kernels of `ContactKernels`. A set for another device is one more package with these
+names, and one more entry of `PACKAGES`.
 """
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -20,21 +20,15 @@ if TYPE_CHECKING:
     import jostle.kernels.cpu
     import jostle.kernels.reference
 
-SPIN_COUNT = "1000"
-"""How long a thread of GNU OpenMP spins before it sleeps. By default it spins so long that on a busy machine, where the
-other thread waits for its core, an iteration on two threads takes many times as long as on one."""
 
-
-class Kernels(Protocol):
-    """One function for each loop of jostle; `jostle.kernels.reference` defines them."""
-
-    def pairs_to_dense(self, i: Integers, j: Integers, normal: Array, bodies: int) -> Array: ...
+class ContactKernels(Protocol):
+    """The loops over contacts of bodies: all that a step of many bodies needs, on every device."""
 
     def rates(self, i: Integers, j: Integers, normal: Array, v: Array) -> Array: ...
 
     def magnitude(self, i: Integers, j: Integers, normal: Array, v: Array) -> Array: ...
 
-    def adjoint(self, i: Integers, j: Integers, normal: Array, p: Array, bodies: int) -> Array: ...
+    def adjoint(self, i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chunks: int) -> Array: ...
 
     def norms(self, i: Integers, j: Integers, normal: Array, inverse: Array) -> Array: ...
 
@@ -51,9 +45,49 @@ class Kernels(Protocol):
         length: Array,
         noise_level: float,
         c_noise: Array,
+        chunks: int,
     ) -> tuple[float, float, float]: ...
 
     def by_pair(self, pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array: ...
+
+    def gauss_seidel(
+        self,
+        i: Integers,
+        j: Integers,
+        normal: Array,
+        unit: Array,
+        inverse: Array,
+        s0: Array,
+        start: Array,
+        violation: Array,
+        tol: float,
+        max_iterations: int,
+        every: int,
+        chunks: int,
+        places: Array | None,
+    ) -> tuple[Array, int]: ...
+
+    def all_pairs(
+        self, q: Array, radii: Array, reach: Array, period: Array
+    ) -> tuple[Integers, Integers, Array, Array]: ...
+
+    def pair_list(self, q: Array, radii: Array, period: Array, chunks: int) -> tuple[Shorts, Shorts]: ...
+
+    def near(
+        self, i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
+    ) -> tuple[Integers, Integers, Array, Array]: ...
+
+    def strayed(self, q: Array, before: Array) -> Array: ...
+
+    def near_segments(
+        self, x: Array, limit: Array, start: Array, along: Array, dual: Array
+    ) -> tuple[Integers, Array]: ...
+
+
+class Kernels(ContactKernels, Protocol):
+    """One function for each loop of jostle; `jostle.kernels.reference` defines them."""
+
+    def pairs_to_dense(self, i: Integers, j: Integers, normal: Array, bodies: int) -> Array: ...
 
     def exact(
         self, A: Array, s0: Array, noise: Array, allowed: Array, max_iterations: int
@@ -84,23 +118,6 @@ class Kernels(Protocol):
         c_noise: Array,
     ) -> tuple[float, float, float]: ...
 
-    def gauss_seidel(
-        self,
-        i: Integers,
-        j: Integers,
-        normal: Array,
-        unit: Array,
-        inverse: Array,
-        s0: Array,
-        start: Array,
-        violation: Array,
-        tol: float,
-        max_iterations: int,
-        every: int,
-        chunks: int,
-        places: Array | None,
-    ) -> tuple[Array, int]: ...
-
     def sweep_rows(
         self,
         data: Array,
@@ -128,22 +145,6 @@ class Kernels(Protocol):
         max_iterations: int,
         most_numbers: int,
     ) -> tuple[Array, int, float, int]: ...
-
-    def all_pairs(
-        self, q: Array, radii: Array, reach: Array, period: Array
-    ) -> tuple[Integers, Integers, Array, Array]: ...
-
-    def pair_list(self, q: Array, radii: Array, period: Array, chunks: int) -> tuple[Shorts, Shorts]: ...
-
-    def near(
-        self, i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array
-    ) -> tuple[Integers, Integers, Array, Array]: ...
-
-    def strayed(self, q: Array, before: Array) -> Array: ...
-
-    def near_segments(
-        self, x: Array, limit: Array, start: Array, along: Array, dual: Array
-    ) -> tuple[Integers, Array]: ...
 
     def obstacle(
         self,
@@ -174,24 +175,45 @@ class Kernels(Protocol):
     def descent(self, d: Array, step: float) -> Array: ...
 
 
+PACKAGES = {"cupy": "jostle.kernels.cuda"}
+"""The kernels for arrays of other modules than numpy."""
+CONTACT_KERNELS = frozenset(name for name in vars(ContactKernels) if not name.startswith("_"))
+"""The names of the kernels that every device has."""
+ALL_KERNELS = CONTACT_KERNELS | {name for name in vars(Kernels) if not name.startswith("_")}
+"""The names of all kernels."""
+
+
 def kernels_for(array: Any) -> Kernels:
-    """The kernels that run where an array lives: those of `cpu` for the arrays of NumPy.
+    """The kernels that run where an array lives: those of `cpu` for arrays of NumPy, those of `cuda` for CuPy's.
+
+    Only the `ContactKernels` exist for arrays of CuPy; `offers` says which kernels there are.
 
     >>> kernels_for(np.zeros(3)).strayed(np.ones((2, 1)), np.zeros((2, 1))).tolist()
     [0.0, 0.0]
     """
     if isinstance(array, np.ndarray):
         return _cpu()
-    raise TypeError(f"there are no kernels for arrays of type {type(array).__name__}")
+    package = PACKAGES.get(type(array).__module__.partition(".")[0])
+    if package is None:
+        raise TypeError(f"there are no kernels for arrays of type {type(array).__name__}")
+    return cast(Kernels, import_module(package))
+
+
+def offers(array: Any, names: frozenset[str]) -> bool:
+    """Do all kernels of these names exist for an array? Nothing is imported to say so for arrays of NumPy.
+
+    >>> offers(np.zeros(3), ALL_KERNELS)
+    True
+    """
+    return isinstance(array, np.ndarray) or all(hasattr(kernels_for(array), name) for name in names)
 
 
 @cache
 def _cpu() -> Kernels:
     """The kernels in numba, imported when they are first needed: numba takes a second."""
-    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
     return cast(Kernels, import_module("jostle.kernels.cpu"))
 
 
 def _checked_by_mypy() -> tuple[Kernels, Kernels]:
-    """Each set offers all kernels, with these types."""
+    """Each of these sets offers all kernels, with these types."""
     return jostle.kernels.reference, jostle.kernels.cpu

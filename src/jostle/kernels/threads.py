@@ -9,7 +9,7 @@ MAX_THREADS = 512
 """More threads are not used."""
 
 _forked = False
-"""Is this a forked child? GNU OpenMP ends a child that goes on with the threads of its parent."""
+"""Is this a forked child? It uses one thread: who forks wants the children to share the cores."""
 
 
 def _note_fork() -> None:

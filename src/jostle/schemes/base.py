@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle.arguments import check_fields
+from jostle.arrays import read_only
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
@@ -35,6 +36,9 @@ class Scheme:
     """The NamedTuple that `State.memory` is, for checkpoints; None if the scheme remembers nothing."""
     linearises: ClassVar[bool] = False
     """Does every step keep the constraints linearised at q^n, so that nothing crosses a wall with convex gaps?"""
+
+    on_devices: ClassVar[bool] = False
+    """Does `step` take arrays of CuPy as well? If not, runs on a GPU are refused."""
 
     solver: Solver = field(default_factory=Automatic)
 
@@ -89,9 +93,8 @@ class Scheme:
             duration=after.duration if told else h,
             overshoot=self._overshoot(there, after, t_next),
         )
-        after.q.setflags(write=False)
-        after.u.setflags(write=False)
-        check_finite(after.q)
+        check_finite(read_only(after.q))
+        read_only(after.u)
         if state.presence is not None and np.any(after.u[~state.presence.here]):
             body = int(np.flatnonzero(~state.presence.here & after.u.any(axis=1))[0])
             raise InvalidValue(

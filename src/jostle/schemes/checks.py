@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, lowest
 from jostle.errors import LeftTheSet, NotFinite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
@@ -21,7 +21,7 @@ def check_finite(q: Array) -> None:
     """Raise `NotFinite`, naming the coordinate, if q is not finite."""
     if not np.isfinite(q).all():
         body = tuple(int(k) for k in np.argwhere(~np.isfinite(q))[0])
-        raise NotFinite(f"position {body} became {q[body]}")
+        raise NotFinite(f"position {body} became {float(q[body])}")
 
 
 def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
@@ -32,7 +32,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     if problem.within.convex_gaps is True:
         return
     t, q, within = after.t, after.q, problem.within.unknown_part()
-    if within.gaps(t, q).min(initial=0.0) >= 0.0:
+    if lowest(within.gaps(t, q), 0.0) >= 0.0:
         return
     contacts = within.linearise(t, q)
     allowed = (1.0 + tol / CLOSED) * contacts.tolerance()
@@ -69,7 +69,7 @@ def check_crossings(linearises: bool, within: ConstraintSet, before: State, afte
     `linearises` says whether the scheme keeps the constraints linearised at the state before.
     """
     held = linearises and after.projection is not None and after.projection.converged
-    overlap = np.inf if after.contacts is None else -float(after.contacts.gap.min(initial=0.0))
+    overlap = np.inf if after.contacts is None else -lowest(after.contacts.gap, 0.0)
     found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, overlap))
     if found is None:
         return

@@ -108,6 +108,7 @@ class Gluey(Maury):
     """
 
     remembers: ClassVar[type[Any] | None] = Glue
+    on_devices: ClassVar[bool] = False
 
     weakest: float = -np.inf
 

@@ -40,6 +40,7 @@ class Maury(Scheme):
 
     abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
+    on_devices: ClassVar[bool] = True
 
     samples: int = 2
 
@@ -61,7 +62,8 @@ class Maury(Scheme):
             return problem.constant_force
         points, weights = gauss(self.samples)
         values = [problem.force(t + h * s, q, u) for s in points]
-        return np.asarray(sum(weight * value for weight, value in zip(weights, values, strict=True)))
+        mean: Array = sum(weight * value for weight, value in zip(weights, values, strict=True))
+        return mean
 
 
 @lru_cache

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, highest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, NotFinite
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, by_pair
+from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
 from jostle.solvers.base import Solver
 
 Found = TypeVar("Found")
@@ -60,24 +60,23 @@ def with_checked_reach(
     reach = first_reach(h, w, state.u)
     while True:
         contacts, P, found = attempt(reach)
-        way = h * _speeds(P.point)
-        if not isinstance(contacts.reach, np.ndarray):
-            way = 2.0 * way.max(initial=0.0)
-        beyond = ~(way <= contacts.reach)
+        ways = h * _speeds(P.point)
+        way: Reach = ways if of_bodies(contacts.reach) else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
+        beyond = np.logical_not(way <= contacts.reach)
         if not np.any(beyond) or np.all(contacts.reach == np.inf):
             return contacts, P, found
         if not np.isfinite(way).all():
             raise NotFinite("the velocity that a projection returned is not finite")
         if np.any(beyond & (contacts.reach < reach)):
             part = float(np.max(way / contacts.reach))
-            most = float(np.max(way)) / (1.0 if isinstance(contacts.reach, np.ndarray) else 2.0)
+            most = float(np.max(way)) / (1.0 if of_bodies(contacts.reach) else 2.0)
             raise InvalidValue(
                 f"h = {h:g} is too large for the period: a body goes {most:g} in a step, and pairs are seen up to a "
                 f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
             )
         reach = np.maximum(reach, WIDENING_FACTOR * way)
         more = within.near(state.t + h, state.q, reach)
-        new = by_pair(contacts.pairs, np.ones(len(contacts.pairs)), more.pairs) == 0.0
+        new = by_pair(contacts.pairs, place_of(contacts.pairs).ones(len(contacts.pairs)), more.pairs) == 0.0
         if np.all(way <= more.reach) and (more.gap + h * (more.G @ P.point.ravel()) >= 0.0)[new].all():
             return contacts, P, found
 
@@ -93,9 +92,11 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
     moving = max(np.count_nonzero(speeds), 1)
     mean = speeds.sum() / moving
     spread = np.sqrt(max(0.0, speeds @ speeds / moving - mean * mean))  # zero if they overflow: the reach is infinite
-    return np.asarray(h * (speeds + MEAN_FACTOR * mean + SPREAD_FACTOR * spread))
+    reach: Array = h * (speeds + MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
+    return reach
 
 
 def _speeds(u: Array) -> Array:
     """(n,) of bodies (n, d), or that of the whole."""
-    return np.asarray(np.sqrt(np.einsum("nd,nd->n", u, u) if u.ndim == 2 else (u * u).sum()))
+    speeds: Array = np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
+    return speeds

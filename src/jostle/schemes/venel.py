@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from jostle.arrays import place_of
 from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING
@@ -33,9 +34,10 @@ class Venel(Scheme):
 
     abilities: ClassVar[frozenset[str]] = frozenset({FIRST, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
+    on_devices: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
         wished = problem.velocity(t, q)
-        contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape))
+        contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape, place_of(q)))
         return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)

@@ -7,15 +7,18 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, InTime, at, frozen
+from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
+from jostle.kernels.sharing import by_rows
 from jostle.sets.base import ConstraintSet, Free
-from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
 from jostle.sets.walls import body_radii
 
@@ -36,7 +39,7 @@ class Balls(ConstraintSet):
     -1.0
     """
 
-    convex_gaps = by_body = True
+    convex_gaps = by_body = on_devices = True
 
     def __init__(self, radii: InTime, *, period: ArrayLike | None = None):
         self.radii = self.radii_of_bodies = frozen(radii)
@@ -44,8 +47,9 @@ class Balls(ConstraintSet):
         self.period = frozen(np.inf if period is None else period)
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
-        self._list: PairList | None = None
-        self._known: dict[int, Array] = {}
+        self._lists: dict[type, PairList | None] = {}
+        self._known: dict[tuple[int, type], Array] = {}
+        self._periods_known: dict[tuple[int, type], Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         x, radii = self._bodies(t, q)
@@ -53,24 +57,24 @@ class Balls(ConstraintSet):
         if n == 0:
             return Free().linearise(t, q)
         period = self._periods(x)
-        each = np.minimum(_each(reach, n), furthest(radii, period) / 2.0)
-        (i, j, normal, gap), self._list = near_pairs(x, radii, each, period, self._list)
-        if not np.isfinite(normal).all() and np.isfinite(x).all():
+        each = np.minimum(_each(reach, x), furthest(radii, period) / 2.0)
+        i, j, normal, gap = self._near(x, radii, each, period)
+        if not math.isfinite(normal.sum()) and np.isfinite(x).all():
             c = int(np.argmin(np.isfinite(normal).all(axis=1)))
             raise UndefinedGradient(
-                f"balls {i[c]} and {j[c]} have the same centre {x[i[c]].tolist()}; the direction "
+                f"balls {int(i[c])} and {int(j[c])} have the same centre {x[int(i[c])].tolist()}; the direction "
                 f"between them is undefined: move one of them"
             )
         return Contacts(
             gap,
-            Pairs(i, j, normal, n, x),
-            np.stack([i, j], axis=1),
+            Pairs(i, j, normal, n, x, known=True),
+            np.stack([i, j]).T,
             numbers=0,
             length=float(radii.min()),
-            reach=each if np.ndim(reach) else 2.0 * float(each[0]),
-            describe=lambda row: f"balls {i[row]} and {j[row]}",
+            reach=each if of_bodies(reach) else 2.0 * float(each[0]),
+            describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
             at=q,
-            bend=1.0 / np.maximum(gap + radii[i] + radii[j], TINY),  # the distance, which round-off may make zero
+            bend=by_rows(_bend, (gap, i, j), radii),
             bodies=n,
         )
 
@@ -81,11 +85,15 @@ class Balls(ConstraintSet):
         period = self._periods(x)
         reach, most = FIRST_SEARCH_RADIUS * float(radii.mean()), furthest(radii, period)
         while True:
-            each = _each(min(reach, most), len(x))
-            (_, _, _, gap), self._list = near_pairs(x, radii, each, period, self._list)
+            _, _, _, gap = self._near(x, radii, _each(min(reach, most), x), period)
             if len(gap) or reach >= most:
-                return float(gap.min(initial=np.inf))
+                return lowest(gap, np.inf)
             reach = 4.0 * reach if np.isfinite(reach) else most
+
+    def _near(self, x: Array, radii: Array, reach: Array, period: Array) -> tuple[Integers, Integers, Array, Array]:
+        """(i, j, normal, gap) of the pairs within reach, by the list that serves arrays of this kind."""
+        pairs, self._lists[type(x)] = near_pairs(x, radii, reach, period, self._lists.get(type(x)))
+        return pairs
 
     def excluding(self, t: float, n: int) -> Array | None:
         return np.broadcast_to(at(self.radii, t), (n,))
@@ -103,20 +111,29 @@ class Balls(ConstraintSet):
         if n == 0 or q.size % n or (q.ndim > 1 and len(q) != n):
             raise InvalidValue(f"there are {n} radii; q has shape {q.shape}, expected ({n}, d)")
         if callable(self.radii):
-            return q.reshape(n, -1), body_radii(radii, n, t)
-        if n not in self._known:
-            self._known[n] = np.ascontiguousarray(body_radii(radii, n, t))
-        return q.reshape(n, -1), self._known[n]
+            return q.reshape(n, -1), moved_to(body_radii(radii, n, t), q)
+        if (n, type(q)) not in self._known:
+            self._known[n, type(q)] = moved_to(contiguous(body_radii(radii, n, t)), q)
+        return q.reshape(n, -1), self._known[n, type(q)]
 
     def _periods(self, x: Array) -> Array:
         if self.period.ndim and len(self.period) != x.shape[1]:
             raise InvalidValue(f"there are {len(self.period)} periods, the balls live in dimension {x.shape[1]}")
-        return np.broadcast_to(self.period, x.shape[1:]).copy()
+        of_these = x.shape[1], type(x)
+        if of_these not in self._periods_known:
+            self._periods_known[of_these] = moved_to(np.broadcast_to(self.period, x.shape[1:]).copy(), x)
+        return self._periods_known[of_these]
 
 
-def _each(reach: Reach, n: int) -> Array:
+def _bend(gap: Array, i: Integers, j: Integers, radii: Array) -> Array:
+    """1 / distance, which round-off may make zero."""
+    bend: Array = 1.0 / np.maximum(gap + radii[i] + radii[j], TINY)
+    return bend
+
+
+def _each(reach: Reach, x: Array) -> Array:
     """(n,) the reach of each ball: half of what a pair has, if that is given."""
-    return reach if isinstance(reach, np.ndarray) else np.full(n, reach / 2.0)
+    return reach if of_bodies(reach) else place_of(x).full(len(x), reach / 2.0)
 
 
 @check_arguments

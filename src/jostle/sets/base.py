@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, InTime, at
+from jostle.arrays import Array, InTime, at, highest, lowest, place_of
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
-from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start
+from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start, of_bodies
 from jostle.sets.crossings import Crossing, Step
 from jostle.sets.differences import Differences
 from jostle.sets.memory import Searched, put_back, searched
@@ -50,6 +51,9 @@ class ConstraintSet:
     """The NamedTuple that `memory` is, for checkpoints."""
     by_body: bool = False
     """Does `linearise` take a reach for each body? If not, it gets twice the largest for all."""
+    on_devices: bool = False
+    """Does `linearise` take arrays of CuPy as well, and is each row a contact of bodies? If not, runs on a GPU are
+    refused."""
 
     def linearise(self, t: float, q: Array, reach: Any = np.inf) -> Contacts:
         """Gaps and gradients at (t, q); pairs further apart than reach (see `Reach`) may be left out."""
@@ -57,8 +61,8 @@ class ConstraintSet:
 
     def near(self, t: float, q: Array, reach: Reach) -> Contacts:
         """`linearise`, with the reach of each body for a set that knows one for all only."""
-        if isinstance(reach, np.ndarray) and not self.by_body:
-            reach = 2.0 * float(reach.max(initial=0.0))
+        if of_bodies(reach) and not self.by_body:
+            reach = 2.0 * highest(reach, 0.0)
         return self.linearise(t, q, reach)
 
     def with_radii(self, radii: InTime) -> ConstraintSet:
@@ -80,7 +84,7 @@ class ConstraintSet:
 
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at (t, q); infinite without constraints."""
-        return float(self.gaps(t, np.asarray(q, dtype=float)).min(initial=np.inf))
+        return lowest(self.gaps(t, np.asarray(q, dtype=float)), np.inf)
 
     def overlap(self, t: float, q: Array) -> float:
         """The deepest overlap at (t, q), over the length of its constraint; 0 if there is none."""
@@ -165,15 +169,15 @@ class Free(ConstraintSet):
     inf
     """
 
-    convex_gaps, moving, flat = True, False, True
+    convex_gaps, moving, flat, on_devices = True, False, True, True
 
     def overlap(self, t: float, q: Array) -> float:
         return 0.0
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
-        nothing = np.zeros(0)
-        pairs = np.zeros((0, 2), dtype=np.int64)
-        return Contacts(nothing, Dense(np.zeros((0, q.size))), pairs, numbers=0, bend=nothing)
+        nothing = place_of(q).zeros(0)
+        pairs = place_of(q).zeros((0, 2), dtype=np.int64)
+        return Contacts(nothing, Dense(place_of(q).zeros((0, q.size))), pairs, numbers=0, bend=nothing)
 
 
 class Intersection(ConstraintSet):
@@ -188,6 +192,7 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
+        self.on_devices = all(Q.on_devices for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def __repr__(self) -> str:
@@ -234,7 +239,7 @@ class Intersection(ConstraintSet):
         parts = [Q.near(t, q, reach) for Q in self.sets]
         sizes = [len(part.gap) for part in parts]
         ends = np.cumsum(sizes)
-        first, second = both = np.empty((2, sum(sizes)), dtype=np.int64)
+        first, second = both = place_of(q).empty((2, sum(sizes)), dtype=np.int64)
         numbers = 0
         for part, end, size, own in zip(parts, ends, sizes, self._owned(parts, t), strict=True):
             i, j = first[end - size : end], second[end - size : end]
@@ -249,7 +254,7 @@ class Intersection(ConstraintSet):
         def describe(row: int) -> str:
             block = int(np.searchsorted(ends, row, side="right"))
             say, here = words[block], row - int(ends[block] - sizes[block])
-            return f"balls {first[row]} and {second[row]}" if say is None else say(here)
+            return f"balls {int(first[row])} and {int(second[row])}" if say is None else say(here)
 
         return Contacts(
             np.concatenate([part.gap for part in parts]),
@@ -294,9 +299,9 @@ def _same(one: InTime, other: InTime) -> bool:
 
 def _least(reaches: list[Reach]) -> Reach:
     """What all of them reach."""
-    of_pairs = min((reach for reach in reaches if not isinstance(reach, np.ndarray)), default=np.inf)
-    of_bodies = [reach for reach in reaches if isinstance(reach, np.ndarray)]
-    return np.minimum.reduce([*of_bodies, np.full_like(of_bodies[0], of_pairs / 2.0)]) if of_bodies else of_pairs
+    of_pairs = min((reach for reach in reaches if not of_bodies(reach)), default=np.inf)
+    each = [reach for reach in reaches if of_bodies(reach)]
+    return reduce(np.minimum, each, of_pairs / 2.0) if each else of_pairs
 
 
 def _all_of(sets: list[ConstraintSet]) -> ConstraintSet:

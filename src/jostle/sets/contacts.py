@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, highest, lowest, place_of
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone, Polyhedron, lengths
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import by_rows
 from jostle.sets.numbering import same_pair
 
 CLOSED = 1e-9
@@ -34,6 +35,11 @@ GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 Reach = float | Array
 """Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
 of them and up to reach_i for one and a wall."""
+
+
+def of_bodies(reach: Reach) -> TypeGuard[Array]:
+    """Does each body have a reach?"""
+    return getattr(reach, "ndim", 0) > 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,7 +81,7 @@ class Contacts:
     """How many bodies the configuration has."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", lengths(self.length, len(self.gap)))
+        object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
 
     @property
     def normals(self) -> Array:
@@ -86,13 +92,14 @@ class Contacts:
         first = self.pairs[:, 0]
         d, odd = divmod(self.G.shape[1], max(self.bodies, 1))
         if odd or self.bodies == 0 or (first < 0).any():
-            return np.zeros((len(self.gap), 0))
-        rows = np.arange(len(first))
-        return np.asarray(-self.G.toarray().reshape(len(first), self.bodies, d)[rows, first])
+            return place_of(self.gap).zeros((len(self.gap), 0))
+        rows = place_of(first).arange(len(first))
+        return -self.G.toarray().reshape(len(first), self.bodies, d)[rows, first]
 
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
-        return Polyhedron(self.G, self.gap / h, length=self.length / h, describe=self.describe, noise=self.noise / h)
+        c, length, noise = (_over(array, h) for array in (self.gap, self.length, self.noise))
+        return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
         """Q~ = {x : g + G (x - q) >= 0}."""
@@ -128,7 +135,7 @@ class Contacts:
     def tolerance(self) -> Array:
         """How negative a gap may be before it counts as an overlap: a part of the length, or of the coordinates."""
         if self.at is None or (self.length > 0.0).all():
-            return np.asarray(CLOSED * self.length)
+            return CLOSED * cast(Array, self.length)
         by_place = np.abs(self.gap) + self.G.magnitude(self.at.ravel())
         return CLOSED * np.where(self.length > 0.0, self.length, by_place)
 
@@ -138,7 +145,12 @@ class Contacts:
 
     def smallest_length(self) -> float | None:
         """The smallest length of a row; None if no row has one."""
-        return float(self.length[self.length > 0.0].min(initial=np.inf)) if self.length.any() else None
+        return lowest(self.length[self.length > 0.0], np.inf) if self.length.any() else None
+
+
+def _over(rows: Array | float, h: float) -> Array | float:
+    """Numbers of the rows, or one for all, over h."""
+    return by_rows(np.divide, (rows,), h) if isinstance(rows, np.ndarray) else rows / h
 
 
 def deepest(gap: Array, length: Array) -> float:
@@ -148,7 +160,7 @@ def deepest(gap: Array, length: Array) -> float:
     0.3
     """
     overlap = -np.minimum(gap, 0.0)
-    return float((overlap / np.where(length > 0.0, length, 1.0)).max(initial=0.0))
+    return highest(overlap / np.where(length > 0.0, length, 1.0), 0.0)
 
 
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float = 0.0) -> Array:
@@ -158,9 +170,9 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
     [7.0, 0.0]
     """
     if len(pairs) == 0 or len(wanted) == 0:
-        return np.full(len(wanted), otherwise)
+        return place_of(wanted).full(len(wanted), otherwise)
     if len(pairs) == len(wanted) == 1:
-        return values.copy() if (pairs == wanted).all() else np.full(1, otherwise)
+        return values.copy() if (pairs == wanted).all() else place_of(wanted).full(1, otherwise)
     return kernels_for(values).by_pair(pairs, values, wanted, otherwise)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, highest, lowest, place_of
 from jostle.sets.surfaces import Surfaces
 
 PIECES = 32
@@ -47,11 +47,11 @@ class Crossing(NamedTuple):
 
 def movers(step: Step, way: Array, radii: Array | None, sway: float) -> tuple[Integers, Array]:
     """The bodies that may have crossed a wall, and how far each (n,) and the walls moved together; way is (n, d)."""
-    none, half = np.zeros(0, dtype=np.int64), 0.0 if radii is None else float(radii.min(initial=np.inf)) / 2.0
-    furthest = float(np.sqrt(way.shape[1]) * np.abs(way).max(initial=0.0)) + sway
+    none, half = place_of(way).zeros(0, dtype=np.int64), 0.0 if radii is None else lowest(radii, np.inf) / 2.0
+    furthest = float(np.sqrt(way.shape[1]) * highest(np.abs(way), 0.0)) + sway
     shallow = step.overlap <= half
     if furthest == 0.0 or (furthest < half and shallow):
-        return none, np.zeros(0)
+        return none, place_of(way).zeros(0)
     moved = np.sqrt(np.einsum("nd,nd->n", way, way)) + sway
     return np.flatnonzero(moved >= radii / 2.0 if shallow and radii is not None else moved > 0.0), moved
 
@@ -62,13 +62,14 @@ def crossed(
     """(m,) which of the paths from x to y, (m, d), go through their wall (m,)."""
     first, last = (walls(t) for t in step.times)
     pieces = 1 if at_rest and first.straight else PIECES
-    hits, before, place = np.zeros(len(wall), dtype=np.int64), first, x
+    hits, before, place = place_of(wall).zeros(len(wall), dtype=np.int64), first, x
     for part in np.arange(1, pieces + 1) / pieces:
         after = last if at_rest or part == 1.0 else walls((1.0 - part) * step.times[0] + part * step.times[1])
         there = y if part == 1.0 else x + part * (y - x)
         hits += before.hit(after, place, there, wall)
         before, place = after, there
     if not first.solid:
-        return np.asarray(hits % 2 == 1)
-    beyond = np.einsum("md,md->m", first.slopes(x, wall)[0], last.slopes(y, wall)[0]) < 0.0
-    return np.asarray((hits > 0) & beyond)
+        odd: Booleans = hits % 2 == 1
+        return odd
+    beyond: Booleans = np.einsum("md,md->m", first.slopes(x, wall)[0], last.slopes(y, wall)[0]) < 0.0
+    return (hits > 0) & beyond

@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, Shorts
+from jostle.arrays import Array, Integers, Shorts, contiguous, lowest
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import chunks_of
 from jostle.kernels.threads import threads
 
 MAX_ALL_PAIRS = 64
@@ -62,7 +63,7 @@ def near_pairs(
     q: Array, radii: Array, reach: Array, period: Array, known: PairList | None
 ) -> tuple[tuple[Integers, Integers, Array, Array], PairList | None]:
     """(i, j, normal, gap) of the pairs with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
-    q, radii = np.ascontiguousarray(q), np.ascontiguousarray(radii)
+    q, radii = contiguous(q, None), contiguous(radii, None)
     n, d = q.shape
     if n <= MAX_ALL_PAIRS or d > 3 or not np.isfinite(reach).all():
         return kernels_for(q).all_pairs(q, radii, reach, period), None
@@ -71,18 +72,19 @@ def near_pairs(
         raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
     if known is None or not known.serves(q, radii, reach):
         known = pair_list(q, radii, reach, period)
-    return kernels_for(q).near(known.i, known.j, q, radii, reach, period), known
+    return kernels_for(q).near(known.i, known.j, q, radii, reach, period, chunks_of(len(known.i))), known
 
 
 def furthest(radii: Array, period: Array) -> float:
     """The largest gap at which a pair still has one nearest image: half a period less two radii."""
-    shortest = float(period.min(initial=np.inf))
+    shortest = lowest(period, np.inf)
     if shortest == np.inf or len(radii) == 0:
         return np.inf
-    room = shortest / 2.0 - 2.0 * float(radii.max())
+    largest = float(radii.max())
+    room = shortest / 2.0 - 2.0 * largest
     if not room > 0.0:
         raise InvalidValue(
-            f"the period {shortest:g} is too short for balls of radius {radii.max():g}: two of them could touch on "
+            f"the period {shortest:g} is too short for balls of radius {largest:g}: two of them could touch on "
             f"both sides; it must exceed four radii"
         )
     return room

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from functools import lru_cache
 from numbers import Integral
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Integers
+from jostle.arrays import Integers, place_of, to_device
 from jostle.errors import InvalidValue
 
 
 @lru_cache(maxsize=16)
-def body_wall_pairs(n: int, k: int) -> Integers:
-    """(n k, 2): (body, -1 - wall), body by body."""
+def body_wall_pairs(n: int, k: int, place: ModuleType = np) -> Integers:
+    """(n k, 2): (body, -1 - wall), body by body, as an array of the module `place`."""
     pairs = pairs_of_rows(np.arange(n * k), k)
     pairs.setflags(write=False)
-    return pairs
+    return to_device(pairs, place)
 
 
 def pairs_of_rows(row: Integers, k: int) -> Integers:
     """(body, -1 - wall) of the rows body k + wall."""
-    pairs = np.empty((len(row), 2), dtype=np.int64)
+    pairs = place_of(row).empty((len(row), 2), dtype=np.int64)
     pairs[:, 0] = row // max(k, 1)
     pairs[:, 1] = pairs[:, 0] * k - row - 1
     return pairs
@@ -62,7 +63,9 @@ def same_pair(pairs: Integers) -> tuple[int, int] | None:
 
 def _largest_number(pairs: Integers) -> int:
     """The largest constraint number k in pairs; -1 if all rows are between two bodies."""
-    lowest = int(pairs[:, 1].min(initial=0))
-    if len(pairs) == 0 or int(pairs[:, 0].min()) >= 0:
+    if len(pairs) == 0:
+        return -1
+    lowest = min(int(pairs[:, 1].min()), 0)
+    if int(pairs[:, 0].min()) >= 0:
         return -1 - lowest
     return max(-1 - lowest, int(pairs[pairs[:, 0] < 0, 1].max()))

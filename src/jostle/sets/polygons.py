@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, InTime, finite
+from jostle.arrays import Array, Booleans, Integers, InTime, finite, place_of
 from jostle.errors import InvalidValue
-from jostle.sets.surfaces import Lines, Spheres, Surfaces
+from jostle.sets.surfaces import Lines, Spheres, Surfaces, limit_of_each
 from jostle.sets.walls import Walls, same_number
 
 Vertices = ArrayLike | Sequence[ArrayLike]
@@ -50,7 +50,7 @@ class Polygons(Walls):
     (True, 1.5)
     """
 
-    passable = True
+    passable = on_devices = True
 
     def __init__(self, vertices: Vertices | Callable[[float], Vertices], *, radii: InTime | None = None):
         super().__init__(radii, vertices)
@@ -98,22 +98,22 @@ class ConvexPolygons(Surfaces):
 
     def distances(self, x: Array) -> Array:
         k = len(self.discs.centre)
-        row = np.arange(len(x) * k)
+        row = place_of(x).arange(len(x) * k)
         return self._signed(x[row // k], row % k).reshape(-1, k)
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
         k = len(self.discs.centre)
         row, _ = self.discs.near(x, limit)
         distance = self._signed(x[row // k], row % k)
-        kept = ~(distance > np.broadcast_to(limit, (len(x),))[row // k])
+        kept = ~(distance > limit_of_each(limit, x)[row // k])
         return row[kept], distance[kept]
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         edges = self._edges(wall)
         distance, from_edge, at_a_vertex = self._to_edges(x, edges)
         outside = self._heights(x, edges).max(axis=1) > 0.0
-        nearest = np.arange(len(wall)), distance.argmin(axis=1)
-        gradient, bend = self.normal[edges[nearest]], np.zeros(len(wall))
+        nearest = place_of(wall).arange(len(wall)), distance.argmin(axis=1)
+        gradient, bend = self.normal[edges[nearest]], place_of(x).zeros(len(wall))
         corner = np.flatnonzero(outside & at_a_vertex[nearest] & (distance[nearest] > 0.0))
         bend[corner] = 1.0 / distance[nearest][corner]
         gradient[corner] = from_edge[nearest][corner] * bend[corner, None]
@@ -123,7 +123,7 @@ class ConvexPolygons(Surfaces):
         edges, each = self._edges(wall).ravel(), self.each
         through = self.edges.hit(after.edges, np.repeat(x, each, axis=0), np.repeat(y, each, axis=0), edges)
         inside = self._signed(x, wall) < 0.0
-        return np.asarray(through.reshape(-1, each).any(axis=1) | inside)
+        return through.reshape(-1, each).any(axis=1) | inside
 
     def sway(self, after: ConvexPolygons) -> float:
         return self.edges.sway(after.edges)
@@ -131,11 +131,12 @@ class ConvexPolygons(Surfaces):
     def _signed(self, x: Array, wall: Integers) -> Array:
         edges = self._edges(wall)
         distance = self._to_edges(x, edges)[0].min(axis=1)
-        return np.asarray(np.where(self._heights(x, edges).max(axis=1) > 0.0, distance, -distance))
+        signed: Array = np.where(self._heights(x, edges).max(axis=1) > 0.0, distance, -distance)
+        return signed
 
     def _edges(self, wall: Integers) -> Integers:
         """(m, each) the edges of one polygon each."""
-        return wall[:, None] * self.each + np.arange(self.each)
+        return wall[:, None] * self.each + place_of(wall).arange(self.each)
 
     def _to_edges(self, x: Array, edges: Integers) -> tuple[Array, Array, Booleans]:
         """Distances to edges, the vectors from their nearest points, and whether those are vertices."""
@@ -144,7 +145,8 @@ class ConvexPolygons(Surfaces):
 
     def _heights(self, x: Array, edges: Integers) -> Array:
         """normal . (x - start): above the lines of edges."""
-        return np.asarray(np.einsum("med,med->me", x[:, None] - self.edges.start[edges], self.normal[edges]))
+        heights: Array = np.einsum("med,med->me", x[:, None] - self.edges.start[edges], self.normal[edges])
+        return heights
 
 
 def _polygons(vertices: Vertices, when: str) -> tuple[Array, ...]:

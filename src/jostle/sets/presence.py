@@ -53,7 +53,8 @@ class Presence:
     @property
     def here(self) -> Booleans:
         """(n,) who is there."""
-        return np.asarray(self.codes == PRESENT)
+        here: Booleans = self.codes == PRESENT
+        return here
 
     @property
     def waiting(self) -> Integers:
@@ -83,7 +84,8 @@ class Presence:
     def both_here(self, pairs: Integers) -> Booleans:
         """(m,) which pairs, as in `Contacts.pairs`, are of two who are there, or of one of them and a wall."""
         here, (first, second) = self.here, pairs.T
-        return np.asarray(here[first] & ((second < 0) | here[np.maximum(second, 0)]))
+        both: Booleans = here[first] & ((second < 0) | here[np.maximum(second, 0)])
+        return both
 
     def within(self, Q: ConstraintSet) -> ConstraintSet:
         """Q for those who are there: the others have no contacts."""

@@ -24,7 +24,7 @@ class Segments(Walls):
     (True, 0.4)
     """
 
-    passable = thin = True
+    passable = thin = on_devices = True
 
     def __init__(self, ends: InTime, *, radii: InTime | None = None):
         super().__init__(radii, ends)

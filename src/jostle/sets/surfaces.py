@@ -6,13 +6,15 @@ bodies they are (k, n) in memory, and (n, k) to the reader.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, contiguous, highest, place_of
 from jostle.kernels import kernels_for
+from jostle.sets.contacts import of_bodies
 
 JOINT = 1e-9
 """A path that goes past the end of a wall by less than this part of its length goes through it: joints are tight."""
@@ -66,10 +68,10 @@ class Plane(Surfaces):
     offset: Array
 
     def distances(self, x: Array) -> Array:
-        return np.asarray(x @ self.unit - self.offset)[:, None]
+        return (x @ self.unit - self.offset)[:, None]
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
-        return np.tile(self.unit, (len(wall), 1)), np.zeros(len(wall))
+        return np.tile(self.unit, (len(wall), 1)), place_of(x).zeros(len(wall))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -88,8 +90,8 @@ class Sides(Surfaces):
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         gradient = np.zeros_like(x)
-        gradient[np.arange(len(wall)), self.axis[wall]] = self.sign[wall]
-        return gradient, np.zeros(len(wall))
+        gradient[place_of(wall).arange(len(wall)), self.axis[wall]] = self.sign[wall]
+        return gradient, place_of(x).zeros(len(wall))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,8 +104,8 @@ class Spheres(Surfaces):
     solid: ClassVar[bool] = True
 
     def distances(self, x: Array) -> Array:
-        square = sum((a - centre[:, None]) ** 2 for a, centre in zip(x.T, self.centre.T, strict=True))
-        return np.asarray(self.sign * (np.sqrt(square) - self.radius[:, None])).T
+        square: Array = sum((a - centre[:, None]) ** 2 for a, centre in zip(x.T, self.centre.T, strict=True))
+        return (self.sign * (np.sqrt(square) - self.radius[:, None])).T
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         apart = x - self.centre[wall]
@@ -116,10 +118,11 @@ class Spheres(Surfaces):
         square = np.einsum("md,md->m", along, along)
         s = np.clip(-np.einsum("md,md->m", start, along) / np.where(square > 0.0, square, 1.0), 0.0, 1.0)
         nearest = start + s[:, None] * along
-        return np.asarray(np.einsum("md,md->m", nearest, nearest) < np.maximum(self.radius, after.radius)[wall] ** 2)
+        inside: Booleans = np.einsum("md,md->m", nearest, nearest) < np.maximum(self.radius, after.radius)[wall] ** 2
+        return inside
 
     def sway(self, after: Spheres) -> float:
-        return _longest(after.centre - self.centre) + float(np.abs(after.radius - self.radius).max(initial=0.0))
+        return _longest(after.centre - self.centre) + highest(np.abs(after.radius - self.radius), 0.0)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -151,8 +154,7 @@ class Lines(Surfaces):
         return np.sqrt(first * first + second * second).T
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
-        limits = limit if isinstance(limit, np.ndarray) else np.full(len(x), limit)
-        x = np.ascontiguousarray(x)
+        x, limits = contiguous(x, None), limit_of_each(limit, x)
         return kernels_for(x).near_segments(x, limits, self.start, self.along, self.dual)
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
@@ -166,7 +168,8 @@ class Lines(Surfaces):
         (height, s), (height_after, s_after) = self._beside(x, wall), after._beside(y, wall)
         change = height - height_after
         s = s + height / np.where(change == 0.0, 1.0, change) * (s_after - s)
-        return np.asarray(((height >= 0.0) != (height_after >= 0.0)) & (s >= -JOINT) & (s <= 1.0 + JOINT))
+        through: Booleans = ((height >= 0.0) != (height_after >= 0.0)) & (s >= -JOINT) & (s <= 1.0 + JOINT)
+        return through
 
     def sway(self, after: Lines) -> float:
         return max(_longest(after.start - self.start), _longest(after.start + after.along - self.start - self.along))
@@ -175,8 +178,13 @@ class Lines(Surfaces):
         """How high x is above the line through the segment (in units of its length, with a sign), and s unclipped."""
         apart, along = x - self.start[wall], self.along[wall]
         height = along[:, 0] * apart[:, 1] - along[:, 1] * apart[:, 0]
-        return np.asarray(height), np.einsum("md,md->m", apart, self.dual[wall])
+        return height, np.einsum("md,md->m", apart, self.dual[wall])
+
+
+def limit_of_each(limit: Array | float, x: Array) -> Array:
+    """(n,) the limit of each of the points (n, d), if it is not given for each."""
+    return limit if of_bodies(limit) else place_of(x).full(len(x), limit)
 
 
 def _longest(vectors: Array) -> float:
-    return float(np.sqrt(np.einsum("kd,kd->k", vectors, vectors).max(initial=0.0)))
+    return math.sqrt(highest(np.einsum("kd,kd->k", vectors, vectors), 0.0))

@@ -26,9 +26,9 @@ from typing import ClassVar
 import numpy as np
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, InTime, at, finite, frozen
+from jostle.arrays import Array, Booleans, Integers, InTime, at, contiguous, finite, frozen, place_of
 from jostle.errors import InvalidValue
-from jostle.sets.surfaces import Lines, Surfaces
+from jostle.sets.surfaces import Lines, Surfaces, limit_of_each
 from jostle.sets.walls import Walls, same_number
 
 STAVES = 6
@@ -53,7 +53,7 @@ class Vessel(Walls):
     """
 
     convex_gaps = False
-    curved = passable = thin = True
+    curved = passable = thin = on_devices = True
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Vessel(Walls):
         self.names = tuple(f"vessel part {k}" for k in range(len(first) - 1)) + tuple(
             f"stave {j} of vessel part {k}" for k in np.flatnonzero(~self._discs) for j in range(staves)
         )
-        self._now(0.0)
+        self._surfaces(0.0)
 
     def _surfaces(self, t: float) -> Surfaces:
         profile = _profile(self.profile, t)
@@ -114,20 +114,21 @@ class Revolution(Surfaces):
         return cls(parts, base, axis, across, repeated, np.repeat(with_staves, staves))
 
     def distances(self, x: Array) -> Array:
-        body = np.tile(np.arange(len(x)), len(self.of_part))
-        stave = np.repeat(np.arange(len(self.of_part)), len(x))
+        body = np.tile(place_of(x).arange(len(x)), len(self.of_part))
+        stave = np.repeat(place_of(x).arange(len(self.of_part)), len(x))
         to_staves = _norms(self._from_staves(x[body], stave)).reshape(-1, len(x))
         return np.concatenate([self._to_parts(x), to_staves]).T
 
     def nearest(self, x: Array) -> Array:
-        return np.asarray(self._to_parts(x).min(axis=0))
+        nearest: Array = self._to_parts(x).min(axis=0)
+        return nearest
 
     def near(self, x: Array, limit: Array | float) -> tuple[Integers, Array]:
         to_parts = self._to_parts(x)
         part, body = np.nonzero(~(to_parts > limit))
         of, stave = np.nonzero(part[:, None] == self.of_part)
         to_staves = _norms(self._from_staves(x[body[of]], stave))
-        kept = ~(to_staves > np.broadcast_to(limit, (len(x),))[body[of]])
+        kept = ~(to_staves > limit_of_each(limit, x)[body[of]])
         k = len(self.parts.start) + len(self.of_part)
         row = np.concatenate([body * k + part, (body[of] * k + len(self.parts.start) + stave)[kept]])
         order = np.argsort(row)
@@ -147,7 +148,7 @@ class Revolution(Surfaces):
         part = np.minimum(wall, len(self.parts.start) - 1)
         (_, *here), (_, *there) = self._half_plane(x), after._half_plane(y)
         through = self.parts.hit(after.parts, np.stack(here, axis=1), np.stack(there, axis=1), part)
-        return np.asarray(through & (wall < len(self.parts.start)))
+        return through & (wall < len(self.parts.start))
 
     def sway(self, after: Revolution) -> float:
         ends = np.concatenate([self.parts.start, self.parts.start + self.parts.along])
@@ -156,7 +157,7 @@ class Revolution(Surfaces):
 
     def _half_plane(self, x: Array) -> tuple[Array, Array, Array]:
         """rho e_rho, as (3, n), rho and z."""
-        from_base = np.subtract(x.T, self.base[:, None], order="C")
+        from_base = contiguous(x.T - self.base[:, None])
         z = self.axis @ from_base
         radial = from_base - self.axis[:, None] * z
         return radial, np.sqrt((radial * radial).sum(axis=0)), z
@@ -165,15 +166,16 @@ class Revolution(Surfaces):
         """(parts, n) distances."""
         _, rho, z = self._half_plane(x)
         first, second, _ = self.parts.apart(rho, z)
-        return np.asarray(np.sqrt(first * first + second * second))
+        distances: Array = np.sqrt(first * first + second * second)
+        return distances
 
     def _from_parts(self, x: Array, part: Integers) -> Array:
         """x - P x, each for one part."""
         radial, rho, z = self._half_plane(x)
         on_axis = rho <= ON_AXIS * (np.abs(z) + rho)
-        radial[:, on_axis] = self.across[:, None]
+        radial = np.where(on_axis, self.across[:, None], radial)
         first, second, _ = self.parts.apart(rho, z, part)
-        return np.asarray(first / np.where(on_axis, 1.0, rho) * radial + second * self.axis[:, None]).T
+        return (first / np.where(on_axis, 1.0, rho) * radial + second * self.axis[:, None]).T
 
     def _from_staves(self, x: Array, stave: Integers) -> Array:
         """x - P x, each for one stave: as wide as it likes if the part surrounds x, otherwise a line."""
@@ -183,11 +185,12 @@ class Revolution(Surfaces):
         forward = (outwards * radial).sum(axis=0)
         first, second, _ = self.parts.apart(forward, z, part)
         sideways = np.where(surrounded, 0.0, radial - forward * outwards)
-        return np.asarray(first * outwards + sideways + second * self.axis[:, None]).T
+        return (first * outwards + sideways + second * self.axis[:, None]).T
 
 
 def _norms(vectors: Array) -> Array:
-    return np.asarray(np.sqrt(np.einsum("md,md->m", vectors, vectors)))
+    norms: Array = np.sqrt(np.einsum("md,md->m", vectors, vectors))
+    return norms
 
 
 def _vector(value: InTime, name: str, t: float) -> Array:

@@ -12,22 +12,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sized
 from copy import copy
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, InTime, at, finite, frozen
+from jostle.arrays import (
+    Array,
+    Integers,
+    InTime,
+    at,
+    contiguous,
+    finite,
+    frozen,
+    moved_to,
+    place_of,
+    table_entries,
+)
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
+from jostle.kernels import offers
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
 from jostle.sets.surfaces import Plane, Sides, Spheres, Surfaces
+from jostle.solvers.base import DENSE_KERNELS
 
 MAX_TABLE_ENTRIES = 2**15
-"""Number of gaps between bodies and walls that are computed at a time, so that they stay in the cache."""
+"""Number of gaps between bodies and walls that a core computes at a time, so that they stay in the cache."""
 
 MAX_KEPT_TIMES = 2
 """Moving walls are kept for this many times: a step looks at its two ends more than once."""
@@ -62,9 +76,9 @@ class Walls(ConstraintSet):
     def _set_radii(self, radii: InTime) -> None:
         self.radii = frozen(radii)
         self.moving = callable(radii) or not self._at_rest
-        self._recent: dict[float, Surfaces] = {}
-        self._maps: dict[int, LinearMap] = {}
-        self._known: dict[int, Sizes] = {}
+        self._recent: dict[tuple[float, type], Surfaces] = {}
+        self._maps: dict[tuple[int, type], LinearMap] = {}
+        self._known: dict[tuple[int, type], Sizes] = {}
 
     def _surfaces(self, t: float) -> Surfaces:
         """The walls at time t, checked."""
@@ -76,34 +90,34 @@ class Walls(ConstraintSet):
 
     def gaps(self, t: float, q: Array) -> Array:
         x = self._bodies(q)
-        distances = self._now(t).distances(x)
-        radii, _ = self._sizes(t, len(x))
+        distances = self._now(t, x).distances(x)
+        radii, _ = self._sizes(t, x)
         return (distances if radii is None else distances - radii[:, None]).ravel()
 
     def gap(self, t: float, q: ArrayLike) -> float:
         x = self._bodies(np.asarray(q, dtype=float))
-        walls = self._now(t)
-        radii, _ = self._sizes(t, len(x))
+        walls = self._now(t, x)
+        radii, _ = self._sizes(t, x)
         smallest = [
             (walls.nearest(x[block]) - (0.0 if radii is None else radii[block])).min()
-            for block in _blocks(len(x), len(self.names))
+            for block in _blocks(x, len(self.names))
         ]
         return float(np.min(smallest, initial=np.inf))
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         x = self._bodies(q)
         n, k = len(x), len(self.names)
-        walls = self._now(t)
-        radii, length = self._sizes(t, n)
+        walls = self._now(t, x)
+        radii, length = self._sizes(t, x)
         if n == 1 or np.all(reach == np.inf):
-            distance, pairs, reach = walls.distances(x).ravel(), body_wall_pairs(n, k), np.inf
+            distance, pairs, reach = walls.distances(x).ravel(), body_wall_pairs(n, k, place_of(x)), np.inf
         else:
             distance, pairs = _near(walls, x, k, radii, reach)
         G, bend = self._gradients(walls, x, pairs, distance)
         gap = distance if radii is None else distance - radii[pairs[:, 0]]
 
         def describe(row: int) -> str:
-            body, wall = pairs[row]
+            body, wall = pairs[row].tolist()
             return f"body {body} and {self.names[-1 - wall]}"
 
         return Contacts(
@@ -114,9 +128,9 @@ class Walls(ConstraintSet):
         if not self.passable or (step.linearised and self.convex_gaps and self._at_rest):
             return None
         x, y = (self._bodies(q) for q in step.ends)
-        walls = self._now(step.times[0])
-        sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1]))
-        radii, _ = self._sizes(step.times[0], len(x))
+        walls = self._now(step.times[0], x)
+        sway = 0.0 if self._at_rest else walls.sway(self._now(step.times[1], x))
+        radii, _ = self._sizes(step.times[0], x)
         some, moved = movers(step, y - x, radii, sway)
         if len(some) == 0:
             return None
@@ -124,12 +138,14 @@ class Walls(ConstraintSet):
         body, wall = some[pairs[:, 0]], -1 - pairs[:, 1]
         through = body
         if len(body):
-            through = np.flatnonzero(crossed(self._now, step, x[body], y[body], wall, self._at_rest))
+            there = partial(self._now, x=x)
+            through = np.flatnonzero(crossed(there, step, x[body], y[body], wall, self._at_rest))
         if len(through) == 0:
             return None
-        row = through[np.argmax(moved[body[through]])]
-        most, radius = float(moved[body[row]]), 0.0 if radii is None else float(radii[body[row]])
-        return Crossing(int(body[row]), self.names[wall[row]], most, radius or (self.own_length or most) / 2.0)
+        row = int(through[int(np.argmax(moved[body[through]]))])
+        one, most = int(body[row]), float(moved[int(body[row])])
+        radius = 0.0 if radii is None else float(radii[one])
+        return Crossing(one, self.names[int(wall[row])], most, radius or (self.own_length or most) / 2.0)
 
     def _bodies(self, q: Array) -> Array:
         """(n, d) the centres."""
@@ -138,21 +154,25 @@ class Walls(ConstraintSet):
             raise InvalidValue(f"{type(self).__name__} lives in dimension {d}; q has shape {q.shape}")
         return q.reshape(-1, d)
 
-    def _now(self, t: float) -> Surfaces:
-        if self._at_rest:
-            t = 0.0
-        if t not in self._recent:
+    def _now(self, t: float, x: Array) -> Surfaces:
+        """The walls at time t, for points x."""
+        at_this = (0.0 if self._at_rest else t), type(x)
+        if at_this not in self._recent:
             while len(self._recent) >= MAX_KEPT_TIMES:
                 del self._recent[next(iter(self._recent))]
-            self._recent[t] = self._surfaces(t)
-        return self._recent[t]
+            self._recent[at_this] = moved_to(self._surfaces(at_this[0]), x)
+        return self._recent[at_this]
 
-    def _sizes(self, t: float, n: int) -> Sizes:
-        if callable(self.radii):
-            return self._sizes_at(t, n)
-        if n not in self._known:
-            self._known[n] = self._sizes_at(t, n)
-        return self._known[n]
+    def _sizes(self, t: float, x: Array) -> Sizes:
+        """The sizes of the bodies x (n, d), or of n radii."""
+        of_these = len(x), type(x)
+        if not callable(self.radii) and of_these in self._known:
+            return self._known[of_these]
+        radii, length = self._sizes_at(t, len(x))
+        sizes = None if radii is None else moved_to(radii, x), length
+        if not callable(self.radii):
+            self._known[of_these] = sizes
+        return sizes
 
     def _sizes_at(self, t: float, n: int) -> Sizes:
         if self.thin and self.takes_radii:
@@ -173,17 +193,18 @@ class Walls(ConstraintSet):
         """G and the bends of the rows; a flat set that keeps all its rows keeps the map as well."""
         n = len(x)
         everything = len(pairs) == n * len(self.names)
-        G = self._maps.get(n) if self.flat and everything else None
+        G = self._maps.get((n, type(x))) if self.flat and everything else None
         if G is not None:
-            return G, np.zeros(len(pairs))
-        body, j = np.ascontiguousarray(pairs.T)
+            return G, place_of(x).zeros(len(pairs))
+        body, j = contiguous(pairs.T, np.int64)
         wall = -1 - j
         gradient, bend = walls.slopes(x[body], wall)
         if not self.flat:
             self._check(gradient, distance, body, wall)
-        G = Dense(gradient) if n == 1 else Pairs(body, j, np.ascontiguousarray(-gradient), n)
+        dense = n == 1 and offers(x, DENSE_KERNELS)
+        G = Dense(gradient) if dense else Pairs(body, j, contiguous(-gradient), n, known=True)
         if self.flat and everything:
-            self._maps[n] = G
+            self._maps[n, type(x)] = G
         return G, bend
 
     def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
@@ -193,25 +214,28 @@ class Walls(ConstraintSet):
             return
         lost = np.flatnonzero(~there & (distance <= 0.0))
         if len(lost):
-            raise UndefinedGradient(self._undefined(int(body[lost[0]]), self.names[wall[lost[0]]]))
+            row = int(lost[0])
+            raise UndefinedGradient(self._undefined(int(body[row]), self.names[int(wall[row])]))
 
 
 def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
     """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
-    rows, distances = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-    for block in _blocks(len(x), k if walls.tabled else 1):
-        limit = reach[block] if isinstance(reach, np.ndarray) else reach
+    rows, distances = [place_of(x).zeros(0, dtype=np.int64)], [place_of(x).zeros(0)]
+    for block in _blocks(x, k if walls.tabled else 1):
+        limit = reach[block] if of_bodies(reach) else reach
         row, distance = walls.near(x[block], limit if radii is None else limit + radii[block])
         rows.append(block.start * k + row)
         distances.append(distance)
     row = np.concatenate(rows)
-    return np.concatenate(distances), body_wall_pairs(len(x), k) if len(row) == len(x) * k else pairs_of_rows(row, k)
+    everything = len(row) == len(x) * k
+    pairs = body_wall_pairs(len(x), k, place_of(x)) if everything else pairs_of_rows(row, k)
+    return np.concatenate(distances), pairs
 
 
-def _blocks(n: int, k: int) -> Iterator[slice]:
-    """The n bodies in portions, each with at most about MAX_TABLE_ENTRIES gaps."""
-    size = max(MAX_TABLE_ENTRIES // max(k, 1), 1)
-    return (slice(first, first + size) for first in range(0, n, size))
+def _blocks(x: Array, k: int) -> Iterator[slice]:
+    """The bodies (n, d) in portions, each with at most about MAX_TABLE_ENTRIES gaps on a core."""
+    size = max(table_entries(x, MAX_TABLE_ENTRIES) // max(k, 1), 1)
+    return (slice(first, first + size) for first in range(0, len(x), size))
 
 
 def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
@@ -241,6 +265,8 @@ class HalfSpace(Walls):
     True
     """
 
+    on_devices = True
+
     def __init__(self, normal: InTime, offset: InTime = 0.0, *, radii: InTime | None = None):
         super().__init__(radii, normal, offset)
         self.normal, self.offset = frozen(normal), frozen(offset)
@@ -248,7 +274,7 @@ class HalfSpace(Walls):
         self.names = (f"plane {self._words()}",)
         self.flat = not callable(normal)
         self._unit = self._normal(0.0) if self.flat else None
-        self._now(0.0)
+        self._surfaces(0.0)
 
     def _words(self) -> str:
         where = "moving" if self.moving else f"at offset {self.offset:g}"
@@ -279,7 +305,7 @@ class Box(Walls):
     0.5
     """
 
-    flat = True
+    flat = on_devices = True
 
     def __init__(self, lower: InTime, upper: InTime, *, radii: InTime | None = None):
         super().__init__(radii, lower, upper)
@@ -299,7 +325,7 @@ class Box(Walls):
         self.names = tuple(words[side] for side in self._sides)
 
     def widths(self, t: float, radii: Array, d: int) -> Array:
-        own, _ = self._sizes(t, len(radii))
+        own, _ = self._sizes(t, radii)
         beyond = float((radii - (0.0 if own is None else own)).max(initial=-np.inf))
         return np.broadcast_to(at(self.upper, t) - at(self.lower, t), (d,)) + 2.0 * beyond
 
@@ -323,7 +349,7 @@ class Outside(Walls):
 
     sign = 1.0
     kind = "obstacle"
-    passable = True
+    passable = on_devices = True
 
     def __init__(self, centre: InTime, radius: InTime, *, radii: InTime | None = None):
         super().__init__(radii, centre, radius)

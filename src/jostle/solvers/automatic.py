@@ -9,11 +9,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
+from jostle.kernels import offers
 from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.gauss_seidel import GaussSeidel
@@ -46,23 +47,32 @@ N^2 / n operations."""
 MAX_FALLBACK_ROWS = 2000
 """The active-set method is the last attempt for at most this many rows (with masses over many decades, for example)."""
 
+OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
+"""What the solvers need that are tried beside Gauss-Seidel; without these kernels it is the only one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
     """Active set up to 128 rows; spheres by Gauss-Seidel; discs by interior points, unless Gauss-Seidel is enough.
 
     If one does not converge, the next tries (up to 128 rows there is only one). `max_iterations` is the limit of all
-    of them together, and ``Projection.iterations`` is their sum.
+    of them together, and ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
+    Gauss-Seidel does everything.
 
     >>> import jostle as jo
     >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver
     'ActiveSet'
     """
 
+    kernels: ClassVar[frozenset[str]] = GaussSeidel.kernels
+
     tol: float = 1e-8
     max_iterations: int = 200_000
 
     def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
+        if not offers(K.c, OTHER_KERNELS):
+            yield from self._first_order()
+            return
         rows, active_set = K.G.shape[0], _active_set(self.tol)
         if rows <= MAX_EXACT_ROWS:
             yield active_set
@@ -77,6 +87,10 @@ class Automatic(Solver):
         yield _Affordable(tol=self.tol, instead=self.max_iterations)
         if rows <= MAX_FALLBACK_ROWS:
             yield active_set
+        yield from self._first_order()
+
+    def _first_order(self) -> Generator[Solver, Projection, None]:
+        """First order with all iterations that are left, after a look at what the multipliers prove."""
         yield self._trial(PROOF_ITERATIONS)
         yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
 
@@ -133,7 +147,7 @@ class _Guess(Solver):
         return "Guess"
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
-        p = np.zeros(len(slack)) if guess is None else np.maximum(guess, 0.0)
+        p = place_of(slack).zeros(len(slack)) if guess is None else np.maximum(guess, 0.0)
         return w + M.solve(K.G.adjoint(p)), p, 0
 
 

@@ -17,17 +17,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_fields
-from jostle.arrays import Array
+from jostle.arrays import Array, floats, lowest, place_of
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
 from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
+from jostle.kernels import offers
+from jostle.kernels.interface import ALL_KERNELS
+from jostle.kernels.sharing import by_rows
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
-
+DENSE_KERNELS = frozenset({"pairs_to_dense", "residual_dense"})
+"""What a matrix needs to be treated as dense."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
@@ -63,6 +67,10 @@ class Solver:
     accepts_start: ClassVar[bool] = True
     """Is a point that passes the stopping test as it is returned at once? Otherwise it is projected all the same."""
 
+    kernels: ClassVar[frozenset[str]] = ALL_KERNELS
+    """The kernels that the solver needs, by name (see `jostle.kernels.interface`). Where they do not all exist for the
+    arrays of a run, on a GPU for instance, `solve` refuses the solver. By default it needs all of them."""
+
     tol: float = 1e-8
     max_iterations: int = 1000
 
@@ -95,17 +103,17 @@ class Solver:
         An unconverged answer is returned as such (``converged`` is False); an empty K raises. All solvers that try
         share max_iterations.
         """
-        target = np.asarray(w, dtype=float)
+        target = floats(w)
         M, flat = metric(mass, target.shape), target.ravel()
-        if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES:
+        if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
             K = K.dense()
         _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)
-        lowest = np.minimum.reduce(slack, initial=0.0)
-        if not math.isfinite(lowest):
+        least = lowest(slack, 0.0)
+        if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
-        if lowest >= 0.0 or (slack >= -K.noise).all():
-            return Projection(target.copy(), np.zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
+        if least >= 0.0 or (slack >= -K.noise).all():
+            return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
 
     def _tried(
@@ -149,7 +157,7 @@ class Solver:
 
     def _start(self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Projection:
         """The point itself as an answer, without multipliers."""
-        p = np.zeros(len(slack))
+        p = place_of(slack).zeros(len(slack))
         found = residual(w, K, M, w, p)
         return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 
@@ -163,8 +171,8 @@ class Solver:
         Without a length the violation is compared with the distance moved, which is not known before the end; -min s0
         is a lower bound of it.
         """
-        allowed = np.where(K.length > 0.0, K.length / unit, -s0.min())
-        return np.maximum(part * self.tol * allowed, noise), part * self.tol
+        tol = part * self.tol
+        return by_rows(_allowed, (K.length, unit, noise), tol, -s0.min()), tol
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""
@@ -172,12 +180,13 @@ class Solver:
 
     def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
         unit = K.G.norms(M)
-        flat = np.flatnonzero((unit == 0.0) & (slack < 0.0))
-        if len(flat):
-            raise empty_set(K, np.eye(len(unit))[flat[0]])
-        unit = np.where(unit > 0.0, unit, 1.0)
-        noise = (K.noise + ROUND_OFF * (np.abs(K.c) + K.G.magnitude(w))) / unit
-        return Whitened(unit, slack / unit, noise)
+        if not lowest(unit, 1.0) > 0.0:
+            flat = np.flatnonzero((unit == 0.0) & (slack < 0.0))
+            if len(flat):
+                raise empty_set(K, (np.arange(len(unit)) == int(flat[0])).astype(float))
+            unit = np.where(unit > 0.0, unit, 1.0)
+        noise = by_rows(_noise, (K.noise, K.c, K.G.magnitude(w), unit))
+        return Whitened(unit, by_rows(np.divide, (slack, unit)), noise)
 
     def _raise_if_proven(self, p: Array, slack: Array, K: Polyhedron, M: Metric, used: int) -> None:
         """Raise `EmptySet` if multipliers that a solver reached after that many iterations prove that K is empty."""
@@ -204,6 +213,16 @@ def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solv
         return None
 
 
+def _noise(noise: Array, c: Array, size: Array, unit: Array) -> Array:
+    """The round-off of c + G w, size being |G| |w|, in rows of length one."""
+    return (noise + ROUND_OFF * (np.abs(c) + size)) / unit
+
+
+def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float) -> Array:
+    """The violation allowed a row: tol times its length, or the distance moved; no less than the noise."""
+    return np.maximum(tol * np.where(length > 0.0, length / unit, moved), noise)
+
+
 def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
     """Refuse what does not fit together: a kernel would not notice."""
     if len(w) != K.G.shape[1]:
@@ -212,5 +231,5 @@ def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
     if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
         raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one a row; it has shape {np.shape(guess)}")
-    if not math.isfinite(np.add.reduce(w)):
+    if not math.isfinite(w.sum()):
         raise NotFinite("the point to project is not finite")

@@ -35,6 +35,7 @@ class ActiveSet(Solver):
     [1.5, -0.5]
     """
 
+    kernels: ClassVar[frozenset[str]] = frozenset({"exact", "project_dense"})
     accepts_start: ClassVar[bool] = False
     """Resting contacts carry their load even where a step moves bodies by less than the tolerance."""
 

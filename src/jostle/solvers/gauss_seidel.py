@@ -8,10 +8,11 @@ contacts and general rows together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting, LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
@@ -23,7 +24,7 @@ TEST_INTERVAL = 20
 """Number of iterations between two looks at the stopping test."""
 Stop = tuple[Array, float, int, int]
 """The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
-PARALLEL_ROWS = 100_000
+PARALLEL_ROWS = 10_000
 """From this many contacts on, all threads sweep. Fewer are one block, on one thread: handing out the work, five times a
 sweep, costs as much as is gained."""
 INNER_TOLERANCE = 0.5
@@ -40,12 +41,14 @@ class GaussSeidel(Solver):
     array([0., 2.])
     """
 
+    kernels: ClassVar[frozenset[str]] = frozenset({"gauss_seidel"})
+
     tol: float = 1e-6
     max_iterations: int = 200_000
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
-        start = np.zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
+        start = place_of(unit).zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL
         contacts = K.G.contacts
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)

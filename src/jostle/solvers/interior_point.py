@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class InteriorPoint(Solver):
     >>> jo.InteriorPoint().project([-1.0, 2.0], K).point.round(6) + 0.0
     array([0., 2.])
     """
+
+    kernels: ClassVar[frozenset[str]] = frozenset({"interior_point"})
 
     tol: float = 1e-8
     max_iterations: int = 200

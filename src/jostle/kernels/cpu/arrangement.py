@@ -12,13 +12,12 @@ That order also needs the fewest iterations on crystals.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.cpu.signatures import (
     Floats,
     Floats2,
@@ -33,17 +32,21 @@ from jostle.kernels.cpu.signatures import (
     OutIndices2,
     OutInts,
     OutInts2,
+    OutShorts2,
     Shorts2,
 )
+from jostle.kernels.sharing import cut, together
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
-BLOCKED_ROWS = 100_000
+BLOCKED_ROWS = 10_000
 """Fewer rows than this are one block."""
 ROWS_A_BLOCK = 500
 """Blocks have about this many rows, unless cells would become too narrow."""
 NARROWEST = 2.0
 """The least width of a cell, in mean distances of two bodies in contact."""
+SAMPLED_ROWS = 1000
+"""The mean distance of two bodies in contact is that of about this many rows."""
 GROUPS = 5
 """Four groups of blocks, and that of the rows between cells that are not neighbours."""
 FIRST, SECOND, ROW = 0, 1, 2
@@ -88,24 +91,21 @@ def arranged(
     m, d = normal.shape
     block, groups, number = np.zeros(m, np.int64), np.array([0, 1]), np.arange(n, dtype=np.uint32)
     if places is not None and m >= BLOCKED_ROWS:
-        cell, counts = _cells(places, i, j)
+        cell, counts = _cells(places, i, j, chunks)
         groups = np.zeros(GROUPS + 1, np.int64)
         for group in range(GROUPS - 1):
             one, two = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(group, 2), strict=True))
             groups[group + 1] = groups[group] + one * two
         groups[GROUPS] = groups[GROUPS - 1] + 1
-        _assign(i, j, cell, groups, int(counts[1]), block)
-        number = _places(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]))[0]
-    place, ends = _places(block, int(groups[-1]))
-    order = np.empty(m, np.int64)
-    order[place] = np.arange(m)
+        rows = (slice(*part) for part in cut(m, chunks))
+        together(_assign, [(i[part], j[part], cell, groups, int(counts[1]), block[part]) for part in rows])
+        number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]))[0]
+    _, order, ends = _sorted(block, int(groups[-1]))
     index, e, row = np.empty((6, m), np.uint32), np.empty((2, m, d)), np.empty((8, m))
     used, group = np.zeros(n * (len(groups) - 1), np.uint64), np.repeat(np.arange(len(groups) - 1), np.diff(groups))
-    arrange = _arrange_parallel if chunks > 1 else _arrange
-    arrange(
-        cuts(ends, chunks), i, j, normal, unit, s0, start, violation, number, order, ends, group, used,
-        np.empty(m, np.int64), np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row,
-    )  # fmt: skip
+    rest = i, j, normal, unit, s0, start, violation, number, order, ends, group, used
+    room = np.empty(m, np.int64), np.zeros((len(ends) - 1, MOST_COLOURS + 1), np.int64), index, e, row
+    together(_arrange, [(*part, *rest, *room) for part in pairwise(cuts(ends, chunks).tolist())])
     return Arranged(number, index, e, row, ends, groups)
 
 
@@ -117,25 +117,55 @@ def cuts(ends: Ints, chunks: int) -> Ints:
     return found
 
 
-def _cells(places: Floats2, i: Ints, j: Ints) -> tuple[Shorts2, Ints]:
+def _cells(places: Floats2, i: Ints, j: Ints, chunks: int) -> tuple[Shorts2, Ints]:
     """(n, 2) the cell of each body along the two longest axes, and how many there are along each.
 
-    A body whose place is not finite, since it has left, lies where the first of the others does: any cell is safe.
+    A body whose place is not finite, since it has left, lies in the first cell: any cell is safe.
     """
-    there = np.isfinite(places).all(axis=1)
-    if not there.all():
-        places = np.where(there[:, None], places, places[there][:1] if there.any() else 0.0)
-    low, extent = places.min(axis=0), np.ptp(places, axis=0)
+    n, d = places.shape
+    parts = cut(n, chunks)
+    ends = np.full((len(parts), 2, d), np.inf)
+    together(_extend, [(places, *part, out) for part, out in zip(parts, ends, strict=True)])
+    low, high = ends[:, 0].min(axis=0), -ends[:, 1].min(axis=0)
+    extent = np.where(high >= low, high - low, 0.0)
     axes = np.sort(np.argsort(extent, kind="stable")[-2:])
-    pairs = np.flatnonzero(j >= 0)[:: max(1, len(j) // 1000)]
-    apart = np.linalg.norm(places[j[pairs]] - places[i[pairs]], axis=1)
+    pairs = np.arange(0, len(j), max(1, len(j) // SAMPLED_ROWS))
+    pairs = pairs[j[pairs] >= 0]
+    one, other = places[i[pairs]], places[j[pairs]]
+    there = (np.isfinite(one) & np.isfinite(other)).all(axis=1)
+    apart = np.linalg.norm(other[there] - one[there], axis=1)
     typical = float(np.median(apart)) if len(apart) else float(extent.max())
     size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
     width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / len(i)) ** (1.0 / len(axes))))
     counts = np.maximum(size / width, 1.0).astype(np.int64)
-    cell = np.zeros((len(places), 2), np.int32)
-    cell[:, : len(axes)] = np.minimum((places[:, axes] - low[axes]) * (counts / size), counts - 1)
+    cell = np.zeros((n, 2), np.int32)
+    together(_enter, [(places, *part, axes, low[axes], counts / size, counts, cell) for part in parts])
     return cell, np.append(counts, 1)[:2]
+
+
+@jit()
+def _extend(places: Floats2, first: int, last: int, ends: OutFloats2) -> None:
+    """ends (2, d), infinite at first: the smallest coordinates of bodies with a finite place, and minus the largest."""
+    d = places.shape[1]
+    for a in range(first, last):
+        total = 0.0
+        for k in range(d):
+            total += places[a, k]
+        if np.isfinite(total):
+            for k in range(d):
+                ends[0, k], ends[1, k] = min(ends[0, k], places[a, k]), min(ends[1, k], -places[a, k])
+
+
+@jit()
+def _enter(
+    places: Floats2, first: int, last: int, axes: Ints, low: Floats, scale: Floats, counts: Ints, cell: OutShorts2
+) -> None:
+    """The cells of some bodies along the axes; cell is zero."""
+    for a in range(first, last):
+        for k in range(len(axes)):
+            way = (places[a, axes[k]] - low[k]) * scale[k]
+            if way >= 0.0:  # not of a body that is nowhere
+                cell[a, k] = int(min(way, counts[k] - 1.0))
 
 
 @jit()
@@ -154,15 +184,15 @@ def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, block: 
         block[c] = groups[2 * (one % 2) + odd] + (one // 2) * ((columns + 1 - odd) // 2) + two // 2
 
 
-def _places(key: Ints, keys: int) -> tuple[Indices, Ints]:
-    """The places of a stable sort by keys below `keys`, and where each key starts."""
-    start, place = np.zeros(keys + 1, np.int64), np.empty(len(key), np.uint32)
-    _count(key, start, place)
-    return place, start
+def _sorted(key: Ints, keys: int) -> tuple[Indices, Indices, Ints]:
+    """A stable sort by keys below `keys`: the place of each, the one in each place, and where each key starts."""
+    start, place, order = np.zeros(keys + 1, np.int64), np.empty(len(key), np.uint32), np.empty(len(key), np.uint32)
+    _count(key, start, place, order)
+    return place, order, start
 
 
 @jit()
-def _count(key: Ints, start: OutInts, place: OutIndices) -> None:
+def _count(key: Ints, start: OutInts, place: OutIndices, order: OutIndices) -> None:
     """A counting sort: start is zero, and becomes where each key starts."""
     for c in range(len(key)):
         start[key[c]] += 1
@@ -173,13 +203,14 @@ def _count(key: Ints, start: OutInts, place: OutIndices) -> None:
     for c in range(len(key) - 1, -1, -1):
         start[key[c]] -= 1
         place[c] = start[key[c]]
+        order[place[c]] = c
 
 
 @jit(helper=True)
 def _colour(
     i: Ints,
     j: Ints,
-    order: Ints,
+    order: Indices,
     first: int,
     last: int,
     used: OutBits,
@@ -224,7 +255,7 @@ def _write(
     start: Floats,
     violation: Floats,
     number: Indices,
-    order: Ints,
+    order: Indices,
     first: int,
     last: int,
     wall: int,
@@ -249,8 +280,10 @@ def _write(
         row[VIOLATION, to], row[BEFORE, to] = violation[c], -np.inf
 
 
-def _arrange_loop(
-    cut: Ints,
+@jit()
+def _arrange(
+    first_block: int,
+    last_block: int,
     i: Ints,
     j: Ints,
     normal: Floats2,
@@ -259,7 +292,7 @@ def _arrange_loop(
     start: Floats,
     violation: Floats,
     number: Indices,
-    order: Ints,
+    order: Indices,
     ends: Ints,
     group: Ints,
     used: OutBits,
@@ -269,33 +302,28 @@ def _arrange_loop(
     e: OutFloats3,
     row: OutFloats2,
 ) -> None:
-    """Colour the rows of each block, and write them into their places."""
+    """Colour the rows of some blocks, and write them into their places."""
     n = len(number)
-    for r in prange(len(cut) - 1):
-        for b in range(cut[r], cut[r + 1]):
-            first, last = ends[b], ends[b + 1]
-            _colour(i, j, order, first, last, used, n * group[b], colour, b, place)
-            _write(
-                i,
-                j,
-                normal,
-                unit,
-                s0,
-                start,
-                violation,
-                number,
-                order,
-                first,
-                last,
-                n + b,
-                colour,
-                b,
-                place,
-                index,
-                e,
-                row,
-            )
-
-
-_arrange = jit()(renamed(_arrange_loop, "_arrange"))
-_arrange_parallel = jit(parallel=True)(renamed(_arrange_loop, "_arrange_parallel"))
+    for b in range(first_block, last_block):
+        first, last = ends[b], ends[b + 1]
+        _colour(i, j, order, first, last, used, n * group[b], colour, b, place)
+        _write(
+            i,
+            j,
+            normal,
+            unit,
+            s0,
+            start,
+            violation,
+            number,
+            order,
+            first,
+            last,
+            n + b,
+            colour,
+            b,
+            place,
+            index,
+            e,
+            row,
+        )

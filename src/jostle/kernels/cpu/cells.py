@@ -11,7 +11,6 @@ Pairs come out sorted by (i, j), whatever the cells and the number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import (
@@ -27,10 +26,14 @@ from jostle.kernels.cpu.signatures import (
     Shorts,
     Shorts2,
 )
+from jostle.kernels.sharing import cut, together
 
 MOST_LEVELS = 16
-ROOM = 8
-"""Pairs a ball that are made room for at first; if there are more the search is done again."""
+ROOM, SPARE = 8, 1.5
+"""Pairs a ball that there is room for, at least, and in multiples of what samples have; if there are more pairs, the
+search is done again."""
+SAMPLES, SAMPLED = 8, 512
+"""Before the search, pairs are counted in this many samples of the balls, each of one ball in SAMPLED."""
 MOST_CELLS = 2.0**20
 """Cells along an axis; beyond, they are made wider."""
 
@@ -53,14 +56,13 @@ def pair_list(q: Floats2, radii: Floats, period: Floats, chunks: int) -> tuple[S
     _fill_table(x, radii, lengths, level, widths, counts, low, cell, order, start)
     by_bucket = (array.take(order, axis=0) for array in (cell, x, radii, level))
     table = order, start, *by_bucket, widths, counts, low, lengths
-    room = ROOM * (n // chunks + 1)
+    size = n // SAMPLED + 1
+    a_ball = max(_search(at, at + size, *table, NO_LIST, NO_LIST) for at, _ in cut(n - size, SAMPLES)) / size
+    room = int(max(ROOM, SPARE * a_ball) * (n // chunks + 1))
     while True:
         i, j = np.empty((chunks, room), np.int32), np.empty((chunks, room), np.int32)
-        found = np.zeros(chunks, np.int64)
-        if chunks > 1:
-            _search_parallel(n * np.arange(chunks + 1) // chunks, *table, i, j, found)
-        else:
-            found[0] = _search(0, n, *table, i[0], j[0])
+        parts = [(*part, *table, *found) for part, *found in zip(cut(n, chunks), i, j, strict=True)]
+        found = np.array(together(_search, parts))
         most = int(found.max())
         if most <= room:
             return _in_order(i, j, found, n)
@@ -215,27 +217,43 @@ def _image(apart: float, period: float) -> float:
 
 
 def _in_order(i: Shorts2, j: Shorts2, found: Ints, n: int) -> tuple[Shorts, Shorts]:
-    """The first found[r] pairs of each row of i and j, all together sorted by i, then by j."""
+    """The first found[r] pairs of each row of i and j, all together sorted by i, then by j; one chunk for each row."""
     first, second = np.empty((2, int(found.sum())), np.int32)
-    start, filled = np.zeros((2, n + 1), np.int64)
-    _sort(i, j, found, start, filled, first, second)
+    start, parts = np.zeros(n + 1, np.int64), cut(n, len(found))
+    together(_count, [(i, found, *part, start) for part in parts])
+    np.cumsum(start, out=start)
+    filled = start.copy()
+    together(_sort, [(i, j, found, *part, start, filled, first, second) for part in parts])
     return first, second
 
 
 @jit()
-def _sort(
-    i: Shorts2, j: Shorts2, found: Ints, start: OutInts, filled: OutInts, first: OutShorts, second: OutShorts
-) -> None:
-    """A counting sort by i, and an insertion sort by j among the pairs of the same i; start and filled are zero."""
+def _count(i: Shorts2, found: Ints, low: int, high: int, start: OutInts) -> None:
+    """start[a + 1], which is zero, becomes the number of pairs of ball a, of the balls low <= a < high."""
     for r in range(len(found)):
         for c in range(found[r]):
-            start[i[r, c] + 1] += 1
-    for a in range(len(start) - 1):
-        start[a + 1] += start[a]
-        filled[a + 1] = start[a + 1]
+            if low <= i[r, c] < high:
+                start[i[r, c] + 1] += 1
+
+
+@jit()
+def _sort(
+    i: Shorts2,
+    j: Shorts2,
+    found: Ints,
+    low: int,
+    high: int,
+    start: Ints,
+    filled: OutInts,
+    first: OutShorts,
+    second: OutShorts,
+) -> None:
+    """Write the pairs of the balls low <= a < high in order, those of ball a from start[a] on; filled is start."""
     for r in range(len(found)):
         for c in range(found[r]):
             a, b = i[r, c], j[r, c]
+            if not low <= a < high:
+                continue
             k = filled[a]
             filled[a] += 1
             first[k] = a
@@ -245,36 +263,41 @@ def _sort(
             second[k] = b
 
 
-@jit(parallel=True)
-def _search_parallel(cuts, order, start, cell, x, radii, level, widths, counts, low, period, i, j, found):
-    for r in prange(len(found)):
-        found[r] = _search(
-            cuts[r], cuts[r + 1], order, start, cell, x, radii, level, widths, counts, low, period, i[r], j[r]
-        )
-
-
 def near(
-    i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats
+    i: Shorts, j: Shorts, q: Floats2, radii: Floats, reach: Floats, period: Floats, chunks: int
 ) -> tuple[Ints, Ints, Floats2, Floats]:
     """(i, j, normal, gap) of the listed pairs with gap <= reach_i + reach_j: see `reference.near`."""
-    return _near(i, j, len(i), q, radii, reach, period)
+    most = len(i)
+    listed = _room(most, q.shape[1])
+    parts = [slice(*part) for part in cut(most, chunks)]
+    counts = together(
+        _fill_near,
+        [(i[part], j[part], q, radii, reach, period, *(array[part] for array in listed)) for part in parts],
+    )
+    ends = np.cumsum(counts)
+    found = _room(int(ends[-1]), q.shape[1])
+
+    def copy(to: int, first: int, count: int) -> None:
+        for one, other in zip(found, listed, strict=True):
+            one[to : to + count] = other[first : first + count]
+
+    together(copy, [(end - count, part.start, count) for end, count, part in zip(ends, counts, parts, strict=True)])
+    return found
 
 
 def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints, Ints, Floats2, Floats]:
     """See `reference.all_pairs`."""
-    return _near(NO_LIST, NO_LIST, len(q) * (len(q) - 1) // 2, q, radii, reach, period)
+    first, second, normal, gap = every = _room(len(q) * (len(q) - 1) // 2, q.shape[1])
+    m = _fill_near(NO_LIST, NO_LIST, q, radii, reach, period, *every)
+    return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
 
 
 NO_LIST = np.empty(0, np.int32)
 
 
-def _near(
-    i: Shorts, j: Shorts, most: int, q: Floats2, radii: Floats, reach: Floats, period: Floats
-) -> tuple[Ints, Ints, Floats2, Floats]:
-    first, second = np.empty(most, np.int64), np.empty(most, np.int64)
-    normal, gap = np.empty((most, q.shape[1])), np.empty(most)
-    m = _fill_near(i, j, q, radii, reach, period, first, second, normal, gap)
-    return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
+def _room(most: int, d: int) -> tuple[Ints, Ints, Floats2, Floats]:
+    """Arrays for the (i, j, normal, gap) of so many pairs."""
+    return np.empty(most, np.int64), np.empty(most, np.int64), np.empty((most, d)), np.empty(most)
 
 
 @jit(helper=True)

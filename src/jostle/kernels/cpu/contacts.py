@@ -10,6 +10,7 @@ import numpy as np
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutInts
 from jostle.kernels.reference.dense import ratios
+from jostle.kernels.sharing import cut, together
 
 
 def rates(i: Ints, j: Ints, normal: Floats2, v: Floats2) -> Floats:
@@ -54,21 +55,23 @@ def fill_magnitude(i: Ints, j: Ints, normal: Floats2, v: Floats2, out: OutFloats
         out[c] = size
 
 
-def adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, bodies: int) -> Floats2:
-    """G^T p, of shape (bodies, d)."""
+def adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, bodies: int, chunks: int) -> Floats2:
+    """G^T p, of shape (bodies, d). Each of the chunks is a part of the bodies, and looks at all rows for them."""
     out = np.zeros((bodies, normal.shape[1]))
-    _add_adjoint(i, j, normal, p, out)
+    together(_add_adjoint, [(i, j, normal, p, first, last, out) for first, last in cut(bodies, chunks)])
     return out
 
 
 @jit()
-def _add_adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, out: OutFloats2) -> None:
+def _add_adjoint(i: Ints, j: Ints, normal: Floats2, p: Floats, first: int, last: int, out: OutFloats2) -> None:
+    """out_a += (G^T p)_a of the bodies first <= a < last, row by row."""
     m, d = normal.shape
     for c in range(m):
         a, b = i[c], j[c]
-        for k in range(d):
-            out[a, k] -= p[c] * normal[c, k]
-        if b >= 0:
+        if first <= a < last:
+            for k in range(d):
+                out[a, k] -= p[c] * normal[c, k]
+        if first <= b < last:
             for k in range(d):
                 out[b, k] += p[c] * normal[c, k]
 
@@ -93,6 +96,14 @@ def _fill_norms(i: Ints, j: Ints, normal: Floats2, inverse: Floats2, out: OutFlo
         out[c] = np.sqrt(square)
 
 
+BLOCK = 8192
+"""Rows, or bodies, whose residuals are added up together; the sums of the blocks are then added in their order."""
+RELATIVE, VIOLATION, NEGATIVE, PRODUCT, SIZE = range(5)
+"""What `_residual_rows` finds in a block: three maxima, and two sums."""
+DISTANCE, SIZE_OF_BODIES, STATIONARITY = range(3)
+"""What `_residual_bodies` finds in a block: three sums."""
+
+
 def residual_pairs(
     i: Ints,
     j: Ints,
@@ -105,14 +116,22 @@ def residual_pairs(
     length: Floats,
     noise_level: float,
     c_noise: Floats,
+    chunks: int,
 ) -> tuple[float, float, float]:
     """(primal, dual, complementarity): see `reference.residual_pairs`; u, w, mass (bodies, d)."""
-    force = np.zeros(w.shape)
-    return ratios(*_residual_parts(i, j, normal, c, w, mass, u, p, length, noise_level, c_noise, force))
+    force = adjoint(i, j, normal, p, len(w), chunks)
+    of_rows, of_bodies = np.empty((-(-len(i) // BLOCK), 5)), np.empty((-(-len(w) // BLOCK), 3))
+    rows = i, j, normal, c, w, mass, u, p, length, noise_level, c_noise, of_rows
+    together(_residual_rows, [(*rows, first, last) for first, last in cut(len(of_rows), chunks)])
+    together(_residual_bodies, [(w, mass, u, force, of_bodies, *part) for part in cut(len(of_bodies), chunks)])
+    most, sums = of_rows[:, :PRODUCT].max(axis=0, initial=0.0), of_rows[:, PRODUCT:].sum(axis=0)
+    distance, size, stationarity = np.sqrt(of_bodies.sum(axis=0))
+    dual = stationarity - noise_level * (size + sums[SIZE - PRODUCT])
+    return ratios(most[RELATIVE], most[VIOLATION], dual, most[NEGATIVE], sums[0], distance)
 
 
 @jit()
-def _residual_parts(
+def _residual_rows(
     i: Ints,
     j: Ints,
     normal: Floats2,
@@ -124,51 +143,59 @@ def _residual_parts(
     length: Floats,
     noise_level: float,
     c_noise: Floats,
-    force: OutFloats2,
-) -> tuple[float, float, float, float, float, float]:
-    """The arguments of `ratios`; force is zero and becomes G^T p."""
+    out: OutFloats2,
+    first: int,
+    last: int,
+) -> None:
+    """Fills out[block], see `SIZE`, of the blocks of rows first <= block < last."""
     m, d = normal.shape
-    n = len(w)
-    distance, size = 0.0, 0.0
-    for a in range(n):
-        for k in range(d):
-            distance += mass[a, k] * (u[a, k] - w[a, k]) ** 2
-            size += mass[a, k] * (abs(u[a, k]) + abs(w[a, k])) ** 2
-    distance, size = np.sqrt(distance), np.sqrt(size)
-    relative, violation, product, negative = 0.0, 0.0, 0.0, 0.0
-    for c in range(m):
-        a, b = i[c], j[c]
-        s, scale, square = c_[c], abs(c_[c]), 0.0
-        for k in range(d):
-            e = normal[c, k]
-            s -= e * u[a, k]
-            scale += abs(e) * (abs(u[a, k]) + abs(w[a, k]))
-            square += e * e / mass[a, k]
-            force[a, k] -= e * p[c]
-        if b >= 0:
+    for block in range(first, last):
+        relative, violation, negative, product, size = 0.0, 0.0, 0.0, 0.0, 0.0
+        for c in range(block * BLOCK, min((block + 1) * BLOCK, m)):
+            a, b = i[c], j[c]
+            s, scale, square = c_[c], abs(c_[c]), 0.0
             for k in range(d):
                 e = normal[c, k]
-                s += e * u[b, k]
-                scale += abs(e) * (abs(u[b, k]) + abs(w[b, k]))
-                square += e * e / mass[b, k]
-                force[b, k] += e * p[c]
-        unit = np.sqrt(square)
-        if abs(s) <= c_noise[c] + noise_level * scale:
-            s = 0.0
-        if s < 0.0:
-            if length[c] > 0.0:
-                relative = max(relative, -s / length[c])
-            else:
-                violation = max(violation, -s / max(unit, 1e-300))
-        product += abs(p[c] * s)
-        negative = max(negative, -p[c] * unit)
-        size += abs(p[c]) * unit
-    stationarity = 0.0
-    for a in range(n):
-        for k in range(d):
-            gap = mass[a, k] * (u[a, k] - w[a, k]) - force[a, k]
-            stationarity += gap * gap / mass[a, k]
-    return relative, violation, np.sqrt(stationarity) - noise_level * size, negative, product, distance
+                s -= e * u[a, k]
+                scale += abs(e) * (abs(u[a, k]) + abs(w[a, k]))
+                square += e * e / mass[a, k]
+            if b >= 0:
+                for k in range(d):
+                    e = normal[c, k]
+                    s += e * u[b, k]
+                    scale += abs(e) * (abs(u[b, k]) + abs(w[b, k]))
+                    square += e * e / mass[b, k]
+            unit = np.sqrt(square)
+            if abs(s) <= c_noise[c] + noise_level * scale:
+                s = 0.0
+            if s < 0.0:
+                if length[c] > 0.0:
+                    relative = max(relative, -s / length[c])
+                else:
+                    violation = max(violation, -s / max(unit, 1e-300))
+            product += abs(p[c] * s)
+            negative = max(negative, -p[c] * unit)
+            size += abs(p[c]) * unit
+        out[block, RELATIVE], out[block, VIOLATION], out[block, NEGATIVE] = relative, violation, negative
+        out[block, PRODUCT], out[block, SIZE] = product, size
+
+
+@jit()
+def _residual_bodies(
+    w: Floats2, mass: Floats2, u: Floats2, force: Floats2, out: OutFloats2, first: int, last: int
+) -> None:
+    """Fills out[block], see `STATIONARITY`, of the blocks of bodies first <= block < last; force is G^T p."""
+    n, d = w.shape
+    for block in range(first, last):
+        distance, size, stationarity = 0.0, 0.0, 0.0
+        for a in range(block * BLOCK, min((block + 1) * BLOCK, n)):
+            for k in range(d):
+                way = u[a, k] - w[a, k]
+                gap = mass[a, k] * way - force[a, k]
+                distance += mass[a, k] * way**2
+                size += mass[a, k] * (abs(u[a, k]) + abs(w[a, k])) ** 2
+                stationarity += gap * gap / mass[a, k]
+        out[block, DISTANCE], out[block, SIZE_OF_BODIES], out[block, STATIONARITY] = distance, size, stationarity
 
 
 SHARED_BITS = 6
@@ -176,11 +203,32 @@ SHARED_BITS = 6
 
 
 def by_pair(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float) -> Floats:
-    """See `reference.by_pair`."""
-    buckets = 1 << len(pairs).bit_length()
-    out, table = np.empty(len(wanted)), np.zeros(buckets + 1 + len(pairs), np.int64)
-    _look_up(np.ascontiguousarray(pairs), values, np.ascontiguousarray(wanted), otherwise, buckets, table, out)
+    """See `reference.by_pair`. Most pairs are usually in order, and found from where the one before was found."""
+    known, asked = np.ascontiguousarray(pairs.T), np.ascontiguousarray(wanted.T)
+    first, last = _longest_run(known)
+    others = len(pairs) - (last - first)
+    buckets = 1 << others.bit_length()
+    out, table = np.empty(len(wanted)), np.zeros(buckets + 1 + others, np.int64)
+    _look_up(known, values, asked, otherwise, first, last, buckets, table, out)
     return out
+
+
+@jit(helper=True)
+def _less(pairs: Ints2, c: int, a: int, b: int) -> bool:
+    """Does pair c come before (a, b)?"""
+    return pairs[0, c] < a or (pairs[0, c] == a and pairs[1, c] < b)
+
+
+@jit()
+def _longest_run(pairs: Ints2) -> tuple[int, int]:
+    """The first <= c < last of the longest run of pairs, each of which comes before the next."""
+    first, last, begin = 0, 0, 0
+    for c in range(pairs.shape[1]):
+        if c > 0 and not _less(pairs, c - 1, pairs[0, c], pairs[1, c]):
+            begin = c
+        if c + 1 - begin > last - first:
+            first, last = begin, c + 1
+    return first, last
 
 
 @jit(helper=True)
@@ -189,35 +237,69 @@ def _bucket(a: int, b: int, buckets: int) -> int:
     return (a + (b >> SHARED_BITS) if a >= 0 else b) & (buckets - 1)
 
 
-@jit()
-def _look_up(
-    pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float, buckets: int, table: OutInts, out: OutFloats
-) -> None:
-    """A table, zero at first: where each bucket ends, and from `rows` on the pairs of all buckets, in their order.
-
-    `buckets` is a power of two.
-    """
-    rows = buckets + 1
-    for turn in range(3):
-        listed = wanted if turn == 2 else pairs
-        for c in range(len(listed)):
-            a, b = listed[c, 0], listed[c, 1]
-            bucket = _bucket(a, b, buckets)
+@jit(helper=True)
+def _fill_buckets(pairs: Ints2, first: int, last: int, buckets: int, table: OutInts) -> None:
+    """The pairs but first <= c < last in a table, zero at first: where each bucket ends; then the pairs of each."""
+    rows, m = buckets + 1, pairs.shape[1]
+    for turn in range(2):
+        for k in range(m - (last - first)):
+            c = k if k < first else k + last - first
+            bucket = _bucket(pairs[0, c], pairs[1, c], buckets)
             if turn == 0:
                 table[bucket + 1] += 1
-            elif turn == 1:
+            else:
                 table[rows + table[bucket]] = c
                 table[bucket] += 1
-            else:
-                out[c] = otherwise
-                for k in range(table[bucket - 1] if bucket > 0 else 0, table[bucket]):
-                    row = table[rows + k]
-                    if pairs[row, 0] == a and pairs[row, 1] == b:
-                        out[c] = values[row]
-                        break
         if turn == 0:
             for bucket in range(buckets):
                 table[bucket + 1] += table[bucket]
+
+
+@jit()
+def _look_up(
+    pairs: Ints2,
+    values: Floats,
+    wanted: Ints2,
+    otherwise: float,
+    first: int,
+    last: int,
+    buckets: int,
+    table: OutInts,
+    out: OutFloats,
+) -> None:
+    """The pairs first <= c < last are in order; the others are put into a table, which is zero at first.
+
+    `buckets` is a power of two.
+    """
+    rows, at, others = buckets + 1, first, pairs.shape[1] > last - first
+    _fill_buckets(pairs, first, last, buckets, table)
+    for c in range(wanted.shape[1]):
+        a, b = wanted[0, c], wanted[1, c]
+        if at > first and not _less(pairs, at - 1, a, b):
+            at = first
+        high, step = at, 1
+        while high < last and _less(pairs, high, a, b):
+            at = high + 1
+            high += step
+            step *= 2
+        high = min(high, last)
+        while at < high:
+            middle = (at + high) // 2
+            if _less(pairs, middle, a, b):
+                at = middle + 1
+            else:
+                high = middle
+        if at < last and pairs[0, at] == a and pairs[1, at] == b:
+            out[c] = values[at]
+            continue
+        out[c] = otherwise
+        if others:
+            bucket = _bucket(a, b, buckets)
+            for k in range(table[bucket - 1] if bucket > 0 else 0, table[bucket]):
+                row = table[rows + k]
+                if pairs[0, row] == a and pairs[1, row] == b:
+                    out[c] = values[row]
+                    break
 
 
 def pairs_to_dense(i: Ints, j: Ints, normal: Floats2, bodies: int) -> Floats2:

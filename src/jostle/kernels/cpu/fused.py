@@ -6,22 +6,25 @@ unsigned (no test for negative ones), a wall being one more body with inverse ma
 far from closing are left out from one stopping test to the next; rows that follow each other share no body (see
 `arrangement`).
 
-Threads take blocks of rows that share no body (see `arrangement`), and pieces of bodies; sums are taken for each block
-and each piece, and then in their order. So the bits do not depend on the number of threads.
+Threads take blocks of rows that share no body (see `arrangement`), and pieces of bodies, and wait for each other after
+each group of blocks (see `meeting`); sums are taken for each block and each piece, and then in their order. So the bits
+do not depend on the number of threads. Each thread follows the whole iteration, and decides the same from the same
+sums.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import prange
 
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.naming import renamed
+from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints
 from jostle.kernels.reference.sweeps import FAR, RISE, next_test
+from jostle.kernels.sharing import cut, in_step, team, together
 
 SUMS = {"reassoc", "contract"}
 
@@ -49,23 +52,27 @@ def gauss_seidel(
     blocks, pieces = len(ends) - 1, -(-n // PIECE)
     with_walls, body = np.zeros(n + blocks), np.zeros((3, n + blocks, d))
     with_walls[number] = inverse
-    tasks = np.empty((len(groups), chunks + 1), np.int64)
-    for group, (a, b) in enumerate(pairwise(groups)):
-        tasks[group] = a + cuts(ends[a : b + 1], chunks)
-    tasks[-1] = pieces * np.arange(chunks + 1) // chunks
-    sums = np.zeros((2, max(blocks, pieces)))
-    iterations = (_parallel if chunks > 1 else _serial)(
-        (0,) * d, index, e, row, with_walls, body, ends, np.zeros(blocks, np.int64), tasks, n, sums, tol,
-        max_iterations, every,
-    )  # fmt: skip
+    sums, kept = np.zeros((2, 2, max(blocks, pieces))), np.zeros(blocks, np.int64)
+    with team(chunks) as members:
+        tasks, meeting = np.empty((len(groups), members + 1), np.int64), new_meeting()
+        for group, (a, b) in enumerate(pairwise(groups)):
+            tasks[group] = a + cuts(ends[a : b + 1], members)
+        tasks[-1] = pieces * np.arange(members + 1) // members
+        rest = index, e, row, with_walls, body, ends, kept, tasks, n, sums, tol, max_iterations, every
+        each = [((0,) * d, member, meeting, *rest) for member in range(members)]
+        iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
     p = np.empty(len(i))
-    p[index[ROW]] = row[P]
+
+    def put_back(first: int, last: int) -> None:
+        p[index[ROW, first:last]] = row[P, first:last]
+
+    together(put_back, cut(len(i), chunks))
     return p, iterations
 
 
 V, X, OTHER = 0, 1, 2
 """What the entries of `body` are: the velocities v of y, those of p, and room for the latter, anew."""
-PIECE = 4096
+PIECE = 512
 """Bodies of a piece: what is done to each body is done to the pieces at the same time."""
 
 
@@ -167,12 +174,11 @@ def _copy(axes, first, last, body, to, x):
 
 SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART = range(7)
 """The phases. Of the rows: a sweep; the velocities x of p, anew; the stopping test there. Of the bodies: the momentum;
-zero, for x anew; the correction of round-off; the momentum given up. One loop goes through them, so that the parallel
-code, slow to compile, is short."""
+zero, for x anew; the correction of round-off; the momentum given up."""
 
 
 @jit(helper=True)
-def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, x, now, beta, source):
+def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, half, x, now, beta, source):
     """What a block or a piece does in a phase: two sums, and in a test how many rows are selected."""
     one, two = 0.0, 0.0
     if phase <= TEST:
@@ -191,28 +197,34 @@ def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, 
             one = _correct(axes, first, last, inverse, body, x, now)
         else:
             _copy(axes, first, last, body, now if phase == CLEAR else V, -1 if phase == CLEAR else x)
-    sums[0, unit], sums[1, unit] = one, two
+    sums[half, 0, unit], sums[half, 1, unit] = one, two
 
 
-def _loop(axes, index, e, row, inverse, body, ends, kept, tasks, n, sums, tol, max_iterations, every):
-    """The iteration; returns how many there were. `body` and `kept` are zero.
+@jit(fastmath=SUMS)
+def _iterate(
+    axes, member, meeting, index, e, row, inverse, body, ends, kept, tasks, n, sums, tol, max_iterations, every
+):
+    """What a thread, `member`, does of the iteration; returns how many iterations there were. `body`, `kept` are zero.
 
-    tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces.
+    tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces. The sums
+    of a phase are read while others write those of the next one, into the other half of `sums`.
     """
-    groups, chunks = tasks.shape[0] - 1, tasks.shape[1] - 1
+    groups, members = tasks.shape[0] - 1, tasks.shape[1] - 1
     theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
     iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
-    x, now = X, OTHER
+    x, now, half = X, OTHER, 0
     while True:
         of_rows = phase <= TEST
         for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
-            for r in prange(chunks):
-                for unit in range(tasks[group, r], tasks[group, r + 1]):
-                    _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, x, now, beta, source)
+            for unit in range(tasks[group, member], tasks[group, member + 1]):
+                _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, half, x, now, beta, source)
+            if not meet(meeting, members):
+                return -1
         one, two = 0.0, 0.0
-        for unit in range(len(ends) - 1 if of_rows else tasks[groups, chunks]):
-            one += sums[0, unit]
-            two += sums[1, unit]
+        for unit in range(len(ends) - 1 if of_rows else tasks[groups, members]):
+            one += sums[half, 0, unit]
+            two += sums[half, 1, unit]
+        half = 1 - half
         if phase == SWEEP:
             against, linear, phase = one, two, MOVE_ON
             continue
@@ -240,7 +252,3 @@ def _loop(axes, index, e, row, inverse, body, ends, kept, tasks, n, sums, tol, m
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0
         beta = 0.0 if source == P else theta * (1.0 - theta) / (theta * theta + after)
         theta, phase = after, RESTART if source == P else SWEEP
-
-
-_serial = jit(fastmath=SUMS)(_loop)
-_parallel = jit(parallel=True, fastmath=SUMS)(renamed(_loop, "_loop_parallel"))

@@ -2,8 +2,9 @@
 
 Numba's own cache compares a compiled function with the file that defines it, and so keeps using a function after a
 constant or a function of another file that it was compiled with has changed. Here the stamp of every cached function is
-a digest of all sources of `jostle.kernels`: after any change there, all kernels are compiled again. Where the files lie
-stays numba's choice: NUMBA_CACHE_DIR, or __pycache__, or the user's cache folder if the installation is read-only.
+a digest of all sources of `kernels.cpu` and `kernels.reference`: after any change there, all are compiled again. Where
+the files lie stays numba's choice: NUMBA_CACHE_DIR, or __pycache__, or the user's cache folder if the installation is
+read-only.
 """
 
 from __future__ import annotations
@@ -32,20 +33,17 @@ from jostle.kernels.cpu.signatures import declared
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def jit(
-    *, helper: bool = False, allocates: bool = False, parallel: bool = False, **options: Any
-) -> Callable[[Function], Function]:
+def jit(*, helper: bool = False, allocates: bool = False, **options: Any) -> Callable[[Function], Function]:
     """A decorator that compiles a kernel with numba when it is first called, and caches it on disk.
 
     A kernel that annotates its arguments (see `signatures`) is compiled once, for these types. To compile quickly,
     a kernel says if it allocates arrays, and if it is a `helper`, which is called by other kernels only.
 
-    Serial kernels run without Python's global lock, so that other threads go on meanwhile. Parallel ones keep it: one
-    of numba's threading layers ends the process when two threads enter it at the same time. Division by zero gives an
-    infinity or a NaN, as in NumPy.
+    Kernels run without Python's global lock, so that other threads go on meanwhile and can share the work (see
+    `sharing`). Division by zero gives an infinity or a NaN, as in NumPy.
     """
-    options |= {"nopython": True, "parallel": parallel, "nogil": not parallel, "error_model": "numpy"}
-    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": helper, "_nrt": allocates or parallel}
+    options |= {"nopython": True, "nogil": True, "error_model": "numpy"}
+    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": helper, "_nrt": allocates}
 
     def compiled(function: Function) -> Function:
         if config.DISABLE_JIT:
@@ -160,14 +158,14 @@ def _can_cache() -> bool:
 
 @cache
 def digest_of_kernels() -> str:
-    """The digest of `jostle.kernels`."""
-    return digest_of(files("jostle.kernels"))
+    """The digest of the kernels, and of the definitions, some of which are compiled too."""
+    return digest_of(*(files("jostle.kernels") / name for name in ("cpu", "reference")))
 
 
-def digest_of(folder: Any) -> str:
-    """A digest of the names and contents of all Python files in a folder and the folders within."""
+def digest_of(*folders: Any) -> str:
+    """A digest of the names and contents of all Python files in folders and the folders within."""
     digest = sha256()
-    for name, content in sorted(_sources(folder)):
+    for name, content in [source for folder in folders for source in sorted(_sources(folder))]:
         digest.update(f"{name} {len(content)} ".encode() + content)
     return digest.hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""One function compiled twice: serial and parallel, or for other types."""
+"""One function compiled twice, for other types of arguments."""
 
 from __future__ import annotations
 

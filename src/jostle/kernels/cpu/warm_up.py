@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from jostle.kernels.cpu.cells import pair_list
 from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.jit import KERNELS
 
@@ -20,8 +19,8 @@ LONG = ("barrier", "fused", "multigrid", "cells", "dense")
 def tasks() -> list[str]:
     """What can be compiled alone: `module.kernel` of each kernel that declares its types, or a call below."""
     names = [_named(kernel) for kernel in KERNELS if kernel.from_python and kernel.declared]
-    calls = [f"fused {d} {chunks}" for chunks in (2, 1) for d in (2, 3)]
-    module = {name: name.replace(" ", ".").partition(".")[0] for name in [*names, *calls, "cells 2"]}
+    calls = [f"fused {d}" for d in (2, 3)]
+    module = {name: name.replace(" ", ".").partition(".")[0] for name in [*names, *calls]}
     return sorted(module, key=lambda name: LONG.index(module[name]) if module[name] in LONG else len(LONG))
 
 
@@ -29,12 +28,10 @@ def perform(task: str) -> str:
     """Compile what a task names, unless the cache has it."""
     what, *numbers = task.split()
     if what == "fused":
-        d, chunks = (int(number) for number in numbers)
+        d = int(numbers[0])
         one, normal = np.ones(1), np.eye(1, d)
         first, second = np.zeros(1, np.int64), np.ones(1, np.int64)
-        gauss_seidel(first, second, normal, one, np.ones(2), one, one, one, 1.0, 1, 1, chunks, None)
-    elif what == "cells":
-        pair_list(np.zeros((2, 1)), np.ones(2), np.full(1, np.inf), int(numbers[0]))
+        gauss_seidel(first, second, normal, one, np.ones(2), one, one, one, 1.0, 1, 1, 1, None)
     else:
         kernel = next(one for one in KERNELS if _named(one) == what)
         kernel.compile(kernel.declared)

@@ -28,9 +28,9 @@ def pair_list(q: Array, radii: Array, period: Array, chunks: int) -> tuple[Short
 
 
 def near(
-    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array
+    i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
 ) -> tuple[Integers, Integers, Array, Array]:
-    """(i, j, normal, gap) of `all_pairs`, of those in the list (i, j) alone."""
+    """(i, j, normal, gap) of `all_pairs`, of those in the list (i, j) alone, computed by `chunks` threads."""
     listed = set(zip(i.tolist(), j.tolist(), strict=True))
     first, second, normal, gap = all_pairs(q, radii, reach, period)
     kept = [pair in listed for pair in zip(first.tolist(), second.tolist(), strict=True)]

@@ -28,8 +28,8 @@ def magnitude(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
     return np.asarray(np.abs(pairs_to_dense(i, j, normal, len(v))) @ np.abs(v.ravel()))
 
 
-def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int) -> Array:
-    """G^T p, of shape (bodies, d)."""
+def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chunks: int) -> Array:
+    """G^T p, of shape (bodies, d), computed by `chunks` threads."""
     return np.asarray((p @ pairs_to_dense(i, j, normal, bodies)).reshape(bodies, -1))
 
 
@@ -50,8 +50,9 @@ def residual_pairs(
     length: Array,
     noise_level: float,
     c_noise: Array,
+    chunks: int,
 ) -> tuple[float, float, float]:
-    """`residual_dense` of these rows; w, mass and u of shape (bodies, d)."""
+    """`residual_dense` of these rows; w, mass and u of shape (bodies, d); computed by `chunks` threads."""
     G = pairs_to_dense(i, j, normal, len(w))
     return residual_dense(G, c, w.ravel(), mass.ravel(), u.ravel(), p, length, noise_level, c_noise)
 

@@ -1,0 +1,121 @@
+"""The order in which `fused` sweeps: blocks of space, and in a block rows by colour.
+
+The blocks are those of `jostle.kernels.cpu.arrangement`. Colours are given in rounds: of the rows that share a body,
+the first in an order without meaning takes the first colour that is free at both of its bodies. So they are the
+same in every run, and few rounds suffice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import cupy
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.kernels.cuda.launch import each, function, on_host
+
+COLOURS = 64
+GROUPS = 5
+"""Four groups of blocks, and that of the rows between cells that are not neighbours."""
+ROWS_A_BLOCK = 250
+"""Blocks have about this many rows, unless cells would become too narrow."""
+NARROWEST = 2.0
+"""The least width of a cell, in mean distances of two bodies in contact."""
+SAMPLE = 1000
+"""So many rows tell the mean distance of two bodies in contact."""
+PARTS = 4096
+"""So many threads look for the bounds of all places."""
+ARRANGING_THREADS = 256
+
+
+class Rows(NamedTuple):
+    """Rows in the order of a sweep: their bodies (m, 2), normals (d, m) of rows of length one, slacks, multipliers, the
+    points that a sweep starts from; then the allowed violations, and the slacks at the test before."""
+
+    ends: Any
+    e: Any
+    slack: Any
+    p: Any
+    y: Any
+    allowed: Any
+    before: Any
+
+
+class Arranged(NamedTuple):
+    """Bodies and rows in the order of a sweep."""
+
+    number: Any
+    """(n,) the new numbers of the bodies."""
+    rows: Rows
+    source: Any
+    """(m,) where each row comes from."""
+    begin: Any
+    """(blocks COLOURS + 1,) where the rows of each colour of each block begin."""
+    groups: Integers
+    """(GROUPS + 1,) where the blocks of each group begin, on the host."""
+    owned: Any
+    """(blocks + 1,) where the bodies begin that each block of the fourth group owns."""
+
+
+def arranged(
+    i: Integers, j: Integers, normal: Array, given: tuple[Array, ...], n: int, places: Array | None
+) -> Arranged:
+    """The rows of n bodies, whose places (n, d) may be known. given: unit, s0, start and violation of each row."""
+    m, d = normal.shape
+    places = cupy.zeros((n, d)) if places is None else cupy.ascontiguousarray(places)
+    cell, of_body, counts = _cells(places, i, j)
+    groups = np.zeros(GROUPS + 1, np.int64)
+    for one in range(GROUPS - 1):
+        lines, columns = ((count + 1 - odd) // 2 for count, odd in zip(counts, divmod(one, 2), strict=True))
+        groups[one + 1] = groups[one] + lines * columns
+    groups[GROUPS] = groups[GROUPS - 1] + 1
+    blocks, number, key = int(groups[-1]), cupy.empty(n, np.uint32), cupy.empty(m, np.uint64)
+    each("number_bodies", d, n, of_body, number)
+    each("assign_blocks", d, m, i, j, cell, cupy.asarray(groups), np.int64(counts[1]), key)
+    key = cupy.sort(key)
+    first, owned = _begin(key, blocks), _begin(of_body, int(groups[4] - groups[3]))
+    owner = cupy.full(n * (len(groups) - 1), np.iinfo(np.uint64).max, np.uint64)
+    source, begin = cupy.empty(m, np.uint32), cupy.empty(blocks * COLOURS + 1, np.int64)
+    rows = Rows(cupy.empty((m, 2), np.uint32), cupy.empty((d, m)), *cupy.empty((5, m)))
+    whole = np.int64(blocks), np.int64(len(groups) - 1), np.int64(n), np.int64(m), cupy.asarray(groups), key, first
+    room = owner, cupy.zeros_like(owner), cupy.empty(m, np.int32)
+    arguments = *whole, i, j, normal, *given, number, *room, begin, source, *rows
+    function("arrange", d)((blocks,), (ARRANGING_THREADS,), arguments)
+    return Arranged(number, rows, source, begin, groups, owned)
+
+
+def _begin(key: Any, count: int) -> Any:
+    """Where each number below count begins in the upper halves of a sorted key, and where the last one ends."""
+    return cupy.searchsorted(key, cupy.arange(count + 1, dtype=np.uint64) << np.uint64(32)).astype(np.int64)
+
+
+def _cells(places: Array, i: Integers, j: Integers) -> tuple[Any, Any, Integers]:
+    """(n, 2) the cell of each body along the two longest axes, the sorted keys of the bodies, and how many cells there
+    are along each axis, at least two.
+
+    A body whose place is not finite, since it has left, may lie in any cell.
+    """
+    n, d = places.shape
+    bounds = cupy.empty((PARTS, d, 2))
+    each("bound_places", d, PARTS, np.int64(n), places, bounds)
+    some = slice(None, None, max(1, len(i) // SAMPLE))
+    one, two = i[some], j[some]
+    other = cupy.where((two >= 0)[:, None], places[cupy.maximum(two, 0)], np.nan)
+    found = on_host(cupy.concatenate([bounds.ravel(), other.ravel(), places[one].ravel()]))
+    bound, ends = found[: bounds.size].reshape(bounds.shape), found[bounds.size :].reshape(2, -1, d)
+    low, high = bound[..., 0].min(axis=0), bound[..., 1].max(axis=0)
+    low, extent = (low, high - low) if (low <= high).all() else (np.zeros(d), np.zeros(d))
+    axes = np.sort(np.argsort(extent, kind="stable")[-2:])
+    ends = ends[:, np.isfinite(ends).all(axis=(0, 2))]
+    apart = np.linalg.norm(ends[1] - ends[0], axis=1)
+    typical = float(np.median(apart)) if len(apart) else float(extent.max())
+    size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
+    width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / max(len(i), 1)) ** (1.0 / len(axes))))
+    counts = np.maximum(size / width, 2.0).astype(np.int64)
+    if len(axes) == 1:
+        axes, size, counts = np.append(axes, axes), np.append(size, np.inf), np.append(counts, 2)
+    cell, key = cupy.empty((n, 2), np.int32), cupy.empty(n, np.uint64)
+    corner, scale = low[axes], counts / size
+    each("fill_blocks", d, n, places, *axes.astype(np.int64), *corner, *scale, *counts, cell, key)
+    return cell, cupy.sort(key), counts

@@ -1,0 +1,88 @@
+"""Rows normal . (u_j - u_i), a wall at rest where j < 0: products with G and its transpose, residuals, warm starts."""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.kernels.cuda.launch import each, incident, on_host
+from jostle.kernels.reference.dense import ratios
+
+
+def rates(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+    """See `reference.rates`."""
+    return _of_rows("rates", i, j, normal, v)
+
+
+def magnitude(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+    """See `reference.magnitude`."""
+    return _of_rows("magnitude", i, j, normal, v)
+
+
+def norms(i: Integers, j: Integers, normal: Array, inverse: Array) -> Array:
+    """See `reference.norms`."""
+    return _of_rows("norms", i, j, normal, inverse)
+
+
+def _of_rows(name: str, i: Integers, j: Integers, normal: Array, v: Array) -> Array:
+    out: Array = cupy.empty(len(i))
+    each(name, normal.shape[1], len(i), i, j, cupy.ascontiguousarray(normal), cupy.ascontiguousarray(v), out)
+    return out
+
+
+def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chunks: int) -> Array:
+    """See `reference.adjoint`: the rows of a body are added up in their order, the same in every run."""
+    d = normal.shape[1]
+    out: Array = cupy.zeros((bodies, d))
+    each("adjoint", d, bodies, *incident(i, j, bodies), cupy.ascontiguousarray(normal), p, out)
+    return out
+
+
+def residual_pairs(
+    i: Integers,
+    j: Integers,
+    normal: Array,
+    c: Array,
+    w: Array,
+    mass: Array,
+    u: Array,
+    p: Array,
+    length: Array,
+    noise_level: float,
+    c_noise: Array,
+    chunks: int,
+) -> tuple[float, float, float]:
+    """See `reference.residual_pairs`."""
+    rows = cupy.zeros((5, max(len(i), 1)))
+    w, mass, u, normal = (cupy.ascontiguousarray(array) for array in (w, mass, u, normal))
+    each(
+        "row_residuals", normal.shape[1], len(i), i, j, normal, c, w, mass, u, p, length, np.float64(noise_level),
+        c_noise, rows,
+    )  # fmt: skip
+    force = adjoint(i, j, normal, p, len(w), chunks)
+    way = u - w
+    parts = [
+        rows[0].max(), rows[1].max(), rows[2].sum(), rows[3].max(), rows[4].sum(), (mass * way * way).sum(),
+        (mass * (abs(u) + abs(w)) ** 2).sum(), ((mass * way - force) ** 2 / mass).sum(),
+    ]  # fmt: skip
+    relative, violation, product, negative, pushes, squares, sizes, lack = on_host(cupy.stack(parts)).tolist()
+    distance, size, lacking = np.sqrt([squares, sizes, lack]).tolist()
+    stationarity = lacking - noise_level * (size + pushes)
+    return ratios(relative, violation, stationarity, max(negative, 0.0), product, distance)
+
+
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array:
+    """See `reference.by_pair`."""
+    known, listed = _columns(pairs), _columns(wanted)
+    slots = 1 << (2 * len(pairs) + 1).bit_length()
+    slot, out = cupy.zeros(slots, np.int32), cupy.empty(len(wanted))
+    each("store_pairs", 1, len(pairs), *known, np.uint64(slots), slot)
+    values = cupy.ascontiguousarray(values)
+    each("look_up", 1, len(wanted), *listed, *known, values, np.uint64(slots), slot, np.float64(otherwise), out)
+    return out  # type: ignore[no-any-return]
+
+
+def _columns(pairs: Integers) -> tuple[Integers, Integers, np.int64]:
+    """The two columns of pairs (m, 2), and how far apart the entries of each are, in numbers."""
+    return pairs[:, 0], pairs[:, 1], np.int64(pairs.strides[0] // pairs.itemsize)

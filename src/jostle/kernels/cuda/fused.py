@@ -1,0 +1,82 @@
+"""`reference.gauss_seidel` on contacts of bodies: all iterations between two looks from the host are one launch."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import cupy
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.kernels.cuda.arrangement import COLOURS, arranged
+from jostle.kernels.cuda.launch import SWEEPING_THREADS, each, function, on_host
+
+PIECE = 2 * SWEEPING_THREADS
+"""Bodies of a piece."""
+ITERATIONS_A_LAUNCH = 2000
+"""A launch does at most so many iterations: it must end before a watchdog stops it, and let Ctrl-C in."""
+STANDING = np.dtype(
+    [(name, float) for name in ("theta", "beta", "lowest", "size", "against", "linear")]
+    + [(name, np.int64) for name in ("phase", "iteration", "tested", "restarted", "swapped", "steps")]
+)
+"""Where the iteration stands: `Standing` in fused.cu."""
+CLEAR, DONE = 4, 7
+"""The first phase and the last."""
+START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, CLEAR, 0, 0, 0, 0, 0)
+STEPS = len(START) - 1
+
+
+def gauss_seidel(
+    i: Integers,
+    j: Integers,
+    normal: Array,
+    unit: Array,
+    inverse: Array,
+    s0: Array,
+    start: Array,
+    violation: Array,
+    tol: float,
+    max_iterations: int,
+    every: int,
+    chunks: int,
+    places: Array | None,
+) -> tuple[Array, int]:
+    """See `reference.gauss_seidel`; `chunks` makes no difference here."""
+    (m, d), n = normal.shape, len(inverse)
+    normal = cupy.ascontiguousarray(normal)
+    number, rows, source, begin, groups, owned = arranged(i, j, normal, (unit, s0, start, violation), n, places)
+    blocks, pieces, stride = int(groups[-1]), -(-n // PIECE), 2 if d == 1 else 4
+    *held, allowed, before = rows
+    near = [cupy.empty_like(array) for array in held]
+    body = cupy.zeros((3, n, stride))
+    body[0, number, d] = inverse
+    standing = cupy.asarray(np.array([START], STANDING).view(np.int64))
+    launch, most = function("gauss_seidel", d), int(np.diff(groups).max())
+    shape = (max(1, min(_resident(d), max(most, pieces))),), (SWEEPING_THREADS,)
+    whole = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
+    selected = *near, cupy.empty(m, np.uint32)
+    limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
+    kept, sums = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros((blocks + pieces + 1, 3))
+    while True:
+        waiting = cupy.zeros(2, np.uint64)
+        launch(
+            *shape, (*whole, kept, *held, *selected, allowed, before, *body, owned, sums, standing, waiting, *limits)
+        )
+        told = on_host(standing).view(STANDING)[0]
+        if told["phase"] == DONE:
+            break
+        standing[STEPS] = 0
+    out: Array = cupy.empty(m)
+    each("read_rows", d, m, source, rows.p, out)
+    return out, int(told["iteration"])
+
+
+@cache
+def _resident(d: int) -> int:
+    """How many blocks of threads can wait for each other: as many as the device holds at a time."""
+    device: Any = cupy.cuda.Device()
+    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        function("gauss_seidel", d).kernel.ptr, SWEEPING_THREADS, 0
+    )
+    return int(per_processor) * int(device.attributes["MultiProcessorCount"])

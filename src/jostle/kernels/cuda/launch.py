@@ -1,0 +1,61 @@
+"""The sources of the kernels, compiled by CuPy when they are first needed, and how they are launched."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+
+SOURCES = ("common.cu", "contacts.cu", "cells.cu", "arrangement.cu", "fused.cu")
+THREADS = 256
+"""Threads of a block, in kernels that treat each row or body by itself."""
+SWEEPING_THREADS, RESIDENT = 256, 3
+"""Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
+MOST_BLOCKS = 8192
+"""Blocks of such a kernel at most; their threads take several rows each."""
+
+
+@cache
+def _module(d: int) -> Any:
+    """All kernels for contacts in d dimensions."""
+    text = "\n".join((Path(__file__).parent / name).read_text() for name in SOURCES)
+    defined = {"D": d, "THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT}
+    return cupy.RawModule(code=text, options=("--std=c++17", *(f"-D{name}={value}" for name, value in defined.items())))
+
+
+@cache
+def function(name: str, d: int) -> Any:
+    """A kernel in d dimensions."""
+    return _module(d).get_function(name)
+
+
+def each(name: str, d: int, count: int, *arguments: Any) -> None:
+    """Run a kernel that does one thing for each of `count` rows or bodies, its first argument."""
+    if count:
+        blocks = min(-(-count // THREADS), MOST_BLOCKS)
+        function(name, d)((blocks,), (THREADS,), (np.int64(count), *arguments))
+
+
+def summed(counts: Any) -> Any:
+    """The sums of all entries up to each."""
+    return cupy.cumsum(counts, dtype=np.int64)
+
+
+def on_host(array: Any) -> Any:
+    """A copy on the host, once it has been computed."""
+    return cupy.asnumpy(array)
+
+
+def incident(i: Any, j: Any, bodies: int) -> tuple[Any, Any]:
+    """(start, lists): the rows of body a are lists[start[a]:start[a + 1]], 2 c where it is the first of row c, 2 c + 1
+    where it is the second, in order."""
+    counts = cupy.zeros(bodies + 1, np.uint64)
+    each("count_incident", 1, len(i), i, j, counts)
+    start = summed(counts.view(np.int64))
+    lists = cupy.empty(2 * len(i), np.int32)
+    each("fill_incident", 1, len(i), i, j, start, cupy.zeros(bodies, np.uint32), lists)
+    each("sort_lists", 1, bodies, start, lists)
+    return start, lists

@@ -1,0 +1,195 @@
+"""The kernels in CUDA: their sources, run on the host by one thread, and the same on a GPU where there is one."""
+
+from itertools import chain, pairwise
+from types import SimpleNamespace
+
+import emulated_cupy
+import numpy as np
+import pytest
+from test_contacts import whitened
+from test_interface import ARGUMENTS, FIRST, LOOSELY
+
+from jostle.errors import DeviceUnavailable
+from jostle.kernels import ContactKernels, cpu, reference
+from jostle.kernels.devices import array_module
+from jostle.kernels.reference.sweeps import accelerated_sweeps
+
+
+def usable_cupy():
+    try:
+        return array_module("cuda")
+    except DeviceUnavailable as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module", params=["host", "gpu"])
+def device(request):
+    """A set of kernels, and how arrays come to it and back."""
+    if request.param == "gpu":
+        cupy = usable_cupy()
+        from jostle.kernels import cuda
+        from jostle.kernels.cuda import arrangement, fused
+
+        return SimpleNamespace(kernels=cuda, to=cupy.asarray, arrangement=arrangement, fused=fused, back=cupy.asnumpy)
+    if emulated_cupy.COMPILER is None:
+        pytest.skip(emulated_cupy.REASON)
+    kernels, modules = emulated_cupy.kernels()
+    return SimpleNamespace(kernels=kernels, to=np.array, back=np.asarray, **modules)
+
+
+def moved(device, arguments):
+    return [device.to(one) if isinstance(one, np.ndarray) else one for one in arguments]
+
+
+NAMES = sorted(name for name in vars(ContactKernels) if not name.startswith("_"))
+
+
+def test_all_kernels_are_compared(device):
+    assert sorted(device.kernels.__all__) == NAMES
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", NAMES)
+def test_each_kernel_is_its_definition(device, name, seed):
+    arguments = ARGUMENTS[name](np.random.default_rng(seed))
+    defined, found = getattr(reference, name)(*arguments), getattr(device.kernels, name)(*moved(device, arguments))
+    if not isinstance(defined, tuple):
+        defined, found = (defined,), (found,)
+    assert len(defined) == len(found)
+    for one, other in list(zip(defined, found, strict=True))[: FIRST.get(name)]:
+        np.testing.assert_allclose(device.back(other), one, atol=LOOSELY.get(name, 1e-13), rtol=1e-12)
+    assert any(np.any(one) for one in defined), "nothing was compared"
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("periodic", [False, True])
+def test_lists_of_balls_of_all_sizes(device, d, periodic):
+    random = np.random.default_rng(d)
+    q, radii = random.uniform(0.0, 10.0, (300, d)), {1: 0.4, 2: 0.4, 3: 1.2}[d] * 2.0 ** -random.uniform(0.0, 6.0, 300)
+    period = np.where(np.arange(d) == 0, 10.0, np.inf) if periodic else np.full(d, np.inf)
+    found = device.kernels.pair_list(*moved(device, (q, radii, period)), 1)
+    defined = reference.pair_list(q, radii, period, 1)
+    assert len(defined[0]) > 20
+    for one, other in zip(defined, found, strict=True):
+        np.testing.assert_array_equal(device.back(other), one)
+    reach = random.uniform(0.0, 0.05, 300)
+    near = device.kernels.near(*found, *moved(device, (q, radii, reach, period)), 2)
+    for one, other in zip(cpu.near(*defined, q, radii, reach, period, 1), near, strict=True):
+        np.testing.assert_allclose(device.back(other), one, atol=1e-13)
+
+
+def test_long_lists_are_sorted_too(device):
+    """A large ball has many rows, more than an insertion sort is used for."""
+    random = np.random.default_rng(0)
+    i, j = random.permutation(200), np.full(200, 200)
+    normal, p = random.normal(size=(200, 3)), random.normal(size=200)
+    found = device.kernels.adjoint(*moved(device, (i, j, normal, p)), 201, 2)
+    np.testing.assert_allclose(device.back(found), reference.adjoint(i, j, normal, p, 201, 1), atol=1e-12)
+    assert device.back(found)[200].tobytes() == _in_order(normal, p).tobytes()
+
+
+def _in_order(normal, p):
+    total = np.zeros(3)
+    for push, e in zip(p, normal, strict=True):
+        total = np.array([np.float64(t + push * k) for t, k in zip(total, e, strict=True)])
+    return total
+
+
+@pytest.fixture(params=[1, 2, 3], ids=["1-D", "2-D", "3-D"])
+def blocked(request, device, monkeypatch):
+    """Contacts of many balls and walls, two of them far apart, that are arranged in many blocks."""
+    monkeypatch.setattr(device.arrangement, "ROWS_A_BLOCK", 4)
+    monkeypatch.setattr(device.arrangement, "NARROWEST", 1.1)
+    d, random = request.param, np.random.default_rng(request.param)
+    side = {1: 300, 2: 20, 3: 8}[d]
+    q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
+    q = random.permutation(q + random.uniform(-0.1, 0.1, q.shape))
+    n = len(q)
+    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
+    along, wall = np.argsort(q.sum(axis=1)), np.arange(0, n, 7)
+    i, j = np.concatenate([along[:2], i, wall]), np.concatenate([along[-2:], j, -1 - wall])
+    axis = np.eye(1, d)
+    normal = np.vstack([axis, axis, normal, np.tile(axis, (len(wall), 1))])
+    s0 = np.concatenate([[0.5, -0.5], gap, random.normal(size=len(wall))]) - 0.1
+    return i, j, normal, s0, q
+
+
+def arranged(device, i, j, normal, n, places):
+    """The order of the rows, where each colour of each block begins, and where the blocks of each group do."""
+    given = tuple(moved(device, np.ones((4, len(i)))))
+    found = device.arrangement.arranged(*moved(device, (i, j, normal)), given, n, places)
+    return device.back(found.source).astype(int), device.back(found.begin), found.groups, device.back(found.number)
+
+
+def test_blocks_and_colours_share_no_body_and_nothing_is_lost(device, blocked):
+    i, j, normal, _, q = blocked
+    order, begin, groups, number = arranged(device, i, j, normal, len(q), device.to(q))
+    colours = device.arrangement.COLOURS
+    assert sorted(order) == list(range(len(i)))
+    assert sorted(number) == list(range(len(q)))
+    assert begin[-1] == len(i)
+    assert groups[-1] == (len(begin) - 1) // colours > 8
+    bodies = [[{i[c]} | ({j[c]} if j[c] >= 0 else set()) for c in order[a:b]] for a, b in pairwise(begin)]
+    for segment in bodies:
+        assert len(set().union(*segment)) == sum(map(len, segment)), "rows of a colour share a body"
+    for first, last in pairwise(groups):
+        rows = [chain(*bodies[b * colours : (b + 1) * colours]) for b in range(first, last)]
+        blocks = [set().union(*one) for one in rows]
+        assert len(set().union(*blocks)) == sum(map(len, blocks)), "blocks of a group share a body"
+    assert {0, 1} <= set(order[begin[groups[-2] * colours] :].tolist()), "bodies far apart are in the last block"
+
+
+@pytest.mark.parametrize("far", [True, False], ids=["far rows", "near rows"])
+@pytest.mark.parametrize("launched", [2000, 7])
+def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, far, monkeypatch):
+    """However many iterations a launch does, also where the selection of rows changes between them."""
+    monkeypatch.setattr(device.fused, "ITERATIONS_A_LAUNCH", launched)
+    i, j, normal, s0, q = blocked
+    if not far:  # then the fourth group is the last, and does what belongs to the bodies too
+        i, j, normal, s0 = i[2:], j[2:], normal[2:], s0[2:]
+    n, random = len(q), np.random.default_rng(1)
+    inverse, start, never = random.uniform(0.5, 2.0, n), random.uniform(size=len(i)), np.full(len(i), -np.inf)
+    A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))
+    order = arranged(device, i, j, normal, n, device.to(q))[0]
+    for iterations in (0, 1, 45):
+        _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, 20)
+        rest = unit, inverse, s0, start, never, 0.0, iterations, 20, 1, q
+        found, counted = device.kernels.gauss_seidel(*moved(device, (i, j, normal, *rest)))
+        assert counted == iterations
+        np.testing.assert_allclose(device.back(found)[order], p, atol=1e-9)
+
+
+@pytest.mark.parametrize("nowhere", [np.nan, np.inf])
+def test_bodies_that_are_nowhere_spoil_no_block(device, blocked, nowhere):
+    i, j, normal, _, q = blocked
+    for places in (np.where(np.arange(len(q))[:, None] % 9 == 0, nowhere, q), np.full_like(q, nowhere), None):
+        given = None if places is None else device.to(places)
+        order, begin, _, _ = arranged(device, i, j, normal, len(q), given)
+        assert sorted(order) == list(range(len(i)))
+        assert begin[-1] == len(i)
+
+
+def test_a_ball_with_more_neighbours_than_colours(device):
+    """Those that are left without a colour are swept one after the other."""
+    random, m = np.random.default_rng(3), 150
+    normal = random.normal(size=(m, 3))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    i, j = np.full(m, m), np.arange(m)
+    places = np.vstack([normal, np.zeros((1, 3))])
+    inverse, s0 = random.uniform(0.5, 2.0, m + 1), random.normal(size=m) - 0.5
+    A, unit = whitened(i, j, normal, np.repeat(inverse, 3).reshape(m + 1, 3))
+    order, begin, _, _ = arranged(device, i, j, normal, m + 1, device.to(places))
+    assert np.diff(begin)[device.arrangement.COLOURS - 1] > m - 96
+    _, p, _ = accelerated_sweeps(A[order], s0[order], np.zeros(m), np.full(m, -np.inf), 0.0, 30, 20)
+    rest = unit, inverse, s0, np.zeros(m), np.full(m, -np.inf), 0.0, 30, 20, 1, places
+    found, _ = device.kernels.gauss_seidel(*moved(device, (i, j, normal, *rest)))
+    np.testing.assert_allclose(device.back(found)[order], p, atol=1e-9)
+
+
+def test_many_pairs_are_found_in_the_table(device):
+    random = np.random.default_rng(0)
+    pairs = np.unique(random.integers(-40, 300, (5000, 2)), axis=0)
+    values = random.normal(size=len(pairs))
+    wanted = random.permutation(np.vstack([pairs, pairs + 1000]))
+    found = device.kernels.by_pair(*moved(device, (pairs, values, wanted)), -7.0)
+    np.testing.assert_array_equal(device.back(found), reference.by_pair(pairs, values, wanted, -7.0))
