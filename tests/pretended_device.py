@@ -3,6 +3,7 @@
 An array here wraps one of NumPy and refuses what CuPy refuses: conversions that nobody asked for, one operation with
 arrays of NumPy and its own, `initial=` of reductions, methods of ufuncs, index arrays of NumPy, flags. Of the functions
 of NumPy it takes those of `FUNCTIONS` and `UFUNCS`, all of which CuPy has. `USED` collects which of them were called.
+New arrays are made by the functions of this module, as by those of CuPy; `like=` of NumPy is refused.
 The module itself stands for the module `cupy`; `pretended_kernels` are its kernels.
 """
 
@@ -11,17 +12,15 @@ from types import SimpleNamespace
 
 import numpy as np
 
-CREATION = {"arange", "asarray", "ascontiguousarray", "empty", "full", "ones", "zeros"}
-"""Functions that are called with `like=`, and take arrays of NumPy."""
-FUNCTIONS = CREATION | {
+FUNCTIONS = {
     "abs", "all", "any", "argmax", "argmin", "argsort", "argwhere", "broadcast_to", "clip", "concatenate",
     "count_nonzero", "cumsum", "diff", "einsum", "empty_like", "flatnonzero", "linalg.norm", "max", "mean", "min",
     "nan_to_num", "nonzero", "repeat", "shape", "stack", "sum", "tile", "transpose", "where", "zeros_like",
 }  # fmt: skip
 UFUNCS = {
-    "absolute", "add", "bitwise_and", "bitwise_or", "divide", "equal", "floor_divide", "greater", "greater_equal",
-    "invert", "isfinite", "isnan", "less", "less_equal", "logical_not", "matmul", "maximum", "minimum", "multiply",
-    "negative", "not_equal", "power", "remainder", "sqrt", "square", "subtract",
+    "absolute", "add", "bitwise_and", "bitwise_or", "divide", "equal", "floor_divide", "fmax", "greater",
+    "greater_equal", "invert", "isfinite", "less", "less_equal", "logical_not", "matmul", "maximum", "minimum",
+    "multiply", "negative", "not_equal", "power", "remainder", "sqrt", "subtract",
 }  # fmt: skip
 USED: set[str] = set()
 
@@ -63,12 +62,6 @@ class ndarray(np.lib.mixins.NDArrayOperatorsMixin):
         if options.keys() & {"initial", "where"}:
             raise TypeError(f"np.{name} takes no initial value and no mask on a device")
         USED.add(name)
-        if name in CREATION:
-            given = [arg.inside if isinstance(arg, ndarray) else arg for arg in args]
-            made = function(*given, **options)
-            own = next((arg for arg in args if isinstance(arg, ndarray) and arg.inside is made), None)
-            copied = any(made is arg for arg in given)
-            return own if own is not None else ndarray(made.copy() if copied else made)
         return wrapped(function(*unwrapped(args), **unwrapped(options)))
 
     # --- what CuPy's arrays have ---

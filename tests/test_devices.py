@@ -195,6 +195,25 @@ def swung():
     return jo.Motion(q0=[[0.0, 1.5], [5.0, 0.0]], within=jo.Balls([0.1, 0.1]) & ends)
 
 
+def shot():
+    post = jo.Outside(lambda t: [[0.0, 20.0 * t]], 0.3)
+    return jo.Motion(q0=[[0.05, 1.5], [5.0, 0.0]], within=jo.Balls([0.1, 0.1]) & post)
+
+
+def rammed():
+    ram = jo.Polygons(lambda t: [(x, y + 20.0 * t) for x, y in [(-1, -0.2), (1, -0.2), (1, 0.2), (-1, 0.2)]])
+    return jo.Motion(q0=[[0.05, 1.5], [5.0, 0.0]], within=jo.Balls([0.1, 0.1]) & ram)
+
+
+def flung():
+    bowl = jo.Vessel([(0.5, 0.0), (2.0, 3.0)], base=lambda t: [0.0, 0.0, 60.0 * t])
+    return jo.Motion(q0=[[1.2, 0.0, 4.4], [9.0, 0.0, 0.0]], within=jo.Balls([0.1, 0.1]) & bowl)
+
+
+def overflowing():
+    return jo.Motion(q0=np.arange(4.0).reshape(2, 2), v0=np.ones((2, 2)), force=[1e308, 0.0])
+
+
 def too_fast():
     return jo.Motion(q0=[[1.0, 0.0], [3.0, 0.0]], v0=[[1e3, 0.0], [0.0, 0.0]], within=jo.Balls([0.5, 0.5], period=9.0))
 
@@ -203,7 +222,8 @@ def overlapping():
     return jo.Motion(q0=[[0.0, 0.0], [0.5, 0.0]], within=jo.Balls([0.5, 0.5]))
 
 
-@pytest.mark.parametrize("scene", [closing, exploding, swung, too_fast, overlapping])
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("scene", [closing, exploding, swung, shot, rammed, flung, overflowing, too_fast, overlapping])
 def test_errors_are_those_of_the_cpu_and_carry_arrays_of_numpy(scene):
     errors = []
     for device in ("cpu", "cuda"):
@@ -270,13 +290,14 @@ def test_the_pretended_device_is_as_strict_as_cupy():
         lambda: np.asarray(a), lambda: a + b, lambda: b + a, lambda: np.concatenate([a, b]), lambda: np.add.reduce(a),
         lambda: np.min(a, initial=0.0), lambda: a.max(initial=0.0), lambda: a[np.array([0])], lambda: f"{a[0]:g}",
         lambda: np.histogram(a), lambda: np.minimum(a, 0.0, out=b),
+        lambda: np.zeros(3, like=a),
     ):  # fmt: skip
         with pytest.raises(TypeError):
             wrong()
     with pytest.raises(AttributeError):
         a.setflags(write=False)
     assert float(a.sum() * np.float64(2.0)) == 6.0
-    assert type(np.zeros(3, like=a)) is pretended_device.ndarray
+    assert type(np.zeros_like(a)) is pretended_device.ndarray
 
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch):

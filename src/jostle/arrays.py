@@ -244,7 +244,8 @@ def squares(vectors: Array) -> Array:
     [25.0, 0.0]
     """
     if on_device(vectors):  # CuPy's einsum takes ten times as long
-        return (vectors * vectors) @ place_of(vectors).ones(vectors.shape[1])
+        found: Array = (vectors * vectors) @ place_of(vectors).ones(vectors.shape[1])
+        return found
     return np.asarray(np.einsum("nd,nd->n", vectors, vectors))
 
 

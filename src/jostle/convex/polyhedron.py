@@ -95,18 +95,19 @@ class Polyhedron:
 def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> Array:
     """(m,) the length of each row, 0 where there is none; one number given is that of all rows.
 
-    The array lives where `other` does.
+    The array lives where `other` does, if that is given.
 
     >>> lengths(0.5, 2).tolist(), lengths(None, 1).tolist()
     ([0.5, 0.5], [0.0])
     """
+    place = np if other is None else place_of(other)
     if length is None:
-        return place_of(other).zeros(rows)
+        return place.zeros(rows)
     given = floats(length)
     if given.ndim == 0:
         if not given > 0.0:
             raise InvalidValue(f"length must be positive, not {length}; None stands for no length")
-        return place_of(other).full(rows, float(given))
+        return place.full(rows, float(given))
     if given.shape != (rows,):
         raise InvalidValue(f"length must be one number, or one for each of the {rows} rows; it has shape {given.shape}")
     if not (given >= 0.0).all():

@@ -89,9 +89,10 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
     speeds = np.maximum(_speeds(w), _speeds(before))
     if w.ndim != 2:
         return float(REACH_FACTOR * h * speeds)
-    moving = max(np.count_nonzero(speeds), 1)
+    moving = np.maximum(np.count_nonzero(speeds), 1)
     mean = speeds.sum() / moving
-    spread = np.sqrt(max(0.0, speeds @ speeds / moving - mean * mean))  # zero if they overflow: the reach is infinite
+    # zero if they overflow: the reach is infinite then
+    spread = np.sqrt(np.fmax(speeds @ speeds / moving - mean * mean, 0.0))
     reach: Array = h * (speeds + MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
     return reach
 

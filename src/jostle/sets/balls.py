@@ -48,16 +48,16 @@ class Balls(ConstraintSet):
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
         self._lists: dict[type, PairList | None] = {}
-        self._known: dict[tuple[int, type], Array] = {}
+        self._known: dict[tuple[int, type], tuple[Array, float]] = {}
         self._periods_known: dict[tuple[int, type], Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        x, radii = self._bodies(t, q)
+        x, radii, smallest = self._bodies(t, q)
         n = len(x)
         if n == 0:
             return Free().linearise(t, q)
         period = self._periods(x)
-        each = np.minimum(_each(reach, x), furthest(radii, period) / 2.0)
+        each = np.minimum(_each(reach, x), furthest(radii, self.period) / 2.0)
         i, j, normal, gap = self._near(x, radii, each, period)
         if not math.isfinite(normal.sum()) and np.isfinite(x).all():
             c = int(np.argmin(np.isfinite(normal).all(axis=1)))
@@ -70,7 +70,7 @@ class Balls(ConstraintSet):
             Pairs(i, j, normal, n, x, known=True),
             np.stack([i, j]).T,
             numbers=0,
-            length=float(radii.min()),
+            length=smallest,
             reach=each if of_bodies(reach) else 2.0 * float(each[0]),
             describe=lambda row: f"balls {int(i[row])} and {int(j[row])}",
             at=q,
@@ -79,7 +79,7 @@ class Balls(ConstraintSet):
         )
 
     def gap(self, t: float, q: ArrayLike) -> float:
-        x, radii = self._bodies(t, np.asarray(q, dtype=float))
+        x, radii, _ = self._bodies(t, np.asarray(q, dtype=float))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
         period = self._periods(x)
@@ -102,19 +102,21 @@ class Balls(ConstraintSet):
         period = np.broadcast_to(self.period, (d,))
         return np.where(period >= 2.0 * radii.max(initial=0.0), period, np.inf)  # else a ball would overlap itself
 
-    def _bodies(self, t: float, q: Array) -> tuple[Array, Array]:
-        """(n, d) positions and (n,) radii."""
+    def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
+        """(n, d) positions, (n,) radii, and the smallest of these."""
         radii = at(self.radii, t)
         n = len(q) if radii.ndim == 0 else len(radii)
         if n == 0 and q.size == 0:
-            return q.reshape(0, 1), np.zeros(0)
+            return q.reshape(0, 1), np.zeros(0), np.inf
         if n == 0 or q.size % n or (q.ndim > 1 and len(q) != n):
             raise InvalidValue(f"there are {n} radii; q has shape {q.shape}, expected ({n}, d)")
         if callable(self.radii):
-            return q.reshape(n, -1), moved_to(body_radii(radii, n, t), q)
+            each = body_radii(radii, n, t)
+            return q.reshape(n, -1), moved_to(each, q), float(each.min())
         if (n, type(q)) not in self._known:
-            self._known[n, type(q)] = moved_to(contiguous(body_radii(radii, n, t)), q)
-        return q.reshape(n, -1), self._known[n, type(q)]
+            each = contiguous(body_radii(radii, n, t))
+            self._known[n, type(q)] = moved_to(each, q), float(each.min())
+        return q.reshape(n, -1), *self._known[n, type(q)]
 
     def _periods(self, x: Array) -> Array:
         if self.period.ndim and len(self.period) != x.shape[1]:

@@ -248,8 +248,8 @@ class Intersection(ConstraintSet):
                 j[i < 0] += numbers
                 j[(i >= 0) & (j < 0)] -= numbers
             numbers += own
-        # of two bodies the numbers say all: not to keep the arrays of such parts
-        words = [part.describe if (part.pairs < 0).any() else None for part in parts]
+        # of two bodies the numbers say all: not to keep the arrays of parts without constraints of their own
+        words = [part.describe if part.numbers else None for part in parts]
 
         def describe(row: int) -> str:
             block = int(np.searchsorted(ends, row, side="right"))

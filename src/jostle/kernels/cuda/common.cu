@@ -15,6 +15,10 @@ struct alignas(16) Two {  // numbers that are read and written together
     double one, two;
 };
 
+#ifndef IN_SHARED_MEMORY  // as much as a launch asks for
+#define IN_SHARED_MEMORY(name) extern __shared__ Two name[]
+#endif
+
 #define EACH(c, count) \
     for (i64 c = blockIdx.x * (i64)blockDim.x + threadIdx.x; c < (count); c += (i64)gridDim.x * blockDim.x)
 
