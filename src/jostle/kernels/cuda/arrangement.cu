@@ -92,15 +92,12 @@ struct Given {
 };
 
 struct Kept {
-    u32 *ends, *local, *source;
+    u32 *ends, *source;
     double *e, *slack, *p, *y, *allowed, *before;
 };
 
-__device__ void write_row(
-    const Given &given, const Kept &kept, const u32 *number, const u64 *place, i64 m, i64 c, i64 to) {
+__device__ void write_row(const Given &given, const Kept &kept, const u32 *number, i64 m, i64 c, i64 to) {
     kept.source[to] = (u32)c;
-    kept.local[2 * to] = (u32)place[given.i[c]];
-    kept.local[2 * to + 1] = given.j[c] >= 0 ? (u32)place[given.j[c]] : WALL;
     kept.ends[2 * to] = number[given.i[c]];
     kept.ends[2 * to + 1] = given.j[c] >= 0 ? number[given.j[c]] : WALL;
     for (int k = 0; k < D; k++) kept.e[k * m + to] = given.normal[c * D + k] / given.unit[c];
@@ -110,30 +107,19 @@ __device__ void write_row(
     kept.before[to] = -INFINITY;
 }
 
-#define PLACED 0xFFFFFFFEull  // less than any claim, more than any place
-
-// A body of a block gets a place among those of the block, unless it has one: until then it has a claim. Which place it
-// is makes no difference.
-__device__ void give_place(i64 a, const u32 *number, u64 *place, int *bodies, u32 *list) {
-    if (atomicMin(&place[a], PLACED) <= PLACED) return;
-    int at = atomicAdd(bodies, 1);
-    place[a] = (u64)at;
-    list[at] = number[a];
-}
-
 // Colour the rows of each block, and write them in the order of a sweep. In a round, rows without a colour ask for
 // their two bodies; those that come first at both take the first colour that is free there. key: sorted; first: where
-// the rows of each block begin; owner: all bits set, used: zero, each a number for each body of each group. lists: the
-// bodies of a block, from two places a row on; inside: how many there are; most: the largest such number.
+// the rows of each block begin; owner: all bits set, used: zero, each a number for each body of each group. most
+// becomes the largest number of bodies that a block has.
 extern "C" __global__ void arrange(
     i64 blocks, i64 groups, i64 n, i64 m, const i64 *group, const u64 *key, const i64 *first, const i64 *i, const i64 *j,
     const double *normal, const double *unit, const double *s0, const double *start, const double *violation,
-    const u32 *number, u64 *owner, u64 *used, int *colour, i64 *begin, u32 *lists, int *inside, int *most, u32 *source,
-    u32 *ends, u32 *local, double *e, double *slack, double *p, double *y, double *allowed, double *before) {
+    const u32 *number, u64 *owner, u64 *used, int *colour, i64 *begin, int *most, u32 *source, u32 *ends, double *e, double *slack,
+    double *p, double *y, double *allowed, double *before) {
     __shared__ int left, bodies;
     __shared__ int count[COLOURS];
     Given given = {i, j, normal, unit, s0, start, violation};
-    Kept kept = {ends, local, source, e, slack, p, y, allowed, before};
+    Kept kept = {ends, source, e, slack, p, y, allowed, before};
     u32 width = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % width, warp = threadIdx.x / width;
     for (i64 block = blockIdx.x; block < blocks; block += gridDim.x) {
         i64 from = first[block], to = first[block + 1], mine = 0;
@@ -175,13 +161,12 @@ extern "C" __global__ void arrange(
         if (threadIdx.x == 0) bodies = 0;
         __syncthreads();
         for (i64 at = from + threadIdx.x; at < to; at += blockDim.x) {
-            i64 c = (i64)(key[at] & 0xFFFFFFFFull);
-            give_place(i[c], number, own, &bodies, lists + 2 * from);
-            if (j[c] >= 0) give_place(j[c], number, own, &bodies, lists + 2 * from);
+            i64 c = (i64)(key[at] & 0xFFFFFFFFull);  // a body has a claim until it is counted
+            if (atomicMin(&own[i[c]], 0ull) != 0) atomicAdd(&bodies, 1);
+            if (j[c] >= 0 && atomicMin(&own[j[c]], 0ull) != 0) atomicAdd(&bodies, 1);
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            inside[block] = bodies;
             atomicMax(most, bodies);
             i64 total = from;
             for (int k = 0; k < COLOURS; k++) {
@@ -199,7 +184,7 @@ extern "C" __global__ void arrange(
                 bool here = at < to && (colour[at] == k || (colour[at] < 0 && k == COLOURS - 1));
                 u32 those = __ballot_sync(0xFFFFFFFFu, here);
                 if (here)
-                    write_row(given, kept, number, own, m, (i64)(key[at] & 0xFFFFFFFFull),
+                    write_row(given, kept, number, m, (i64)(key[at] & 0xFFFFFFFFull),
                               place + __popc(those & ((1u << lane) - 1u)));
                 place += __popc(those);
             }

@@ -30,12 +30,10 @@ ARRANGING_THREADS = 256
 
 
 class Rows(NamedTuple):
-    """Rows in the order of a sweep: their bodies (m, 2), the same by their places in the block, normals (d, m) of rows
-    of length one, slacks, multipliers, the points that a sweep starts from; then the allowed violations, and the slacks
-    at the test before."""
+    """Rows in the order of a sweep: their bodies (m, 2), normals (d, m) of rows of length one, slacks, multipliers, the
+    points that a sweep starts from; then the allowed violations, and the slacks at the test before."""
 
     ends: Any
-    local: Any
     e: Any
     slack: Any
     p: Any
@@ -56,12 +54,8 @@ class Arranged(NamedTuple):
     """(blocks COLOURS + 1,) where the rows of each colour of each block begin."""
     groups: Integers
     """(GROUPS + 1,) where the blocks of each group begin, on the host."""
-    lists: Any
-    """(2 m,) the bodies of each block, from twice the number of rows before it on."""
-    inside: Any
-    """(blocks,) how many there are."""
     most: int
-    """The largest of these."""
+    """How many bodies a block has at most."""
     owned: Any
     """(blocks + 1,) where the bodies begin that each block of the fourth group owns."""
 
@@ -85,14 +79,13 @@ def arranged(
     first, owned = _begin(key, blocks), _begin(of_body, int(groups[4] - groups[3]))
     owner = cupy.full(n * (len(groups) - 1), np.iinfo(np.uint64).max, np.uint64)
     source, begin = cupy.empty(m, np.uint32), cupy.empty(blocks * COLOURS + 1, np.int64)
-    ends, local = cupy.empty((2, m, 2), np.uint32)
-    rows = Rows(ends, local, cupy.empty((d, m)), *cupy.empty((5, m)))
-    lists, inside, most = cupy.empty(2 * m, np.uint32), cupy.empty(blocks, np.int32), cupy.zeros(1, np.int32)
+    rows = Rows(cupy.empty((m, 2), np.uint32), cupy.empty((d, m)), *cupy.empty((5, m)))
+    most = cupy.zeros(1, np.int32)
     whole = np.int64(blocks), np.int64(len(groups) - 1), np.int64(n), np.int64(m), cupy.asarray(groups), key, first
     room = owner, cupy.zeros_like(owner), cupy.empty(m, np.int32)
-    arguments = *whole, i, j, normal, *given, number, *room, begin, lists, inside, most, source, *rows
+    arguments = *whole, i, j, normal, *given, number, *room, begin, most, source, *rows
     function("arrange", d)((blocks,), (ARRANGING_THREADS,), arguments)
-    return Arranged(number, rows, source, begin, groups, lists, inside, int(most[0]), owned)
+    return Arranged(number, rows, source, begin, groups, int(most[0]), owned)
 
 
 def _begin(key: Any, count: int) -> Any:

@@ -36,9 +36,13 @@ __device__ u64 arrive(u64 *counter) {
 // Wait until the counter has come to a number, and see all that was written before.
 __device__ void wait_for(u64 *counter, u64 number) {
 #ifdef __CUDA_ARCH__
-    u64 now;
-    do asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(counter) : "memory");
-    while (now < number);
+    u64 now;  // looks that are not acquired do not empty the cache of those who still work
+    while (true) {
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(counter) : "memory");
+        if (now >= number) break;
+        __nanosleep(20);
+    }
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
 #endif
 }
 

@@ -33,8 +33,9 @@ struct Sweeps {
     const double *allowed;
     double *before;     // slacks at the test before
     double *v, *x, *other;  // velocities of y, of p, and room for the latter
-    const u32 *lists;   // the bodies of each block, from twice the number of rows before it on
-    const int *inside;  // how many there are
+    u32 *lists;         // the bodies of the selected rows of each block, from twice the number of rows before it on
+    int *inside;        // how many there are
+    u64 *mark;          // of each body in each group: the last test, and its place in the list that was made there
     bool shared;        // are they kept in shared memory during a sweep?
     const i64 *owned;   // where the bodies of each block of the fourth group begin
     double *sums;       // (blocks + pieces, 3), and then the sums of all
@@ -225,9 +226,36 @@ __device__ void point(const Sweeps &all, i64 block, Shared &shared, double *x) {
     }
 }
 
+// The bodies of the selected rows of a block get places in shared memory, by which these rows name them from now on.
+// Which place it is makes no difference. now: higher than all marks.
+__device__ void gather(const Sweeps &all, i64 block, u64 now, Shared &shared, int colours, u64 *mark) {
+    u32 *list = all.lists + 2 * shared.begin[0];
+    __syncthreads();
+    if (threadIdx.x == 0) shared.last = 0;
+    __syncthreads();
+    for (int turn = 0; turn < 2; turn++) {
+        for (int k = 0; k < colours; k++) {
+            int length = all.kept[block * COLOURS + k];
+            for (int c = threadIdx.x; c < 2 * length; c += blockDim.x) {
+                u32 *body = all.near.ends + 2 * shared.begin[k] + c;
+                if (*body == WALL) continue;
+                if (turn == 1)
+                    *body = (u32)mark[*body];
+                else if (atomicMax(&mark[*body], now) < now) {
+                    int place = atomicAdd(&shared.last, 1);
+                    list[place] = *body;
+                    mark[*body] = now | (u64)place;
+                }
+            }
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) all.inside[block] = shared.last;
+}
+
 // At x: sum p |s|, how many rows are violated by too much; and the rows of the next iterations are selected. A warp
 // takes a colour, so that the selected rows keep their order.
-__device__ void test(const Sweeps &all, i64 block, Shared &shared, const double *x, const u32 *local) {
+__device__ void test(const Sweeps &all, i64 block, i64 group, i64 number, Shared &shared, const double *x) {
     double product = 0.0, violated = 0.0;
     int colours = learn(all, block, shared);
     u32 width = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % width, warp = threadIdx.x / width;
@@ -257,7 +285,8 @@ __device__ void test(const Sweeps &all, i64 block, Shared &shared, const double 
             u32 kept = __ballot_sync(0xFFFFFFFFu, keep);
             if (keep) {
                 i64 at = to + __popc(kept & ((1u << lane) - 1u));
-                ((u64 *)all.near.ends)[at] = ((const u64 *)local)[c];
+                all.near.ends[2 * at] = a;
+                all.near.ends[2 * at + 1] = b;
                 for (int d = 0; d < D; d++) all.near.e[d * all.m + at] = all.all.e[d * all.m + c];
                 all.near.s0[at] = s0;
                 all.near.p[at] = p;
@@ -268,6 +297,7 @@ __device__ void test(const Sweeps &all, i64 block, Shared &shared, const double 
         }
         if (lane == 0) all.kept[block * COLOURS + k] = (int)(to - begin);
     }
+    if (all.shared) gather(all, block, (u64)number << 32, shared, colours, all.mark + group * all.n);
     block_sums(&product, &violated, shared.sum);
     if (threadIdx.x == 0) {
         all.sums[3 * block] = product;
@@ -383,14 +413,14 @@ __device__ void meet(
 
 // Iterations until it has stopped, or until there were `steps` of them. All blocks of threads must run at the same time.
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
-    i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, const u32 *local, double *e,
+    i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, double *e,
     double *s0, double *p, double *y, u32 *near_ends, double *near_e, double *near_s0, double *near_p, double *near_y,
-    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, const u32 *lists,
-    const int *inside, i64 in_shared, const i64 *owned, double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
+    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, u32 *lists, int *inside,
+    u64 *mark, i64 in_shared, const i64 *owned, double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
     __shared__ Shared shared;
     IN_SHARED_MEMORY(held);
     Sweeps all = {n, m, groups, blocks, group, start, kept, {ends, e, s0, p, y},
-                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, lists, inside, in_shared != 0, owned, sums, waiting,
+                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, lists, inside, mark, in_shared != 0, owned, sums, waiting,
                   tol, max_iterations, every, steps};
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
@@ -403,7 +433,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
         if (now.phase == DONE || (now.phase == SWEEP && now.steps >= steps)) break;
         double *at = now.swapped ? other : x, *fresh = now.swapped ? x : other;
         if (now.phase == TEST) {
-            for (i64 block = blockIdx.x; block < blocks; block += gridDim.x) test(all, block, shared, at, local);
+            for (i64 block = blockIdx.x, mine = 0; block < blocks; block += gridDim.x) {
+                while (block >= group[mine + 1]) mine++;
+                test(all, block, mine, now.iteration + 1, shared, at);
+            }
             meet(all, shared, &round, true, 0, blocks);
         } else if (now.phase == SWEEP || now.phase == POINT) {
             for (i64 one = 0; one <= most; one++) {

@@ -49,16 +49,17 @@ def gauss_seidel(
     normal = cupy.ascontiguousarray(normal)
     order = arranged(i, j, normal, (unit, s0, start, violation), n, places)
     groups, blocks, pieces, stride = order.groups, int(order.groups[-1]), -(-n // PIECE), 2 if d == 1 else 4
-    ends, local, *values, allowed, before = order.rows
-    near = [cupy.empty_like(array) for array in (ends, *values)]
+    *values, allowed, before = order.rows
+    near = [cupy.empty_like(array) for array in values]
     body = cupy.zeros((3, n, stride))
     body[0, order.number, d] = inverse
     standing = cupy.asarray(np.array([START], STANDING).view(np.int64))
     launch, held, resident = _launch(d, -(-8 * stride * order.most // SHARED_STEP))
     shape = (max(1, min(resident, max(int(np.diff(groups).max()), pieces))),), (SWEEPING_THREADS,)
     whole = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), order.begin
-    rows = ends, local if held else ends, *values, *near, cupy.empty(m, np.uint32), allowed, before
-    bodies = *body, order.lists, order.inside, np.int64(held), order.owned
+    rows = *values, *near, cupy.empty(m, np.uint32), allowed, before
+    lists = cupy.empty(2 * m, np.uint32), cupy.zeros(blocks, np.int32), cupy.zeros((len(groups) - 1) * n, np.uint64)
+    bodies = *body, *lists, np.int64(held), order.owned
     limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
     kept, sums = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros((blocks + pieces + 1, 3))
     while True:
