@@ -29,7 +29,6 @@ template <class T> static T atomicAdd(T *at, T value) { T old = *at; *at += valu
 template <class T> static T atomicMin(T *at, T value) { T old = *at; if (value < old) *at = value; return old; }
 template <class T> static T atomicMax(T *at, T value) { T old = *at; if (value > old) *at = value; return old; }
 template <class T> static T atomicCAS(T *at, T from, T to) { T old = *at; if (old == from) *at = to; return old; }
-#define IN_SHARED_MEMORY(name) static Two name[1 << 16]
 #define __launch_bounds__(threads, blocks)
 static double __shfl_down_sync(unsigned, double, unsigned) { return 0.0; }
 static void __syncthreads() {}
@@ -37,7 +36,6 @@ static unsigned __ballot_sync(unsigned, bool yes) { return yes ? 1u : 0u; }
 static int __popc(unsigned bits) { return __builtin_popcount(bits); }
 """
 
-SHARED_MEMORY = 1 << 20
 KINDS = {"i": ctypes.c_longlong, "u": ctypes.c_ulonglong, "f": ctypes.c_double}
 
 
@@ -47,9 +45,8 @@ class Function:
     def __init__(self, function):
         self.function = function
         self.kernel = SimpleNamespace(ptr=0)
-        self.shared_size_bytes = self.max_dynamic_shared_size_bytes = 0
 
-    def __call__(self, grid, block, arguments, shared_mem=0):
+    def __call__(self, grid, block, arguments):
         assert all(size > 0 for size in (*grid, *block))
         self.function(*[_given(argument) for argument in arguments])
 
@@ -86,7 +83,7 @@ def module():
     made.__getattr__ = lambda name: getattr(np, name)
     made.RawModule = RawModule
     made.asnumpy = np.asarray
-    device = SimpleNamespace(attributes={"MultiProcessorCount": 1, "MaxSharedMemoryPerBlockOptin": SHARED_MEMORY})
+    device = SimpleNamespace(attributes={"MultiProcessorCount": 1})
     occupancy = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *_: 1)
     made.cuda = SimpleNamespace(Device=lambda: device, driver=occupancy)
     return made

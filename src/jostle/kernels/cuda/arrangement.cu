@@ -109,14 +109,13 @@ __device__ void write_row(const Given &given, const Kept &kept, const u32 *numbe
 
 // Colour the rows of each block, and write them in the order of a sweep. In a round, rows without a colour ask for
 // their two bodies; those that come first at both take the first colour that is free there. key: sorted; first: where
-// the rows of each block begin; owner: all bits set, used: zero, each a number for each body of each group. most
-// becomes the largest number of bodies that a block has.
+// the rows of each block begin; owner: all bits set, used: zero, each a number for each body of each group.
 extern "C" __global__ void arrange(
     i64 blocks, i64 groups, i64 n, i64 m, const i64 *group, const u64 *key, const i64 *first, const i64 *i, const i64 *j,
     const double *normal, const double *unit, const double *s0, const double *start, const double *violation,
-    const u32 *number, u64 *owner, u64 *used, int *colour, i64 *begin, int *most, u32 *source, u32 *ends, double *e, double *slack,
+    const u32 *number, u64 *owner, u64 *used, int *colour, i64 *begin, u32 *source, u32 *ends, double *e, double *slack,
     double *p, double *y, double *allowed, double *before) {
-    __shared__ int left, bodies;
+    __shared__ int left;
     __shared__ int count[COLOURS];
     Given given = {i, j, normal, unit, s0, start, violation};
     Kept kept = {ends, source, e, slack, p, y, allowed, before};
@@ -158,16 +157,7 @@ extern "C" __global__ void arrange(
             if (!left) break;
         }
         __syncthreads();
-        if (threadIdx.x == 0) bodies = 0;
-        __syncthreads();
-        for (i64 at = from + threadIdx.x; at < to; at += blockDim.x) {
-            i64 c = (i64)(key[at] & 0xFFFFFFFFull);  // a body has a claim until it is counted
-            if (atomicMin(&own[i[c]], 0ull) != 0) atomicAdd(&bodies, 1);
-            if (j[c] >= 0 && atomicMin(&own[j[c]], 0ull) != 0) atomicAdd(&bodies, 1);
-        }
-        __syncthreads();
         if (threadIdx.x == 0) {
-            atomicMax(most, bodies);
             i64 total = from;
             for (int k = 0; k < COLOURS; k++) {
                 begin[block * COLOURS + k] = total;

@@ -54,8 +54,6 @@ class Arranged(NamedTuple):
     """(blocks COLOURS + 1,) where the rows of each colour of each block begin."""
     groups: Integers
     """(GROUPS + 1,) where the blocks of each group begin, on the host."""
-    most: int
-    """How many bodies a block has at most."""
     owned: Any
     """(blocks + 1,) where the bodies begin that each block of the fourth group owns."""
 
@@ -80,12 +78,11 @@ def arranged(
     owner = cupy.full(n * (len(groups) - 1), np.iinfo(np.uint64).max, np.uint64)
     source, begin = cupy.empty(m, np.uint32), cupy.empty(blocks * COLOURS + 1, np.int64)
     rows = Rows(cupy.empty((m, 2), np.uint32), cupy.empty((d, m)), *cupy.empty((5, m)))
-    most = cupy.zeros(1, np.int32)
     whole = np.int64(blocks), np.int64(len(groups) - 1), np.int64(n), np.int64(m), cupy.asarray(groups), key, first
     room = owner, cupy.zeros_like(owner), cupy.empty(m, np.int32)
-    arguments = *whole, i, j, normal, *given, number, *room, begin, most, source, *rows
+    arguments = *whole, i, j, normal, *given, number, *room, begin, source, *rows
     function("arrange", d)((blocks,), (ARRANGING_THREADS,), arguments)
-    return Arranged(number, rows, source, begin, groups, int(most[0]), owned)
+    return Arranged(number, rows, source, begin, groups, owned)
 
 
 def _begin(key: Any, count: int) -> Any:

@@ -15,10 +15,6 @@ struct alignas(16) Two {  // numbers that are read and written together
     double one, two;
 };
 
-#ifndef IN_SHARED_MEMORY  // as much as a launch asks for
-#define IN_SHARED_MEMORY(name) extern __shared__ Two name[]
-#endif
-
 #define EACH(c, count) \
     for (i64 c = blockIdx.x * (i64)blockDim.x + threadIdx.x; c < (count); c += (i64)gridDim.x * blockDim.x)
 
@@ -36,7 +32,7 @@ __device__ u64 arrive(u64 *counter) {
 // Wait until the counter has come to a number, and see all that was written before.
 __device__ void wait_for(u64 *counter, u64 number) {
 #ifdef __CUDA_ARCH__
-    u64 now;  // looks that are not acquired do not empty the cache of those who still work
+    u64 now;  // looks that are not acquired do not empty the caches of those who still work
     while (true) {
         asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(counter) : "memory");
         if (now >= number) break;

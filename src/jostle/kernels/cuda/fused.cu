@@ -33,10 +33,6 @@ struct Sweeps {
     const double *allowed;
     double *before;     // slacks at the test before
     double *v, *x, *other;  // velocities of y, of p, and room for the latter
-    u32 *lists;         // the bodies of the selected rows of each block, from twice the number of rows before it on
-    int *inside;        // how many there are
-    u64 *mark;          // of each body in each group: the last test, and its place in the list that was made there
-    bool shared;        // are they kept in shared memory during a sweep?
     const i64 *owned;   // where the bodies of each block of the fourth group begin
     double *sums;       // (blocks + pieces, 3), and then the sums of all
     u64 *waiting;       // how many blocks of threads have come, and how often all were let go
@@ -52,10 +48,10 @@ struct Shared {
     Standing standing;
 };
 
-__device__ double *velocity(const double *v, u64 body) { return (double *)v + body * STRIDE; }
+__device__ double *velocity(const double *v, u32 body) { return (double *)v + (u64)body * STRIDE; }
 
 // The velocity of a body, and at D its inverse mass.
-__device__ void read_body(const double *v, u64 body, double *numbers) {
+__device__ void read_body(const double *v, u32 body, double *numbers) {
     const Two *from = (const Two *)velocity(v, body);
     for (int k = 0; k < STRIDE / 2; k++) {
         Two both = from[k];
@@ -64,7 +60,7 @@ __device__ void read_body(const double *v, u64 body, double *numbers) {
     }
 }
 
-__device__ void write_body(double *v, u64 body, const double *numbers) {
+__device__ void write_body(double *v, u32 body, const double *numbers) {
     Two *to = (Two *)velocity(v, body);
     for (int k = 0; k < (D + 1) / 2; k++) to[k] = {numbers[2 * k], numbers[2 * k + 1]};
 }
@@ -86,30 +82,28 @@ __device__ Row load(const Rows &rows, i64 m, i64 c, const double *from) {
     return row;
 }
 
-// A row c, whose bodies have the velocities v.
-__device__ void relax(
-    const Rows &rows, double *v, const Row &row, i64 c, double beta, double *against, double *linear) {
+__device__ void relax(const Sweeps &all, const Row &row, i64 c, double beta, double *against, double *linear) {
     bool wall = row.b == WALL;
     double first[STRIDE], second[STRIDE], gradient = row.slack;
-    read_body(v, row.a, first);
+    read_body(all.v, row.a, first);
     if (wall)
         for (int k = 0; k < STRIDE; k++) second[k] = 0.0;
     else
-        read_body(v, row.b, second);
+        read_body(all.v, row.b, second);
     for (int k = 0; k < D; k++) gradient += row.e[k] * (second[k] - first[k]);
     double q = row.before - gradient;
     q = q > 0.0 ? q : 0.0;
     double step = q - row.before, way = q - row.p, one = step * first[D], two = step * second[D];
     *against -= step * way;
     *linear += row.slack * q;
-    rows.p[c] = q;
-    rows.y[c] = q + beta * way;
+    all.near.p[c] = q;
+    all.near.y[c] = q + beta * way;
     for (int k = 0; k < D; k++) {
         first[k] -= one * row.e[k];
         second[k] += two * row.e[k];
     }
-    write_body(v, row.a, first);
-    if (!wall) write_body(v, row.b, second);
+    write_body(all.v, row.a, first);
+    if (!wall) write_body(all.v, row.b, second);
 }
 
 // The colours of a block, known to all its threads: returns how many there are.
@@ -126,25 +120,12 @@ __device__ int learn(const Sweeps &all, i64 block, Shared &shared) {
     return colours;
 }
 
-// The bodies of a block, to shared memory, or back from there.
-__device__ void carry(const Sweeps &all, i64 block, const Shared &shared, double *held, bool back) {
-    const u32 *list = all.lists + 2 * shared.begin[0];
-    for (int k = threadIdx.x; k < all.inside[block]; k += blockDim.x) {
-        double numbers[STRIDE];
-        read_body(back ? held : all.v, back ? (u32)k : list[k], numbers);
-        Two *to = (Two *)velocity(back ? all.v : held, back ? list[k] : (u32)k);
-        for (int d = 0; d < STRIDE / 2; d++) to[d] = {numbers[2 * d], numbers[2 * d + 1]};
-    }
-    __syncthreads();
-}
-
-__device__ void sweep(const Sweeps &all, i64 block, Shared &shared, double *held, double beta, bool restarted) {
+__device__ void sweep(const Sweeps &all, i64 block, Shared &shared, double beta, bool restarted) {
     const double *from = restarted ? all.near.p : all.near.y;
-    double against = 0.0, linear = 0.0, *v = all.shared ? held : all.v;
+    double against = 0.0, linear = 0.0;
     int colours = learn(all, block, shared);
     Row next;
     int t = threadIdx.x;
-    if (all.shared) carry(all, block, shared, held, false);
     if (colours > 0 && t < shared.length[0]) next = load(all.near, all.m, shared.begin[0] + t, from);
     for (int k = 0; k < colours; k++) {
         i64 begin = shared.begin[k];
@@ -154,15 +135,14 @@ __device__ void sweep(const Sweeps &all, i64 block, Shared &shared, double *held
         if (k == COLOURS - 1) {  // these may share bodies: one after the other
             if (t == 0)
                 for (int c = 0; c < length; c++)
-                    relax(all.near, v, load(all.near, all.m, begin + c, from), begin + c, beta, &against, &linear);
+                    relax(all, load(all.near, all.m, begin + c, from), begin + c, beta, &against, &linear);
         } else {
-            if (t < length) relax(all.near, v, row, begin + t, beta, &against, &linear);
+            if (t < length) relax(all, row, begin + t, beta, &against, &linear);
             for (int c = t + blockDim.x; c < length; c += blockDim.x)
-                relax(all.near, v, load(all.near, all.m, begin + c, from), begin + c, beta, &against, &linear);
+                relax(all, load(all.near, all.m, begin + c, from), begin + c, beta, &against, &linear);
         }
         __syncthreads();
     }
-    if (all.shared) carry(all, block, shared, held, true);
     block_sums(&against, &linear, shared.sum);
     if (t == 0) {
         all.sums[3 * block] = against;
@@ -171,7 +151,7 @@ __device__ void sweep(const Sweeps &all, i64 block, Shared &shared, double *held
 }
 
 // x = v, the velocities of p; v those of y; returns the part of |x|^2_M that is of this body.
-__device__ double move_body(const Sweeps &all, i64 a, double beta, double *x) {
+__device__ double move_body(const Sweeps &all, u32 a, double beta, double *x) {
     double v[STRIDE], at[STRIDE], square = 0.0;
     read_body(all.v, a, v);
     read_body(x, a, at);
@@ -192,7 +172,7 @@ __device__ double move_body(const Sweeps &all, i64 a, double beta, double *x) {
 // The momentum of the bodies first <= a < last.
 __device__ void move_on(const Sweeps &all, i64 unit, i64 first, i64 last, Shared &shared, double beta, double *x) {
     double size = 0.0, nothing = 0.0;
-    for (i64 a = first + threadIdx.x; a < last; a += blockDim.x) size += move_body(all, a, beta, x);
+    for (i64 a = first + threadIdx.x; a < last; a += blockDim.x) size += move_body(all, (u32)a, beta, x);
     block_sums(&size, &nothing, shared.sum);
     if (threadIdx.x == 0) all.sums[3 * unit + 2] = size;
 }
@@ -226,36 +206,9 @@ __device__ void point(const Sweeps &all, i64 block, Shared &shared, double *x) {
     }
 }
 
-// The bodies of the selected rows of a block get places in shared memory, by which these rows name them from now on.
-// Which place it is makes no difference. now: higher than all marks.
-__device__ void gather(const Sweeps &all, i64 block, u64 now, Shared &shared, int colours, u64 *mark) {
-    u32 *list = all.lists + 2 * shared.begin[0];
-    __syncthreads();
-    if (threadIdx.x == 0) shared.last = 0;
-    __syncthreads();
-    for (int turn = 0; turn < 2; turn++) {
-        for (int k = 0; k < colours; k++) {
-            int length = all.kept[block * COLOURS + k];
-            for (int c = threadIdx.x; c < 2 * length; c += blockDim.x) {
-                u32 *body = all.near.ends + 2 * shared.begin[k] + c;
-                if (*body == WALL) continue;
-                if (turn == 1)
-                    *body = (u32)mark[*body];
-                else if (atomicMax(&mark[*body], now) < now) {
-                    int place = atomicAdd(&shared.last, 1);
-                    list[place] = *body;
-                    mark[*body] = now | (u64)place;
-                }
-            }
-        }
-        __syncthreads();
-    }
-    if (threadIdx.x == 0) all.inside[block] = shared.last;
-}
-
 // At x: sum p |s|, how many rows are violated by too much; and the rows of the next iterations are selected. A warp
 // takes a colour, so that the selected rows keep their order.
-__device__ void test(const Sweeps &all, i64 block, i64 group, i64 number, Shared &shared, const double *x) {
+__device__ void test(const Sweeps &all, i64 block, Shared &shared, const double *x) {
     double product = 0.0, violated = 0.0;
     int colours = learn(all, block, shared);
     u32 width = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % width, warp = threadIdx.x / width;
@@ -297,7 +250,6 @@ __device__ void test(const Sweeps &all, i64 block, i64 group, i64 number, Shared
         }
         if (lane == 0) all.kept[block * COLOURS + k] = (int)(to - begin);
     }
-    if (all.shared) gather(all, block, (u64)number << 32, shared, colours, all.mark + group * all.n);
     block_sums(&product, &violated, shared.sum);
     if (threadIdx.x == 0) {
         all.sums[3 * block] = product;
@@ -314,12 +266,12 @@ __device__ void bodies(const Sweeps &all, i64 piece, Shared &shared, int phase, 
         double v[STRIDE], at[STRIDE], anew[STRIDE], square = 0.0;
         if (phase == CLEAR) {
             for (int k = 0; k < STRIDE; k++) anew[k] = 0.0;
-            write_body(fresh, a, anew);
+            write_body(fresh, (u32)a, anew);
             continue;
         }
-        read_body(all.v, a, v);
-        read_body(x, a, at);
-        if (phase == CORRECT) read_body(fresh, a, anew);
+        read_body(all.v, (u32)a, v);
+        read_body(x, (u32)a, at);
+        if (phase == CORRECT) read_body(fresh, (u32)a, anew);
         for (int k = 0; k < D; k++) {
             if (phase == CORRECT) {
                 v[k] += anew[k] - at[k];
@@ -328,7 +280,7 @@ __device__ void bodies(const Sweeps &all, i64 piece, Shared &shared, int phase, 
                 v[k] = at[k];
         }
         size += square / v[D];
-        write_body(all.v, a, v);
+        write_body(all.v, (u32)a, v);
     }
     block_sums(&size, &nothing, shared.sum);
     if (threadIdx.x == 0) all.sums[3 * (all.blocks + piece) + 2] = size;
@@ -415,12 +367,11 @@ __device__ void meet(
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
     i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, double *e,
     double *s0, double *p, double *y, u32 *near_ends, double *near_e, double *near_s0, double *near_p, double *near_y,
-    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, u32 *lists, int *inside,
-    u64 *mark, i64 in_shared, const i64 *owned, double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
+    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, const i64 *owned,
+    double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
     __shared__ Shared shared;
-    IN_SHARED_MEMORY(held);
     Sweeps all = {n, m, groups, blocks, group, start, kept, {ends, e, s0, p, y},
-                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, lists, inside, mark, in_shared != 0, owned, sums, waiting,
+                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, owned, sums, waiting,
                   tol, max_iterations, every, steps};
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
@@ -433,10 +384,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
         if (now.phase == DONE || (now.phase == SWEEP && now.steps >= steps)) break;
         double *at = now.swapped ? other : x, *fresh = now.swapped ? x : other;
         if (now.phase == TEST) {
-            for (i64 block = blockIdx.x, mine = 0; block < blocks; block += gridDim.x) {
-                while (block >= group[mine + 1]) mine++;
-                test(all, block, mine, now.iteration + 1, shared, at);
-            }
+            for (i64 block = blockIdx.x; block < blocks; block += gridDim.x) test(all, block, shared, at);
             meet(all, shared, &round, true, 0, blocks);
         } else if (now.phase == SWEEP || now.phase == POINT) {
             for (i64 one = 0; one <= most; one++) {
@@ -445,7 +393,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
                         point(all, block, shared, fresh);
                         continue;
                     }
-                    sweep(all, block, shared, (double *)held, now.beta, now.restarted);
+                    sweep(all, block, shared, now.beta, now.restarted);
                     i64 owner = block - group[FOURTH];
                     if (moved && one == FOURTH)
                         move_on(all, block, owned[owner], owned[owner + 1], shared, now.beta, at);

@@ -14,8 +14,6 @@ from jostle.kernels.cuda.launch import SWEEPING_THREADS, each, function, on_host
 
 PIECE = 2 * SWEEPING_THREADS
 """Bodies of a piece."""
-SHARED_STEP = 4096
-"""Shared memory is asked for in multiples of so many bytes."""
 ITERATIONS_A_LAUNCH = 2000
 """A launch does at most so many iterations: it must end before a watchdog stops it, and let Ctrl-C in."""
 STANDING = np.dtype(
@@ -47,45 +45,38 @@ def gauss_seidel(
     """See `reference.gauss_seidel`; `chunks` makes no difference here."""
     (m, d), n = normal.shape, len(inverse)
     normal = cupy.ascontiguousarray(normal)
-    order = arranged(i, j, normal, (unit, s0, start, violation), n, places)
-    groups, blocks, pieces, stride = order.groups, int(order.groups[-1]), -(-n // PIECE), 2 if d == 1 else 4
-    *values, allowed, before = order.rows
-    near = [cupy.empty_like(array) for array in values]
+    number, rows, source, begin, groups, owned = arranged(i, j, normal, (unit, s0, start, violation), n, places)
+    blocks, pieces, stride = int(groups[-1]), -(-n // PIECE), 2 if d == 1 else 4
+    *held, allowed, before = rows
+    near = [cupy.empty_like(array) for array in held]
     body = cupy.zeros((3, n, stride))
-    body[0, order.number, d] = inverse
+    body[0, number, d] = inverse
     standing = cupy.asarray(np.array([START], STANDING).view(np.int64))
-    launch, held, resident = _launch(d, -(-8 * stride * order.most // SHARED_STEP))
-    shape = (max(1, min(resident, max(int(np.diff(groups).max()), pieces))),), (SWEEPING_THREADS,)
-    whole = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), order.begin
-    rows = *values, *near, cupy.empty(m, np.uint32), allowed, before
-    lists = cupy.empty(2 * m, np.uint32), cupy.zeros(blocks, np.int32), cupy.zeros((len(groups) - 1) * n, np.uint64)
-    bodies = *body, *lists, np.int64(held), order.owned
+    launch, most = function("gauss_seidel", d), int(np.diff(groups).max())
+    shape = (max(1, min(_resident(d), max(most, pieces))),), (SWEEPING_THREADS,)
+    whole = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
+    selected = *near, cupy.empty(m, np.uint32)
     limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
     kept, sums = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros((blocks + pieces + 1, 3))
     while True:
         waiting = cupy.zeros(2, np.uint64)
-        arguments = *whole, kept, *rows, *bodies, sums, standing, waiting, *limits
-        launch(*shape, arguments, shared_mem=held)
+        launch(
+            *shape, (*whole, kept, *held, *selected, allowed, before, *body, owned, sums, standing, waiting, *limits)
+        )
         told = on_host(standing).view(STANDING)[0]
         if told["phase"] == DONE:
             break
         standing[STEPS] = 0
     out: Array = cupy.empty(m)
-    each("read_rows", d, m, order.source, order.rows.p, out)
+    each("read_rows", d, m, source, rows.p, out)
     return out, int(told["iteration"])
 
 
 @cache
-def _launch(d: int, steps: int) -> tuple[Any, int, int]:
-    """(the kernel, the shared memory of a block of threads, how many of these the device holds at a time).
-
-    All blocks of threads wait for each other, so no more than that may be launched. Bodies that need more steps of
-    shared memory than there is stay where they are.
-    """
-    kernel, attributes = function("gauss_seidel", d), cupy.cuda.Device().attributes
-    held = steps * SHARED_STEP
-    if held > int(attributes["MaxSharedMemoryPerBlockOptin"]) - kernel.shared_size_bytes:
-        held = 0
-    kernel.max_dynamic_shared_size_bytes = max(held, kernel.max_dynamic_shared_size_bytes)
-    count = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, SWEEPING_THREADS, held)
-    return kernel, held, int(count) * int(attributes["MultiProcessorCount"])
+def _resident(d: int) -> int:
+    """How many blocks of threads can wait for each other: as many as the device holds at a time."""
+    device: Any = cupy.cuda.Device()
+    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        function("gauss_seidel", d).kernel.ptr, SWEEPING_THREADS, 0
+    )
+    return int(per_processor) * int(device.attributes["MultiProcessorCount"])
