@@ -115,7 +115,7 @@ def interior_point(random):
     mass = np.repeat(mass, 2).reshape(-1, 2)
     unit = reference.norms(i, j, normal, 1.0 / mass)
     places = np.stack([np.arange(8.0), np.zeros(8)], axis=1)
-    return i, j, normal / unit[:, None], mass, s0, places, np.full(7, 1e-11), 1e-11, 100, 10**6
+    return i, j, normal / unit[:, None], mass, s0, places, np.full(7, 1e-11), 1e-11, 100, 10**6, 2
 
 
 def listed(random):

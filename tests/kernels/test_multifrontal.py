@@ -10,6 +10,7 @@ import jostle as jo
 from jostle.kernels import cpu, reference
 from jostle.kernels.cpu import multifrontal
 from jostle.kernels.cpu.dissection import LEAF, adjacency, dissect, fronts
+from jostle.kernels.cpu.meeting import new_meeting
 from jostle.kernels.cpu.multifrontal import arranged, layout
 from jostle.kernels.cpu.panels import LARGE
 
@@ -189,7 +190,9 @@ def factored(x, i, j, e, mass, W, products=False):
     plan = layout(ends, start, (first, last, parent, below, fill), d)
     L, stack, rest, v, carry = (np.full(size, np.nan) for size in plan.sizes(d))
     factor = from_python(multifrontal.factor, products="bool" if products else "Nothing")
+    rest, nobody = rest.reshape(1, -1), np.zeros(len(first), np.int64)
     failed = factor(
+        0, nobody, nobody.copy(), new_meeting(), np.zeros(1, np.int64),
         mass[order].ravel(), ends, start, turned, W[by][None], 0, plan.groups, plan.into, L, stack, rest,
         np.full((n, d, d), np.nan), True if products else None,
     )  # fmt: skip
@@ -315,7 +318,7 @@ def test_the_interior_point_is_the_exact_projection(n, d, axes):
         if s0.min() >= 0.0:
             s0 = s0 - 2.0 * s0.min() - 1.0
         violation = np.full(len(i), tol)
-        p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, 200, 10**9)
+        p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, 200, 10**9, 1)
         K = jo.Polyhedron(reference.pairs_to_dense(i, j, e, n), s0)
         exact = jo.ActiveSet().project(np.zeros(n * d), K, mass.ravel())
         moved = cpu.adjoint(i, j, e, p, n, 1).ravel() / mass.ravel()
@@ -345,7 +348,7 @@ def test_the_best_point_seen_is_returned_however_few_the_iterations(possible):
     tol, found = 1e-8, [np.inf]
     violation = np.full(len(i), tol)
     for most in range(12):
-        p, iterations, value, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, most, 10**9)
+        p, iterations, value, _ = cpu.interior_point(i, j, e, mass, s0, x, violation, tol, most, 10**9, 1)
         assert iterations <= most
         assert value <= found[-1]
         assert p.min() >= 0.0
@@ -358,7 +361,7 @@ def test_the_best_point_seen_is_returned_however_few_the_iterations(possible):
 def test_rows_that_contradict_each_other_end_early_and_unsolved(d):
     i, j, e, mass, s0, x = contradiction(d)
     tol = 1e-8
-    p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, np.full(len(i), tol), tol, 200, 10**9)
+    p, iterations, found, _ = cpu.interior_point(i, j, e, mass, s0, x, np.full(len(i), tol), tol, 200, 10**9, 1)
     assert iterations <= 20
     assert found > 1e3
     assert np.isfinite(p).all()
@@ -425,9 +428,9 @@ def test_contacts_that_carry_nothing_say_so():
 def test_factors_beyond_the_room_that_is_given_are_not_computed(d):
     i, j, e, mass, s0, x = contacts_in_the_way(60, d, 0)
     given = i, j, e, mass, s0, x, np.full(len(i), 1e-6), 1e-6, 200
-    p, iterations, found, numbers = cpu.interior_point(*given, 10**9)
+    p, iterations, found, numbers = cpu.interior_point(*given, 10**9, 1)
     assert found <= 1.0
     assert 60 * d < numbers < 2 * (60 * d) ** 2
-    assert cpu.interior_point(*given, numbers)[1] == iterations
-    p, iterations, found, needed = cpu.interior_point(*given, numbers - 1)
+    assert cpu.interior_point(*given, numbers, 1)[1] == iterations
+    p, iterations, found, needed = cpu.interior_point(*given, numbers - 1, 1)
     assert (p.max(), iterations, found, needed) == (0.0, 0, np.inf, numbers)

@@ -130,7 +130,7 @@ def test_chunks_make_up_the_whole():
 
 def test_rows_are_shared_only_if_there_are_many(monkeypatch):
     monkeypatch.setattr(sharing, "threads", lambda: 4)
-    assert [chunks_of(rows) for rows in (0, 49_999, 50_000, 80_000, 10**6)] == [1, 1, 2, 3, 4]
+    assert [chunks_of(rows) for rows in (0, 29_999, 30_000, 50_000, 10**6)] == [1, 1, 2, 3, 4]
     calls = []
 
     def double(x, factor):

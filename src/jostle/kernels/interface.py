@@ -144,6 +144,7 @@ class Kernels(ContactKernels, Protocol):
         tol: float,
         max_iterations: int,
         most_numbers: int,
+        chunks: int,
     ) -> tuple[Array, int, float, int]: ...
 
     def obstacle(

@@ -25,8 +25,8 @@ TEST_INTERVAL = 20
 Stop = tuple[Array, float, int, int]
 """The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
 PARALLEL_ROWS = 10_000
-"""From this many contacts on, all threads sweep. Fewer are one block, on one thread: handing out the work, five times a
-sweep, costs as much as is gained."""
+"""From this many contacts on, all threads sweep. Fewer are one block, on one thread: starting the threads would take
+about as long as a sweep."""
 INNER_TOLERANCE = 0.5
 """The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 

@@ -23,6 +23,7 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
 from jostle.kernels import kernels_for
 from jostle.kernels.blas import one_blas_thread
+from jostle.kernels.threads import threads
 from jostle.solvers.base import Declined, Solver
 
 PIQP_TOLERANCES = (1e-1, 1e-3, 1e-5, 1e-7)
@@ -94,7 +95,7 @@ class InteriorPoint(Solver):
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations
         with one_blas_thread():
             p, iterations, _, numbers = kernels_for(s0).interior_point(
-                contacts.i, contacts.j, rows, mass, s0, places, *stop, most
+                contacts.i, contacts.j, rows, mass, s0, places, *stop, most, threads()
             )
         if numbers > most:
             raise self._declined(f"{contacts.bodies} bodies", numbers)

@@ -41,7 +41,7 @@ MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
 BLOCKED_ROWS = 10_000
 """Fewer rows than this are one block."""
-ROWS_A_BLOCK = 500
+ROWS_A_BLOCK = 1000
 """Blocks have about this many rows, unless cells would become too narrow."""
 NARROWEST = 2.0
 """The least width of a cell, in mean distances of two bodies in contact."""

@@ -16,12 +16,14 @@ the mean of s_c p_c, the largest |s0 + G x - s|, and the largest |M x - G^T p|.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jostle.kernels.cpu.dissection import adjacency, dissect, fronts
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.meeting import ABANDONED, new_meeting
 from jostle.kernels.cpu.multifrontal import arranged, factor, layout, solve
 from jostle.kernels.cpu.naming import renamed
 from jostle.kernels.cpu.panels import LARGE
@@ -55,7 +57,9 @@ from jostle.kernels.cpu.passes import (
     rate,
     weights,
 )
-from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutFloats3
+from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats, OutFloats2, OutFloats3, OutInts
+from jostle.kernels.cpu.subtrees import SHARED_WORK, owners, work_of
+from jostle.kernels.sharing import in_step, team
 
 CLOSE = 0.995
 """How much of the way to the boundary is gone."""
@@ -73,6 +77,8 @@ FALL = 0.9
 """A measure of progress has fallen if it is below this part of its smallest value so far."""
 LEAST = 0.1
 """The s_c p_c are not wanted smaller than this part of what the stopping test allows them: beyond, round-off rules."""
+MOST_MEMBERS = 8
+"""Threads that factorise: one path through the tree has an eighth of the work."""
 NEAR = 1e4
 """Nearer than this to passing, round-off in p shows, and is corrected."""
 
@@ -88,6 +94,7 @@ def interior_point(
     tol: float,
     max_iterations: int,
     most_numbers: int,
+    chunks: int,
 ) -> tuple[Floats, int, float, int]:
     """min 1/2 |x|_M^2, s0 + G x >= 0 for unit rows in the metric.
 
@@ -99,17 +106,38 @@ def interior_point(
     order, first, last, parent = dissect(places, start, other)
     place, below, rows = fronts(order, first, last, parent, start, other)
     by, ends, e, start = arranged(i, j, e, place)
-    plan = layout(ends, start, (first, last, parent, below, rows), d)
+    tree = first, last, parent, below, rows
+    plan = layout(ends, start, tree, d)
     sizes = plan.sizes(d)
     if sum(sizes) > most_numbers:
         return np.zeros(m), 0, np.inf, sum(sizes)
     row, body = np.empty((16, m)), np.empty((6, n * d))
     row[S0], row[VIOLATION] = s0[by], violation[by]
     large = d * int((last - first).max()) > LARGE
-    iterations, found = (_iterate_with_products if large else _iterate)(
-        mass[order].ravel(), start, ends, e, *plan, tol, max_iterations, row, body,
-        *(np.empty(size) for size in sizes), np.empty((n, d, d)), np.full(4, np.inf), True if large else None,
-    )  # fmt: skip
+    L, stack, rest, v, carry = sizes
+    with team(min(chunks, MOST_MEMBERS) if work_of(tree, d).sum() >= SHARED_WORK else 1) as members:
+        meeting, shared = new_meeting(), (owners(tree, d, members), np.zeros(len(first), np.int64))
+
+        def work(member: int) -> tuple[int, float]:
+            found: tuple[int, float] = (_iterate_with_products if large else _iterate)(
+                member, *shared, meeting, failed, masses, start, ends, e, *plan, tol, max_iterations, row, body,
+                *room, np.full(4, np.inf), True if large else None,
+            )  # fmt: skip
+            meeting[ABANDONED] = 1  # the others wait for the next factorisation
+            return found
+
+        failed, masses = np.zeros(members, np.int64), mass[order].ravel()
+        room = (
+            np.empty(L),
+            np.empty(stack),
+            np.empty((members, rest)),
+            np.empty(v),
+            np.empty(carry),
+            np.empty((n, d, d)),
+        )
+        iterations, found = in_step(
+            work, [(member,) for member in range(members)], partial(meeting.__setitem__, ABANDONED, 1)
+        )
     p = np.empty(m)
     p[by] = row[BEST]
     return p, iterations, found, sum(sizes)
@@ -164,6 +192,11 @@ def _fallen(k: int, now: float, lowest: OutFloats) -> bool:
 
 
 def _loop(
+    member: int,
+    owner: Ints,
+    done: OutInts,
+    meeting: OutInts,
+    failed: OutInts,
     mass: Floats,
     start: Ints,
     ends: Ints2,
@@ -177,7 +210,7 @@ def _loop(
     body: OutFloats2,
     L: OutFloats,
     stack: OutFloats,
-    rest: OutFloats,
+    rest: OutFloats2,
     v: OutFloats,
     carry: OutFloats,
     diagonal: OutFloats3,
@@ -186,12 +219,21 @@ def _loop(
 ) -> tuple[int, float]:
     """Fills the entry BEST of row, given S0 and VIOLATION; returns (iterations, how far from passing).
 
-    The arrays after `body` are room to work in; `lowest` is infinite.
+    The arrays after `body` are room to work in; `lowest` is infinite. Thread 0 does all of it; the other members of the
+    team take part in the factorisations, until it ends.
     """
     m, d = e.shape
-    for c in range(m):
+    for c in range(m if member == 0 else 0):
         row[WEIGHT, c] = 1.0
-    factor(mass, ends, start, e, row, WEIGHT, groups, into, L, stack, rest, diagonal, products)
+    while True:
+        status = factor(
+            member, owner, done, meeting, failed, mass, ends, start, e, row, WEIGHT, groups, into, L, stack, rest,
+            diagonal, products,
+        )  # fmt: skip
+        if member == 0:
+            break
+        if status < 0:
+            return 0, np.inf
     force(start, ends, e, row, S0, body, X)
     solve(groups, rows, into, d, L, v, carry, body, X)
     for a in range(len(mass)):
@@ -224,7 +266,11 @@ def _loop(
         if reached <= 1.0 or iteration == max_iterations or since > PATIENCE:
             return iteration, reached
         weights(row)
-        if factor(mass, ends, start, e, row, WEIGHT, groups, into, L, stack, rest, diagonal, products):
+        status = factor(
+            member, owner, done, meeting, failed, mass, ends, start, e, row, WEIGHT, groups, into, L, stack, rest,
+            diagonal, products,
+        )  # fmt: skip
+        if status != 0:
             return iteration, reached
         target, way, step = 0.0, 0, 0.0
         for trial in range(2 + CORRECTIONS):

@@ -76,16 +76,16 @@ def _look(typing: Any, array: Any, at: Any) -> Any:
 
 
 @jit(helper=True)
-def meet(meeting: OutInts, members: int) -> bool:
-    """Wait until all members are here; False if one of them will not come."""
-    if members == 1:
-        return True
-    turn, looks = _look(meeting, TURN), 0
-    if _add(meeting, ARRIVED, 1) == members - 1:
-        _add(meeting, ARRIVED, -members)
-        _add(meeting, TURN, 1)
-        return True
-    while _look(meeting, TURN) == turn:
+def count_up(counts: OutInts, at: int) -> None:
+    """counts[at] += 1, seen by `wait_for` together with all that was written before."""
+    _add(counts, at, 1)
+
+
+@jit(helper=True)
+def wait_for(counts: OutInts, at: int, least: int, meeting: OutInts) -> bool:
+    """Wait until counts[at] >= least; False if a member of the meeting will not come."""
+    looks = 0
+    while _look(counts, at) < least:
         looks += 1
         if looks > LOOKS:
             if _look(meeting, ABANDONED) != 0:
@@ -95,3 +95,16 @@ def meet(meeting: OutInts, members: int) -> bool:
             else:
                 _sleep(PAUSE)
     return True
+
+
+@jit(helper=True)
+def meet(meeting: OutInts, members: int) -> bool:
+    """Wait until all members are here; False if one of them will not come."""
+    if members == 1:
+        return True
+    turn = _look(meeting, TURN)
+    if _add(meeting, ARRIVED, 1) == members - 1:
+        _add(meeting, ARRIVED, -members)
+        _add(meeting, TURN, 1)
+        return True
+    return wait_for(meeting, TURN, turn + 1, meeting)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.meeting import count_up, meet, wait_for
 from jostle.kernels.cpu.panels import U, backward, eliminate, forward
 from jostle.kernels.cpu.signatures import (
     Floats,
@@ -30,6 +31,7 @@ from jostle.kernels.cpu.signatures import (
     OutInts,
     OutInts2,
 )
+from jostle.kernels.cpu.subtrees import Tree, units
 
 ONE, OTHER, COLUMN = 0, 1, 2
 """What the entries of `ends` are: the bodies of a row of G, and where the other one stands in the front of the one."""
@@ -103,24 +105,34 @@ def _arrange(
                 start[a] = total
 
 
-def layout(ends: Ints2, start: Ints, tree: tuple[Ints, Ints, Ints, Ints, Ints], d: int) -> Plan:
-    """The plan of a tree (first, last, parent, below, rows); fills in the columns of `ends`."""
+def layout(ends: Ints2, start: Ints, tree: Tree, d: int) -> Plan:
+    """The plan of a tree; fills in the columns of `ends`."""
     first, last, parent, below, rows = tree
     groups = np.zeros((7, len(first) + 1), np.int64)
     groups[FIRST, :-1], groups[LAST, :-1], groups[BELOW] = first, last, below
     groups[CHILD] = groups[SIBLING] = -1
     into = np.empty(d * len(rows), np.int64)
-    _lay_out(start, parent, rows, d, np.empty(len(start), np.int64), ends, groups, into)
+    _lay_out(start, parent, rows, units(tree, d), d, np.empty(len(start), np.int64), ends, groups, into)
     return Plan(groups, rows, into)
 
 
 @jit()
 def _lay_out(
-    start: Ints, parent: Ints, rows: Ints, d: int, local: OutInts, ends: OutInts2, groups: OutInts2, into: OutInts
+    start: Ints,
+    parent: Ints,
+    rows: Ints,
+    unit: Ints,
+    d: int,
+    local: OutInts,
+    ends: OutInts2,
+    groups: OutInts2,
+    into: OutInts,
 ) -> None:
-    """Fills in CHILD, SIBLING, BEGIN, AT, COLUMN and into."""
+    """Fills in CHILD, SIBLING, BEGIN, AT, COLUMN and into. Each unit has a part of the stack for itself."""
     count, top, most = len(parent), 0, 0
     for g in range(count):
+        if g > 0 and unit[g] != unit[g - 1]:
+            top = most
         first, last, below, after = groups[FIRST, g], groups[LAST, g], groups[BELOW, g], groups[BELOW, g + 1]
         k, r = d * (last - first), d * (after - below)
         groups[BEGIN, g + 1] = groups[BEGIN, g] + k * (k + r)
@@ -136,7 +148,8 @@ def _lay_out(
             for row in range(groups[BELOW, h], groups[BELOW, h + 1]):
                 for m in range(d):
                     into[d * row + m] = local[rows[row]] + m
-            top = min(top, groups[AT, h])
+            if unit[h] == unit[g]:
+                top = min(top, groups[AT, h])
             h = groups[SIBLING, h]
         groups[AT, g] = top
         top += r * (r + 1) // 2
@@ -231,6 +244,11 @@ def _diagonals(mass: Floats, ends: Ints2, e: Floats2, row: Floats2, weight: int,
 
 @jit(helper=True)
 def factor(
+    member: int,
+    owner: Ints,
+    done: OutInts,
+    meeting: OutInts,
+    failed: OutInts,
     mass: Floats,
     ends: Ints2,
     start: Ints,
@@ -241,32 +259,48 @@ def factor(
     into: Ints,
     L: OutFloats,
     stack: OutFloats,
-    rest: OutFloats,
+    rest: OutFloats2,
     diagonal: OutFloats3,
     products: Any,
 ) -> int:
-    """Fill L with the factors of M + G^T W G; returns how many pivots failed.
+    """Fill L with the factors of M + G^T W G; returns how many pivots failed, or -1 if a thread did not come.
 
-    mass (n d,) is the diagonal of M; W is the entry `weight` of `row`; products: see `panels.eliminate`.
+    mass (n d,) is the diagonal of M; W is the entry `weight` of `row`; products: see `panels.eliminate`. All threads
+    call it at the same time: `member` is one of len(failed), and eliminates the groups that it owns. done counts how
+    often each group has been eliminated.
     """
-    d, failed = e.shape[1], 0
-    _diagonals(mass, ends, e, row, weight, diagonal)
+    d, members = e.shape[1], len(failed)
+    if member == 0:
+        _diagonals(mass, ends, e, row, weight, diagonal)
+    failed[member] = 0
+    if not meet(meeting, members):
+        return -1
     for g in range(groups.shape[1] - 1):
+        if owner[g] != member:
+            continue
         first, last, at = groups[FIRST, g], groups[LAST, g], groups[BEGIN, g]
         k, r = d * (last - first), d * (groups[BELOW, g + 1] - groups[BELOW, g])
-        _assemble(L, at, k, k + r, rest, first, last, start, ends, e, row, weight, diagonal)
+        _assemble(L, at, k, k + r, rest[member], first, last, start, ends, e, row, weight, diagonal)
         h = groups[CHILD, g]
         while h >= 0:
+            if owner[h] != member and not wait_for(done, h, done[g] + 1, meeting):
+                return -1
             low, high = d * groups[BELOW, h], d * groups[BELOW, h + 1]
-            _add_child(L, at, k, k + r, rest, stack, groups[AT, h], into, low, high)
+            _add_child(L, at, k, k + r, rest[member], stack, groups[AT, h], into, low, high)
             h = groups[SIBLING, h]
-        failed += eliminate(L, at, k, k + r, rest, products)
+        failed[member] += eliminate(L, at, k, k + r, rest[member], products)
         to = groups[AT, g]
         for a in range(r):
             for b in range(r - a):
-                stack[U(to + b)] = rest[U(a * r + a + b)]
+                stack[U(to + b)] = rest[member, U(a * r + a + b)]
             to += r - a
-    return failed
+        count_up(done, g)
+    if not meet(meeting, members):
+        return -1
+    total = 0
+    for one in range(members):
+        total += failed[one]
+    return total
 
 
 @jit(helper=True)

@@ -119,13 +119,14 @@ def interior_point(
     tol: float,
     max_iterations: int,
     most_numbers: int,
+    chunks: int,
 ) -> tuple[Array, int, float, int]:
     """(p, iterations, quality, numbers) of min 1/2 |x|_M^2, s0 + G x >= 0, whose rows have length one in the metric.
 
     With x = M^-1 G^T p and s = s0 + G x, the quality is the largest of -s_c / violation_c and
     sum p |s| / (tol |x|_M^2): at most one if the problem is solved. The last is how many numbers the
-    factors have: if that exceeds `most_numbers`, nothing is computed, and p is zero. Here there are no factors, and the
-    answer is that of `exact`.
+    factors have: if that exceeds `most_numbers`, nothing is computed, and p is zero. `chunks` threads share the
+    work. Here there are no factors, and the answer is that of `exact`.
     """
     A, nothing = pairs_to_dense(i, j, e, len(mass)) / np.sqrt(mass.ravel()), np.zeros(len(s0))
     x, p, _, iterations = exact(A, s0, nothing, nothing, max_iterations)
