@@ -85,7 +85,10 @@ def test_long_lists_are_sorted_too(device):
     normal, p = random.normal(size=(200, 3)), random.normal(size=200)
     found = device.kernels.adjoint(*moved(device, (i, j, normal, p)), 201, 2)
     np.testing.assert_allclose(device.back(found), reference.adjoint(i, j, normal, p, 201, 1), atol=1e-12)
-    assert device.back(found)[200].tobytes() == _in_order(normal, p).tobytes()
+    if device.back is np.asarray:  # a GPU multiplies and adds at once
+        assert found[200].tobytes() == _in_order(normal, p).tobytes()
+    again = device.kernels.adjoint(*moved(device, (i, j, normal, p)), 201, 2)
+    assert device.back(again).tobytes() == device.back(found).tobytes()
 
 
 def _in_order(normal, p):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-ROWS_A_CHUNK = 15_000
+ROWS_A_CHUNK = 50_000
 """A thread is given at least this many rows: a product with them takes several times as long as starting the piece."""
 
 

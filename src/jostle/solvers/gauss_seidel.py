@@ -24,7 +24,7 @@ TEST_INTERVAL = 20
 """Number of iterations between two looks at the stopping test."""
 Stop = tuple[Array, float, int, int]
 """The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
-PARALLEL_ROWS = 10_000
+PARALLEL_ROWS = 100_000
 """From this many contacts on, all threads sweep. Fewer are one block, on one thread: starting the threads would take
 about as long as a sweep."""
 INNER_TOLERANCE = 0.5

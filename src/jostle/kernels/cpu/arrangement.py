@@ -39,7 +39,7 @@ from jostle.kernels.sharing import cut, together
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
-BLOCKED_ROWS = 10_000
+BLOCKED_ROWS = 100_000
 """Fewer rows than this are one block."""
 ROWS_A_BLOCK = 1000
 """Blocks have about this many rows, unless cells would become too narrow."""

@@ -23,7 +23,7 @@ from jostle.kernels.cpu.signatures import Ints, OutInts
 ARRIVED, TURN, ABANDONED, NUMBERS = 0, 16, 32, 48
 """The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived, how
 often all have met, and whether some thread will not come."""
-LOOKS = 2000
+LOOKS = 5000
 """How often a thread that waits looks before it offers its core to others,"""
 OFFERS = 50
 """and how often it does so before it sleeps."""
