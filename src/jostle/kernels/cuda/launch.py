@@ -12,7 +12,7 @@ import numpy as np
 SOURCES = ("common.cu", "contacts.cu", "cells.cu", "arrangement.cu", "fused.cu")
 THREADS = 256
 """Threads of a block, in kernels that treat each row or body by itself."""
-SWEEPING_THREADS, RESIDENT = 128, 6
+SWEEPING_THREADS, RESIDENT = 256, 3
 """Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
 MOST_BLOCKS = 8192
 """Blocks of such a kernel at most; their threads take several rows each."""
