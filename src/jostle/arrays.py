@@ -203,7 +203,9 @@ def floats(value: Any, order: Any = None) -> Array:
 
 def contiguous(value: Any, kind: Any = float) -> Any:
     """An array of a type, in C order, where it lives; the array itself if it is one."""
-    return place_of(value).ascontiguousarray(value, kind) if on_device(value) else np.ascontiguousarray(value, kind)
+    if isinstance(value, np.ndarray) or not on_device(value):
+        return np.ascontiguousarray(value, kind)
+    return place_of(value).ascontiguousarray(value, kind)
 
 
 def read_only(array: Array) -> Array:

@@ -8,7 +8,7 @@ computes each of its rows as if it were alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
@@ -40,21 +40,23 @@ def cut(count: int, chunks: int) -> list[tuple[int, int]]:
     >>> cut(10, 3)
     [(0, 3), (3, 6), (6, 10)]
     """
+    if chunks == 1:
+        return [(0, count)]
     return list(pairwise(count * r // chunks for r in range(chunks + 1)))
 
 
-def together(work: Callable[..., Result], pieces: Iterable[tuple[Any, ...]]) -> list[Result]:
+def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> list[Result]:
     """[work(*piece) for piece in pieces], each piece on a thread of its own; waits for all of them.
 
     >>> together(pow, [(2, 3), (3, 2)])
     [8, 9]
     """
-    first, *others = pieces
-    if not others:
+    first = pieces[0]
+    if len(pieces) == 1:
         return [work(*first)]
     from concurrent.futures import wait
 
-    waiting = [_pool().submit(work, *piece) for piece in others]
+    waiting = [_pool().submit(work, *piece) for piece in pieces[1:]]
     try:
         result = work(*first)
     finally:
@@ -106,9 +108,9 @@ def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -
     array([2., 4., 6.])
     """
     count = len(rows[0])
-    chunks = chunks_of(count) if isinstance(rows[0], np.ndarray) else 1
-    if chunks == 1:
+    if count < 2 * ROWS_A_CHUNK or not isinstance(rows[0], np.ndarray):
         return kernel(*rows, *others)
+    chunks = chunks_of(count)
     out = np.empty(count)
 
     def fill(first: int, last: int) -> None:

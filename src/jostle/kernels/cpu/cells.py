@@ -269,6 +269,8 @@ def near(
     """(i, j, normal, gap) of the listed pairs with gap <= reach_i + reach_j: see `reference.near`."""
     most = len(i)
     listed = _room(most, q.shape[1])
+    if chunks == 1:
+        return _taken(listed, _fill_near(i, j, q, radii, reach, period, *listed))
     parts = [slice(*part) for part in cut(most, chunks)]
     counts = together(
         _fill_near,
@@ -287,8 +289,13 @@ def near(
 
 def all_pairs(q: Floats2, radii: Floats, reach: Floats, period: Floats) -> tuple[Ints, Ints, Floats2, Floats]:
     """See `reference.all_pairs`."""
-    first, second, normal, gap = every = _room(len(q) * (len(q) - 1) // 2, q.shape[1])
-    m = _fill_near(NO_LIST, NO_LIST, q, radii, reach, period, *every)
+    every = _room(len(q) * (len(q) - 1) // 2, q.shape[1])
+    return _taken(every, _fill_near(NO_LIST, NO_LIST, q, radii, reach, period, *every))
+
+
+def _taken(arrays: tuple[Ints, Ints, Floats2, Floats], m: int) -> tuple[Ints, Ints, Floats2, Floats]:
+    """The first m entries of each."""
+    first, second, normal, gap = arrays
     return first[:m].copy(), second[:m].copy(), normal[:m].copy(), gap[:m].copy()
 
 

@@ -124,10 +124,12 @@ def residual_pairs(
     rows = i, j, normal, c, w, mass, u, p, length, noise_level, c_noise, of_rows
     together(_residual_rows, [(*rows, first, last) for first, last in cut(len(of_rows), chunks)])
     together(_residual_bodies, [(w, mass, u, force, of_bodies, *part) for part in cut(len(of_bodies), chunks)])
-    most, sums = of_rows[:, :PRODUCT].max(axis=0, initial=0.0), of_rows[:, PRODUCT:].sum(axis=0)
-    distance, size, stationarity = np.sqrt(of_bodies.sum(axis=0))
-    dual = stationarity - noise_level * (size + sums[SIZE - PRODUCT])
-    return ratios(most[RELATIVE], most[VIOLATION], dual, most[NEGATIVE], sums[0], distance)
+    if len(of_rows) > 1:
+        of_rows[0, :PRODUCT], of_rows[0, PRODUCT:] = of_rows[:, :PRODUCT].max(axis=0), of_rows[:, PRODUCT:].sum(axis=0)
+    distance, size, stationarity = np.sqrt(of_bodies[0] if len(of_bodies) == 1 else of_bodies.sum(axis=0)).tolist()
+    row = of_rows[0].tolist() if len(of_rows) else [0.0] * (SIZE + 1)
+    dual = stationarity - noise_level * (size + row[SIZE])
+    return ratios(row[RELATIVE], row[VIOLATION], dual, row[NEGATIVE], row[PRODUCT], distance)
 
 
 @jit()

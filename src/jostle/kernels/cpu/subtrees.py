@@ -28,8 +28,11 @@ def work_of(tree: Tree, d: int) -> Floats:
 
 def units(tree: Tree, d: int) -> Ints:
     """(groups,) the unit of each group, named by its last group; all are one unit if there is little to do."""
+    count = len(tree[2])
+    if (d * int(tree[1][-1])) ** 3 / 3.0 < SHARED_WORK:  # a full matrix would not take longer
+        return np.full(count, count - 1)
     parent, work = tree[2].tolist(), work_of(tree, d)
-    count, whole = len(parent), float(work.sum())
+    whole = float(work.sum())
     if whole < SHARED_WORK:
         return np.full(count, count - 1)
     total, begin, children = _collected(parent, work)
