@@ -2,6 +2,7 @@
 
 problem = Motion(...) or Sweeping(...)         what is to be solved
 solve(problem, scheme, t=..., h=...)           with the scheme of a paper
+solve_by_events(problem, t=...)                without time steps, for few bodies
 project, impact                                the one projection in the middle, and Moreau's law
 """
 
@@ -30,7 +31,9 @@ from jostle.errors import (
     NotFinite,
     SchemeRefuses,
     UndefinedGradient,
+    UnresolvedEvent,
 )
+from jostle.events import solve_by_events
 from jostle.evolution import Progress, solve
 from jostle.exchange import Outlet, Source
 from jostle.laws import Impact, Restitution, impact
@@ -118,6 +121,7 @@ __all__ = [
     "State",
     "Sweeping",
     "UndefinedGradient",
+    "UnresolvedEvent",
     "Venel",
     "Vessel",
     "analysis",
@@ -133,6 +137,7 @@ __all__ = [
     "scenarios",
     "schemes",
     "solve",
+    "solve_by_events",
     "solvers",
     "terminal",
     "viz",

@@ -80,6 +80,10 @@ class NotFinite(JostleError, FloatingPointError):
     """A force, a position, a gap or a radius became NaN or infinite."""
 
 
+class UnresolvedEvent(JostleError, RuntimeError):
+    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then."""
+
+
 class SchemeRefuses(JostleError, NotImplementedError):
     """The problem is not one that this scheme can solve."""
 

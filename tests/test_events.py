@@ -1,0 +1,344 @@
+"""Event-driven integration: exact answers, what it refuses, and the schemes held against it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jostle as jo
+
+G = 9.81
+FLOOR = jo.HalfSpace([0.0, 1.0])
+
+
+def bouncing(e, **changes):
+    given = {"q0": [1.0], "force": [-G], "within": jo.HalfSpace([1.0]), "law": jo.Restitution(e), **changes}
+    return jo.Motion(**given)
+
+
+def energy(problem, q, u):
+    M, f = problem.metric(problem.q0), problem.constant_force
+    return 0.5 * M.inner(u.ravel(), u.ravel()) - float((f * q).sum())
+
+
+def times(sol):
+    return np.array([event.t for event in sol.events])
+
+
+@pytest.mark.parametrize("e", [0.5, 0.8, 0.9])
+def test_a_bouncing_ball_has_the_times_heights_and_limit_of_the_geometric_series(e):
+    fall = np.sqrt(2.0 / G)
+    limit = fall * (1.0 + e) / (1.0 - e)
+    sol = jo.solve_by_events(bouncing(e), t=limit + 1.0)
+    k = np.arange(len(sol.events))
+    exact = fall * (1.0 + 2.0 * e * (1.0 - e**k) / (1.0 - e))
+    assert len(k) > 25
+    np.testing.assert_allclose(times(sol), exact, rtol=1e-13)
+    tops = 0.5 * (exact[1:] + exact[:-1])
+    np.testing.assert_allclose(sol.q(tops)[:, 0], e ** (2.0 * k[1:]), rtol=0.0, atol=1e-12)
+    (end,) = sol.accumulations
+    np.testing.assert_allclose(end.t, limit, rtol=1e-13)
+    assert end.pairs.tolist() == [[0, -1]]
+    np.testing.assert_array_equal(sol.q([limit, limit + 0.5, limit + 1.0]), 0.0)
+    np.testing.assert_array_equal(sol.u([limit, limit + 0.5, limit + 1.0]), 0.0)
+    assert sol.status == "finished"
+
+
+def test_p04_a_bouncing_ball_with_an_accumulation_point():
+    sol = jo.solve_by_events(bouncing(0.5), t=2.0)
+    np.testing.assert_allclose(sol.events[0].t, 0.451523640986, atol=1e-11)
+    np.testing.assert_allclose(sol.accumulations[0].t, 1.35457092296, atol=1e-11)
+    at = [0.6, 1.0, 1.3]
+    np.testing.assert_allclose(sol.q(at)[:, 0], [0.220702226263, 0.0612555656575, 0.000241637333295], atol=1e-11)
+    np.testing.assert_allclose(sol.u(at)[:, 0], [0.758170377105, 0.156255565658, 0.120080105641], atol=1e-11)
+    late = jo.solve_by_events(bouncing(0.9), t=9.0)
+    np.testing.assert_allclose(late.accumulations[0].t, 8.57894917873, atol=1e-10)
+
+
+def test_p31_balls_that_are_apart_collide_two_by_two():
+    row = {"q0": [0.0, 1.0, 2.0], "v0": [1.0, 0.0, 0.0], "within": jo.Line(np.zeros(3))}
+    elastic = jo.solve_by_events(jo.Motion(**row, law=jo.Restitution(1.0)), t=20.0)
+    np.testing.assert_allclose(elastic.u(20.0), [0.0, 0.0, 1.0], atol=1e-14)
+    np.testing.assert_allclose(times(elastic), [1.0, 2.0], atol=1e-14)
+    half = jo.solve_by_events(jo.Motion(**row, law=jo.Restitution(0.5)), t=20.0)
+    np.testing.assert_allclose(half.u(20.0), [13 / 64, 15 / 64, 9 / 16], atol=1e-14)
+    np.testing.assert_allclose(times(half)[-1], 13.0, atol=1e-12)
+    assert [event.pairs.tolist() for event in half.events] == [[[0, 1]], [[1, 2]], [[0, 1]]]
+
+
+def test_p64_a_tonks_gas_has_the_period_of_its_points():
+    rods = jo.Line(np.full(3, 0.5), lower=0.0, upper=10.0)
+    gas = jo.Motion(q0=[2.0, 5.0, 8.0], v0=[1.0, -2.0, 3.0], within=rods, law=jo.Restitution(1.0))
+    sol = jo.solve_by_events(gas, t=14.0)
+    np.testing.assert_allclose(sol.q(14.0), [2.0, 5.0, 8.0], atol=1e-12)
+    np.testing.assert_allclose(np.sort(np.abs(sol.u(14.0))), [1.0, 2.0, 3.0], atol=1e-13)
+    at_walls = [event.impulse[event.pairs[:, 1] < 0].sum() for event in sol.events]
+    np.testing.assert_allclose(sum(at_walls) / 14.0 / 2.0, 2.0, rtol=1e-12)  # two walls, mean force 2
+
+
+def test_the_touching_cradle_obeys_moreaus_law_in_one_impact():
+    sol = jo.solve_by_events(jo.models.cradle(5), t=3.0)
+    assert len(sol.events) == 1
+    assert sol.events[0].pairs.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
+    np.testing.assert_allclose(sol.u(3.0), [-0.6, 0.4, 0.4, 0.4, 0.4], atol=1e-14)
+    apart = jo.solve_by_events(jo.models.cradle(5, gap=1e-6), t=3.0)
+    np.testing.assert_allclose(apart.u(3.0), [0.0, 0.0, 0.0, 0.0, 1.0], atol=1e-14)
+    assert [event.pairs.tolist() for event in apart.events] == [[[k, k + 1]] for k in range(4)]
+
+
+@pytest.mark.parametrize(("ratio", "collisions"), [(1.0, 3), (100.0, 31), (1e4, 314)])
+def test_two_balls_and_a_wall_count_the_digits_of_pi(ratio, collisions):
+    line = jo.Line(np.zeros(2), lower=0.0)
+    q0, v0, mass = [1.0, 2.0], [0.0, -1.0], [1.0, ratio]
+    sol = jo.solve_by_events(jo.Motion(q0=q0, v0=v0, mass=mass, within=line, law=jo.Restitution(1.0)), t=1000.0)
+    assert len(sol.events) == collisions
+    np.testing.assert_allclose(energy(sol.problem, sol.q(1000.0), sol.u(1000.0)), ratio / 2.0, rtol=1e-13)
+
+
+def test_a_ball_in_a_box_keeps_its_energy_for_a_thousand_impacts():
+    box = jo.Box([0.0, 0.0], [3.0, 2.0], radii=0.25)
+    ball = jo.Motion(q0=[1.0, 0.7], v0=[1.3, 0.77], within=box, law=jo.Restitution(1.0))
+    sol = jo.solve_by_events(ball, t=1200.0)
+    assert len(sol.events) > 1000
+    np.testing.assert_allclose(np.abs(sol.u(1200.0)), [1.3, 0.77], rtol=1e-13)
+    period = np.array([2.5, 1.5])  # unfolded, the ball goes straight
+    unfolded = np.mod(np.array([0.75, 0.45]) + 1200.0 * np.array([1.3, 0.77]), 2.0 * period)
+    np.testing.assert_allclose(sol.q(1200.0), 0.25 + np.minimum(unfolded, 2.0 * period - unfolded), atol=1e-10)
+
+
+def test_several_discs_in_a_box_keep_their_energy_and_stay_apart():
+    within = jo.Balls(np.full(4, 0.3)) & jo.Box([0.0, 0.0], [3.0, 2.0])
+    q0 = [[0.5, 0.5], [1.5, 0.6], [2.5, 1.4], [0.8, 1.5]]
+    v0 = [[1.0, 0.3], [-0.4, 0.9], [0.2, -1.1], [0.7, 0.1]]
+    discs = jo.Motion(q0=q0, v0=v0, mass=[1.0, 2.0, 1.5, 0.7], within=within, law=jo.Restitution(1.0))
+    sol = jo.solve_by_events(discs, t=150.0)
+    assert len(sol.events) > 500
+    at = np.linspace(0.0, 150.0, 2001)
+    energies = [energy(discs, q, u) for q, u in zip(sol.q(at), sol.u(at), strict=True)]
+    np.testing.assert_allclose(energies, energies[0], rtol=1e-13)
+    assert min(within.gap(0.0, q) for q in sol.q(at)) > -1e-12
+
+
+def test_an_inelastic_ball_lands_and_slides_down_an_inclined_plane():
+    slope = np.array([np.sin(0.3), np.cos(0.3)])  # normal of the plane
+    along = np.array([np.cos(0.3), -np.sin(0.3)])
+    ball = jo.Motion(q0=slope, force=[0.0, -G], within=jo.HalfSpace(slope))
+    sol = jo.solve_by_events(ball, t=3.0)
+    landing = np.sqrt(2.0 / (G * np.cos(0.3)))
+    np.testing.assert_allclose(times(sol), [landing], rtol=1e-14)
+    at = np.linspace(0.0, 3.0, 50)
+    np.testing.assert_allclose(sol.q(at) @ along, 0.5 * G * np.sin(0.3) * at**2, atol=1e-12)
+    np.testing.assert_allclose(sol.q(at[at > landing]) @ slope, 0.0, atol=1e-14)
+    assert sol.accumulations == ()
+
+
+def test_bounces_on_an_inclined_plane_end_in_sliding():
+    slope, along = np.array([np.sin(0.3), np.cos(0.3)]), np.array([np.cos(0.3), -np.sin(0.3)])
+    ball = jo.Motion(q0=slope, force=[0.0, -G], within=jo.HalfSpace(slope), law=jo.Restitution(0.6))
+    sol = jo.solve_by_events(ball, t=4.0)
+    (end,) = sol.accumulations
+    np.testing.assert_allclose(end.t, np.sqrt(2.0 / (G * np.cos(0.3))) * 1.6 / 0.4, rtol=1e-12)
+    np.testing.assert_allclose(sol.q(4.0), 0.5 * G * np.sin(0.3) * 16.0 * along, atol=1e-11)
+
+
+def test_a_contact_without_a_pressing_force_is_lost():
+    up = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 0.0], force=[0.0, 2.0], within=FLOOR)
+    sol = jo.solve_by_events(up, t=3.0)
+    assert sol.events == ()
+    np.testing.assert_allclose(sol.q(3.0), [3.0, 9.0], rtol=1e-15)
+    pulled = jo.Motion(q0=[0.0, 1.0], force=[0.0, 1.0], within=jo.Line([0.5, 0.5]))
+    np.testing.assert_allclose(jo.solve_by_events(pulled, t=2.0).q(2.0), [0.0, 3.0], rtol=1e-15)
+
+
+def test_two_balls_pushed_as_one_take_a_third_along():
+    """Forces on the first ball alone: contacts with e = 0 carry them, before and after the third ball is reached."""
+    line = {"q0": [0.0, 1.0, 4.0], "mass": [1.0, 1.0, 1.0], "within": jo.Line(np.full(3, 0.5))}
+    sol = jo.solve_by_events(jo.Motion(**line, force=[2.0, 0.0, 0.0]), t=5.0)
+    np.testing.assert_allclose(times(sol), [2.0], rtol=1e-14)  # 2 = a t^2 / 2 with a = 2 / 2
+    np.testing.assert_allclose(sol.u(2.0), 4.0 / 3.0, rtol=1e-14)
+    # at t = 2 the balls touch at 2, 3, 4, and then have the acceleration 2 / 3
+    np.testing.assert_allclose(sol.q(5.0), np.array([2.0, 3.0, 4.0]) + 4.0 + 3.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_a_corner_is_one_impact_of_both_walls(e):
+    corner = jo.Box([0.0, 0.0], [np.inf, np.inf])
+    ball = jo.Motion(q0=[1.0, 2.0], v0=[-1.0, -2.0], within=corner, law=jo.Restitution(e))
+    sol = jo.solve_by_events(ball, t=3.0)
+    assert [event.pairs.tolist() for event in sol.events] == [[[0, -1], [0, -2]]]
+    np.testing.assert_allclose(sol.u(3.0), [e, 2.0 * e], atol=1e-15)
+    np.testing.assert_allclose(sol.q(3.0), [2.0 * e, 4.0 * e], atol=1e-15)
+
+
+def test_an_obtuse_corner_obeys_the_law_of_its_cone():
+    within = jo.HalfSpace([1.0, 1.0]) & jo.HalfSpace([-0.5, 1.0])
+    for e in (0.0, 0.7):
+        ball = jo.Motion(q0=[0.0, 1.0], v0=[0.0, -1.0], within=within, law=jo.Restitution(e))
+        cone = within.linearise(0.0, np.zeros(2)).cone()
+        sol = jo.solve_by_events(ball, t=1.5)
+        np.testing.assert_allclose(sol.u(1.2), jo.impact([0.0, -1.0], cone, law=ball.law).velocity, atol=1e-14)
+
+
+def test_oblique_balls_exchange_their_normal_velocities():
+    q0, v0 = [[0.0, 0.0], [3.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]]
+    sol = jo.solve_by_events(jo.Motion(q0=q0, v0=v0, within=jo.Balls([1.0, 1.0]), law=jo.Restitution(1.0)), t=5.0)
+    hit = 3.0 - np.sqrt(3.0)
+    normal = np.array([np.sqrt(3.0), 1.0]) / 2.0
+    np.testing.assert_allclose(times(sol), [hit], rtol=1e-15)
+    np.testing.assert_allclose(sol.u(5.0)[1], normal[0] * normal, atol=1e-14)
+    soft = jo.solve_by_events(jo.Motion(q0=q0, v0=v0, within=jo.Balls([1.0, 1.0])), t=5.0)  # they slide off at once
+    np.testing.assert_allclose(soft.u(5.0)[1], normal[0] * normal / 2.0, atol=1e-14)
+
+
+def test_balls_with_different_accelerations_meet_at_the_root_of_a_quartic():
+    """The heavy ball feels a force across: |d(s)|^2 = 4 with d = (4 - 2 s, s^2 / 4)."""
+    q0, v0, force = [[0.0, 0.0], [4.0, 0.0]], [[2.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]
+    discs = jo.Motion(q0=q0, v0=v0, force=force, mass=[1.0, 2.0], within=jo.Balls([1.0, 1.0]), law=jo.Restitution(1.0))
+    sol = jo.solve_by_events(discs, t=3.0)
+    roots = np.roots([1.0 / 16.0, 0.0, 4.0, -16.0, 12.0])
+    exact = min(root.real for root in roots if abs(root.imag) < 1e-12 and root.real > 0.0)
+    np.testing.assert_allclose(sol.events[0].t, exact, rtol=1e-13)
+
+
+def test_two_stacked_balls_come_to_rest_on_the_floor():
+    sol = jo.solve_by_events(jo.models.chain(3, height=1.0, e=0.5), t=6.0)
+    assert len(sol.accumulations) >= 1
+    np.testing.assert_allclose(sol.u(6.0), 0.0, atol=1e-15)
+    np.testing.assert_allclose(sol.q(6.0), [0.5, 1.5, 2.5], atol=1e-13)
+
+
+@pytest.mark.parametrize("e", [0.01, 0.03, 0.05, 0.07])
+def test_three_balls_without_force_collapse_and_move_on_together(e):
+    """Impacts of two pairs in turn accumulate if e < 7 - 4 sqrt(3); momentum and the centre of mass are exact."""
+    ball = jo.Motion(q0=[0.0, 2.0, 3.5], v0=[1.0, 0.0, -1.3], within=jo.Line(np.full(3, 0.5)), law=jo.Restitution(e))
+    sol = jo.solve_by_events(ball, t=20.0)
+    (limit,) = sol.accumulations
+    assert limit.pairs.tolist() == [[0, 1], [1, 2]]
+    assert abs(limit.t - collapse(e)) <= limit.error
+    assert limit.error < 1e-6 or e == 0.07  # close to the critical e the ratio of flight times converges slowly
+    np.testing.assert_allclose(sol.u(20.0), -0.1, atol=1e-14)
+    np.testing.assert_allclose(sol.q(20.0), 5.5 / 3.0 - 0.1 * 20.0 + np.array([-1.0, 0.0, 1.0]), atol=1e-12)
+
+
+def collapse(e):
+    """The limit of the impacts of the three balls, by their gaps and gap rates in rational numbers."""
+    e, t = Fraction(str(e)), Fraction(0)
+    gap, rate = [Fraction(1), Fraction(1, 2)], [Fraction(-1), Fraction(-13, 10)]
+    for _ in range(60):
+        s, hit = min((-g / r, k) for k, (g, r) in enumerate(zip(gap, rate, strict=True)) if r < 0)
+        t, gap = t + s, [g + s * r for g, r in zip(gap, rate, strict=True)]
+        rate[1 - hit] += (1 + e) * rate[hit] / 2
+        rate[hit] *= -e
+    return float(t)
+
+
+def test_a_velocity_out_of_the_set_is_an_impact_at_the_start():
+    sol = jo.solve_by_events(bouncing(0.5, q0=[0.0], v0=[-2.0]), t=0.1)
+    assert sol.events[0].t == 0.0
+    np.testing.assert_allclose(sol.u(0.0), [1.0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"force": lambda t, q: -q}, "a force that is a function"),
+        ({"within": jo.HalfSpace([1.0], lambda t: t)}, "depend on time"),
+        ({"within": jo.Outside([0.0], 0.5)}, "sets other than HalfSpace"),
+        ({"q0": np.arange(42.0).reshape(21, 2), "force": 0.0, "within": FLOOR}, "more than 20 bodies; there are 21"),
+        ({"q0": [1.0, 1.0], "mass": [[2.0, 1.0], [1.0, 2.0]], "within": FLOOR}, "a mass matrix"),
+        ({"q0": [1.0, 1.0], "mass": lambda q: np.eye(2), "within": FLOOR}, "a mass matrix"),
+        ({"q0": [[1.0, 1.0]], "within": jo.Balls([0.1], period=5.0)}, "Balls with a period"),
+        ({"q0": [[1.0, 1.0]], "within": FLOOR, "present": [True]}, "bodies that come and go"),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_name(changes, words):
+    with pytest.raises(jo.SchemeRefuses, match=words):
+        jo.solve_by_events(bouncing(0.5, **changes), t=1.0)
+
+
+def test_errors_name_the_cause_and_keep_the_motion_until_then():
+    with pytest.raises(jo.InfeasibleStart, match="body 0"):
+        jo.solve_by_events(bouncing(0.5, q0=[-0.1]), t=1.0)
+    with pytest.raises(jo.UnresolvedEvent, match="more than 3 events") as caught:
+        jo.solve_by_events(bouncing(0.5), t=2.0, max_events=3)
+    assert len(caught.value.solution.events) == 2  # the first event is the start
+    assert caught.value.solution.status == "failed"
+    with pytest.raises(jo.InvalidValue, match="Motion"):
+        jo.solve_by_events(jo.Sweeping(q0=[1.0]), t=1.0)
+    with pytest.raises(jo.InvalidValue, match=r"\[0, 1\]"):
+        jo.solve_by_events(bouncing(0.5), t=1.0).q(1.5)
+
+
+def test_balls_that_would_roll_over_each_other_are_an_error():
+    within = jo.Balls([0.5, 0.5]) & jo.HalfSpace([0.0, 1.0])
+    q0 = [[0.0, 0.5], [0.3, 3.0]]
+    pile = jo.Motion(q0=q0, force=[0.0, -G], mass=[100.0, 1.0], within=within)
+    with pytest.raises(jo.UnresolvedEvent, match="balls 0 and 1 stay in contact and move along each other"):
+        jo.solve_by_events(pile, t=3.0)
+
+
+def test_a_ball_beside_a_resting_one_falls_past_it():
+    within = jo.Balls([0.5, 0.5]) & jo.HalfSpace([0.0, 1.0])
+    held = jo.Motion(q0=[[0.0, 0.5], [1.0, 2.0]], v0=0.0, force=[0.0, -G], within=within)
+    sol = jo.solve_by_events(held, t=2.0)
+    np.testing.assert_allclose(sol.q(2.0), [[0.0, 0.5], [1.0, 0.5]], atol=1e-14)
+
+
+def test_the_table_names_times_contacts_and_limits():
+    text = str(jo.solve_by_events(bouncing(0.5), t=2.0))
+    assert text.startswith("27 impacts until t = 2, finished")
+    assert "0.451523640986  0 - wall 0: 6.64" in text
+    assert "1.35457092296" in text.splitlines()[-1]
+    assert "accumulation of impacts: 0 - wall 0" in text
+
+
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()])
+def test_the_schemes_converge_to_it_with_their_order(scheme):
+    ball = bouncing(0.8, q0=[0.3, 1.0], v0=[0.5, 0.0], force=[0.0, -G], within=FLOOR)
+    exact = jo.solve_by_events(ball, t=1.5)
+    steps = 1.5 / np.round(1.5 / (0.02 * 2.0 ** -np.arange(0.0, 5.0, 0.25)))
+    errors = []
+    for h in steps:
+        sol = jo.solve(ball, scheme, t=1.5, h=h)
+        errors.append(np.abs(sol.q - exact.q(np.minimum(sol.t, 1.5))).max())
+    assert 0.8 < jo.analysis.order(steps, errors).order < 1.2
+    assert errors[-1] < 0.01
+
+
+velocities = st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6)
+
+
+def three_discs(v, e, within=None, force=0.0):
+    q0 = [[0.0, 0.0], [1.5, 0.3], [0.4, 1.6]]
+    discs = jo.Balls([0.5, 0.6, 0.4])
+    within = discs if within is None else discs & within
+    return jo.Motion(
+        q0=q0, v0=np.reshape(v, (3, 2)), mass=[1.0, 2.0, 3.0], force=force, within=within, law=jo.Restitution(e)
+    )
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(velocities, st.floats(0.0, 1.0))
+def test_momentum_is_conserved_and_energy_never_grows(v, e):
+    discs = three_discs(v, e)
+    sol = jo.solve_by_events(discs, t=5.0)
+    at = np.linspace(0.0, 5.0, 21)
+    momentum = np.einsum("n,knd->kd", [1.0, 2.0, 3.0], sol.u(at))
+    np.testing.assert_allclose(momentum - momentum[0], 0.0, atol=1e-12)
+    energies = [energy(discs, q, u) for q, u in zip(sol.q(at), sol.u(at), strict=True)]
+    assert np.diff(energies).max() <= 1e-13
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(velocities)
+def test_an_elastic_motion_can_be_reversed(v):
+    box = jo.Box([-1.0, -1.0], [3.0, 3.0])
+    there = jo.solve_by_events(three_discs(v, 1.0, box), t=4.0)
+    turned = jo.Motion(
+        q0=there.q(4.0), v0=-there.u(4.0), mass=[1.0, 2.0, 3.0], within=there.problem.within, law=jo.Restitution(1.0)
+    )
+    back = jo.solve_by_events(turned, t=4.0)
+    np.testing.assert_allclose(back.q(4.0), there.problem.q0, atol=1e-9)
+    np.testing.assert_allclose(back.u(4.0), -there.problem.v0, atol=1e-9)
