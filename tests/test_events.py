@@ -57,6 +57,21 @@ def test_p04_a_bouncing_ball_with_an_accumulation_point():
     np.testing.assert_allclose(late.accumulations[0].t, 8.57894917873, atol=1e-10)
 
 
+def test_small_bounces_beside_a_fast_body_and_late_in_a_run_are_resolved():
+    floor = jo.HalfSpace([0.0, 1.0])
+    two = {"q0": [[0.0, 1.0], [5.0, 1.0]], "v0": [[0.0, 0.0], [1e7, 0.0]], "force": [[0.0, -G], [0.0, 0.0]]}
+    beside = jo.solve_by_events(jo.Motion(**two, within=floor, law=jo.Restitution(0.5)), t=1.3)
+    np.testing.assert_allclose(beside.q(1.3)[0, 1], 0.000241637333295, atol=1e-11)
+    low = jo.solve_by_events(bouncing(0.5, q0=[1e-10], v0=[1e3 * G]), t=3002.0)  # lands after 2000
+    k = np.arange(len(low.events))
+    np.testing.assert_allclose(np.diff(times(low)), 2000.0 * 0.5 ** k[1:], atol=1e-11)
+    hit = {"q0": [[0.0, 0.5], [-1001.0, 0.5 - 1e-5]], "v0": [[0.0, 0.0], [1.0, 0.0]], "force": two["force"]}
+    late = jo.Motion(**hit, within=jo.Balls([0.5, 0.4]) & floor, law=jo.Restitution(0.5))  # lifted a little at t = 1000
+    bounces = jo.solve_by_events(late, t=1000.2).events[1:]
+    assert len(bounces) >= 5  # until they are lower than 1e-13
+    assert all(bounce.pairs.tolist() == [[0, -1]] for bounce in bounces)
+
+
 def test_p31_balls_that_are_apart_collide_two_by_two():
     row = {"q0": [0.0, 1.0, 2.0], "v0": [1.0, 0.0, 0.0], "within": jo.Line(np.zeros(3))}
     elastic = jo.solve_by_events(jo.Motion(**row, law=jo.Restitution(1.0)), t=20.0)
@@ -209,6 +224,17 @@ def test_two_stacked_balls_come_to_rest_on_the_floor():
     np.testing.assert_allclose(sol.q(6.0), [0.5, 1.5, 2.5], atol=1e-13)
 
 
+@pytest.mark.parametrize("e", [0.0, 0.3, 0.5, 0.9])
+def test_five_balls_that_fall_one_after_the_other_come_to_rest(e):
+    """Each of them bounces on a column that rests; gap rates far below round-off would keep the impacts going."""
+    line = jo.Line(np.full(5, 0.5), lower=0.0)
+    sol = jo.solve_by_events(
+        jo.Motion(q0=1.0 + 1.5 * np.arange(5), force=-G, within=line, law=jo.Restitution(e)), t=30.0
+    )
+    np.testing.assert_allclose(sol.u(30.0), 0.0, atol=1e-15)
+    np.testing.assert_allclose(sol.q(30.0), 0.5 + np.arange(5), atol=1e-13)
+
+
 @pytest.mark.parametrize("e", [0.01, 0.03, 0.05, 0.07])
 def test_three_balls_without_force_collapse_and_move_on_together(e):
     """Impacts of two pairs in turn accumulate if e < 7 - 4 sqrt(3); momentum and the centre of mass are exact."""
@@ -279,6 +305,23 @@ def test_balls_that_would_roll_over_each_other_are_an_error():
         jo.solve_by_events(pile, t=3.0)
 
 
+def test_a_ball_that_passes_fast_enough_leaves_although_a_force_pulls_it_back():
+    """The gap grows with the acceleration |w|^2 / d - 0.3 = 0.2, where w = 1 and d = 2; it would be -0.3 on a plane."""
+    q0, v0, force = [[0.0, 0.0], [2.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [-0.3, 0.0]]
+    sol = jo.solve_by_events(jo.Motion(q0=q0, v0=v0, force=force, within=jo.Balls([1.0, 1.0])), t=0.5)
+    np.testing.assert_allclose(sol.q(0.5), [[0.0, 0.0], [2.0 - 0.15 * 0.25, 0.5]], rtol=1e-15)
+    held = jo.Motion(q0=q0, v0=v0, force=np.multiply(2.0, force), within=jo.Balls([1.0, 1.0]))
+    with pytest.raises(jo.UnresolvedEvent, match="not parabolas"):
+        jo.solve_by_events(held, t=0.5)
+
+
+def test_a_touching_ball_that_is_pulled_across_leaves_in_fourth_order():
+    q0, force = [[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, -1.0]]
+    sol = jo.solve_by_events(jo.Motion(q0=q0, force=force, within=jo.Balls([0.5, 0.5])), t=2.0)
+    assert sol.events == ()
+    np.testing.assert_allclose(sol.q(2.0), [[0.0, 0.0], [1.0, -2.0]], rtol=1e-15)
+
+
 def test_a_ball_beside_a_resting_one_falls_past_it():
     within = jo.Balls([0.5, 0.5]) & jo.HalfSpace([0.0, 1.0])
     held = jo.Motion(q0=[[0.0, 0.5], [1.0, 2.0]], v0=0.0, force=[0.0, -G], within=within)
@@ -287,8 +330,9 @@ def test_a_ball_beside_a_resting_one_falls_past_it():
 
 
 def test_the_table_names_times_contacts_and_limits():
-    text = str(jo.solve_by_events(bouncing(0.5), t=2.0))
-    assert text.startswith("27 impacts until t = 2, finished")
+    sol = jo.solve_by_events(bouncing(0.5), t=2.0)
+    text = str(sol)
+    assert text.startswith(f"{len(sol.events)} impacts until t = 2, finished")
     assert "0.451523640986  0 - wall 0: 6.64" in text
     assert "1.35457092296" in text.splitlines()[-1]
     assert "accumulation of impacts: 0 - wall 0" in text

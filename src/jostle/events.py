@@ -27,7 +27,6 @@ from jostle.problems import Motion
 from jostle.solution import FAILED, FINISHED, MESSAGES
 from jostle.solvers.dual_active_set import ActiveSet
 
-TINY = float(np.finfo(float).tiny)
 MAX_IMPACTS_AT_ONCE = 1000
 """Largest number of impacts that may follow each other at the same time."""
 MAX_PERIOD = 6
@@ -36,9 +35,7 @@ STEADY, STEADY_LONG = 1e-6, 1e-2
 """Largest change of the ratio of successive flight times, over 1 - ratio, in an accumulation of impacts: of one
 contact, where the sequence is geometric, and of several in turn, where it becomes so."""
 REMAINING = 1e-8
-"""Impacts are no longer computed one by one where their limit is nearer than this fraction of the time elapsed."""
-SLOW = 1e6
-"""Impacts are no longer computed one by one where gap rates are below this multiple of their round-off."""
+"""Impacts are no longer computed one by one where their limit is nearer than this fraction of their longest flight."""
 SLOWEST = 64 * float(np.finfo(float).eps)
 """Gap rates below this part of the largest velocity so far count as zero."""
 TIGHT = 100.0
@@ -150,10 +147,10 @@ def solve_by_events(problem: Motion, *, t: Positive, max_events: Count = 100_000
     Balls that stay in contact while they move along each other do not follow parabolas; this and every other event that
     cannot be computed safely is an `UnresolvedEvent`. So are more than `max_events` events.
 
-    Impacts that accumulate are computed one by one until their limit is near (1e-8 of the time elapsed). The limit is
-    in `accumulations`; in the short time before it the contacts are taken as closed. Sequences in which more than six
-    impacts take turns, or that have no period, end where gap rates are round-off (1.4e-14 of the largest velocity so
-    far), and are not listed.
+    Impacts that accumulate are computed one by one until their limit is near (1e-8 of their longest flight). The limit
+    is in `accumulations`; in the short time before it the contacts are taken as closed. Sequences in which more than
+    six impacts take turns, or that have no period, end where gap rates are round-off (1.4e-14 of the largest velocity
+    so far), and are not listed.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
@@ -186,10 +183,12 @@ class _Impact(NamedTuple):
     """Time since the impact before."""
     speed: float
     """Largest rate at which a gap closed."""
-    slow: bool
-    """Are all rates close to round-off?"""
-    gaps: Array
-    """(m,) gaps at the impact, in multiples of their round-off."""
+    longest: float
+    """Longest flight in the sequence of impacts of the same few contacts."""
+    gap: Array
+    """(m,) gaps at the impact."""
+    noise: Array
+    """(m,) round-off of the gaps."""
 
 
 class _Limit(NamedTuple):
@@ -211,7 +210,7 @@ class _Run:
         self.t, self.x, self.u = 0.0, problem.q0.ravel().copy(), problem.v0.ravel().copy()
         self.fastest = 0.0
         self.sizes = self._sizes(np.abs(self.u))
-        self.gaps, self.closed = self._start()
+        self.gap, self.noise, self.closed = self._start()
         self.kept: Integers = np.zeros(0, dtype=np.int64)
         self.flight = 0.0
         self.history: list[_Impact] = []
@@ -245,15 +244,15 @@ class _Run:
             f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
         )
 
-    def _start(self) -> tuple[Array, Integers]:
-        """Gaps at the start, in multiples of their round-off, and which rows are closed."""
+    def _start(self) -> tuple[Array, Array, Integers]:
+        """Gaps at the start, their round-off, and which rows are closed."""
         contacts = self.problem.within.linearise(0.0, self.problem.q0)
         gap, noise = self.rows.gaps(self.x), self.rows.noise(np.abs(self.x))
         if (gap < -np.maximum(contacts.tolerance(), noise)).any():
             self.problem.within.check_start(0.0, self.problem.q0)
             row = int(np.argmin(gap))
             raise InfeasibleStart(f"q0 is not admissible: gap {gap[row]:.2e}: {self.rows.describe(row)}")
-        return gap / np.maximum(noise, TINY), np.flatnonzero(gap <= noise)
+        return gap, noise, np.flatnonzero(gap <= noise)
 
     def _fly(self, phase: Phase) -> bool:
         """Move to the next event; False if the end comes first."""
@@ -276,7 +275,7 @@ class _Run:
         if wrong.any():
             row = int(np.argmax(wrong))
             raise UnresolvedEvent(f"t = {self.t:.15g}: gap {gap[row]:.2e} at an impact, in {self.rows.describe(row)}")
-        self.gaps, self.closed = gap / np.maximum(noise, TINY), np.union1d(np.flatnonzero(gap <= noise), self.kept)
+        self.gap, self.noise, self.closed = gap, noise, np.union1d(np.flatnonzero(gap <= noise), self.kept)
         return True
 
     def _impacts(self) -> Booleans:
@@ -291,12 +290,20 @@ class _Run:
             hit = impact(before, Cone(G[cone]), law=self.problem.law, mass=self.rows.metric, solver=ActiveSet())
             rows, impulse = cone[hit.impulse > 0.0], hit.impulse[hit.impulse > 0.0]
             self._record(before, hit.velocity, rows, impulse)
-            slow = bool((rate >= -SLOW * noise).all())
-            self.history.append(_Impact(tuple(rows.tolist()), self.flight, float(-rate.min()), slow, self.gaps))
+            self._remember(tuple(rows.tolist()), float(-rate.min()))
             moved = np.abs(hit.velocity - before)
             self.u, self.flight = hit.velocity, 0.0
             self.sizes = np.maximum(self.sizes, np.abs(self.u)) + np.where(moved > 0.0, moved.max(), 0.0)
         raise UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
+
+    def _remember(self, rows: tuple[int, ...], speed: float) -> None:
+        """Append an impact to the history in which accumulations are recognised."""
+        recent = self.history[-MAX_PERIOD:]
+        again = any(one.rows == rows for one in recent)
+        longest = max(recent[-1].longest, self.flight) if again else self.flight
+        self.history.append(_Impact(rows, self.flight, speed, longest, self.gap, self.noise))
+        if len(self.history) > 6 * MAX_PERIOD:
+            del self.history[: 3 * MAX_PERIOD]
 
     def _record(self, before: Array, after: Array, rows: Integers, impulse: Array) -> None:
         shape = self.problem.q0.shape
@@ -306,7 +313,7 @@ class _Run:
 
     def _accumulate(self, resting: Booleans) -> Booleans:
         """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
-        found = _limit(self.history, self.t)
+        found = _limit(self.history)
         if found is None or (self.t + found.remaining > self.end and found.remaining > ROUND_OFF * self.end):
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
@@ -321,13 +328,13 @@ class _Run:
         return np.isin(self.closed, at_rest)
 
 
-def _limit(history: Sequence[_Impact], t: float) -> _Limit | None:
+def _limit(history: Sequence[_Impact]) -> _Limit | None:
     """Where the impacts accumulate; None if they do not, or if the limit is still far.
 
     The time that remains is 0 where the last impacts follow each other faster than round-off can tell.
 
-    >>> halved = [_Impact((0,), 0.5**k, 0.5**k, False, np.zeros(1)) for k in range(40)]
-    >>> _limit(halved[:9], 2.0) is None, _limit(halved, 2.0).remaining == 0.5**39
+    >>> halved = [_Impact((0,), 0.5**k, 0.5**k, 1.0, np.zeros(1), np.zeros(1)) for k in range(40)]
+    >>> _limit(halved[:9]) is None, _limit(halved).remaining == 0.5**39
     (True, True)
     """
     for period in range(1, min(MAX_PERIOD, len(history) // 3) + 1):
@@ -343,10 +350,12 @@ def _limit(history: Sequence[_Impact], t: float) -> _Limit | None:
             continue
         ratio, change = T3 / T2, abs(T3 / T2 - T2 / T1)
         found = _Limit(T3 * ratio / (1.0 - ratio), T3 * change / (1.0 - ratio) ** 2, rows)
-        near = found.remaining <= REMAINING * (t + found.remaining) or all(one.slow for one in last)
+        end = last[-1]
+        low = end.speed * found.remaining <= end.noise[rows].min()  # the bounces that are left are round-off
+        near = low or found.remaining <= REMAINING * end.longest
         in_turn = len({one.rows for one in last}) > 1
         if near and change <= (STEADY_LONG if in_turn else STEADY) * (1.0 - ratio):
             return found
-        if in_turn and last[-1].gaps[rows].max() <= TIGHT:
+        if in_turn and (end.gap[rows] <= TIGHT * end.noise[rows]).all():
             return found
     return None
