@@ -267,6 +267,8 @@ def above(t, q):
         (lambda d: jo.Motion(q0=[0.0, 2.0], within=jo.Line([0.5, 0.5])), jo.Maury(), "Line cannot be computed on cuda"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=np.diag([1.0, 2.0, 1.0, 2.0])), jo.Maury(), "has one mass"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=[[1.0, 2.0], [1.0, 2.0]]), jo.Maury(), "has one mass"),
+        (lambda d: jo.Sweeping(q0=np.ones((2, 2)), mass=np.eye(4) + 0.1), jo.Venel(), "for each body, as mass="),
+        (lambda d: jo.Sweeping(q0=np.ones((2, 2)), mass=[[1.0, 2.0], [1.0, 2.0]]), jo.Venel(), "has one mass"),
     ],
 )  # fmt: skip
 def test_what_does_not_run_on_a_device_is_refused_by_name(problem, scheme, words, monkeypatch):
