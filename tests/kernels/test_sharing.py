@@ -130,14 +130,14 @@ def test_chunks_make_up_the_whole():
 
 def test_rows_are_shared_only_if_there_are_many(monkeypatch):
     monkeypatch.setattr(sharing, "threads", lambda: 4)
-    assert [chunks_of(rows) for rows in (0, 29_999, 30_000, 50_000, 10**6)] == [1, 1, 2, 3, 4]
+    assert [chunks_of(rows) for rows in (0, 99_999, 100_000, 150_000, 10**6)] == [1, 1, 2, 3, 4]
     calls = []
 
     def double(x, factor):
         calls.append(threading.current_thread().name)
         return factor * x
 
-    x = np.arange(100_000.0)
+    x = np.arange(200_000.0)
     assert (by_rows(double, (x,), 2.0) == 2.0 * x).all()
     assert len(calls) == 4
     assert len(set(calls)) > 1
