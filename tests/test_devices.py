@@ -325,3 +325,14 @@ def test_without_a_gpu_the_error_says_what_is_needed(count, monkeypatch):
 def test_an_unknown_device_is_refused_with_those_that_there_are():
     with pytest.raises(jo.DeviceUnavailable, match="device 'tpu' is not supported; use 'cpu' or 'cuda'"):
         jo.solve(pile(2), jo.Maury(), t=1.0, h=0.1, device="tpu")
+
+
+def test_space_of_four_dimensions_is_refused():
+    problem = jo.Motion(q0=np.eye(4) * 9.0, within=jo.Balls(np.ones(4)))
+    with pytest.raises(jo.DeviceUnavailable, match="at most 3 dimensions, not 4"):
+        jo.solve(problem, jo.Maury(), t=0.1, h=0.1, device="cuda")
+
+
+def test_what_runs_on_devices_is_not_part_of_what_a_run_is():
+    """Checkpoints of versions before there were devices can be resumed."""
+    assert "on_devices" not in vars(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))

@@ -21,6 +21,9 @@ from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.solvers import SOLVERS
 
+MOST_DIMENSIONS = 3
+"""Of the space that bodies live in, on a device."""
+
 
 class Device:
     """The device of one run, "cpu" or "cuda".
@@ -71,6 +74,9 @@ def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
         others = [each.__name__ for each in able(needs_of(problem)).values() if getattr(each, "on_devices", False)]
         remedy = f"use {in_words(others)}, or" if others else "use"
         raise DeviceUnavailable(f"{type(scheme).__name__} does not run on {name}; {remedy} device='cpu'")
+    dimension = problem.q0.shape[-1] if problem.q0.ndim == 2 else 1
+    if dimension > MOST_DIMENSIONS:
+        raise DeviceUnavailable(f"on {name} bodies live in at most {MOST_DIMENSIONS} dimensions, not {dimension}")
     refused = [repr(Q) for Q in getattr(problem.within, "sets", (problem.within,)) if not Q.on_devices]
     if refused:
         raise DeviceUnavailable(f"{refused[0]} cannot be computed on {name}; use device='cpu'")

@@ -192,11 +192,15 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
-        self.on_devices = all(Q.on_devices for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
+
+    @property
+    def on_devices(self) -> bool:  # type: ignore[override]
+        """Can all of them be computed with arrays of a device?"""
+        return all(Q.on_devices for Q in self.sets)
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])
