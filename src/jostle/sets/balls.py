@@ -8,6 +8,7 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 from __future__ import annotations
 
 import math
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +48,14 @@ class Balls(ConstraintSet):
         self.period = frozen(np.inf if period is None else period)
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
+        self._forget()
+
+    def anew(self) -> ConstraintSet:
+        other = copy(self)
+        other._forget()
+        return other
+
+    def _forget(self) -> None:
         self._lists: dict[type, PairList | None] = {}
         self._known: dict[tuple[int, type], tuple[Array, float]] = {}
         self._periods_known: dict[tuple[int, type], Array] = {}

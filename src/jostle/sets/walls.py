@@ -73,6 +73,11 @@ class Walls(ConstraintSet):
         wall._set_radii(radii)
         return wall
 
+    def anew(self) -> ConstraintSet:
+        wall = copy(self)
+        wall._set_radii(self.radii)
+        return wall
+
     def _set_radii(self, radii: InTime) -> None:
         self.radii = frozen(radii)
         self.moving = callable(radii) or not self._at_rest
