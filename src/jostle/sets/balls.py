@@ -21,7 +21,7 @@ from jostle.kernels.sharing import by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
-from jostle.sets.walls import body_radii
+from jostle.sets.radii import body_radii
 
 TINY = float(np.finfo(float).tiny)
 FIRST_SEARCH_RADIUS = 0.1
