@@ -336,3 +336,12 @@ def test_space_of_four_dimensions_is_refused():
 def test_what_runs_on_devices_is_not_part_of_what_a_run_is():
     """Checkpoints of versions before there were devices can be resumed."""
     assert "on_devices" not in vars(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))
+
+
+def test_nothing_of_the_device_stays_with_the_problem():
+    """Its sets keep lists of pairs and walls: those of the device end with the run."""
+    problem = pile(2)
+    jo.solve(problem, scheme_of(problem), t=0.2, h=0.02, device="cuda")
+    kept = [value for Q in problem.within.sets for value in vars(Q).values() if isinstance(value, dict)]
+    assert len(kept) >= 6
+    assert "pretended" not in repr(kept)

@@ -102,7 +102,7 @@ class Motion:
         """The same motion for states whose arrays are those of the module `place`; functions get arrays of NumPy."""
         there, mass = copy(self), self.mass
         _set(there, force=_from_host(self.force, place), constant_force=to_device(self.constant_force, place))
-        _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass)
+        _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass, within=self.within.anew())
         return there
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
@@ -171,7 +171,7 @@ class Sweeping:
     def on(self, place: Any) -> Sweeping:
         """The same process for states whose arrays are those of the module `place`; functions get arrays of NumPy."""
         there = copy(self)
-        _set(there, velocity=_from_host(self.velocity, place))
+        _set(there, velocity=_from_host(self.velocity, place), within=self.within.anew())
         if self.mass is not None:
             _set(there, mass=to_device(self.mass, place))
         return there

@@ -25,7 +25,7 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.facts import walls_of
-from jostle.sets.walls import body_radii
+from jostle.sets.radii import body_radii
 from jostle.solution import Solution
 
 ABOVE_MEAN = 1.0 + 1e-12

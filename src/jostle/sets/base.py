@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import reduce
 from typing import Any
 
@@ -68,6 +69,10 @@ class ConstraintSet:
     def with_radii(self, radii: InTime) -> ConstraintSet:
         """The same set for bodies of these radii; for sets with `takes_radii` only."""
         raise NotImplementedError
+
+    def anew(self) -> ConstraintSet:
+        """The same set without what it keeps of the configurations that it has seen."""
+        return self
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -193,6 +198,11 @@ class Intersection(ConstraintSet):
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
+
+    def anew(self) -> ConstraintSet:
+        other = copy(self)
+        other.sets = tuple(Q.anew() for Q in self.sets)
+        return other
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
