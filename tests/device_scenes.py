@@ -64,6 +64,12 @@ def turning():
     return jo.Sweeping(q0=q0, velocity=[0.0, -1.0], within=jo.Balls(np.full(70, 0.25)) & jo.Polygons(arm))
 
 
+def weighted_queue():
+    q0, radii = spread(80, 2, [0, 0], [8, 8]), np.full(80, 0.35)
+    within = jo.Balls(radii) & jo.Box([0.0, 0.0], [8.0, 8.0])
+    return jo.Sweeping(q0=q0, velocity=lambda t, q: [8.0, 4.0] - q, within=within, mass=np.linspace(1.0, 5.0, 80))
+
+
 def blown():
     def force(t, q, u):
         assert type(q) is np.ndarray
@@ -94,7 +100,7 @@ SCENES = {
     "spheres in a box": lambda: pile(3), "a heap": lambda: pile(2), "periodic": periodic, "a silo": silo,
     "a bottle that is shaken": bottle, "radii that grow": growing, "a piston": piston, "pegs": pegs, "wind": blown,
     "one ball": lone_ball, "five balls": few_balls, "free": free, "an arm that turns": turning,
-    "a crowd": lambda: crowd()[1],
+    "a crowd": lambda: crowd()[1], "people with weights": weighted_queue,
 }  # fmt: skip
 
 

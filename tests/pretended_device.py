@@ -24,7 +24,9 @@ UFUNCS = {
 }  # fmt: skip
 USED: set[str] = set()
 
-cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=lambda: 1))
+cuda = SimpleNamespace(
+    runtime=SimpleNamespace(getDeviceCount=lambda: 1), Device=lambda: SimpleNamespace(compute_capability="70")
+)
 
 
 class ndarray(np.lib.mixins.NDArrayOperatorsMixin):

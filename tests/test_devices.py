@@ -267,6 +267,8 @@ def above(t, q):
         (lambda d: jo.Motion(q0=[0.0, 2.0], within=jo.Line([0.5, 0.5])), jo.Maury(), "Line cannot be computed on cuda"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=np.diag([1.0, 2.0, 1.0, 2.0])), jo.Maury(), "has one mass"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=[[1.0, 2.0], [1.0, 2.0]]), jo.Maury(), "has one mass"),
+        (lambda d: jo.Sweeping(q0=np.ones((2, 2)), mass=np.eye(4) + 0.1), jo.Venel(), "for each body, as mass="),
+        (lambda d: jo.Sweeping(q0=np.ones((2, 2)), mass=[[1.0, 2.0], [1.0, 2.0]]), jo.Venel(), "has one mass"),
     ],
 )  # fmt: skip
 def test_what_does_not_run_on_a_device_is_refused_by_name(problem, scheme, words, monkeypatch):
@@ -323,3 +325,23 @@ def test_without_a_gpu_the_error_says_what_is_needed(count, monkeypatch):
 def test_an_unknown_device_is_refused_with_those_that_there_are():
     with pytest.raises(jo.DeviceUnavailable, match="device 'tpu' is not supported; use 'cpu' or 'cuda'"):
         jo.solve(pile(2), jo.Maury(), t=1.0, h=0.1, device="tpu")
+
+
+def test_space_of_four_dimensions_is_refused():
+    problem = jo.Motion(q0=np.eye(4) * 9.0, within=jo.Balls(np.ones(4)))
+    with pytest.raises(jo.DeviceUnavailable, match="at most 3 dimensions, not 4"):
+        jo.solve(problem, jo.Maury(), t=0.1, h=0.1, device="cuda")
+
+
+def test_what_runs_on_devices_is_not_part_of_what_a_run_is():
+    """Checkpoints of versions before there were devices can be resumed."""
+    assert "on_devices" not in vars(jo.Balls([1.0]) & jo.Box([0.0], [9.0]))
+
+
+def test_nothing_of_the_device_stays_with_the_problem():
+    """Its sets keep lists of pairs and walls: those of the device end with the run."""
+    problem = pile(2)
+    jo.solve(problem, scheme_of(problem), t=0.2, h=0.02, device="cuda")
+    kept = [value for Q in problem.within.sets for value in vars(Q).values() if isinstance(value, dict)]
+    assert len(kept) >= 6
+    assert "pretended" not in repr(kept)

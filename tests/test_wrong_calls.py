@@ -152,7 +152,7 @@ def calls(path):
             "law": jo.Restitution(),
             "present": None,
         },
-        "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "present": [True]},
+        "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},
         "Outlet": {"leaves": lambda q: q[:, 0] > 0},
         "Restitution": {"e": 0.5},
         "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},

@@ -15,11 +15,14 @@ from jostle.convex.metric import Metric
 from jostle.errors import DeviceUnavailable
 from jostle.kernels import offers
 from jostle.kernels.devices import array_module
-from jostle.problems import Motion
+from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import able, in_words, needs_of
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.solvers import SOLVERS
+
+MOST_DIMENSIONS = 3
+"""Of the space that bodies live in, on a device."""
 
 
 class Device:
@@ -71,6 +74,9 @@ def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
         others = [each.__name__ for each in able(needs_of(problem)).values() if getattr(each, "on_devices", False)]
         remedy = f"use {in_words(others)}, or" if others else "use"
         raise DeviceUnavailable(f"{type(scheme).__name__} does not run on {name}; {remedy} device='cpu'")
+    dimension = problem.q0.shape[-1] if problem.q0.ndim == 2 else 1
+    if dimension > MOST_DIMENSIONS:
+        raise DeviceUnavailable(f"on {name} bodies live in at most {MOST_DIMENSIONS} dimensions, not {dimension}")
     refused = [repr(Q) for Q in getattr(problem.within, "sets", (problem.within,)) if not Q.on_devices]
     if refused:
         raise DeviceUnavailable(f"{refused[0]} cannot be computed on {name}; use device='cpu'")
@@ -78,12 +84,14 @@ def _check(name: str, place: Any, problem: Any, scheme: Scheme) -> None:
     if not offers(array, scheme.solver.kernels):
         served = [each.__name__ for _, each in SOLVERS.items() if offers(array, each.kernels)]
         raise DeviceUnavailable(f"{scheme.solver.name} has no kernels for {name}; use {in_words(served)}")
-    if isinstance(problem, Motion) and not _one_mass_a_body(problem):
-        raise DeviceUnavailable(f"on {name} each body has one mass; give a number, or one for each body")
+    if not _one_mass_a_body(problem):
+        raise DeviceUnavailable(f"on {name} each body has one mass; give a number, or one for each body, as mass=")
 
 
-def _one_mass_a_body(problem: Motion) -> bool:
+def _one_mass_a_body(problem: Motion | Sweeping) -> bool:
     mass = problem.mass
+    if mass is None:
+        return True
     if not isinstance(mass, Metric) or not mass.diagonal:
         return False
     each = mass.mass.reshape(len(problem.q0) if problem.q0.ndim == 2 else 1, -1)

@@ -195,7 +195,10 @@ def _close(recorder: Recording, error: BaseException, before: State, where: Devi
     if recorder.broken:
         return
     if recorder.saved_at < before.t:
-        recorder.save(where.host(before))
+        try:
+            recorder.save(where.host(before))
+        except RuntimeError as lost:  # a device that failed does not give its last state back
+            error.add_note(f"the state before this step could not be brought back from the device: {lost}")
     status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
     error.solution = recorder.solution(status)  # type: ignore[attr-defined]
 

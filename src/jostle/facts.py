@@ -162,13 +162,15 @@ class Facts:
     radii: Array | None = None
     """(n,) one for each body, 0 for points; None if they change, or are not known."""
     masses: Array | None = None
-    """(n,) one for each body; None if the mass is not one number a body."""
+    """(n,) one for each body; None if the mass is not one number a body, and for a `Sweeping` without a mass."""
     force: Array | None = None
     """The force, in the shape of q, if it is the same at all times and places."""
     groups: Groups | None = None
     units: Units = Units()
     plan: Any = None
     """The plan of a crowd: a `RecordedPlan`, or the plan itself."""
+    weighted: bool = False
+    """Is it a `Sweeping` with a mass? Then reactions are masses times velocities, M (u - U) = G^T p."""
 
     @classmethod
     def of(
@@ -196,6 +198,7 @@ class Facts:
             groups=groups or (Groups(problem.groups, problem.group) if isinstance(problem, HasGroups) else None),
             units=units or Units(),
             plan=problem.plan if isinstance(problem, HasFloors) else None,
+            weighted=isinstance(problem, Sweeping) and problem.mass is not None,
         )
 
 
@@ -274,7 +277,7 @@ def _radii(problem: Motion | Sweeping, dimension: int) -> Array | None:
 
 
 def _masses(problem: Motion | Sweeping, dimension: int) -> Array | None:
-    if not isinstance(problem, Motion) or not isinstance(problem.mass, Metric) or not problem.mass.diagonal:
+    if not isinstance(problem.mass, Metric) or not problem.mass.diagonal:
         return None
     each = problem.mass.mass.reshape(-1, dimension or 1)
     return each[:, 0].copy() if (each == each[:, :1]).all() else None

@@ -2,7 +2,8 @@
 
 Motion     M(q) q'' - f(t, q, q') in -N_Q(q),  with an impact law       Bernicot & Lefebvre-Lepot 2010 (1.6),
                                                                       Paoli 2010 (P), Paoli 2005 (P)
-Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 2009 (5)
+Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 2009 (5),
+           normals in the metric of a mass                             Moreau 1977
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Truths, accepts, check_arguments, described
-from jostle.arrays import Array, alike, finite, numbers, to_device, to_host
-from jostle.convex.metric import Metric, metric
+from jostle.arrays import Array, alike, finite, numbers, place_of, to_device, to_host
+from jostle.convex.metric import Metric, euclidean, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
 from jostle.past import Remembers, remembering
@@ -101,7 +102,7 @@ class Motion:
         """The same motion for states whose arrays are those of the module `place`; functions get arrays of NumPy."""
         there, mass = copy(self), self.mass
         _set(there, force=_from_host(self.force, place), constant_force=to_device(self.constant_force, place))
-        _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass)
+        _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass, within=self.within.anew())
         return there
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
@@ -114,10 +115,19 @@ class Motion:
 class Sweeping:
     """First order: q' = U(t, q) + reaction, q in Q(t). `velocity` is an array or a function U(t, q).
 
+    `mass` is the matrix M of the metric in which normals are taken and projections made: M (q' - U) = G^T p. It is a
+    number, one per body, one per coordinate, or a symmetric positive definite matrix; without it the metric is
+    Euclidean. The matrix is called `mass`, as in `Motion`, `project` and `Q.nearest`, because it plays the same role in
+    each projection: the heavier of two bodies that push each other gives way less, although nothing here has inertia.
+
     >>> import jostle as jo
     >>> drift = jo.Sweeping(q0=[-2.0, 0.1], velocity=[1.0, 0.0], within=jo.Outside([0.0, 0.0], 1.0))
     >>> drift.velocity(0.0, drift.q0).tolist()
     [1.0, 0.0]
+    >>> pair = jo.Balls([0.5, 0.5])
+    >>> push = jo.Sweeping(q0=[[0.0], [1.0]], velocity=[[1.0], [-1.0]], within=pair, mass=[1.0, 3.0])
+    >>> jo.solve(push, jo.Venel(), t=0.1, h=0.1).u[-1].round(12).tolist()        # both (1 - 3) / (1 + 3)
+    [[-0.5], [-0.5]]
     """
 
     q0: Array
@@ -128,6 +138,8 @@ class Sweeping:
     """Who is there at the start; None: everyone, always."""
     past: Remembers | None
     """The velocity that was given, if it depends on the past of the run."""
+    mass: Metric | None = None
+    """The metric of the projections, if one was given; None: the Euclidean one."""
 
     def __init__(
         self,
@@ -135,6 +147,7 @@ class Sweeping:
         q0: ArrayLike,
         within: Admissible | None = None,
         velocity: ArrayLike | Callable[..., ArrayLike] = 0.0,
+        mass: ArrayLike | Metric | None = None,
         present: Truths | None = None,
     ):
         q = finite(q0, "q0")
@@ -142,6 +155,12 @@ class Sweeping:
         wished, _ = _field(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
+        if mass is not None:  # without one, checkpoints describe the process as they did before there was a mass
+            _set(self, mass=metric(mass, q.shape))
+
+    def metric(self, q: Array) -> Metric:
+        """The metric of the projections, where q is."""
+        return euclidean(q.shape, place_of(q)) if self.mass is None else self.mass
 
     def of_those_present(self, presence: Presence) -> Sweeping:
         """The same process for the bodies that are there: the others have no contacts and do not move."""
@@ -152,11 +171,14 @@ class Sweeping:
     def on(self, place: Any) -> Sweeping:
         """The same process for states whose arrays are those of the module `place`; functions get arrays of NumPy."""
         there = copy(self)
-        _set(there, velocity=_from_host(self.velocity, place))
+        _set(there, velocity=_from_host(self.velocity, place), within=self.within.anew())
+        if self.mass is not None:
+            _set(there, mass=to_device(self.mass, place))
         return there
 
     def __repr__(self) -> str:
-        return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r})"
+        mass = "" if self.mass is None else f", mass of shape {self.mass.mass.shape}"
+        return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r}{mass})"
 
 
 def _set(problem: Any, **values: Any) -> None:

@@ -133,7 +133,7 @@ class Solution:
     """(k, *shape) velocities."""
     multipliers: tuple[Array, ...]
     """For each saved time, p >= 0 per contact of the step that led there: impulses (second order), reactions
-    u - U = G^T p (first order). Not unique where contacts depend on each other."""
+    M (u - U) = G^T p (first order). Not unique where contacts depend on each other."""
     pairs: tuple[Integers, ...]
     """For each saved time, who the multipliers are between; see `Contacts.pairs`."""
     normals: tuple[Array, ...]

@@ -73,6 +73,8 @@ OTHERS = {
     "moving wall": tuple(jo.Motion(q0=[0.0, 1.0], within=MOVING["table"](height)) for height in (0.1, 0.2)),
     "presence": (balls(), balls(present=[True, False])),
     "velocity": tuple(jo.Sweeping(q0=[0.0], velocity=[speed]) for speed in (1.0, 2.0)),
+    "mass of a first-order problem": tuple(jo.Sweeping(q0=[0.0, 1.0], mass=mass) for mass in ([1.0, 2.0], [1.0, 3.0])),
+    "a mass instead of none": (jo.Sweeping(q0=[0.0, 1.0]), jo.Sweeping(q0=[0.0, 1.0], mass=2.0)),
     "user set": tuple(jo.Motion(q0=[5.0], within=jo.constraints(lambda t, q, c=c: q - c)) for c in (0.0, 1.0)),
     "box": tuple(jo.Motion(q0=[[1.0, 1.0]], within=jo.Box([0, 0], [b, 9], radii=0.1)) for b in (3.0, 4.0)),
     "scheme": (jo.Maury(), jo.Gluey()),

@@ -83,9 +83,9 @@ def module():
     made.__getattr__ = lambda name: getattr(np, name)
     made.RawModule = RawModule
     made.asnumpy = np.asarray
-    device = SimpleNamespace(attributes={"MultiProcessorCount": 1})
+    device = SimpleNamespace(id=0, attributes={"MultiProcessorCount": 1})
     occupancy = SimpleNamespace(occupancyMaxActiveBlocksPerMultiprocessor=lambda *_: 1)
-    made.cuda = SimpleNamespace(Device=lambda: device, driver=occupancy)
+    made.cuda = SimpleNamespace(Device=lambda *_: device, driver=occupancy)
     return made
 
 

@@ -196,3 +196,16 @@ def test_many_pairs_are_found_in_the_table(device):
     wanted = random.permutation(np.vstack([pairs, pairs + 1000]))
     found = device.kernels.by_pair(*moved(device, (pairs, values, wanted)), -7.0)
     np.testing.assert_array_equal(device.back(found), reference.by_pair(pairs, values, wanted, -7.0))
+
+
+def test_numbers_of_other_types_are_converted(device):
+    """Kernels look at no type: what a solver or set of a user hands over may be of another one."""
+    i, j, normal, p, bodies, chunks = ARGUMENTS["adjoint"](np.random.default_rng(0))
+    p = p.astype(np.float32)
+    found = device.kernels.adjoint(*moved(device, (i.astype(np.int32), j.astype(np.int32), normal, p)), bodies, chunks)
+    np.testing.assert_allclose(
+        device.back(found), reference.adjoint(i, j, normal, p.astype(float), bodies, 1), atol=1e-13
+    )
+    pairs, values, wanted, otherwise = ARGUMENTS["by_pair"](np.random.default_rng(0))
+    found = device.kernels.by_pair(*moved(device, (pairs.astype(np.int32), values, wanted.astype(np.int32))), otherwise)
+    np.testing.assert_array_equal(device.back(found), reference.by_pair(pairs, values, wanted, otherwise))

@@ -1,6 +1,7 @@
 """Pieces of the work on several threads: what they compute, to the bit, does not depend on how many there are."""
 
 import multiprocessing
+import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -130,14 +131,14 @@ def test_chunks_make_up_the_whole():
 
 def test_rows_are_shared_only_if_there_are_many(monkeypatch):
     monkeypatch.setattr(sharing, "threads", lambda: 4)
-    assert [chunks_of(rows) for rows in (0, 29_999, 30_000, 50_000, 10**6)] == [1, 1, 2, 3, 4]
+    assert [chunks_of(rows) for rows in (0, 99_999, 100_000, 150_000, 10**6)] == [1, 1, 2, 3, 4]
     calls = []
 
     def double(x, factor):
         calls.append(threading.current_thread().name)
         return factor * x
 
-    x = np.arange(100_000.0)
+    x = np.arange(200_000.0)
     assert (by_rows(double, (x,), 2.0) == 2.0 * x).all()
     assert len(calls) == 4
     assert len(set(calls)) > 1
@@ -260,3 +261,53 @@ def test_a_step_has_the_same_bits_on_one_thread_and_on_several(monkeypatch):
     finally:
         use_threads(before)
     assert len(set(found)) == 1
+
+
+def test_a_member_that_fails_lets_the_others_go():
+    """Also if it is not the first, which all results wait for."""
+    called = threading.Event()
+
+    def work(member):
+        if member == 2:
+            raise MemoryError("of the third")
+        assert called.wait(30.0), "nobody said that one failed"
+        return member
+
+    with pytest.raises(MemoryError, match="of the third"):
+        sharing.in_step(work, [(member,) for member in range(3)], called.set)
+
+
+AT_THE_END = """
+import atexit, threading, time
+from jostle.kernels import sharing
+if {early}:
+    sharing.together(pow, [(2, 3), (3, 2)])
+def late(name):
+    if name == "thread":
+        threading.main_thread().join()
+    with sharing.team(4) as members:
+        print(name, sharing.together(pow, [(2, 3), (3, 2)]), members, flush=True)
+atexit.register(late, "atexit")
+threading.Thread(target=late, args=("thread",)).start()
+"""
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_work_goes_on_in_one_thread_when_the_interpreter_is_about_to_end(early):
+    found = subprocess.run(
+        [sys.executable, "-c", AT_THE_END.format(early=early)], capture_output=True, text=True, timeout=60
+    )
+    assert (found.stderr, found.returncode) == ("", 0)
+    assert found.stdout.splitlines() == ["thread [8, 9] 1", "atexit [8, 9] 1"]
+
+
+def test_pieces_obey_what_numpy_shall_do_about_errors(monkeypatch):
+    monkeypatch.setattr(sharing, "threads", lambda: 4)
+    zeros = np.zeros(400_000)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        assert np.isnan(by_rows(np.divide, (zeros, zeros))).all()
+    with np.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        by_rows(
+            np.divide,
+            (np.where(np.arange(400_000) < 300_000, 1.0, 0.0), np.where(np.arange(400_000) < 300_000, 1.0, 0.0)),
+        )

@@ -23,7 +23,7 @@ from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import body_radii
+from jostle.sets.radii import body_radii
 from jostle.solution import Solution
 
 PERIOD_TOLERANCE = 1e-9

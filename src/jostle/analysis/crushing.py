@@ -1,8 +1,9 @@
 """Who is pressed in a crowd, where, and for how long.
 
 Contacts push with p >= 0 (see `grains.forces`): in a first-order run u - U = G^T p, so p is a velocity, the force on a
-person of unit drag. The load of a person is the sum of p over all their contacts, and their pressure that over their
-circumference. How well these are known: `jostle.analysis.ranges`.
+person of unit drag. If people have masses, M (u - U) = G^T p, and p is a mass times a velocity. The load of a person is
+the sum of p over all their contacts, and their pressure that over their circumference. How well these are known:
+`jostle.analysis.ranges`.
 """
 
 from __future__ import annotations

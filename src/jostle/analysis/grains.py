@@ -25,7 +25,7 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
 from jostle.facts import walls_of
-from jostle.sets.walls import body_radii
+from jostle.sets.radii import body_radii
 from jostle.solution import Solution
 
 ABOVE_MEAN = 1.0 + 1e-12
@@ -72,7 +72,7 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     """f = p / h of each contact with p != 0, in the step that led to frame k; none at the start.
 
     In an impact it is the mean force of the step, which grows as 1 / h. In first-order problems it is p itself, a
-    velocity: the force on a body of unit drag.
+    velocity: the force on a body of unit drag. With a mass it is a mass times a velocity.
 
     >>> import jostle as jo
     >>> tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -10.0], mass=1.0,

@@ -7,6 +7,7 @@ per body, one per coordinate, or a symmetric positive definite matrix.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -83,10 +84,12 @@ def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:
     A number, one mass per body (the first axis of shape), one per coordinate, or a full
     symmetric positive definite matrix on the flat coordinates.
     """
+    size = math.prod(shape)
     if isinstance(mass, Metric):
+        if len(mass.root) != size:
+            raise InvalidValue(f"mass is a metric of {len(mass.root)} coordinates, q of shape {shape} has {size}")
         return mass
     M = finite(mass, "mass")
-    size = int(np.prod(shape))
     if M.ndim == 0:
         return _diagonal(np.full(size, M))
     if shape and M.shape == shape[:1]:

@@ -16,7 +16,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.polygons import plain_corners
 from jostle.crowds.walk import check_speed
 from jostle.errors import InvalidValue
-from jostle.sets.walls import body_radii
+from jostle.sets.radii import body_radii
 
 DEFAULT_SPEED = 1.0
 """How fast people walk if nothing is said, in units of length a second."""

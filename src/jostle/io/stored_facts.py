@@ -4,7 +4,8 @@
     jostle/problem/masses   (n,) or nothing
     jostle/problem/groups   (n,) or nothing: the position of the group of each body in the list of names
     jostle/problem/force    the entries of a constant force, or nothing
-    jostle/problem/text     bytes of UTF-8: dimension, period, walls, names, units, plan
+    jostle/problem/text     bytes of UTF-8: dimension, period, walls, names, units, plan; whether a first-order
+                            problem has a mass
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -72,6 +73,8 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "units": asdict(facts.units),
         "plan": _plan(facts.plan),
     }
+    if facts.weighted:
+        said["weighted"] = True
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -132,6 +135,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         groups=_groups(arrays["groups"], said["groups"]),
         units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
         plan=_recorded(said["plan"]),
+        weighted=bool(said.get("weighted", False)),
     )
 
 

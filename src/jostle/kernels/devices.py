@@ -9,6 +9,8 @@ from jostle.errors import DeviceUnavailable
 
 ARRAYS = {"cpu": "numpy", "cuda": "cupy"}
 """The devices, each with the module of its arrays."""
+OLDEST_CAPABILITY = 70
+"""Ten times the compute capability of the oldest GPUs that can run the kernels, those of 2017."""
 INSTALL = (
     "install CuPy with pip install 'jostle[gpu]'; it needs an NVIDIA GPU with a driver for CUDA 12, which nvidia-smi "
     "shows"
@@ -38,4 +40,9 @@ def array_module(device: str) -> Any:
         raise DeviceUnavailable(f"device {device!r} cannot be used ({error}): {INSTALL}") from None
     if count == 0:
         raise DeviceUnavailable(f"device {device!r} cannot be used, there is no GPU: {INSTALL}")
+    capability = int(module.cuda.Device().compute_capability)
+    if capability < OLDEST_CAPABILITY:
+        raise DeviceUnavailable(
+            f"the GPU has compute capability {capability / 10:.1f}; kernels need {OLDEST_CAPABILITY / 10:.1f} at least"
+        )
     return module

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
 from threading import Lock
@@ -54,9 +55,11 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
     first = pieces[0]
     if len(pieces) == 1:
         return [work(*first)]
+    if not _ready():
+        return [work(*piece) for piece in pieces]
     from concurrent.futures import wait
 
-    waiting = [_pool().submit(work, *piece) for piece in pieces[1:]]
+    waiting = [_pool().submit(copy_context().run, work, *piece) for piece in pieces[1:]]
     try:
         result = work(*first)
     finally:
@@ -66,9 +69,9 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
 
 @contextmanager
 def team(chunks: int) -> Iterator[int]:
-    """How many threads may work in step: `chunks`, or one as long as another team works in this process."""
+    """How many threads may work in step: `chunks`, or one while another team is at work, or as the process ends."""
     lock = _at_work()
-    if chunks == 1 or not lock.acquire(blocking=False):
+    if chunks == 1 or not _ready() or not lock.acquire(blocking=False):
         yield 1
         return
     try:
@@ -80,18 +83,19 @@ def team(chunks: int) -> Iterator[int]:
 def in_step(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]], abandon: Callable[[], object]) -> Result:
     """work(*piece) for each of the pieces, which wait for each other, on threads of a `team`; what the first returns.
 
-    If not all of them can be started, or the caller is interrupted, `abandon` tells those that wait.
+    If not all of them can be started, one of them fails, or the caller is interrupted, `abandon` tells those that wait.
     """
     if len(pieces) == 1:
         return work(*pieces[0])
-    from concurrent.futures import wait
+    from concurrent.futures import FIRST_EXCEPTION, wait
 
     waiting = []
     try:
         for piece in pieces:
-            waiting.append(_pool().submit(work, *piece))
-        results = [one.result() for one in waiting]
-        return results[0]
+            waiting.append(_pool().submit(copy_context().run, work, *piece))
+        for one in wait(waiting, return_when=FIRST_EXCEPTION).done:
+            one.result()
+        return waiting[0].result()
     except BaseException:
         abandon()
         raise
@@ -118,6 +122,15 @@ def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -
 
     together(fill, cut(count, chunks))
     return out
+
+
+def _ready() -> bool:
+    """Can threads still be given work? Not when the interpreter is about to end, nor where no thread can be started."""
+    try:
+        _pool().submit(int)
+    except RuntimeError:
+        return False
+    return True
 
 
 @cache

@@ -25,7 +25,7 @@ from jostle.errors import InvalidValue, NotConverged
 from jostle.models.separate import BALANCED, NEAR, descend, largest
 from jostle.models.starts import Cell, Ends, ball_volume, cell
 from jostle.sets.contacts import Contacts
-from jostle.sets.walls import body_radii
+from jostle.sets.radii import body_radii
 from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import require
 

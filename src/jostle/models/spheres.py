@@ -10,7 +10,8 @@ from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.sets.balls import Balls
-from jostle.sets.walls import Box, body_radii
+from jostle.sets.radii import body_radii
+from jostle.sets.walls import Box
 
 LOOSE = 1.02
 """Distance of the starting lattice, as a multiple of the largest diameter."""

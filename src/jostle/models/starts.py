@@ -18,7 +18,8 @@ from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Box, body_radii
+from jostle.sets.radii import body_radii
+from jostle.sets.walls import Box
 
 Ends = tuple[ArrayLike, ArrayLike]
 """(lower, upper) of a box, one number an axis."""

@@ -1,9 +1,9 @@
 """Moreau's catching-up algorithm: q^{k+1} = P_{Q(t^{k+1})}(q^k + h U(t^k, q^k)).
 
-The projection is on the set itself, so it also serves where gaps are not convex (inside a ball, an annulus).
-Venel 2009, section 1. Order 1; agrees with `Venel` to O(h^2) a step where both apply. Where Q is not convex and
-h |U| exceeds its prox-regularity constant, the nearest point may lie behind an obstacle: a wall that is jumped over
-is an error (`LeftTheSet`), but balls can change places.
+P is the projection in the metric M of the problem: M (q^{k+1} - q^k - h U) = h G^T p. It is on the set itself, so it
+also serves where gaps are not convex (inside a ball, an annulus). Venel 2009, section 1. Order 1; agrees with `Venel`
+to O(h^2) a step where both apply. Where Q is not convex and h |U| exceeds its prox-regularity constant, the nearest
+point may lie behind an obstacle: a wall that is jumped over is an error (`LeftTheSet`), but balls can change places.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import euclidean
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import FIRST, MOVING, NOT_CONVEX
+from jostle.schemes.abilities import FIRST, METRIC, MOVING, NOT_CONVEX
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection
@@ -42,7 +42,7 @@ class CatchingUp(Scheme):
     [1.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, MOVING, NOT_CONVEX})
+    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, NOT_CONVEX})
 
     solver: Solver = field(default_factory=Automatic)
 
@@ -53,7 +53,7 @@ class CatchingUp(Scheme):
         t, q = state.t, state.q
         predicted = q + h * problem.velocity(t, q)
         try:
-            P, contacts = nearest(problem.within, predicted, euclidean(q.shape), t + h, self.solver)
+            P, contacts = nearest(problem.within, predicted, problem.metric(q), t + h, self.solver)
         except NotConverged as error:
             raise _proof_of_emptiness(problem.within, t + h, q) or error from None
         return State(t + h, P.point, (P.point - q) / h, P, contacts, P.multipliers / h)

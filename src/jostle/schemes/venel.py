@@ -1,11 +1,11 @@
 """Venel's prediction-correction scheme for sweeping processes: Venel 2009 (22).
 
     q^{k+1} = P_{Q~(t^{k+1}, q^k)} (q^k + h U(t^k, q^k)),
-    Q~(t, q) = {x : g_i(t, q) + <grad g_i(t, q), x - q> >= 0}
+    Q~(t, q) = {x : g_i(t, q) + <grad g_i(t, q), x - q> >= 0},     P in the metric M of the problem
 
 written here for the velocity u = (q^{k+1} - q^k) / h, the projection of U on K_h(t^{k+1}, q^k): the same point,
-without the loss of digits in x - q, and with multipliers u - U = G^T p that do not depend on h. If the gaps
-are convex, q^k stays in Q(t^k) for every h. Order 1.
+without the loss of digits in x - q, and with multipliers M (u - U) = G^T p that do not depend on h. If the gaps
+are convex, q^k stays in Q(t^k) for every h. Order 1. Venel's M is the identity.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jostle.arrays import place_of
-from jostle.convex.metric import euclidean
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING
+from jostle.schemes.abilities import EXCHANGE, FIRST, METRIC, MOVING
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
@@ -32,12 +30,12 @@ class Venel(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, MOVING, EXCHANGE})
+    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, EXCHANGE})
     linearises: ClassVar[bool] = True
     on_devices: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
         t, q = state.t, state.q
         wished = problem.velocity(t, q)
-        contacts, P = project_velocity(self.solver, problem.within, state, h, wished, euclidean(q.shape, place_of(q)))
+        contacts, P = project_velocity(self.solver, problem.within, state, h, wished, problem.metric(q))
         return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)

@@ -8,6 +8,7 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 from __future__ import annotations
 
 import math
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +21,7 @@ from jostle.kernels.sharing import by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
-from jostle.sets.walls import body_radii
+from jostle.sets.radii import body_radii
 
 TINY = float(np.finfo(float).tiny)
 FIRST_SEARCH_RADIUS = 0.1
@@ -47,6 +48,14 @@ class Balls(ConstraintSet):
         self.period = frozen(np.inf if period is None else period)
         if not (self.period > 0.0).all():
             raise InvalidValue(f"period must be positive, infinite for an open axis, not {self.period.tolist()}")
+        self._forget()
+
+    def anew(self) -> ConstraintSet:
+        other = copy(self)
+        other._forget()
+        return other
+
+    def _forget(self) -> None:
         self._lists: dict[type, PairList | None] = {}
         self._known: dict[tuple[int, type], tuple[Array, float]] = {}
         self._periods_known: dict[tuple[int, type], Array] = {}

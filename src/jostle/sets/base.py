@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import reduce
 from typing import Any
 
@@ -68,6 +69,10 @@ class ConstraintSet:
     def with_radii(self, radii: InTime) -> ConstraintSet:
         """The same set for bodies of these radii; for sets with `takes_radii` only."""
         raise NotImplementedError
+
+    def anew(self) -> ConstraintSet:
+        """The same set without what it keeps of the configurations that it has seen."""
+        return self
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -192,11 +197,20 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
-        self.on_devices = all(Q.on_devices for Q in sets)
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
+
+    def anew(self) -> ConstraintSet:
+        other = copy(self)
+        other.sets = tuple(Q.anew() for Q in self.sets)
+        return other
 
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
+
+    @property
+    def on_devices(self) -> bool:  # type: ignore[override]
+        """Can all of them be computed with arrays of a device?"""
+        return all(Q.on_devices for Q in self.sets)
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])

@@ -37,6 +37,7 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
+from jostle.sets.radii import body_radii
 from jostle.sets.surfaces import Plane, Sides, Spheres, Surfaces
 from jostle.solvers.base import DENSE_KERNELS
 
@@ -71,6 +72,11 @@ class Walls(ConstraintSet):
         wall = copy(self)
         wall.takes_radii = False
         wall._set_radii(radii)
+        return wall
+
+    def anew(self) -> ConstraintSet:
+        wall = copy(self)
+        wall._set_radii(self.radii)
         return wall
 
     def _set_radii(self, radii: InTime) -> None:
@@ -236,22 +242,6 @@ def _blocks(x: Array, k: int) -> Iterator[slice]:
     """The bodies (n, d) in portions, each with at most about MAX_TABLE_ENTRIES gaps on a core."""
     size = max(table_entries(x, MAX_TABLE_ENTRIES) // max(k, 1), 1)
     return (slice(first, first + size) for first in range(0, len(x), size))
-
-
-def body_radii(radii: Array, n: int, t: float, allow_zero: bool = False) -> Array:
-    """The radii of n bodies at time t, checked."""
-    if radii.ndim > 1 or radii.size not in (1, n):
-        raise InvalidValue(f"radii have shape {radii.shape}, there are {n} bodies")
-    given = radii.ravel()
-    spread = np.broadcast_to(given, (n,))
-    if n == 0:
-        return spread
-    if not np.isfinite(given).all():
-        raise NotFinite(f"radius of body {int(np.argmin(np.isfinite(given)))} is not finite at t = {t:g}")
-    if given.min() < 0 or (given.min() == 0 and not allow_zero):
-        body = int(np.argmin(given))
-        raise InvalidValue(f"radius of body {body} is {given[body]:g} at t = {t:g}; it must be positive")
-    return spread
 
 
 @check_arguments

@@ -10,7 +10,7 @@ from jostle.arrays import Array
 from jostle.viz.quantities import FORCE_PERCENTILE, NO_CONTACTS, NO_DURATIONS, Part, Quantity
 from jostle.viz.scene import Scene
 from jostle.viz.units import FORCE as NEWTON
-from jostle.viz.units import IMPULSE, LENGTH, VELOCITY, Unit
+from jostle.viz.units import IMPULSE, LENGTH, NO_UNIT, VELOCITY, Unit
 from jostle.viz.units import MASS as KILOGRAM
 
 
@@ -32,12 +32,15 @@ def _groups(scene: Scene) -> str:
 
 
 def _unit_of_force(scene: Scene) -> Unit:
+    if scene.force_name == "reaction" and scene.facts.weighted:
+        return IMPULSE if scene.facts.masses is not None else NO_UNIT  # a matrix may have any unit
     return {"force": NEWTON, "reaction": VELOCITY}.get(scene.force_name, IMPULSE)
 
 
 def _unit_of_pressure(scene: Scene) -> Unit:
-    length, time, mass = _unit_of_force(scene)
-    return length - scene.dimension + 1, time, mass
+    unit = _unit_of_force(scene)
+    length, time, mass = unit
+    return NO_UNIT if unit == NO_UNIT else (length - scene.dimension + 1, time, mass)
 
 
 def _all(values: Any) -> Array:

@@ -294,7 +294,8 @@ def factor(
             for b in range(r - a):
                 stack[U(to + b)] = rest[member, U(a * r + a + b)]
             to += r - a
-        count_up(done, g)
+        if members > 1:
+            count_up(done, g)
     if not meet(meeting, members):
         return -1
     total = 0

@@ -11,6 +11,8 @@ typedef unsigned long long u64;
 #define NAN __longlong_as_double(0x7FF8000000000000LL)
 #endif
 
+static_assert(D >= 1 && D <= 3, "bodies live in at most three dimensions here");
+
 struct alignas(16) Two {  // numbers that are read and written together
     double one, two;
 };

@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.kernels.cuda.launch import each, incident, on_host
+from jostle.kernels.cuda.launch import each, floats, incident, on_host, whole
 from jostle.kernels.reference.dense import ratios
 
 
@@ -27,7 +27,7 @@ def norms(i: Integers, j: Integers, normal: Array, inverse: Array) -> Array:
 
 def _of_rows(name: str, i: Integers, j: Integers, normal: Array, v: Array) -> Array:
     out: Array = cupy.empty(len(i))
-    each(name, normal.shape[1], len(i), i, j, cupy.ascontiguousarray(normal), cupy.ascontiguousarray(v), out)
+    each(name, normal.shape[1], len(i), *whole(i, j), *floats(normal, v), out)
     return out
 
 
@@ -35,7 +35,7 @@ def adjoint(i: Integers, j: Integers, normal: Array, p: Array, bodies: int, chun
     """See `reference.adjoint`: the rows of a body are added up in their order, the same in every run."""
     d = normal.shape[1]
     out: Array = cupy.zeros((bodies, d))
-    each("adjoint", d, bodies, *incident(i, j, bodies), cupy.ascontiguousarray(normal), p, out)
+    each("adjoint", d, bodies, *incident(i, j, bodies), *floats(normal, p), out)
     return out
 
 
@@ -55,7 +55,8 @@ def residual_pairs(
 ) -> tuple[float, float, float]:
     """See `reference.residual_pairs`."""
     rows = cupy.zeros((5, max(len(i), 1)))
-    w, mass, u, normal = (cupy.ascontiguousarray(array) for array in (w, mass, u, normal))
+    (i, j), (normal, c, w, mass, u) = whole(i, j), floats(normal, c, w, mass, u)
+    p, length, c_noise = floats(p, length, c_noise)
     each(
         "row_residuals", normal.shape[1], len(i), i, j, normal, c, w, mass, u, p, length, np.float64(noise_level),
         c_noise, rows,
@@ -78,11 +79,12 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) 
     slots = 1 << (2 * len(pairs) + 1).bit_length()
     slot, out = cupy.zeros(slots, np.int32), cupy.empty(len(wanted))
     each("store_pairs", 1, len(pairs), *known, np.uint64(slots), slot)
-    values = cupy.ascontiguousarray(values)
+    (values,) = floats(values)
     each("look_up", 1, len(wanted), *listed, *known, values, np.uint64(slots), slot, np.float64(otherwise), out)
     return out  # type: ignore[no-any-return]
 
 
 def _columns(pairs: Integers) -> tuple[Integers, Integers, np.int64]:
     """The two columns of pairs (m, 2), and how far apart the entries of each are, in numbers."""
+    pairs = pairs.astype(np.int64, copy=False)
     return pairs[:, 0], pairs[:, 1], np.int64(pairs.strides[0] // pairs.itemsize)

@@ -10,7 +10,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.kernels.cuda.arrangement import COLOURS, arranged
-from jostle.kernels.cuda.launch import SWEEPING_THREADS, each, function, on_host
+from jostle.kernels.cuda.launch import SWEEPING_THREADS, each, floats, function, on_host, whole
 
 PIECE = 2 * SWEEPING_THREADS
 """Bodies of a piece."""
@@ -44,8 +44,10 @@ def gauss_seidel(
 ) -> tuple[Array, int]:
     """See `reference.gauss_seidel`; `chunks` makes no difference here."""
     (m, d), n = normal.shape, len(inverse)
-    normal = cupy.ascontiguousarray(normal)
-    number, rows, source, begin, groups, owned = arranged(i, j, normal, (unit, s0, start, violation), n, places)
+    (i, j), (normal, inverse) = whole(i, j), floats(normal, inverse)
+    number, rows, source, begin, groups, owned = arranged(
+        i, j, normal, tuple(floats(unit, s0, start, violation)), n, places
+    )
     blocks, pieces, stride = int(groups[-1]), -(-n // PIECE), 2 if d == 1 else 4
     *held, allowed, before = rows
     near = [cupy.empty_like(array) for array in held]
@@ -53,15 +55,15 @@ def gauss_seidel(
     body[0, number, d] = inverse
     standing = cupy.asarray(np.array([START], STANDING).view(np.int64))
     launch, most = function("gauss_seidel", d), int(np.diff(groups).max())
-    shape = (max(1, min(_resident(d), max(most, pieces))),), (SWEEPING_THREADS,)
-    whole = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
+    shape = (max(1, min(_resident(d, cupy.cuda.Device().id), max(most, pieces))),), (SWEEPING_THREADS,)
+    counts = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
     selected = *near, cupy.empty(m, np.uint32)
     limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
     kept, sums = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros((blocks + pieces + 1, 3))
     while True:
         waiting = cupy.zeros(2, np.uint64)
         launch(
-            *shape, (*whole, kept, *held, *selected, allowed, before, *body, owned, sums, standing, waiting, *limits)
+            *shape, (*counts, kept, *held, *selected, allowed, before, *body, owned, sums, standing, waiting, *limits)
         )
         told = on_host(standing).view(STANDING)[0]
         if told["phase"] == DONE:
@@ -73,10 +75,10 @@ def gauss_seidel(
 
 
 @cache
-def _resident(d: int) -> int:
-    """How many blocks of threads can wait for each other: as many as the device holds at a time."""
-    device: Any = cupy.cuda.Device()
+def _resident(d: int, device: int) -> int:
+    """How many blocks of threads can wait for each other: as many as this device holds at a time."""
+    attributes: Any = cupy.cuda.Device(device).attributes
     per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
         function("gauss_seidel", d).kernel.ptr, SWEEPING_THREADS, 0
     )
-    return int(per_processor) * int(device.attributes["MultiProcessorCount"])
+    return int(per_processor) * int(attributes["MultiProcessorCount"])

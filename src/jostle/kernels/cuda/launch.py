@@ -39,6 +39,16 @@ def each(name: str, d: int, count: int, *arguments: Any) -> None:
         function(name, d)((blocks,), (THREADS,), (np.int64(count), *arguments))
 
 
+def floats(*arrays: Any) -> list[Any]:
+    """The arrays as kernels read them, which look at no type: float64, without gaps."""
+    return [cupy.ascontiguousarray(array, np.float64) for array in arrays]
+
+
+def whole(*arrays: Any) -> list[Any]:
+    """The same of whole numbers: int64."""
+    return [cupy.ascontiguousarray(array, np.int64) for array in arrays]
+
+
 def summed(counts: Any) -> Any:
     """The sums of all entries up to each."""
     return cupy.cumsum(counts, dtype=np.int64)
@@ -52,6 +62,7 @@ def on_host(array: Any) -> Any:
 def incident(i: Any, j: Any, bodies: int) -> tuple[Any, Any]:
     """(start, lists): the rows of body a are lists[start[a]:start[a + 1]], 2 c where it is the first of row c, 2 c + 1
     where it is the second, in order."""
+    i, j = whole(i, j)
     counts = cupy.zeros(bodies + 1, np.uint64)
     each("count_incident", 1, len(i), i, j, counts)
     start = summed(counts.view(np.int64))
