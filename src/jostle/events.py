@@ -1,7 +1,7 @@
 """Event-driven integration of few bodies: from impact to impact, without time steps.
 
 Between two events the accelerations are constant and the motion is a parabola. The time of the next impact is a root of
-a polynomial, found to round-off. All contacts that are closed at an impact take part in Moreau's law together. Contacts
+a polynomial, found to round-off. All closed contacts that do not separate take part in Moreau's law together. Contacts
 with gap rate 0 stay closed where the force presses them, and the acceleration is projected on what they admit.
 With e < 1 infinitely many impacts can happen in a finite time. Their limit is computed from the geometric sequence
 of the flight times, and the motion goes on from there.
@@ -227,9 +227,11 @@ class _Run:
 
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
-        parabolas = np.array(self.parabolas).reshape(-1, 3, self.x.size)
+        parabolas = np.array(self.parabolas or [[self.x, self.u, np.zeros(self.x.size)]])
         events, accumulations = tuple(self.events), tuple(self.accumulations)
-        return EventSolution(self.problem, events, accumulations, end, status, np.array(self.starts), parabolas)
+        return EventSolution(
+            self.problem, events, accumulations, end, status, np.array(self.starts or [0.0]), parabolas
+        )
 
     def integrate(self) -> None:
         for _ in range(self.max_events):
