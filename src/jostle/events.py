@@ -227,7 +227,7 @@ class _Run:
 
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
-        parabolas = np.array(self.parabolas or [[self.x, self.u, np.zeros(self.x.size)]])
+        parabolas = np.array(self.parabolas or [np.array([self.x, self.u, np.zeros(self.x.size)])])
         events, accumulations = tuple(self.events), tuple(self.accumulations)
         return EventSolution(
             self.problem, events, accumulations, end, status, np.array(self.starts or [0.0]), parabolas
