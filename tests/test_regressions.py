@@ -49,7 +49,7 @@ def test_what_does_not_fit_is_refused_before_it_reaches_a_kernel():
         jo.Pairs(np.array([0]), np.array([5]), np.ones((1, 1)), bodies=2)
     with pytest.raises(jo.InvalidValue, match="second ones"):
         jo.Pairs(np.array([0]), np.array([1, 1]), np.ones((1, 1)), bodies=2)
-    with pytest.raises(jo.InvalidValue, match="mass is for 2 coordinates"):
+    with pytest.raises(jo.InvalidValue, match="mass is a metric of 2 coordinates"):
         jo.ActiveSet().project([-1.0], K, metric(1.0, (2,)))
 
 
