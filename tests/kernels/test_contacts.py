@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows_in_space import rows_in_space
 
 from jostle.kernels import cpu, reference
 from jostle.kernels.cpu import arrangement
@@ -92,17 +93,7 @@ def blocked(request, monkeypatch):
     monkeypatch.setattr(arrangement, "BLOCKED_ROWS", 50)
     monkeypatch.setattr(arrangement, "ROWS_A_BLOCK", 4)
     monkeypatch.setattr(arrangement, "NARROWEST", 1.1)
-    d, random = request.param, np.random.default_rng(request.param)
-    side = {1: 300, 2: 20, 3: 8}[d]
-    q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
-    q = random.permutation(q + random.uniform(-0.1, 0.1, q.shape))
-    n = len(q)
-    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
-    along, wall = np.argsort(q.sum(axis=1)), np.arange(0, n, 7)
-    i, j = np.concatenate([along[:2], i, wall]), np.concatenate([along[-2:], j, -1 - wall])
-    axis = np.eye(1, d)
-    normal = np.vstack([axis, axis, normal, np.tile(axis, (len(wall), 1))])
-    return i, j, normal, np.concatenate([[0.5, -0.5], gap, random.normal(size=len(wall))]) - 0.1, q
+    return rows_in_space(request.param)
 
 
 def test_blocks_of_a_group_share_no_body_and_nothing_is_lost(blocked):

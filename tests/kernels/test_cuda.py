@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import emulated_cupy
 import numpy as np
 import pytest
+from rows_in_space import rows_in_space
 from test_contacts import whitened
 from test_interface import ARGUMENTS, FIRST, LOOSELY
 
@@ -103,18 +104,7 @@ def blocked(request, device, monkeypatch):
     """Contacts of many balls and walls, two of them far apart, that are arranged in many blocks."""
     monkeypatch.setattr(device.arrangement, "ROWS_A_BLOCK", 4)
     monkeypatch.setattr(device.arrangement, "NARROWEST", 1.1)
-    d, random = request.param, np.random.default_rng(request.param)
-    side = {1: 300, 2: 20, 3: 8}[d]
-    q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
-    q = random.permutation(q + random.uniform(-0.1, 0.1, q.shape))
-    n = len(q)
-    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
-    along, wall = np.argsort(q.sum(axis=1)), np.arange(0, n, 7)
-    i, j = np.concatenate([along[:2], i, wall]), np.concatenate([along[-2:], j, -1 - wall])
-    axis = np.eye(1, d)
-    normal = np.vstack([axis, axis, normal, np.tile(axis, (len(wall), 1))])
-    s0 = np.concatenate([[0.5, -0.5], gap, random.normal(size=len(wall))]) - 0.1
-    return i, j, normal, s0, q
+    return rows_in_space(request.param)
 
 
 def arranged(device, i, j, normal, n, places):

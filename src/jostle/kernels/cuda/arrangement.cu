@@ -1,7 +1,6 @@
 // The order of a sweep: blocks of space, and in a block rows by colour, so that rows of a colour share no body.
 // Blocks form groups, of which no two blocks share a body (see jostle.kernels.cpu.arrangement).
 
-#define COLOURS 64  // the last one is for the rows of bodies with too many: these may share a body
 #define MOST_ROUNDS 96  // rows that have no colour after so many rounds get the last one
 #define WALL 0xFFFFFFFFu
 

@@ -13,9 +13,8 @@ import cupy
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.kernels.cuda.launch import each, function, on_host
+from jostle.kernels.cuda.launch import COLOURS, PARTS, each, function, on_host
 
-COLOURS = 64
 GROUPS = 5
 """Four groups of blocks, and that of the rows between cells that are not neighbours."""
 ROWS_A_BLOCK = 250
@@ -24,8 +23,6 @@ NARROWEST = 2.0
 """The least width of a cell, in mean distances of two bodies in contact."""
 SAMPLE = 1000
 """So many rows tell the mean distance of two bodies in contact."""
-PARTS = 4096
-"""So many threads look for the bounds of all places."""
 ARRANGING_THREADS = 256
 
 

@@ -8,15 +8,13 @@ import cupy
 import numpy as np
 
 from jostle.arrays import Array, Integers, Shorts
-from jostle.kernels.cuda.launch import each, on_host, summed
+from jostle.kernels.cuda.launch import PARTS, each, on_host, summed
 
 LEVELS = 16
 MOST_CELLS = 2.0**20
 """Cells along an axis; beyond, they are made wider."""
 REACH, FIRST = 3, 3
 """The last entries of `widths` and `counts` a level: the largest radius, and the number of its first cell."""
-PARTS = 4096
-"""So many threads add up what all bodies have in common."""
 NONE = np.uint64(0)
 """In the place of an array that there is not."""
 

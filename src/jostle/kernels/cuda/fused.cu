@@ -5,10 +5,7 @@
 // decides what comes next. So the bits are the same in every run.
 
 #define STRIDE (D == 1 ? 2 : 4)  // numbers a body: its velocity, and from D on its inverse mass
-#define FAR 3.0
-#define RISE 1e-13
 #define FOURTH 3
-#define PIECE (2 * THREADS)  // bodies of a piece
 
 enum { SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART, DONE };
 
@@ -24,7 +21,7 @@ struct Rows {
 };
 
 struct Sweeps {
-    i64 n, m, groups, blocks;
+    i64 n, m, blocks;
     const i64 *group;   // where the blocks of each group begin
     const i64 *start;   // where the rows of each colour of each block begin
     int *kept;          // how many of them are selected
@@ -37,7 +34,7 @@ struct Sweeps {
     double *sums;       // (blocks + pieces, 3), and then the sums of all
     u64 *waiting;       // how many blocks of threads have come, and how often all were let go
     double tol;
-    i64 max_iterations, every, steps;
+    i64 max_iterations, every;
 };
 
 struct Shared {
@@ -370,9 +367,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
     u32 *source, const double *allowed, double *before, double *v, double *x, double *other, const i64 *owned,
     double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
     __shared__ Shared shared;
-    Sweeps all = {n, m, groups, blocks, group, start, kept, {ends, e, s0, p, y},
+    Sweeps all = {n, m, blocks, group, start, kept, {ends, e, s0, p, y},
                   {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, owned, sums, waiting,
-                  tol, max_iterations, every, steps};
+                  tol, max_iterations, every};
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
     if (start[group[most] * COLOURS] == start[group[most + 1] * COLOURS]) most--;

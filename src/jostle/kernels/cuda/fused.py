@@ -9,11 +9,9 @@ import cupy
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.kernels.cuda.arrangement import COLOURS, arranged
-from jostle.kernels.cuda.launch import SWEEPING_THREADS, each, floats, function, on_host, whole
+from jostle.kernels.cuda.arrangement import arranged
+from jostle.kernels.cuda.launch import COLOURS, PIECE, SWEEPING_THREADS, each, floats, function, on_host, whole
 
-PIECE = 2 * SWEEPING_THREADS
-"""Bodies of a piece."""
 ITERATIONS_A_LAUNCH = 2000
 """A launch does at most so many iterations: it must end before a watchdog stops it, and let Ctrl-C in."""
 STANDING = np.dtype(

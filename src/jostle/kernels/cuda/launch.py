@@ -9,20 +9,27 @@ from typing import Any
 import cupy
 import numpy as np
 
+from jostle.kernels.reference.sweeps import FAR, RISE
+
 SOURCES = ("common.cu", "contacts.cu", "cells.cu", "arrangement.cu", "fused.cu")
-THREADS = 256
-"""Threads of a block, in kernels that treat each row or body by itself."""
+THREADS, MOST_BLOCKS = 256, 8192
+"""Threads of a block, and most blocks, in kernels that treat each row or body by itself; threads may take several."""
+PARTS = 4096
+"""So many threads look for what all bodies have in common, each among a part of them."""
 SWEEPING_THREADS, RESIDENT = 256, 3
 """Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
-MOST_BLOCKS = 8192
-"""Blocks of such a kernel at most; their threads take several rows each."""
+PIECE = 2 * SWEEPING_THREADS
+"""Bodies that a block of threads treats at a time, between the sweeps."""
+COLOURS = 64
+"""The last one is for the rows of bodies with too many: these may share a body."""
 
 
 @cache
 def _module(d: int) -> Any:
     """All kernels for contacts in d dimensions."""
     text = "\n".join((Path(__file__).parent / name).read_text() for name in SOURCES)
-    defined = {"D": d, "THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT}
+    shared = {"THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT, "PIECE": PIECE, "COLOURS": COLOURS}
+    defined = {"D": d, "FAR": FAR, "RISE": RISE, **shared}
     return cupy.RawModule(code=text, options=("--std=c++17", *(f"-D{name}={value}" for name, value in defined.items())))
 
 

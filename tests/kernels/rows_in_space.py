@@ -1,0 +1,20 @@
+"""Contacts for the tests of blocks of space, on a CPU and on a GPU."""
+
+import numpy as np
+
+from jostle.kernels import reference
+
+
+def rows_in_space(d):
+    """(i, j, normal, s0, places) of many balls and walls in d dimensions; the first two rows are of balls far apart."""
+    random = np.random.default_rng(d)
+    side = {1: 300, 2: 20, 3: 8}[d]
+    q = np.stack(np.meshgrid(*[np.arange(float(side))] * d), axis=-1).reshape(-1, d)
+    q = random.permutation(q + random.uniform(-0.1, 0.1, q.shape))
+    n = len(q)
+    i, j, normal, gap = reference.all_pairs(q, np.full(n, 0.5), np.full(n, 0.1), np.full(d, np.inf))
+    along, wall = np.argsort(q.sum(axis=1)), np.arange(0, n, 7)
+    i, j = np.concatenate([along[:2], i, wall]), np.concatenate([along[-2:], j, -1 - wall])
+    axis = np.eye(1, d)
+    normal = np.vstack([axis, axis, normal, np.tile(axis, (len(wall), 1))])
+    return i, j, normal, np.concatenate([[0.5, -0.5], gap, random.normal(size=len(wall))]) - 0.1, q
