@@ -207,11 +207,6 @@ class Intersection(ConstraintSet):
     def __repr__(self) -> str:
         return " & ".join(map(repr, self.sets))
 
-    @property
-    def on_devices(self) -> bool:  # type: ignore[override]
-        """Can all of them be computed with arrays of a device?"""
-        return all(Q.on_devices for Q in self.sets)
-
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])
 
