@@ -7,6 +7,7 @@ from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
 from jostle.macro.law import Collision
 from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask
+from jostle.macro.motion.obstacle_step import ObstacleStep, obstacle_step
 from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
@@ -26,6 +27,7 @@ __all__ = [
     "LineCollision",
     "Mask",
     "Merger",
+    "ObstacleStep",
     "Packing",
     "Polygon",
     "Square",
@@ -34,6 +36,7 @@ __all__ = [
     "Triangular",
     "Velocity",
     "homogenise",
+    "obstacle_step",
     "phi",
     "square_lattice",
     "structure",
