@@ -9,6 +9,7 @@ from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask
 from jostle.macro.motion.barrier import Barrier
 from jostle.macro.motion.impacts import Impacts
+from jostle.macro.motion.obstacle_step import ObstacleStep, obstacle_step
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.result import Evolution
 from jostle.macro.motion.solve import solve
@@ -38,6 +39,7 @@ __all__ = [
     "LineCollision",
     "Mask",
     "Merger",
+    "ObstacleStep",
     "Packing",
     "Polygon",
     "Splitting",
@@ -48,6 +50,7 @@ __all__ = [
     "Triangular",
     "Velocity",
     "homogenise",
+    "obstacle_step",
     "phi",
     "solve",
     "square_lattice",

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans
+from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.macro.active_set import FivePoint
 from jostle.macro.grid import Grid
@@ -20,7 +20,7 @@ from jostle.macro.grid import Grid
 Faces = tuple[Array, Array]
 """One number a face: those across x, then those across y."""
 HALF_CELL = 2.0
-"""The weight of a face at the edge of the domain: the pressure is zero there, half a cell from the centre."""
+"""The weight of a face at an exit or an open side: the pressure is zero there, half a cell from the centre."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -64,30 +64,22 @@ class Domain:
 
     @cached_property
     def sides(self) -> tuple[Array, Array]:
-        """The weights of the faces: 1 between two cells, 2 where the domain ends half a cell away, 0 if not open."""
+        """The weights of the faces: 1 between two cells, 2 where the zone ends half a cell away, 0 if not open."""
         found = []
         for axis, through in enumerate(self.open):
-            weight = np.ones(through.shape)
-            weight[end_of(axis, 0)] = weight[end_of(axis, -1)] = HALF_CELL
-            found.append(np.where(through, weight, 0.0))
+            low, high = beside(self.zone, axis, (False, False))
+            found.append(np.where(through, np.where(low & high, 1.0, HALF_CELL), 0.0))
         return found[0], found[1]
 
-    @property
-    def parts(self) -> tuple[int, Array]:
-        """How many parts of the zone nothing leads out of, and the number of the part of each cell; 0 elsewhere."""
+    @cached_property
+    def shut(self) -> Integers:
+        """(nx, ny): a number for each part of the zone that nothing leads out of; 0 elsewhere."""
         from scipy.ndimage import label
 
         part, count = label(self.zone)
-        ways_out = np.zeros(self.grid.shape)
-        for axis, weight in enumerate(self.sides):
-            outside = np.pad(self.zone, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
-            low, high = outside[before(axis)], outside[after(axis)]
-            lead = weight * (low != high)
-            ways_out += lead[before(axis)] + lead[after(axis)]
+        ways_out = self.laplacian().extra
         free = np.bincount(part.ravel(), weights=ways_out.ravel(), minlength=count + 1) > 0.0
-        free[0] = True
-        shut = np.where(free[part], 0, part)
-        return int((~free).sum()), shut
+        return np.where(free[part], 0, part)
 
     def divergence(self, flux: Faces) -> Array:
         """(nx, ny): what leaves each cell, less what enters."""

@@ -21,6 +21,7 @@ from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.law import fitting
+from jostle.macro.motion.density import checked_density
 from jostle.macro.motion.domain import Domain, Faces
 
 MAX_EXCESS = 1e-9
@@ -142,37 +143,26 @@ def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
 def _settle(problem: Crowd | Flow) -> None:
     """Check the density and where it may be."""
     grid = problem.grid
-    domain, rho = Domain(grid, problem.walls, problem.exits), finite(problem.density, "density")
-    rho = np.array(np.broadcast_to(rho, grid.shape) if rho.ndim == 0 else rho, dtype=float)
-    if rho.shape != grid.shape:
-        raise InvalidValue(f"density must be one number a cell, {grid.shape}, not an array of shape {rho.shape}")
+    domain, given = Domain(grid, problem.walls, problem.exits), np.asarray(problem.density)
+    rho = checked_density(grid, np.full(grid.shape, given) if given.ndim == 0 else given, domain.walls)
     for wrong, why in (
-        (rho < 0.0, "a density must not be negative"),
         (rho > 1.0 + MAX_EXCESS, "at most 1 fits into a cell: scale it, or spread it by jo.macro.obstacle_step"),
-        ((rho > 0.0) & domain.walls, "this is a wall: leave it empty"),
         ((rho > 0.0) & domain.exits, "this is an exit: leave it empty"),
     ):
         if wrong.any():
             i, j = np.argwhere(wrong)[0]
-            raise InvalidValue(f"the density is {rho[i, j]:g} in cell [{i}, {j}]; {why}")
+            raise InvalidValue(f"density is {rho[i, j]:g} in cell ({i}, {j}); {why}")
     rho = np.minimum(rho, 1.0)
     rho.setflags(write=False)
-    _check_ways_out(domain, rho)
+    if domain.exits.any():  # then nobody may be shut in
+        shut = np.bincount(domain.shut.ravel(), weights=rho.ravel())
+        shut[0] = 0.0
+        if shut.any():
+            k = int(np.argmax(shut))
+            i, j = np.argwhere(domain.shut == k)[0]
+            raise InvalidValue(
+                f"a mass of {shut[k] * grid.h**2:.3g} around cell ({i}, {j}) cannot reach an exit: walls cut it off; "
+                f"open them, or leave that part empty"
+            )
     object.__setattr__(problem, "density", rho)
     object.__setattr__(problem, "domain", domain)
-
-
-def _check_ways_out(domain: Domain, rho: Array) -> None:
-    """If there are exits at all, nobody may be shut in."""
-    if not domain.exits.any():
-        return
-    count, part = domain.parts
-    shut = np.bincount(part.ravel(), weights=rho.ravel(), minlength=part.max() + 1)
-    shut[0] = 0.0
-    if count and shut.any():
-        k = int(np.argmax(shut))
-        i, j = np.argwhere(part == k)[0]
-        raise InvalidValue(
-            f"a mass of {shut[k] * domain.grid.h**2:.3g} around cell [{i}, {j}] cannot reach an exit: walls cut it "
-            f"off; open them, or leave that part empty"
-        )
