@@ -6,7 +6,7 @@ the interpolation of each step, also between its ends, and is then corrected by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ CORRECTIONS = 2
 """Number of Newton steps that correct the time of a crossing."""
 SLOPE_OVER = 1e-4
 """Part of a step over which the slope of a watched value is taken."""
+LARGEST_CORRECTION = 0.25
+"""Largest correction of the time of a crossing, as a part of the time since the step began."""
 MAX_STEPS = 100_000
 """Largest number of integration steps from one event to the next."""
 
@@ -50,13 +52,20 @@ class Followed(NamedTuple):
 
 
 def follow(
-    derivative: Derivative, t: float, y: Array, end: float, watched: Watched, floor: Array, sizes: ArrayOrNumber
+    derivative: Derivative,
+    t: float,
+    y: Array,
+    end: float,
+    watched: Watched,
+    floor: Array,
+    sizes: ArrayOrNumber,
+    longest: float = np.inf,
 ) -> Followed:
     """Follow y' = f(t, y) from (t, y) to the end time, or until a watched value falls below -floor.
 
     The crossing returned is the root of the value itself, not of value + floor. A value that starts at zero, up to its
     floor, and then falls has its crossing at the start. `sizes` are the magnitudes of the entries of y below which
-    errors are absolute.
+    errors are absolute. Steps are at most `longest`; the watched values are looked at eight times a step.
 
     >>> path = follow(lambda t, y: np.array([y[1], -10.0]), 0.0, np.array([1.25, 0.0]), 9.0, lambda t, y: y[:1],
     ...               np.array([1e-14]), 1.0)
@@ -68,7 +77,7 @@ def follow(
     if not end > t:
         return Followed([], t, y, None)
     tolerances = {"rtol": RELATIVE_TOLERANCE, "atol": RELATIVE_TOLERANCE * np.asarray(sizes, dtype=float)}
-    stepper = DOP853(derivative, t, y, end, **tolerances)
+    stepper = DOP853(derivative, t, y, end, max_step=longest, **tolerances)
     pieces: list[Piece] = []
     for _ in range(MAX_STEPS):
         start, before = stepper.t, stepper.y.copy()
@@ -152,7 +161,7 @@ def _corrected(
     there = _integrated(derivative, start, before, crossing, tolerances)
     for _ in range(CORRECTIONS):
         miss = value(crossing, there)
-        if slope == 0.0 or abs(miss) > SLOPE_OVER * length * abs(slope):  # a graze, which is as good as it can be
+        if slope == 0.0 or abs(miss) > LARGEST_CORRECTION * length * abs(slope):  # a graze
             break
         crossing -= miss / slope
         there = _integrated(derivative, start, before, crossing, tolerances)
@@ -167,9 +176,3 @@ def _integrated(derivative: Derivative, start: float, y: Array, end: float, tole
     while stepper.status == "running":
         stepper.step()
     return np.array(stepper.y)
-
-
-def piece_at(pieces: Sequence[Piece], starts: Array, t: float) -> Array:
-    """y(t) on a sequence of pieces with these start times; the later piece where two meet."""
-    k = max(int(np.searchsorted(starts, t, side="right")) - 1, 0)
-    return pieces[k].y(t)
