@@ -46,7 +46,7 @@ class SmoothRun:
         self.problem, self.end, self.max_events = problem, end, max_events
         self.contacts = SmoothContacts(problem, end)
         self.t, self.x, self.u = 0.0, problem.q0.ravel().copy(), problem.v0.ravel().copy()
-        self.fastest, self.strongest = float(np.abs(self.u).max(initial=0.0)), 0.0
+        self.fastest, self.strongest = float(np.abs(self.u).max(initial=0.0)), self._strongest_at_the_start()
         self.flight = 0.0
         self.lengths: Array = np.zeros(0)
         """(m,) the largest lengths so far that the gaps are differences of."""
@@ -57,6 +57,11 @@ class SmoothRun:
         self.accumulations: list[Accumulation] = []
         self.pieces: list[Piece] = []
         self.origins: list[Array] = []
+
+    def _strongest_at_the_start(self) -> float:
+        """The largest acceleration of a body that stays where it starts: the size of the first motion from rest."""
+        times = np.linspace(0.0, self.end, 17)
+        return max(float(np.abs(self.contacts.acceleration(t, self.x, self.u)).max(initial=0.0)) for t in times)
 
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
@@ -213,13 +218,14 @@ class SmoothRun:
         self.fastest = max(self.fastest, float(np.abs(self.u).max(initial=0.0)))
         if path.crossed is None:
             return False
-        self._arrive(path.crossed, kept, others)
+        moved = np.max([np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces], axis=0, initial=0.0)
+        self._arrive(path.crossed, kept, others, moved)
         return True
 
-    def _arrive(self, crossed: int, kept: Integers, others: Integers) -> None:
-        """Which rows are closed, and which was released, at an event."""
+    def _arrive(self, crossed: int, kept: Integers, others: Integers, moved: Array) -> None:
+        """Which rows are closed, and which was released, at an event after which the bodies have moved so far."""
         here = self.contacts.linearise(self.t, self.x)
-        self.lengths = np.maximum(self.lengths, self.contacts.sizes(here, self.x))
+        self.lengths = np.maximum(self.lengths, self.contacts.sizes(here, self.x) + here.G.magnitude(moved))
         gap, allowed = here.gap, CLOSED * self.lengths
         if (gap[others] < -allowed[others]).any():
             row = int(others[np.argmin(gap[others] / allowed[others])])
