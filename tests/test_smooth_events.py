@@ -165,3 +165,12 @@ def test_errors_keep_the_motion_until_then():
     assert len(caught.value.solution.events) == 2
     with pytest.raises(jo.InfeasibleStart):
         jo.solve_by_events(jo.Motion(q0=[-1.0], force=lambda t, q: -q, within=jo.HalfSpace([1.0])), t=1.0)
+
+
+@pytest.mark.skipif(not hasattr(jo, "equalities"), reason="there are no equality constraints")
+def test_equality_constraints_are_refused():
+    wire = jo.equalities(lambda t, q: [np.linalg.norm(q) - 1.0])
+    with pytest.raises(jo.SchemeRefuses, match="equality constraints"):
+        jo.solve_by_events(jo.Motion(q0=[0.0, 1.0], force=[0.0, -G], within=wire), t=1.0)
+    with pytest.raises(jo.InvalidValue, match="equality constraints"):
+        jo.impacts.compare([1.0, 0.0], jo.Cone([[1.0, 0.0]], equal=[True]))

@@ -48,6 +48,8 @@ class SmoothContacts:
                 refuse(f"sets other than HalfSpace, Box, Balls, Line, Outside, Inside and @constraints, as {part!r}")
         self.problem, self.within, self.shape = problem, problem.within, problem.q0.shape
         start = self.within.linearise(0.0, problem.q0)
+        if getattr(start, "equal", None) is not None:
+            refuse("equality constraints")
         number_of_bodies(problem, start)
         self.pairs, self.describe = start.pairs, start.describe
         self.still = self.within.moving is False

@@ -88,6 +88,8 @@ def meeting(
 def _checked(u: Array, cone: Cone, law: Restitution, M: Metric) -> Meeting:
     if cone.G.shape[1] != u.size:
         raise InvalidValue(f"before has {u.size} coordinates, the contacts of the cone have {cone.G.shape[1]}")
-    if type(law) is not Restitution or np.ndim(law.e) > 0:
+    if getattr(cone, "equal", None) is not None:
+        raise InvalidValue("impact laws are compared for contacts, not for equality constraints")
+    if type(law) is not Restitution or not isinstance(law.e, int | float | np.floating):
         raise InvalidValue(f"law must be jo.Restitution(e) with one number e, not {law!r}")
     return Meeting(u, cone, M, float(law.e))
