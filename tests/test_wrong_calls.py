@@ -23,7 +23,10 @@ matplotlib.use("Agg")
 
 PARTS = {
     "": jo,
-    **{f"{part}.": getattr(jo, part) for part in ("crowds", "models", "macro", "analysis", "io", "viz", "scenarios")},
+    **{
+        f"{part}.": getattr(jo, part)
+        for part in ("crowds", "models", "macro", "analysis", "theory", "io", "viz", "scenarios")
+    },
 }
 WRONG = {
     "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
@@ -36,6 +39,7 @@ RESULTS = {
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
+    "theory.Direction", "theory.Line", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 
@@ -96,7 +100,7 @@ def calls(path):
         "density_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
         "speed_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
         "eta": {"N": 3, "radius": 1.0},
-        "gamma": {"N": 3},
+        "gamma": {"N": 3, "radii": [1.0, 2.0]},
         "evacuation_time": {"sol": run, "area": area},
         "leaving_times": {"sol": run, "area": area},
         "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0, "plan": None},
@@ -104,7 +108,8 @@ def calls(path):
         "force_distribution": {"sol": run, "k": -1, "bins": 5},
         "forces": {"sol": run, "k": -1},
         "impulse_range": {"cone": cone, "impulse": [1.0, 1.0]},
-        "inverse_triangle": {"cone": cone},
+        "inverse_triangle": {"cone": cone, "mass": 1.0},
+        "most_neighbours": {"radii": [1.0, 2.0]},
         "load_range": {"sol": run, "k": -1, "closed": 1e-6},
         "multiplier_range": {"sol": run, "k": -1, "closed": 1e-6},
         "order": {"h": [0.1, 0.05], "error": [0.01, 0.005]},
@@ -121,6 +126,10 @@ def calls(path):
         "time_in_contact": {"sol": run, "threshold": 0.0},
         "wall_force": {"sol": run, "k": -1},
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
+    }
+    theory = {
+        "good_direction": {"cone": cone, "mass": 1.0},
+        "hypotheses": {"problem": at["ball"], "q": [0.0, 0.0], "t": 0.0, "rho": 0.1},
     }
     solver = {"tol": 1e-8, "max_iterations": 100}
     ours = {
@@ -321,6 +330,7 @@ def calls(path):
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,
+        "theory.": theory,
         "io.": io,
         "viz.": viz,
         "scenarios.": scenarios,
@@ -362,7 +372,7 @@ LEGITIMATE = {
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip
