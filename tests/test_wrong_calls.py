@@ -39,7 +39,7 @@ RESULTS = {
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
-    "theory.Direction", "theory.Line", "theory.Report", "theory.Section",
+    "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 
@@ -198,6 +198,7 @@ def calls(path):
             "checkpoint": None,
             "resume": False,
             "progress": None,
+            "tol": None,
         },
     }
     crowds = {
