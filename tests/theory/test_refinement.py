@@ -99,6 +99,20 @@ def test_a_tolerance_that_is_not_reached_is_an_error_with_the_solution(monkeypat
     assert len(found.difference) == len(found.h) - 1
 
 
+def test_differences_that_no_longer_shrink_end_the_search():
+    """A velocity that is another one in each run: the differences stay at 2, and 14 halvings would not help."""
+    runs = []
+
+    def velocity(t, q):
+        if t == 0.0:
+            runs.append(t)
+        return [(-1.0) ** len(runs)]
+
+    sol = jo.solve(jo.Sweeping(q0=[0.0], velocity=velocity), jo.Venel(), t=1.0, h=0.5, tol=0.1, strict=False)
+    np.testing.assert_allclose(sol.refinement.difference, np.full(refinement.STALLED + 1, 2.0))
+    assert not sol.refinement.reached
+
+
 def test_the_tolerance_has_the_unit_of_q():
     """Lengths in millimetres: a thousand times the tolerance gives the same steps."""
     metre = jo.solve(ball(0.0), jo.Maury(), t=0.8, h=0.1, tol=0.05).refinement
