@@ -39,7 +39,7 @@ RESULTS = {
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
-    "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
+    "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 
@@ -52,6 +52,7 @@ def things():
     found["pair"] = jo.Balls([0.5, 0.5])
     found["cone"] = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
     found["ball"] = jo.Motion(q0=[0.0, 1.0], within=found["floor"])
+    found["fall"] = jo.Motion(q0=[0.0, 1.0], force=[0.0, -1.0], within=found["floor"])
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
                     within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
@@ -128,8 +129,10 @@ def calls(path):
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
     }
     theory = {
+        "convergence": {"problem": at["fall"], "scheme": jo.Maury(), **sweep, "halvings": 2, "phases": 1},
         "good_direction": {"cone": cone, "mass": 1.0},
         "hypotheses": {"problem": at["ball"], "q": [0.0, 0.0], "t": 0.0, "rho": 0.1},
+        "promises": {"solution": run, "problem": run.problem},
     }
     solver = {"tol": 1e-8, "max_iterations": 100}
     ours = {

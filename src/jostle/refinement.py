@@ -118,8 +118,8 @@ def _check(sol: Solution) -> None:
         raise NotContinuous(
             f"the solution does not depend continuously on its data: a start {found.apart:.3g} away ends "
             f"{found.ends:.3g} away, as far as starts {NEARER[-1][0]} times farther. error.solution and error.other "
-            f"are the two, jo.theory.hypotheses(error.solution) shows whether an angle condition fails, and strict=False "
-            f"returns the first",
+            f"are the two, jo.theory.hypotheses(error.solution) shows whether an angle condition fails, and "
+            f"strict=False returns the first",
             sol,
             found.other,
         )

@@ -60,6 +60,8 @@ class Section:
     promise: str
     """What follows if all lines hold."""
     lines: tuple[Line, ...]
+    asked: bool = True
+    """Are the lines hypotheses? If not, they are promises, and the summary says whether they are kept."""
 
     @property
     def verdict(self) -> str:
@@ -72,6 +74,9 @@ class Section:
         needed = [line for line in self.lines if line.needed]
         failing = [line.name for line in needed if line.verdict == FAILS]
         unknown = [line.name for line in needed if line.verdict == UNKNOWN]
+        if not self.asked:
+            words = f"not kept, because of {', '.join(failing)}" if failing else "kept"
+            return f"{words}: {self.promise}" + (f" (not checked: {', '.join(unknown)})" if unknown else "")
         if failing:
             return f"not promised, because of {', '.join(failing)}: {self.promise}"
         if unknown:
