@@ -59,7 +59,7 @@ def angle(place: Place, name: str, e_positive: bool, needed: bool = True) -> Lin
     cone = place.cone()
     found = steepest(cone, place.metric, e_positive)
     if found is None:
-        return Line(name, says, HOLDS, "fewer than two contacts closed", needed=needed, local=True)
+        return Line(name, says, HOLDS, "fewer than two contacts closed", {}, needed, True, -np.inf)
     size = abs(found.cosine) if e_positive else found.cosine
     values = {"cosine": found.cosine}
     if size <= ANGLE_TOLERANCE:
@@ -74,7 +74,7 @@ def independent(place: Place) -> Line:
     """(H3)."""
     m = len(place.closed)
     if m == 0:
-        return Line("(H3)", INDEPENDENT, HOLDS, "no contact is closed", local=True)
+        return Line("(H3)", INDEPENDENT, HOLDS, "no contact is closed", {}, True, True, -np.inf)
     cone = place.cone()
     rows = place.metric.whiten(cone.G.toarray())
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -97,7 +97,8 @@ def force(name: str, found: Slopes, lipschitz: bool) -> Line:
     if found.constant:
         return Line(name, says, HOLDS, "the acceleration is constant", {"slope": 0.0})
     values = {"slope in q": found.in_q, "slope in u": found.in_u}
-    return Line(name, says, UNKNOWN, "a function; its slope is known here only", values)
+    steepest_here = float(np.nan_to_num(max(found.in_q, found.in_u)))
+    return Line(name, says, UNKNOWN, "a function; its slope is known here only", values, badness=steepest_here)
 
 
 def gradients(numbers: Numbers) -> Line:
@@ -139,4 +140,4 @@ def mass(place: Place) -> Line:
 
 def consistent(name: str) -> Line:
     """(H5) of Paoli 2010 and (H4) of Paoli 2005."""
-    return Line(name, "F(t, q, u, 0) = M^-1 f(t, q, u)", HOLDS, "`Paoli` takes F = M^-1 f")
+    return Line(name, "F(t, q, u, 0) = M^-1 f(t, q, u)", HOLDS, "Paoli takes F = M^-1 f")

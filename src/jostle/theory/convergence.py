@@ -26,6 +26,8 @@ from jostle.solution import Solution
 
 ERRATIC = 0.25
 """An order whose uncertainty is larger than this is called erratic."""
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
+"""Multiples of this number, modulo 1, are the phases: halved steps of two phases never fall on the same times."""
 GROWTH = 1.2
 """The variation of the velocity stays bounded if it grows by less than this factor over the last halving."""
 
@@ -97,7 +99,7 @@ def convergence(
         raise InvalidValue(f"halvings must be at least 2 to fit an order, not {halvings}")
     each, variation = np.zeros((halvings, phases)), np.zeros((halvings, phases))
     for phase in range(phases):
-        steps = _steps(t, h, (phase + 1.0) / phases)
+        steps = _steps(t, h, 1.0 - phase * GOLDEN % 1.0)
         before = solve(problem, scheme, t=t, h=steps)
         for k in range(halvings):
             steps = np.repeat(steps / 2.0, 2)

@@ -102,7 +102,7 @@ def _maury(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
         *(replace(line, needed=False) for line in begin),  # step 6 of the proof: else u(0+) = P_C v0
         *assumptions.consequences(numbers),
     )
-    return Section(MAURY, "a subsequence of `Maury` converges to a solution, which exists for all times", lines)
+    return Section(MAURY, "a subsequence of Maury's scheme converges to a solution, which exists for all times", lines)
 
 
 def _venel(numbers: Numbers, field: Slopes) -> Section:
@@ -114,7 +114,7 @@ def _venel(numbers: Numbers, field: Slopes) -> Section:
         _field("(13)-(15)", "U is Lipschitz in q, integrable in t", field),
         *assumptions.consequences(numbers),
     )
-    return Section(VENEL, "there is one solution, and `Venel` converges to it", lines)
+    return Section(VENEL, "there is one solution, and Venel's scheme converges to it", lines)
 
 
 def _paoli_2005(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
@@ -129,7 +129,7 @@ def _paoli_2005(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Sec
         _at_rest(numbers),
         *begin,
     )
-    return Section(PAOLI_2005, "a subsequence of `Paoli` converges, and the limit obeys the impact law", lines)
+    return Section(PAOLI_2005, "a subsequence of Paoli's scheme converges, and the limit obeys the impact law", lines)
 
 
 def _paoli_2010(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
@@ -144,13 +144,14 @@ def _paoli_2010(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Sec
         _at_rest(numbers),
         *begin,
     )
-    return Section(PAOLI_2010, "a subsequence of `Paoli` converges to a solution, on some interval", lines)
+    return Section(PAOLI_2010, "a subsequence of Paoli's scheme converges to a solution, on some interval", lines)
 
 
 def _field(name: str, says: str, field: Slopes) -> Line:
     if field.constant:
         return Line(name, says, HOLDS, "the acceleration is constant", {"slope": 0.0})
-    return Line(name, says, UNKNOWN, "a function; its slope is known here only", {"slope": field.in_q})
+    values, slope = {"slope": field.in_q}, float(np.nan_to_num(field.in_q))
+    return Line(name, says, UNKNOWN, "a function; its slope is known here only", values, badness=slope)
 
 
 def _inelastic(here: Place) -> Line:

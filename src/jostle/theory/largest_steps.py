@@ -39,7 +39,7 @@ def largest_steps(numbers: Numbers, field: Slopes, u: Array | None) -> Section:
     """One line for each scheme."""
     second = isinstance(numbers.place.problem, Motion)
     lines = [_line(name, scheme, numbers, field, u) for name, scheme in (SECOND_ORDER if second else FIRST_ORDER)]
-    return Section(TITLE, "each step of the scheme is well defined", tuple(lines))
+    return Section(TITLE, "", tuple(lines))
 
 
 def _line(name: str, scheme: Scheme, numbers: Numbers, field: Slopes, u: Array | None) -> Line:

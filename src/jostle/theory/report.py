@@ -58,7 +58,7 @@ class Section:
 
     title: str
     promise: str
-    """What follows if all lines hold."""
+    """What follows if all lines hold; empty if nothing is concluded from them together."""
     lines: tuple[Line, ...]
     asked: bool = True
     """Are the lines hypotheses? If not, they are promises, and the summary says whether they are kept."""
@@ -71,6 +71,8 @@ class Section:
     @property
     def summary(self) -> str:
         """The promise, and which lines stand in its way."""
+        if not self.promise:
+            return ""
         needed = [line for line in self.lines if line.needed]
         failing = [line.name for line in needed if line.verdict == FAILS]
         unknown = [line.name for line in needed if line.verdict == UNKNOWN]
@@ -79,11 +81,10 @@ class Section:
             return f"{words}: {self.promise}" + (f" (not checked: {', '.join(unknown)})" if unknown else "")
         if failing:
             return f"not promised, because of {', '.join(failing)}: {self.promise}"
-        if unknown:
-            return f"promised if {', '.join(unknown)} {'hold' if unknown[1:] else 'holds'}: {self.promise}"
+        conditions = [f"{', '.join(unknown)} {'hold' if unknown[1:] else 'holds'}"] if unknown else []
         if any(line.local for line in needed):
-            return f"promised if what holds here holds at every q: {self.promise}"
-        return f"promised: {self.promise}"
+            conditions.append("what holds here holds at every q")
+        return f"promised{' if ' * bool(conditions)}{' and '.join(conditions)}: {self.promise}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +135,7 @@ class Report:
         wide = [max((len(text) for text in texts), default=0) for texts in zip(*map(_cells, every), strict=True)]
         out = [self.title]
         for section in self.sections:
-            out += [section.title, f"  {section.summary}"]
+            out += [section.title, *([f"  {section.summary}"] if section.summary else [])]
             for line in section.lines:
                 cells = [cell.ljust(width) for cell, width in zip(_cells(line), wide, strict=True)]
                 out.append(f"  {'  '.join(cells).rstrip()}")
