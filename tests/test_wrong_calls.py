@@ -34,7 +34,8 @@ WRONG = {
 RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
-    "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
+    "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.ObstacleStep", "macro.Structure", "macro.Velocity",
+    "analysis.Forces",
     "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
@@ -276,6 +277,7 @@ def calls(path):
             "n": [2, 3],
             "solver": None,
         },
+        "obstacle_step": {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None},
         "phi": {"U": lambda x, y: (-x, -y), "discs": at["lattice"], "restitution": 0.0, "solver": None},
         "square_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "triangular_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
