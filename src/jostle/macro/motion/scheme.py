@@ -42,7 +42,7 @@ class Scheme:
         name = type(self).__name__
         if not isinstance(problem, self.solves):
             known = " or ".join(f"a jo.macro.{kind.__name__}" for kind in self.solves)
-            raise SchemeRefuses(f"{name} is for {known}, not for a {type(problem).__name__}")
+            raise SchemeRefuses(f"the problem must be {known} for {name}, not a {type(problem).__name__}")
         if isinstance(problem, Flow) and problem.law.e > 0.0 and not self.bounces:
             raise SchemeRefuses(f"{name} is for e = 0, the flow has e = {problem.law.e:g}; use jo.macro.Impacts")
 
