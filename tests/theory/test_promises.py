@@ -118,6 +118,14 @@ def test_a_multiplier_on_an_open_contact_is_found(bounce):
     assert line.values["gap"] == pytest.approx(bounce.z[k, 0])
 
 
+def test_bodies_at_rest_touch_up_to_round_off():
+    """A column that does not move: h |u| is zero, and the round-off of its gaps is no gap."""
+    column = jo.models.chain(4, radius=0.1, height=0.7)
+    column = jo.Motion(q0=column.q0 - 0.7 + 1e-17, force=-9.81, within=column.within)
+    sol = jo.solve(column, jo.Maury(), t=0.1, h=0.05)
+    assert promises(sol)["support"].verdict == HOLDS
+
+
 def test_a_negative_multiplier_is_found(bounce):
     k = next(k for k, p in enumerate(bounce.multipliers) if p.any())
     assert promises(changed(bounce, "multipliers", k, -bounce.multipliers[k]))["p >= 0"].verdict == FAILS

@@ -72,7 +72,12 @@ def _at(here: Place, u: Array | None, start: bool) -> Report:
     if isinstance(here.problem, Sweeping):
         return Report(title, (_venel(numbers, field), largest_steps(numbers, field, u)))
     begin = (_start(here, u),) if start else ()
-    sections = (_maury(numbers, field, begin), _paoli_2005(numbers, field, begin), _paoli_2010(numbers, field, begin))
+    free = conditions.independent(here)
+    sections = (
+        _maury(numbers, field, begin),
+        _paoli_2005(numbers, field, free, begin),
+        _paoli_2010(numbers, field, free, begin),
+    )
     return Report(title, (*sections, largest_steps(numbers, field, u)))
 
 
@@ -117,12 +122,12 @@ def _venel(numbers: Numbers, field: Slopes) -> Section:
     return Section(VENEL, "there is one solution, and Venel's scheme converges to it", lines)
 
 
-def _paoli_2005(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
+def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
         conditions.force("(H1)", field, lipschitz=True),
         conditions.convex_set(numbers),
-        conditions.independent(here),
+        free,
         conditions.consistent("(H4)"),
         conditions.angle(here, "(H5)", e_positive=False),
         _inelastic(here),
@@ -132,12 +137,12 @@ def _paoli_2005(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Sec
     return Section(PAOLI_2005, "a subsequence of Paoli's scheme converges, and the limit obeys the impact law", lines)
 
 
-def _paoli_2010(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
+def _paoli_2010(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
         conditions.force("(H1)", field, lipschitz=False),
         conditions.gradients(numbers),
-        conditions.independent(here),
+        free,
         conditions.mass(here),
         conditions.consistent("(H5)"),
         conditions.angle(here, "(H6)", e_positive=True),

@@ -146,7 +146,8 @@ def _support(sol: Solution) -> Line:
         if len(loaded) == 0:
             continue
         here = place(sol.problem, float(sol.t[k]), x, rho=_longest_way(sol) or None, touching=loaded)
-        gap = by_pair(here.contacts.pairs, here.contacts.gap, loaded, np.inf)
+        open_by = here.contacts.gap - here.contacts.tolerance()  # round-off of the gap is no gap
+        gap = by_pair(here.contacts.pairs, open_by, loaded, np.inf)
         row = int(np.argmax(gap))
         if gap[row] > worst:
             worst, where = float(gap[row]), f"widest at t = {sol.t[k]:.4g}, pair {tuple(loaded[row].tolist())}"
