@@ -16,7 +16,7 @@ from jostle.theory import assumptions, conditions
 from jostle.theory.assumptions import Numbers
 from jostle.theory.fields import Slopes, slopes
 from jostle.theory.largest_steps import largest_steps
-from jostle.theory.places import Place, place, places
+from jostle.theory.places import Place, place, places, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 MAX_FRAMES = 100
@@ -160,7 +160,9 @@ def _field(name: str, says: str, field: Slopes) -> Line:
 
 
 def _inelastic(here: Place) -> Line:
-    e = here.problem.law.e if isinstance(here.problem, Motion) else 0.0
+    e = restitution(here.problem)
+    if e is None:
+        return Line("e = 0", "inelastic impacts", FAILS, "the law has other coefficients")
     return Line("e = 0", "inelastic impacts", HOLDS if e == 0.0 else FAILS, "", {"e": e})
 
 

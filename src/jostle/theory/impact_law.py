@@ -19,7 +19,7 @@ from jostle.laws import impact
 from jostle.problems import Motion
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solution import Solution
-from jostle.theory.places import place, position
+from jostle.theory.places import place, position, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line
 from jostle.theory.steps_taken import Taken
 
@@ -46,6 +46,8 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
     problem = sol.problem
     if not isinstance(problem, Motion):
         return Line("impact law", SAYS, UNKNOWN, "the law is not in the file: jo.io.read(path, problem)")
+    if restitution(problem) is None:
+        return Line("impact law", SAYS, UNKNOWN, "contacts have restitution coefficients of their own")
     if problem.within.moving is not False:
         return Line("impact law", SAYS, UNKNOWN, "the set moves, or does not say that it is at rest")
     closing = np.array([k > 0 and len(fresh(sol, k)) > 0 for k in range(len(sol.t))])

@@ -107,6 +107,12 @@ def position(sol: Solution, k: int) -> Array:
     return found.astype(float)
 
 
+def restitution(problem: Motion | Sweeping) -> float | None:
+    """The number e of the impact law; None if contacts have coefficients of their own."""
+    e = getattr(getattr(problem, "law", None), "e", None)
+    return float(e) if isinstance(e, int | float | np.floating) else None
+
+
 def problem_of(sol: Solution) -> Motion | Sweeping:
     """The problem of a solution; one that was read from a file has it only if it was given."""
     if not isinstance(sol.problem, Motion | Sweeping):
