@@ -50,8 +50,9 @@ from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
+from jostle.sets.rods import Rods
 from jostle.sets.segments import Segments
-from jostle.sets.user import constraints
+from jostle.sets.user import constraints, equalities
 from jostle.sets.vessels import Vessel
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 from jostle.solution import Solution
@@ -112,6 +113,7 @@ __all__ = [
     "Projection",
     "Residual",
     "Restitution",
+    "Rods",
     "Scheme",
     "SchemeRefuses",
     "Segments",
@@ -128,6 +130,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "equalities",
     "glue",
     "impact",
     "io",

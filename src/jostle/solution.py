@@ -294,7 +294,7 @@ class Solution:
         return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
 
     def gaps(self) -> Array:
-        """The smallest gap at each saved time: negative is an overlap."""
+        """The smallest gap at each saved time, -|g_i| of equalities: negative is an overlap, or a violated equality."""
         if self.problem is None:
             raise InvalidValue(
                 "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"
@@ -314,7 +314,7 @@ class Solution:
         for _ in range(WIDENINGS):
             contacts = presence.within(within).linearise(t, placed, reach)
             if len(contacts.gap):
-                return float(contacts.gap.min())
+                return float(contacts.margin.min())
             reach *= 4.0
         return np.inf
 

@@ -108,7 +108,7 @@ class Pairs(LinearMap):
         return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
-        if not M.diagonal:
+        if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
         return kernels_for(self.normal).residual_pairs(

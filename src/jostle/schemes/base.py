@@ -54,7 +54,12 @@ class Scheme:
             presence = replace(presence, start=t)
             q, u = presence.placed(q), presence.still(u)
         state = State(t, q, u, presence=presence)
-        check_start(state.within(problem.within).linearise(t, q, 0.0))
+        contacts = state.within(problem.within).linearise(t, q, 0.0)
+        if contacts.equal is not None and not problem.within.equalities:
+            raise InvalidValue(
+                f"{problem.within!r} has equalities and does not say so: set equalities = True in its class"
+            )
+        check_start(contacts)
         return state
 
     def check(self, problem: Any) -> None:

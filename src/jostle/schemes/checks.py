@@ -32,13 +32,13 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     if problem.within.convex_gaps is True:
         return
     t, q, within = after.t, after.q, problem.within.unknown_part()
-    if lowest(within.gaps(t, q), 0.0) >= 0.0:
+    if lowest(within.margins(t, q), 0.0) >= 0.0:
         return
     contacts = within.linearise(t, q)
     allowed = (1.0 + tol / CLOSED) * contacts.tolerance()
-    if not (contacts.gap < -allowed).any():
+    if not (contacts.margin < -allowed).any():
         return
-    row = int(np.argmin(contacts.gap + allowed))
+    row = int(np.argmin(contacts.margin + allowed))
     wrong = _wrong_gradient(within, t, before.q, contacts.pairs[row])
     raise LeftTheSet(
         f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "

@@ -33,7 +33,7 @@ from jostle.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import NoContraction, SchemeRefuses
 from jostle.problems import Motion
-from jostle.schemes.abilities import NOT_CONVEX, RESTITUTION, SECOND, VARIABLE_MASS
+from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SECOND, VARIABLE_MASS
 from jostle.schemes.base import Scheme
 from jostle.schemes.close_impacts import NO_PAIRS, watch, watch_first
 from jostle.schemes.state import State
@@ -79,7 +79,7 @@ class Paoli(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX})
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX, EQUALITIES})
     remembers: ClassVar[type[Any] | None] = Memory
 
     solver: Solver = field(default_factory=Automatic)
