@@ -12,7 +12,7 @@ from jostle.arrays import read_only
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
-from jostle.schemes.checks import check_crossings, check_finite, check_inside
+from jostle.schemes.checks import check_crossings, check_equalities, check_finite, check_inside, check_kinds
 from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
 from jostle.solvers.automatic import Automatic
@@ -55,10 +55,7 @@ class Scheme:
             q, u = presence.placed(q), presence.still(u)
         state = State(t, q, u, presence=presence)
         contacts = state.within(problem.within).linearise(t, q, 0.0)
-        if contacts.equal is not None and not problem.within.equalities:
-            raise InvalidValue(
-                f"{problem.within!r} has equalities and does not say so: set equalities = True in its class"
-            )
+        check_kinds(problem.within, contacts, state)
         check_start(contacts)
         return state
 
@@ -108,6 +105,8 @@ class Scheme:
             )
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
+        if there.within.equalities:
+            check_equalities(type(self).__name__, self.solver.tol, there.within, state, after)
         check_crossings(self.linearises, there.within, state, after)
         return after
 

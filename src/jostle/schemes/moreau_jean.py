@@ -14,7 +14,8 @@ Maury's scheme, and so equalities are linearised there:
 
     g(m^n) + h G(m^n) u^{n+1} = 0
 
-Gaps of equalities then stay O(h^2) for all times, and positions are of order 2 where there are no impacts.
+Gaps of equalities then stay O(h^2) for all times, and positions are of order 2 where there are no impacts. A start
+velocity across equalities is first projected on {u : G u = 0}, as by an impact at the start.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 
 from jostle.arrays import Array
 from jostle.convex.maps import stacked
+from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, EXCHANGE, NOT_CONVEX, RESTITUTION, SECOND
@@ -50,6 +52,8 @@ class MoreauJean(Scheme):
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
         e, M = problem.law.e, problem.metric(q)
+        if state.projection is None and problem.within.equalities:
+            u = self._along_equalities(problem, t, q, u, M)
         predicted = u + h * problem.acceleration(t, q, u)
         contacts = problem.within.near(t, q, first_reach(h, predicted, u))
         if contacts.equal is not None:
@@ -66,6 +70,11 @@ class MoreauJean(Scheme):
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = (1.0 + e) * P.multipliers
         return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
+
+    def _along_equalities(self, problem: Motion, t: float, q: Array, u: Array, M: Metric) -> Array:
+        """The nearest velocity to u with G u = 0 in all equalities."""
+        there = problem.within.equal_part().linearise(t, q)
+        return self.solver.project(u, Cone(there.G, describe=there.describe, equal=there.equal), M).point
 
 
 def _with_equalities_at_midpoint(

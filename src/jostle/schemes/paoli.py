@@ -171,14 +171,29 @@ def _was_changed(state: State) -> bool:
 
 
 def _traced_back(problem: Motion, state: State, h: float) -> Array:
-    """X^{n+1}: where the path was one step of length h ago; it starts anew in free flight."""
+    """X^{n+1}: where the path was one step of length h ago; it starts anew where no contact is closed."""
     memory, q = state.memory, state.q
     shift = memory.shift + (h - memory.h_older) * memory.v_older
-    if shift.any() and not state.multipliers.any():
+    if shift.any() and not _contact_impulses(state).any():
         back = q - h * state.u
-        if min(problem.within.gap(state.t, back), problem.within.gap(state.t, q)) >= 0.0:
+        if min(_smallest_gap(problem, state.t, back), _smallest_gap(problem, state.t, q)) >= 0.0:
             return np.asarray(back)
     return np.asarray(memory.before + shift)
+
+
+def _contact_impulses(state: State) -> Array:
+    """The multipliers of inequalities; a state that a checkpoint kept does not know its equalities."""
+    equal = getattr(state.contacts, "equal", None)
+    return state.multipliers if equal is None else state.multipliers[~equal]
+
+
+def _smallest_gap(problem: Motion, t: float, q: Array) -> float:
+    """The smallest gap of an inequality."""
+    if not problem.within.equalities:
+        return problem.within.gap(t, q)
+    contacts = problem.within.linearise(t, q)
+    gap = contacts.gap if contacts.equal is None else contacts.gap[~contacts.equal]
+    return float(gap.min(initial=np.inf))
 
 
 def _state(

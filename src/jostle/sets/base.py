@@ -41,7 +41,7 @@ class ConstraintSet:
     moving: bool | None = None
     """Does the set depend on time? None: not known."""
     equalities: bool = False
-    """Are constraints of the set equalities, g_i = 0?"""
+    """Are the constraints of the set equalities, g_i = 0? All of them are, or none; an intersection may have both."""
     curved: bool = False
     """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it?"""
     flat: bool = False
@@ -91,7 +91,7 @@ class ConstraintSet:
 
     def margins(self, t: float, q: Array) -> Array:
         """All g_i(t, q), and -|g_i(t, q)| of equalities: negative where q is not in Q(t)."""
-        return self.linearise(t, q).margin if self.equalities else self.gaps(t, q)
+        return -np.abs(self.gaps(t, q)) if self.equalities else self.gaps(t, q)
 
     def gap(self, t: float, q: ArrayLike) -> float:
         """The smallest gap at (t, q), -|g_i| of equalities; infinite without constraints."""
@@ -207,7 +207,8 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
-        self.equalities = any(Q.equalities for Q in sets)
+        if any(Q.equalities for Q in sets):  # without them, checkpoints describe it as they did before there were any
+            self.equalities = True
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def anew(self) -> ConstraintSet:

@@ -33,6 +33,11 @@ CLOSED = 1e-9
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
 
+CURVATURE_NOISE = 8.0
+"""Gaps of equalities fit together up to this multiple of the square of the largest of them, over the length."""
+MAX_CURVATURE_NOISE = 0.1
+"""Gaps of equalities are never left as they are if they exceed this fraction of the largest of them."""
+
 Reach = float | Array
 """Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
 of them and up to reach_i for one and a wall."""
@@ -119,8 +124,19 @@ class Contacts:
 
     @property
     def noise(self) -> Array | float:
-        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on."""
-        return 0.0 if self.at is None else GAP_ROUND_OFF * self.G.magnitude(self.at.ravel())
+        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on.
+
+        Of equalities, also what curvature makes of their gaps: rods that depend on each other have gaps that fit
+        together up to terms of second order only, and would contradict each other without it.
+        """
+        round_off = 0.0 if self.at is None else GAP_ROUND_OFF * self.G.magnitude(self.at.ravel())
+        if self.equal is None:
+            return round_off
+        worst = float(np.abs(self.gap[self.equal]).max())
+        bent = np.minimum(
+            CURVATURE_NOISE * worst / np.where(self.length > 0.0, self.length, np.inf), MAX_CURVATURE_NOISE
+        )
+        return round_off + np.where(self.equal, bent * worst, 0.0)
 
     def only(self, rows: Integers) -> Contacts:
         """The contacts of some rows."""

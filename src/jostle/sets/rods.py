@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, InTime, at, frozen
-from jostle.convex.maps import Sparse
+from jostle.convex.maps import Dense, LinearMap, Sparse
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, deepest
+from jostle.solvers.base import MAX_DENSE_ENTRIES
 
 
 @check_arguments
@@ -44,7 +45,8 @@ class Rods(ConstraintSet):
         self.lengths = frozen(lengths)
         self.points = None if points is None else frozen(points)
         self.moving = callable(lengths) or callable(points)
-        self._lengths(0.0), self._points(0.0)
+        self._known_lengths = None if callable(lengths) else self._checked_lengths(0.0)
+        self._known_points = None if callable(points) else self._checked_points(0.0)
         self._index: dict[tuple[int, int], tuple[Integers, Integers]] = {}
 
     def __repr__(self) -> str:
@@ -75,9 +77,6 @@ class Rods(ConstraintSet):
         _, distance, length = self._measured(t, q)
         return distance - length
 
-    def margins(self, t: float, q: Array) -> Array:
-        return -np.abs(self.gaps(t, q))
-
     def overlap(self, t: float, q: Array) -> float:
         _, distance, length = self._measured(t, q)
         return deepest(-np.abs(distance - length), length)
@@ -104,8 +103,13 @@ class Rods(ConstraintSet):
         apart = end - x[i]
         return apart, np.sqrt(np.einsum("md,md->m", apart, apart)), self._lengths(t)
 
-    def _map(self, normal: Array, n: int, d: int) -> Sparse:
+    def _map(self, normal: Array, n: int, d: int) -> LinearMap:
         """normal . (u_j - u_i), without the second term where the end is a point."""
+        if len(normal) * n * d <= MAX_DENSE_ENTRIES:
+            (i, j), row, G = self.pairs.T, np.arange(len(normal)), np.zeros((len(normal), n, d))
+            G[row, i] = -normal
+            G[row[j >= 0], j[j >= 0]] = normal[j >= 0]
+            return Dense(G.reshape(len(normal), n * d))
         from scipy.sparse import csr_array
 
         if (n, d) not in self._index:
@@ -117,6 +121,12 @@ class Rods(ConstraintSet):
         return Sparse(csr_array((entries.ravel(), *self._index[n, d]), shape=(len(normal), n * d)))
 
     def _lengths(self, t: float) -> Array:
+        return self._checked_lengths(t) if self._known_lengths is None else self._known_lengths
+
+    def _points(self, t: float) -> Array | None:
+        return self._checked_points(t) if callable(self.points) else self._known_points
+
+    def _checked_lengths(self, t: float) -> Array:
         length = at(self.lengths, t)
         if length.ndim > 1 or length.size not in (1, len(self.pairs)):
             raise InvalidValue(f"there are {len(self.pairs)} rods and lengths of shape {length.shape}")
@@ -129,7 +139,7 @@ class Rods(ConstraintSet):
             raise InvalidValue(f"the length of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive")
         return np.broadcast_to(length.ravel(), (len(self.pairs),))
 
-    def _points(self, t: float) -> Array | None:
+    def _checked_points(self, t: float) -> Array | None:
         last = -1 - int(self.pairs.min(initial=0))
         if self.points is None:
             if last >= 0:

@@ -85,9 +85,6 @@ class UserSet(ConstraintSet):
     def gaps(self, t: float, q: Array) -> Array:
         return numbers(self.g(t, q), f"what {self.name} returned at t = {t:g}").ravel()
 
-    def margins(self, t: float, q: Array) -> Array:
-        return -np.abs(self.gaps(t, q)) if self.equalities else self.gaps(t, q)
-
     def overlap(self, t: float, q: Array) -> float:
         margin = self.margins(t, q)  # the gradients are not needed, and differences of the gaps are costly
         return deepest(margin, lengths(self.length, len(margin)))

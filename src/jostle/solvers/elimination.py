@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans
+from jostle.arrays import Array, Booleans, Integers
 from jostle.kernels import kernels_for
 from jostle.kernels.reference.dense import CONTRADICTION, DEPENDENT, EMPTY, EPS, SOLVED
 
@@ -41,17 +41,15 @@ def project_with_equalities(rows: Rows, max_iterations: int) -> tuple[Array, Arr
     >>> x.round(12).tolist(), p.round(12).tolist(), status == SOLVED
     ([1.0, 0.5], [0.625, 0.625], True)
     """
-    from scipy.linalg import qr, solve_triangular
-
     A, s0, noise, allowed, equal = rows
     first, rest = np.flatnonzero(equal), np.flatnonzero(~equal)
-    Q, R, order = qr(A[first].T, mode="economic", pivoting=True)
-    rank = int((np.abs(R.diagonal()) > DEPENDENT).sum())
-    Q, R, kept, others = Q[:, :rank], R[:rank], first[order[:rank]], first[order[rank:]]
+    Q, R, order = _factors(A[first])
+    rank = len(R)
+    kept, others = first[order[:rank]], first[order[rank:]]
     p = np.zeros(len(s0))
-    z = solve_triangular(R[:, :rank], -s0[kept], trans="T")
+    z = _solve(R, -s0[kept], transposed=True)
     x = Q @ z
-    turned = solve_triangular(R[:, :rank], R[:, rank:])  # E_others = turned^T E_kept
+    turned = _solve(R, R[:, rank:])  # E_others = turned^T E_kept
     left = s0[others] + A[others] @ x
     sizes = np.abs(s0[others]) + np.abs(turned.T) @ np.abs(s0[kept])
     noises = noise[others] + np.abs(turned.T) @ noise[kept] + 8 * EPS * float(np.linalg.norm(x))
@@ -62,7 +60,7 @@ def project_with_equalities(rows: Rows, max_iterations: int) -> tuple[Array, Arr
         p[others[worst]], p[kept] = sign, -sign * turned[:, worst]
         return x, p, EMPTY, 0
     if len(rest) == 0:
-        p[kept] = solve_triangular(R[:, :rank], z)
+        p[kept] = _solve(R, z)
         return x, p, SOLVED, 1
     shadow = A[rest] @ Q
     inside = A[rest] - shadow @ Q.T
@@ -74,5 +72,29 @@ def project_with_equalities(rows: Rows, max_iterations: int) -> tuple[Array, Arr
         np.ascontiguousarray(inside), start, np.zeros(n), np.ones(n), 0.0, rounding, allowed[rest], max_iterations
     )
     pull = shadow.T @ p[rest]
-    p[kept] = solve_triangular(R[:, :rank], -pull if status == EMPTY else z - pull)
+    p[kept] = _solve(R, -pull if status == EMPTY else z - pull)
     return x + y, p, status, iterations
+
+
+def _factors(E: Array) -> tuple[Array, Array, Integers]:
+    """Q (n, k), R (k, m) and an order of the m rows of E with E[order]^T = Q R, k being the rank of E.
+
+    LAPACK is called without SciPy's checks, which take longer than the factorisation of a few rows.
+    """
+    from scipy.linalg.lapack import dgeqp3, dorgqr
+
+    packed, pivots, tau, _, _ = dgeqp3(E.T)
+    size = min(packed.shape)
+    rank = int((np.abs(packed.diagonal()) > DEPENDENT).sum())
+    Q, _, _ = dorgqr(packed[:, :size], tau)
+    return Q[:, :rank], np.triu(packed[:rank]), pivots - 1
+
+
+def _solve(R: Array, right: Array, transposed: bool = False) -> Array:
+    """The solution with the triangle R of `_factors`, or with its transpose."""
+    from scipy.linalg.lapack import dtrtrs
+
+    rank = len(R)
+    return (
+        dtrtrs(R[:, :rank], right, trans=transposed)[0] if rank and right.size else np.zeros((rank, *right.shape[1:]))
+    )
