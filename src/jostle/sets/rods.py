@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, InTime, at, frozen
-from jostle.convex.maps import Dense, LinearMap, Sparse
+from jostle.convex.maps import Dense, LinearMap
+from jostle.convex.pairs import Links
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, deepest
@@ -47,7 +48,6 @@ class Rods(ConstraintSet):
         self.moving = callable(lengths) or callable(points)
         self._known_lengths = None if callable(lengths) else self._checked_lengths(0.0)
         self._known_points = None if callable(points) else self._checked_points(0.0)
-        self._index: dict[tuple[int, int], tuple[Integers, Integers]] = {}
 
     def __repr__(self) -> str:
         return f"Rods({len(self.pairs)})"
@@ -110,15 +110,8 @@ class Rods(ConstraintSet):
             G[row, i] = -normal
             G[row[j >= 0], j[j >= 0]] = normal[j >= 0]
             return Dense(G.reshape(len(normal), n * d))
-        from scipy.sparse import csr_array
-
-        if (n, d) not in self._index:
-            bodies = self.pairs >= 0
-            columns = self.pairs[bodies][:, None] * d + np.arange(d)
-            ends = np.concatenate([[0], np.cumsum(d * bodies.sum(axis=1))])
-            self._index[n, d] = columns.ravel().astype(np.int32), ends.astype(np.int32)
-        entries = np.stack([-normal, normal], axis=1)[self.pairs >= 0]
-        return Sparse(csr_array((entries.ravel(), *self._index[n, d]), shape=(len(normal), n * d)))
+        i, j = self.pairs.T
+        return Links(i, j, normal, n, known=True)
 
     def _lengths(self, t: float) -> Array:
         return self._checked_lengths(t) if self._known_lengths is None else self._known_lengths

@@ -16,6 +16,7 @@ is promised here: an answer that misses the tolerance is left to the other metho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,8 +33,8 @@ MAX_REFINEMENTS = 8
 """Largest number of proximal iterations with one factorisation."""
 SETTLED = 0.1
 """The proximal iteration goes on while it reduces the largest violation to less than this fraction."""
-MAX_PROFILE = 8_000_000
-"""Factors are not computed if the profile of A A^T, numbered after Cuthill & McKee, has more entries than this."""
+MAX_BAND_ENTRIES = 8_000_000
+"""Factors are not computed if the band of A A^T has more entries than this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,48 +64,58 @@ class SemismoothNewton(Solver):
             seen.add(active.tobytes())
             iterations += 1
             p = _on_active(A, s0, noise, active, p)
+            s = slack if equal.all() else slack + K.G @ M.solve(K.G.adjoint(p / unit))
             # the slack of an active row is zero but for round-off, so that its multiplier alone decides
-            active = equal | (np.where(active, p, -s0 - A @ (p @ A)) > 0.0)
+            active = equal | (np.where(active, p, -s) > 0.0)
         p = np.where(equal, p, np.maximum(p, 0.0)) / unit
         return w + M.solve(K.G.adjoint(p)), p, iterations
 
 
 def _on_active(A: Any, s0: Array, noise: Array, active: Booleans, guess: Array) -> Array:
     """p with s0 + A A^T p = 0 in the active rows, zero in the others."""
-    from scipy.sparse.linalg import splu
-
     rows = np.flatnonzero(active)
     p = np.zeros(len(s0))
     if len(rows) == 0:
         return p
     E = A if len(rows) == len(p) else A[rows]
-    S = (E @ E.T).tocsc()
-    S.setdiag(S.diagonal() + REGULARISATION)
-    _check_profile(S)
-    factors = splu(S, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    S = (E @ E.T).tocsr()
+    solve = _factorised(S)
     on_rows, last = guess[rows], np.inf
     for _ in range(MAX_REFINEMENTS):
-        lack = s0[rows] + E @ (on_rows @ E)
+        lack = s0[rows] + S @ on_rows
         worst = float(np.abs(lack).max())
         if not worst < SETTLED * last or (np.abs(lack) <= noise[rows]).all():
             break
-        on_rows, last = on_rows - factors.solve(lack), worst
+        on_rows, last = on_rows - solve(lack), worst
     p[rows] = on_rows
     return p
 
 
-def _check_profile(S: Any) -> None:
-    """Raise `Declined` if the factors of S would be large."""
+def _factorised(S: Any) -> Callable[[Array], Array]:
+    """x = (S + delta)^-1 y as a function of y, by the Cholesky factor of a band: rows are numbered along the chain.
+
+    Raises `Declined` if the band, with the numbering of Cuthill & McKee (1969), would be large.
+    """
+    from scipy.linalg.lapack import dpbtrf, dpbtrs
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-    n = S.shape[0]
-    if n * (n + 1) // 2 <= MAX_PROFILE:
-        return
+    n, order = S.shape[0], reverse_cuthill_mckee(S, symmetric_mode=True)
     place = np.empty(n, dtype=np.int64)
-    place[reverse_cuthill_mckee(S.tocsr(), symmetric_mode=True)] = np.arange(n)
-    row, column = (place[k] for k in S.nonzero())
-    first = np.arange(n)
-    np.minimum.at(first, row, column)
-    numbers = int((np.arange(n) - first + 1).sum())
-    if numbers > MAX_PROFILE:
-        raise Declined(f"the factors of {n} active rows would have about {numbers} entries")
+    place[order] = np.arange(n)
+    row, column = np.repeat(place, np.diff(S.indptr)), place[S.indices]
+    below = row - column
+    width = int(below.max(initial=0))
+    if (width + 1) * n > MAX_BAND_ENTRIES:
+        raise Declined(f"the factor of {n} active rows has a band of width {width + 1}, which is too large")
+    band, lower = np.zeros((width + 1, n), order="F"), below >= 0
+    band[below[lower], column[lower]] = S.data[lower]
+    band[0] += REGULARISATION
+    factor, failed = dpbtrf(band, lower=1, overwrite_ab=1)
+    if failed:
+        raise Declined(f"the matrix of {n} active rows is not positive definite, by round-off")
+
+    def solve(y: Array) -> Array:
+        x, _ = dpbtrs(factor, y[order], lower=1)
+        return np.asarray(x)[place]
+
+    return solve
