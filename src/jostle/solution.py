@@ -133,7 +133,8 @@ class Solution:
     """(k, *shape) velocities."""
     multipliers: tuple[Array, ...]
     """For each saved time, p >= 0 per contact of the step that led there: impulses (second order), reactions
-    M (u - U) = G^T p (first order). Not unique where contacts depend on each other."""
+    M (u - U) = G^T p (first order). Those of equalities have any sign: p < 0 is the tension of a rod. Not unique where
+    contacts depend on each other."""
     pairs: tuple[Integers, ...]
     """For each saved time, who the multipliers are between; see `Contacts.pairs`."""
     normals: tuple[Array, ...]
@@ -314,7 +315,7 @@ class Solution:
         for _ in range(WIDENINGS):
             contacts = presence.within(within).linearise(t, placed, reach)
             if len(contacts.gap):
-                return float(contacts.margin.min())
+                return float(contacts.gap.min())
             reach *= 4.0
         return np.inf
 

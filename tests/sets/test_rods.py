@@ -1,10 +1,14 @@
 """Rods and equalities as sets: gaps, gradients, starts, violations of either sign, intersections, files, refusals."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import jostle as jo
 from jostle.recording import smallest_gap
+from jostle.sets.curvature import _active
 
 PLACES = np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 5.0]])
 TRIANGLE = jo.Rods([(0, 1), (2, 1), (0, -2)], [5.0, 1.0, 2.0], points=[[9.0, 9.0], [0.0, -2.0]])
@@ -88,6 +92,23 @@ def test_the_nearest_configuration_of_a_triangle_has_three_sides_of_length_one()
     assert moved == pytest.approx(rods.linearise(0.0, found.point).G.adjoint(found.multipliers), abs=1e-7)
 
 
+@pytest.mark.parametrize("w", [(3.0, 2.0), (0.5, 0.1), (-1.0, 3.0), (0.0, 0.4), (1.0, 0.0)])
+def test_the_nearest_point_of_an_ellipse_is_found_from_either_side(w):
+    """Also from an axis of symmetry, where the distance has a saddle."""
+    ellipse = jo.equalities(lambda t, q: [q[0] ** 2 / 4.0 + q[1] ** 2 - 1.0])
+    angle = np.linspace(0.0, 2.0 * np.pi, 200_001)
+    distance = np.hypot(2.0 * np.cos(angle) - w[0], np.sin(angle) - w[1])
+    found = ellipse.nearest(w)
+    assert found.converged
+    assert np.linalg.norm(found.point - w) == pytest.approx(distance.min(), abs=1e-6)
+    assert ellipse.gaps(0.0, found.point) == pytest.approx([0.0], abs=1e-8)
+
+
+def test_equalities_are_active_whatever_their_multipliers():
+    contacts = (TRIANGLE & jo.HalfSpace([0.0, 1.0], -9.0)).linearise(0.0, PLACES)
+    assert _active(np.array([-1.0, 0.0, 1.0, 0.0, 2.0, 0.0]), contacts).tolist() == [0, 1, 2, 4]
+
+
 def test_in_an_intersection_contacts_stay_contacts():
     radii = np.full(60, 0.4)
     x = np.arange(60.0)
@@ -153,6 +174,17 @@ def test_a_step_that_is_longer_than_a_rod_is_an_error():
     bob = jo.Motion(q0=[[0.0, -1.0]], v0=[[50.0, 0.0]], within=jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]]))
     with pytest.raises(jo.LeftTheSet, match="choose h below"):
         jo.solve(bob, jo.Maury(), t=1.0, h=0.1)
+
+
+def test_a_start_velocity_across_a_rod_is_no_impact():
+    """Equalities do not close: nothing is listed, and nobody is warned of impacts in the first step."""
+    rod = jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])
+    pulled = jo.Motion(q0=[[0.0, -1.0]], v0=[[0.5, 3.0]], within=rod, law=jo.Restitution(0.5))
+    for scheme in (jo.MoreauJean(), jo.Paoli()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sol = jo.solve(pulled, scheme, t=0.2, h=0.01)
+        assert len(sol.impacts()) == 0
 
 
 def test_a_start_velocity_across_a_rod_is_lost():
@@ -225,6 +257,11 @@ def test_a_set_of_the_user_must_say_that_it_has_equalities():
     with pytest.raises(jo.InvalidValue, match="equalities = True"):
         jo.solve(jo.Motion(q0=[0.0, 0.0], within=Wire()), jo.Maury(), t=1.0, h=0.1)
     Wire.equalities = True
+    floor = Wire.linearise
+    Wire.linearise = lambda self, *args: replace(floor(self, *args), equal=None)
+    with pytest.raises(jo.InvalidValue, match="says that its constraints are equalities"):
+        jo.solve(jo.Motion(q0=[0.0, 0.0], within=Wire()), jo.Maury(), t=1.0, h=0.1)
+    Wire.linearise = floor
     slide = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 1.0], within=Wire())
     assert jo.solve(slide, jo.Maury(), t=1.0, h=0.1).q[-1] == pytest.approx([1.0, 0.0])
 

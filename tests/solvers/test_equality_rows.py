@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import jostle as jo
-from jostle.convex.emptiness import contradiction
+from jostle.convex.emptiness import contradiction, proven_by
 from jostle.convex.metric import metric
+from jostle.convex.projection import residual
+from jostle.kernels.reference.dense import EMPTY
+from jostle.solvers.automatic import _Guess
+from jostle.solvers.elimination import Rows, project_with_equalities
 from jostle.solvers.semismooth_newton import SemismoothNewton
 
 SOLVERS = [jo.ActiveSet(), jo.InteriorPoint(tol=1e-9), jo.GaussSeidel(tol=1e-9), jo.Automatic()]
@@ -175,4 +179,81 @@ def test_moreaus_law_warns_of_a_velocity_across_an_equality():
         hit = jo.impact([1.0, 2.0], jo.Cone([[0.0, 1.0]], equal=[True]), law=jo.Restitution(0.5))
     assert not hit.approaching
     assert not hit.admissible
-    assert jo.impact([1.0, -2.0], jo.Cone([[0.0, 1.0]], equal=[True])).admissible
+    inelastic = jo.impact([1.0, -2.0], jo.Cone([[0.0, 1.0]], equal=[True]))
+    assert not inelastic.approaching
+    assert inelastic.admissible
+
+
+def row_of_balls(n):
+    """Balls on a line that touch, some of which are glued together: contacts of bodies, with equalities among them."""
+    i = np.arange(n - 1)
+    G = jo.Pairs(i, i + 1, np.ones((n - 1, 1)), bodies=n, places=np.arange(float(n))[:, None])
+    return jo.Polyhedron(G, np.zeros(n - 1), equal=i % 5 == 0, length=1.0)
+
+
+@pytest.mark.parametrize(
+    "solver", [jo.GaussSeidel(tol=1e-6), jo.Budget(tol=1e-6, max_iterations=20_000), jo.Automatic()]
+)
+def test_contacts_of_bodies_may_be_equalities(solver):
+    """More rows than are treated as dense: the fused sweeps over contacts."""
+    K, w = row_of_balls(400), np.random.default_rng(3).normal(size=(400, 1))
+    P = solver.project(w, K)
+    assert P.converged
+    assert P.point == pytest.approx(jo.ActiveSet().project(w, K).point, abs=1e-3)
+    assert P.multipliers[K.equal].min() < 0.0
+
+
+def test_a_guess_of_either_sign_is_a_start():
+    K, w = hanging_chain(100), np.random.default_rng(1).normal(size=(100, 2))
+    P = jo.Automatic().project(w, K)
+    again = jo.GaussSeidel(tol=1e-6).project(w, K, guess=P.multipliers)
+    assert again.iterations == 0
+    assert again.point == pytest.approx(P.point, abs=1e-9)
+
+
+def test_conditions_of_the_papers_are_about_inequalities():
+    cone = jo.Cone([[1.0, 0.0], [0.0, 1.0]], equal=[False, True])
+    for ask in (jo.analysis.acute, jo.analysis.orthogonal, jo.analysis.inverse_triangle):
+        with pytest.raises(jo.InvalidValue, match="row 1 is an equality"):
+            ask(cone)
+    with pytest.raises(jo.InvalidValue, match="row 1 is an equality"):
+        jo.analysis.impulse_range(cone, [1.0, 1.0])
+
+
+@pytest.mark.parametrize("y", [0.7, 1.3])
+def test_a_slack_of_either_sign_is_a_residual_of_an_equality(y):
+    K, M = jo.Polyhedron([[0.0, 1.0]], [-1.0], equal=[True], length=2.0), metric(1.0, (2,))
+    found = residual(np.array([0.0, 5.0]), K, M, np.array([0.0, y]), np.array([y - 5.0]))
+    assert found.primal == pytest.approx(0.15)
+    assert found.dual == 0.0  # the multiplier is negative, as it may be
+
+
+def test_multipliers_of_either_sign_prove_that_a_set_is_empty():
+    K = jo.Polyhedron([[1.0], [2.0]], [0.0, 1.0], equal=[True, True])  # x = 0 and 2 x = -1
+    y = proven_by(np.array([20.0, -10.0]), K.c, K, metric(1.0, (1,)))
+    assert y is not None
+    assert K.c @ y < 0.0
+    assert proven_by(np.array([-20.0, 10.0]), K.c, K, metric(1.0, (1,))) is None  # that c . y is positive
+
+
+def test_the_elimination_itself_finds_equalities_that_contradict_each_other():
+    A, nothing = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), np.zeros(3)
+    rows = Rows(A, np.array([0.0, 1.0, 0.5]), nothing, nothing, np.array([True, True, True]))
+    _, y, status, _ = project_with_equalities(rows, 10)
+    assert status == EMPTY
+    assert A.T @ y == pytest.approx([0.0, 0.0])
+    assert rows.s0 @ y < 0.0
+    close = rows._replace(allowed=np.full(3, 0.6))
+    assert project_with_equalities(close, 10)[2] != EMPTY  # a violation that is allowed
+
+
+def test_an_interior_point_leaves_nothing_on_open_contacts_beside_equalities():
+    K = jo.Polyhedron([[1.0, 1.0], [1.0, 0.0]], [-2.0, 30.0], equal=[True, False])  # x + y = 2, x >= -30
+    P = jo.InteriorPoint().project([3.0, 9.0], K)
+    assert P.multipliers[0] == pytest.approx(-5.0)
+    assert P.multipliers[1] == 0.0
+
+
+def test_the_multipliers_of_the_step_before_are_taken_as_they_are():
+    K = jo.Polyhedron([[1.0, 1.0]], [-2.0], equal=[True])
+    assert _Guess(tol=1e-9).project([3.0, 9.0], K, guess=np.array([-5.0])).converged

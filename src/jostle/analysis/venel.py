@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jostle.analysis.angles import inequality_rows
 from jostle.arguments import Count, Positive, check_arguments
 from jostle.convex.maps import Dense
 from jostle.convex.metric import euclidean
@@ -62,7 +63,7 @@ def inverse_triangle(cone: Cone) -> float:
     >>> round(inverse_triangle(row.cone()), 9)
     2.0
     """
-    G = cone.G.toarray()
+    G = inequality_rows(cone)
     if len(G) == 0:
         return 1.0
     lengths = np.linalg.norm(G, axis=1)

@@ -13,7 +13,8 @@ h_n V^{n-2}, X^2 = U^0, which is U^{n-1} if they are equal, and (5)-(6) become
     U^{n+1} = -e X^{n+1} + (1 + e) Z^n,
 
 so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free flight X starts anew from U^n - h_n
-V^{n-1}, so that it stays within one step of the path.
+V^{n-1}, so that it stays within one step of the path. Where there are equalities and e > 0, X is projected on them:
+they have no restitution, and U^{n+1} then leaves them by O(h^2) only.
 
 Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
 not be convex; a wall that is jumped over, because it is thinner than h |v|, is an error (`LeftTheSet`). Order 1 with
@@ -103,6 +104,8 @@ class Paoli(Scheme):
         t, q, u, e, M = state.t, state.q, state.u, problem.law.e, problem.metric(state.q)
         before, h_before = state.memory.before, state.memory.h
         X = _traced_back(problem, state, h)
+        if e > 0.0 and problem.within.equalities:
+            X = nearest(problem.within.equal_part(), X, M, t, self.solver)[0].point
 
         def correct(F: Array) -> tuple[Nearest, Array]:
             W = (q + h / h_before * (q - before) + h * (h + h_before) / 2.0 * F + e * X) / (1.0 + e)
@@ -171,29 +174,14 @@ def _was_changed(state: State) -> bool:
 
 
 def _traced_back(problem: Motion, state: State, h: float) -> Array:
-    """X^{n+1}: where the path was one step of length h ago; it starts anew where no contact is closed."""
+    """X^{n+1}: where the path was one step of length h ago; it starts anew in free flight."""
     memory, q = state.memory, state.q
     shift = memory.shift + (h - memory.h_older) * memory.v_older
-    if shift.any() and not _contact_impulses(state).any():
+    if shift.any() and not state.multipliers.any():
         back = q - h * state.u
-        if min(_smallest_gap(problem, state.t, back), _smallest_gap(problem, state.t, q)) >= 0.0:
+        if min(problem.within.gap(state.t, back), problem.within.gap(state.t, q)) >= 0.0:
             return np.asarray(back)
     return np.asarray(memory.before + shift)
-
-
-def _contact_impulses(state: State) -> Array:
-    """The multipliers of inequalities; a state that a checkpoint kept does not know its equalities."""
-    equal = getattr(state.contacts, "equal", None)
-    return state.multipliers if equal is None else state.multipliers[~equal]
-
-
-def _smallest_gap(problem: Motion, t: float, q: Array) -> float:
-    """The smallest gap of an inequality."""
-    if not problem.within.equalities:
-        return problem.within.gap(t, q)
-    contacts = problem.within.linearise(t, q)
-    gap = contacts.gap if contacts.equal is None else contacts.gap[~contacts.equal]
-    return float(gap.min(initial=np.inf))
 
 
 def _state(
