@@ -51,8 +51,9 @@ from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
+from jostle.sets.rods import Rods
 from jostle.sets.segments import Segments
-from jostle.sets.user import constraints
+from jostle.sets.user import constraints, equalities
 from jostle.sets.vessels import Vessel
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 from jostle.solution import Solution
@@ -114,6 +115,7 @@ __all__ = [
     "Projection",
     "Residual",
     "Restitution",
+    "Rods",
     "Scheme",
     "SchemeRefuses",
     "Segments",
@@ -130,6 +132,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "equalities",
     "glue",
     "impact",
     "impacts",
