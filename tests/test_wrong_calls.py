@@ -25,7 +25,7 @@ PARTS = {
     "": jo,
     **{
         f"{part}.": getattr(jo, part)
-        for part in ("crowds", "models", "macro", "analysis", "theory", "io", "viz", "scenarios")
+        for part in ("crowds", "models", "macro", "analysis", "impacts", "io", "viz", "scenarios", "theory")
     },
 }
 WRONG = {
@@ -38,6 +38,9 @@ RESULTS = {
     "analysis.Forces",
     "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
+    "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
+    "impacts.SpringImpact", "models.TwoMotions",
+    "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
     "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
@@ -128,6 +131,14 @@ def calls(path):
         "time_in_contact": {"sol": run, "threshold": 0.0},
         "wall_force": {"sol": run, "k": -1},
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
+    }
+    hit = {"before": [-1.0, -0.5], "cone": cone, "law": jo.Restitution(1.0), "mass": 1.0}
+    impacts = {
+        "binary_impacts": {**hit, "max_impacts": 9, "max_states": 9},
+        "compare": {**hit, "stiffness": 1.0, "max_states": 9},
+        "impacts_by_times": {**hit, "gaps": [1.0, 2.0], "max_impacts": 9},
+        "liu_zhao_brogliato": {**hit, "stiffness": 1.0, "exponent": 1.5},
+        "outcomes": {**hit, "samples": 3, "seed": 0, "max_impacts": 9},
     }
     theory = {
         "convergence": {"problem": at["fall"], "scheme": jo.Maury(), **sweep, "halvings": 2, "phases": 1},
@@ -258,6 +269,7 @@ def calls(path):
         "spheres": {"radii": [0.5, 0.5], "box": box2, "gravity": 9.81, "seed": 0},
         "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
+        "two_motions_with_restitution": {"e": 0.5},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
     }
     macro = {
@@ -336,6 +348,7 @@ def calls(path):
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,
+        "impacts.": impacts,
         "theory.": theory,
         "io.": io,
         "viz.": viz,
