@@ -67,18 +67,30 @@ def _along(sol: Solution) -> Report:
 def _at(here: Place, u: Array | None, start: bool) -> Report:
     """The report of one place, with the velocity u there (by default v0); `start`: is it where the motion begins?"""
     numbers, field = Numbers(here), slopes(here, u)
+    one_sided = _inequalities(here)
     counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
     title = f"Hypotheses at t = {here.t:.4g}: {counts}"
     if isinstance(here.problem, Sweeping):
-        return Report(title, (_venel(numbers, field), largest_steps(numbers, field, u)))
+        venel = _venel(numbers, field)
+        return Report(title, (replace(venel, lines=(*one_sided, *venel.lines)), largest_steps(numbers, field, u)))
     begin = (_start(here, u),) if start else ()
     free = conditions.independent(here)
-    sections = (
+    sections: tuple[Section, ...] = (
         _maury(numbers, field, begin),
         _paoli_2005(numbers, field, free, begin),
         _paoli_2010(numbers, field, free, begin),
     )
+    sections = tuple(replace(section, lines=(*one_sided, *section.lines)) for section in sections)
     return Report(title, (*sections, largest_steps(numbers, field, u)))
+
+
+def _inequalities(here: Place) -> tuple[Line, ...]:
+    """The line that the papers know no equalities, if there are some."""
+    equal = here.bound.equal
+    if equal is None:
+        return ()
+    which = f"such as {here.bound.describe(int(np.argmax(equal)))}; the other lines are about the inequalities alone"
+    return (Line("inequalities", "all constraints are g_i >= 0", FAILS, which, {"equalities": float(equal.sum())}),)
 
 
 def _gaps(numbers: Numbers) -> tuple[Line, ...]:

@@ -85,12 +85,12 @@ def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int) -> Res
     first, second = steps[k - 1], steps[k]
     touching = np.concatenate([np.asarray(sol.pairs[j])[np.asarray(sol.multipliers[j]) != 0.0] for j in (k, k + 1)])
     here = place(problem, float(sol.t[k]), position(sol, k), touching=touching)
-    M, closed = here.metric, here.contacts.only(here.closed)
+    M, closed = here.metric, here.bound
     forces = [np.zeros_like(first.before) if one.driving is None else one.driving for one in (first, second)]
     gained = M.solve(forces[0] + forces[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotApproaching)
-        cone = Cone(closed.G, describe=closed.describe)
+        cone = Cone(closed.G, describe=closed.describe, equal=closed.equal)
         law = impact(first.before + gained, cone, law=problem.law, mass=M).velocity
     jump = M.norm(law - first.before)
     if jump <= SMALLEST_JUMP * M.norm(gained) / 2.0:
