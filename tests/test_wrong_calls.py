@@ -29,9 +29,10 @@ WRONG = {
     "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
 }  # fmt: skip
 RESULTS = {
-    "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
-    "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
-    "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
+    "Contacts", "Free", "ConstraintSet", "Impact", "ImpactLaw", "Pairs", "Progress", "Projection", "Residual",
+    "Solution", "State", "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised",
+    "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity",
+    "analysis.Forces",
     "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
@@ -155,6 +156,7 @@ def calls(path):
         "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},
         "Outlet": {"leaves": lambda q: q[:, 0] > 0},
         "Restitution": {"e": 0.5},
+        "RestitutionTable": {"between": {0: 0.5}, "groups": {"a": [0]}, "otherwise": 0.5},
         "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},
         "Segments": {"ends": [[[0.0, 0.0], [1.0, 0.0]]], "radii": 0.1},
         "Source": {"box": box2, "rate": 1.0, "within": at["pair"], "velocity": 0.0, "seed": 0},

@@ -199,7 +199,7 @@ def rows_of(problem: Motion) -> Rows:
         _refuse("a force that is a function; give a constant array")
     if not (isinstance(problem.mass, Metric) and problem.mass.diagonal):
         _refuse("a mass matrix; give one mass per body or coordinate")
-    if type(problem.law) is not Restitution or np.ndim(problem.law.e) > 0:
+    if type(problem.law) is not Restitution or problem.law.uniform is None:
         _refuse(f"impact laws other than Restitution(e) with one number e; this one is {problem.law!r}")
     if problem.presence is not None:
         _refuse("bodies that come and go (present=)")

@@ -21,7 +21,7 @@ from jostle.arguments import Truths, accepts, check_arguments, described
 from jostle.arrays import Array, alike, finite, numbers, place_of, to_device, to_host
 from jostle.convex.metric import Metric, euclidean, metric
 from jostle.errors import InvalidValue, NotFinite
-from jostle.laws import Restitution
+from jostle.laws import ImpactLaw, Restitution
 from jostle.past import Remembers, remembering
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
@@ -52,7 +52,7 @@ class Motion:
     force: Field
     """f(t, q, u), whatever was given."""
     mass: Metric | Callable[[Array], ArrayLike]
-    law: Restitution
+    law: ImpactLaw
     constant_force: Array | None
     """The force, if it is the same at all times and places."""
     presence: Presence | None
@@ -68,18 +68,20 @@ class Motion:
         v0: ArrayLike = 0.0,
         force: ArrayLike | Callable[..., ArrayLike] = 0.0,
         mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
-        law: Restitution | None = None,
+        law: ImpactLaw | None = None,
         present: Truths | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)
         f, constant = _field(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
-        if not (law is None or isinstance(law, Restitution)):
+        if not (law is None or isinstance(law, ImpactLaw)):
             raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
-        _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"), law=law or Restitution())
+        _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"))
         _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
-        _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
+        presence = None if present is None else Presence.of(q, present, _within(within).widest())
+        start = q if presence is None else presence.placed(q)
+        _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"

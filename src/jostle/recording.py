@@ -23,8 +23,9 @@ NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 class ImpactLog:
     """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before."""
 
-    def __init__(self, within: ConstraintSet, start: State) -> None:
-        self.within = within
+    def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
+        self.within, self.linearised = within, linearised
+        """Do the steps keep linearised constraints? Then a wall has one rate in a step, else one at each end of it."""
         self.events: list[tuple[float, Integers, Array, Array, Array]] = []
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
@@ -46,12 +47,12 @@ class ImpactLog:
         touching = moved_to(self.touching, pairs)
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
         if len(new):
-            chosen = contacts.only(new)
-            drift = self._drift(before, contacts, chosen.pairs, h)
-            rate = chosen.G @ before.u.ravel() + drift
+            chosen = self.within.in_motion(contacts, before.q).only(new)
+            drift = self._drifts(chosen, before.t, h)
+            rate = chosen.G @ before.u.ravel() + drift[0]
             speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
-            rate_after = chosen.G @ after.u.ravel() + drift
+            rate_after = chosen.G @ after.u.ravel() + drift[1]
             self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new]))))
             self.fresh = chosen
         self.touching = pairs
@@ -63,17 +64,16 @@ class ImpactLog:
         chosen = self.fresh
         _, _, _, rate_after, impulse = self.events[-1]
         impulse += to_host(by_pair(pairs, p, chosen.pairs))
-        assert after.contacts is not None
-        rate_after[:] = to_host(chosen.G @ after.u.ravel() + self._drift(before, after.contacts, chosen.pairs, h))
+        rate_after[:] = to_host(chosen.G @ after.u.ravel() + self._drifts(chosen, before.t, h)[1])
         self.fresh = None
 
-    def _drift(self, before: State, contacts: Contacts, pairs: Integers, h: float) -> Array:
-        """dg/dt: how the gaps of a moving set change at rest, from t^n to t^{n+1}, where contacts was linearised."""
-        if self.within.moving is False:
-            return place_of(pairs).zeros(len(pairs))
-        then = self.within.near(before.t, before.q, 2.0 * contacts.reach)
-        late, early = (by_pair(there.pairs, there.gap, pairs, np.nan) for there in (contacts, then))
-        return np.nan_to_num((late - early) / h)
+    def _drifts(self, chosen: Contacts, t: float, h: float) -> tuple[Array, Array]:
+        """dg/dt of contacts before and after a step from t to t + h, where their bodies stay."""
+        if chosen.gap_at is None or not self.linearised:
+            return chosen.drifts(t, h)
+        rows = place_of(chosen.gap).arange(len(chosen.gap))
+        mean = (chosen.gap_at(t + h, rows) - chosen.gap_at(t, rows)) / h
+        return mean, mean
 
     def result(self) -> Impacts:
         if not self.events:
@@ -165,7 +165,7 @@ class Recorder:
         self.problem, self.scheme = problem, scheme
         self.frames: list[Frame] = []
         self.stats: list[tuple[Any, ...]] = []
-        self.log = ImpactLog(problem.within, start) if isinstance(problem, Motion) else None
+        self.log = ImpactLog(problem.within, start, scheme.linearises) if isinstance(problem, Motion) else None
         self.save(start)
 
     @property

@@ -69,6 +69,7 @@ class UserSet(ConstraintSet):
             length=self.length,
             describe=lambda row: f"constraint {row} of {self.name}",
             at=q,
+            gap_at=None if self.moving is False else (lambda time, some: self.gaps(time, q)[some]),
         )
 
     def gaps(self, t: float, q: Array) -> Array:
