@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows_in_space import rows_in_space
 
-from jostle.kernels import cpu, reference
+from jostle.kernels import cpu, reference, space
 from jostle.kernels.cpu import arrangement
 from jostle.kernels.cpu.arrangement import ROW, arranged
 from jostle.kernels.reference.sweeps import accelerated_sweeps
@@ -92,7 +92,7 @@ def blocked(request, monkeypatch):
     """Contacts of many balls and walls, two of them far apart, that are arranged in many blocks."""
     monkeypatch.setattr(arrangement, "BLOCKED_ROWS", 50)
     monkeypatch.setattr(arrangement, "ROWS_A_BLOCK", 4)
-    monkeypatch.setattr(arrangement, "NARROWEST", 1.1)
+    monkeypatch.setattr(space, "NARROWEST", 1.1)
     return rows_in_space(request.param)
 
 

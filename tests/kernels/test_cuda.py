@@ -11,7 +11,7 @@ from test_contacts import whitened
 from test_interface import ARGUMENTS, FIRST, LOOSELY
 
 from jostle.errors import DeviceUnavailable
-from jostle.kernels import ContactKernels, cpu, reference
+from jostle.kernels import ContactKernels, cpu, reference, space
 from jostle.kernels.devices import array_module
 from jostle.kernels.reference.sweeps import accelerated_sweeps
 
@@ -103,7 +103,7 @@ def _in_order(normal, p):
 def blocked(request, device, monkeypatch):
     """Contacts of many balls and walls, two of them far apart, that are arranged in many blocks."""
     monkeypatch.setattr(device.arrangement, "ROWS_A_BLOCK", 4)
-    monkeypatch.setattr(device.arrangement, "NARROWEST", 1.1)
+    monkeypatch.setattr(space, "NARROWEST", 1.1)
     return rows_in_space(request.param)
 
 

@@ -36,6 +36,7 @@ from jostle.kernels.cpu.signatures import (
     Shorts2,
 )
 from jostle.kernels.sharing import cut, together
+from jostle.kernels.space import SAMPLE, cut_space
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
@@ -43,10 +44,6 @@ BLOCKED_ROWS = 100_000
 """Fewer rows than this are one block."""
 ROWS_A_BLOCK = 1000
 """Blocks have about this many rows, unless cells would become too narrow."""
-NARROWEST = 2.0
-"""The least width of a cell, in mean distances of two bodies in contact."""
-SAMPLED_ROWS = 1000
-"""The mean distance of two bodies in contact is that of about this many rows."""
 GROUPS = 5
 """Four groups of blocks, and that of the rows between cells that are not neighbours."""
 FIRST, SECOND, ROW = 0, 1, 2
@@ -122,38 +119,12 @@ def _cells(places: Floats2, i: Ints, j: Ints, chunks: int) -> tuple[Shorts2, Int
 
     A body whose place is not finite, since it has left, lies in the first cell: any cell is safe.
     """
-    n, d = places.shape
-    parts = cut(n, chunks)
-    ends = np.full((len(parts), 2, d), np.inf)
-    together(_extend, [(places, *part, out) for part, out in zip(parts, ends, strict=True)])
-    low, high = ends[:, 0].min(axis=0), -ends[:, 1].min(axis=0)
-    extent = np.where(high >= low, high - low, 0.0)
-    axes = np.sort(np.argsort(extent, kind="stable")[-2:])
-    pairs = np.arange(0, len(j), max(1, len(j) // SAMPLED_ROWS))
-    pairs = pairs[j[pairs] >= 0]
-    one, other = places[i[pairs]], places[j[pairs]]
-    there = (np.isfinite(one) & np.isfinite(other)).all(axis=1)
-    apart = np.linalg.norm(other[there] - one[there], axis=1)
-    typical = float(np.median(apart)) if len(apart) else float(extent.max())
-    size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
-    width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / len(i)) ** (1.0 / len(axes))))
-    counts = np.maximum(size / width, 1.0).astype(np.int64)
-    cell = np.zeros((n, 2), np.int32)
-    together(_enter, [(places, *part, axes, low[axes], counts / size, counts, cell) for part in parts])
+    some = slice(None, None, max(1, len(j) // SAMPLE))
+    second = np.where(j[some, None] >= 0, places[j[some]], np.nan)
+    axes, low, scale, counts = cut_space(places[i[some]], second, len(i), ROWS_A_BLOCK, 1)
+    cell = np.zeros((len(places), 2), np.int32)
+    together(_enter, [(places, *part, axes, low, scale, counts, cell) for part in cut(len(places), chunks)])
     return cell, np.append(counts, 1)[:2]
-
-
-@jit()
-def _extend(places: Floats2, first: int, last: int, ends: OutFloats2) -> None:
-    """ends (2, d), infinite at first: the smallest coordinates of bodies with a finite place, and minus the largest."""
-    d = places.shape[1]
-    for a in range(first, last):
-        total = 0.0
-        for k in range(d):
-            total += places[a, k]
-        if np.isfinite(total):
-            for k in range(d):
-                ends[0, k], ends[1, k] = min(ends[0, k], places[a, k]), min(ends[1, k], -places[a, k])
 
 
 @jit()

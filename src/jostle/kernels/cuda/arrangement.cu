@@ -4,32 +4,6 @@
 #define MOST_ROUNDS 96  // rows that have no colour after so many rounds get the last one
 #define WALL 0xFFFFFFFFu
 
-// Of each part of the places: the least and the largest coordinates, (D, 2) a part. Who has left, at no finite place,
-// does not count.
-extern "C" __global__ void bound_places(i64 parts, i64 n, const double *places, double *bounds) {
-    EACH(part, parts) {
-        double least[D], most[D];
-        for (int k = 0; k < D; k++) {
-            least[k] = INFINITY;
-            most[k] = -INFINITY;
-        }
-        for (i64 a = part; a < n; a += parts) {
-            bool there = true;
-            for (int k = 0; k < D; k++) there = there && fabs(places[a * D + k]) < INFINITY;
-            if (!there) continue;
-            for (int k = 0; k < D; k++) {
-                double at = places[a * D + k];
-                if (at < least[k]) least[k] = at;
-                if (at > most[k]) most[k] = at;
-            }
-        }
-        for (int k = 0; k < D; k++) {
-            bounds[(part * D + k) * 2] = least[k];
-            bounds[(part * D + k) * 2 + 1] = most[k];
-        }
-    }
-}
-
 // The cell of each body along two axes, at a distance `low` and with so many cells a length. For a body without a place
 // any cell is safe. The key by which bodies are sorted: the block of the last of the four groups that owns its cell, and
 // the body itself. Such a block has odd cells, and owns these and the next ones; the first one also those before.

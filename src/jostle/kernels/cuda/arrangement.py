@@ -13,16 +13,13 @@ import cupy
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.kernels.cuda.launch import COLOURS, PARTS, each, function, on_host
+from jostle.kernels.cuda.launch import COLOURS, each, function, on_host
+from jostle.kernels.space import SAMPLE, cut_space
 
 GROUPS = 5
 """Four groups of blocks, and that of the rows between cells that are not neighbours."""
 ROWS_A_BLOCK = 250
 """Blocks have about this many rows, unless cells would become too narrow."""
-NARROWEST = 2.0
-"""The least width of a cell, in mean distances of two bodies in contact."""
-SAMPLE = 1000
-"""So many rows tell the mean distance of two bodies in contact."""
 ARRANGING_THREADS = 256
 
 
@@ -94,25 +91,11 @@ def _cells(places: Array, i: Integers, j: Integers) -> tuple[Any, Any, Integers]
     A body whose place is not finite, since it has left, may lie in any cell.
     """
     n, d = places.shape
-    bounds = cupy.empty((PARTS, d, 2))
-    each("bound_places", d, PARTS, np.int64(n), places, bounds)
     some = slice(None, None, max(1, len(i) // SAMPLE))
-    one, two = i[some], j[some]
-    other = cupy.where((two >= 0)[:, None], places[cupy.maximum(two, 0)], np.nan)
-    found = on_host(cupy.concatenate([bounds.ravel(), other.ravel(), places[one].ravel()]))
-    bound, ends = found[: bounds.size].reshape(bounds.shape), found[bounds.size :].reshape(2, -1, d)
-    low, high = bound[..., 0].min(axis=0), bound[..., 1].max(axis=0)
-    low, extent = (low, high - low) if (low <= high).all() else (np.zeros(d), np.zeros(d))
-    axes = np.sort(np.argsort(extent, kind="stable")[-2:])
-    ends = ends[:, np.isfinite(ends).all(axis=(0, 2))]
-    apart = np.linalg.norm(ends[1] - ends[0], axis=1)
-    typical = float(np.median(apart)) if len(apart) else float(extent.max())
-    size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
-    width = max(NARROWEST * typical, float((size.prod() * ROWS_A_BLOCK / max(len(i), 1)) ** (1.0 / len(axes))))
-    counts = np.maximum(size / width, 2.0).astype(np.int64)
-    if len(axes) == 1:
-        axes, size, counts = np.append(axes, axes), np.append(size, np.inf), np.append(counts, 2)
+    other = cupy.where((j[some] >= 0)[:, None], places[cupy.maximum(j[some], 0)], np.nan)
+    first, second = on_host(cupy.stack([places[i[some]], other]))
+    cut = cut_space(first, second, len(i), ROWS_A_BLOCK, 2)
+    axes, low, scale, counts = (np.append(*both)[:2] for both in zip(cut, (0, 0.0, 0.0, 2), strict=True))  # also in 1-D
     cell, key = cupy.empty((n, 2), np.int32), cupy.empty(n, np.uint64)
-    corner, scale = low[axes], counts / size
-    each("fill_blocks", d, n, places, *axes.astype(np.int64), *corner, *scale, *counts, cell, key)
+    each("fill_blocks", d, n, places, *axes.astype(np.int64), *low, *scale, *counts, cell, key)
     return cell, cupy.sort(key), counts

@@ -16,9 +16,9 @@ THREADS, MOST_BLOCKS = 256, 8192
 """Threads of a block, and most blocks, in kernels that treat each row or body by itself; threads may take several."""
 PARTS = 4096
 """So many threads look for what all bodies have in common, each among a part of them."""
-SWEEPING_THREADS, RESIDENT = 256, 3
+SWEEPING_THREADS, RESIDENT = 128, 6
 """Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
-PIECE = 2 * SWEEPING_THREADS
+PIECE = 4 * SWEEPING_THREADS
 """Bodies that a block of threads treats at a time, between the sweeps."""
 COLOURS = 64
 """The last one is for the rows of bodies with too many: these may share a body."""

@@ -1,0 +1,62 @@
+"""How the space of contacts is cut into cells, from which the sweeps on CPUs and GPUs make their blocks.
+
+Some rows tell where there are contacts; bodies outside lie in the cells at the edge. So those who have left, and were
+put aside far away, do not count.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+
+SAMPLE = 1000
+"""About so many rows are looked at."""
+PATCHES = 16
+"""The bounding box is divided into so many patches along an axis, to see in how many of them there are rows."""
+NARROWEST = 2.0
+"""The least width of a cell, in mean distances of two bodies in contact."""
+
+
+class Cut(NamedTuple):
+    """Cells along the two longest axes; in one dimension, along the only one."""
+
+    axes: Integers
+    low: Array
+    """Where the cells begin along each axis."""
+    scale: Array
+    """Cells a length."""
+    counts: Integers
+
+
+def cut_space(first: Array, second: Array, rows: int, rows_a_block: int, least: int) -> Cut:
+    """first, second: (k, d) where the two bodies of some of the rows are, NaN for walls and for bodies without a place.
+
+    A cell shall have about rows_a_block of the rows, and there shall be at least so many cells along an axis.
+    """
+    known = np.isfinite(first).all(axis=1)
+    first, second = first[known], second[known]
+    if len(first) == 0:
+        first = second = np.zeros((1, first.shape[1]))
+    low, extent = first.min(axis=0), np.ptp(first, axis=0)
+    axes = np.sort(np.argsort(extent, kind="stable")[-2:])
+    apart = np.linalg.norm(second - first, axis=1)
+    apart = apart[np.isfinite(apart)]
+    typical = float(np.median(apart)) if len(apart) else float(extent.max())
+    size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
+    area = size.prod() * share((first[:, axes] - low[axes]) / size)
+    width = max(NARROWEST * typical, float((area * rows_a_block / max(rows, 1)) ** (1.0 / len(axes))))
+    counts = np.maximum(size / width, least).astype(np.int64)
+    return Cut(axes, low[axes], counts / size, counts)
+
+
+def share(where: Array) -> float:
+    """How much of the unit square, or interval, has rows, of which some are at `where`: 1 if they lie everywhere alike,
+    1 / k if they fill one of k patches."""
+    patches = float(PATCHES ** where.shape[1])
+    patch = np.minimum(where * PATCHES, PATCHES - 1).astype(np.int64) @ PATCHES ** np.arange(where.shape[1])
+    held, number = np.bincount(patch), len(where)
+    together = float((held * (held - 1.0)).sum()) / max(number * (number - 1), 1)  # how often two share a patch
+    return 1.0 / max(together * patches, 1.0)
