@@ -38,7 +38,8 @@ class Motion:
 
     `force` is an array or a function f(t, q) or f(t, q, u); `mass` a number, one per body, a symmetric matrix, or
     a function M(q) that returns one. All arrays have the shape of q0, or broadcast to it. `present` (n,) says who is
-    there at the start, in runs where bodies come and go (see `Source` and `Outlet`).
+    there at the start, in runs where bodies come and go (see `Source` and `Outlet`). `potential`, a function V(q) with
+    f = -dV/dq, is for energies (`sol.energy()`, `sol.energy_balance()`); the motion does not depend on it.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
@@ -59,6 +60,8 @@ class Motion:
     """Who is there at the start; None: everyone, always."""
     past: Remembers | None
     """The force that was given, if it depends on the past of the run."""
+    potential: Callable[[Array], float] | None = None
+    """V(q), if it was given."""
 
     def __init__(
         self,
@@ -70,6 +73,7 @@ class Motion:
         mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
         law: ImpactLaw | None = None,
         present: Truths | None = None,
+        potential: Callable[[Array], float] | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)
@@ -80,6 +84,8 @@ class Motion:
         _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"))
         _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
         presence = None if present is None else Presence.of(q, present, _within(within).widest())
+        if potential is not None:  # without one, checkpoints describe the problem as they did before there was one
+            _set(self, potential=_energy(potential))
         start = q if presence is None else presence.placed(q)
         _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 
@@ -238,6 +244,20 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             raise NotFinite(f"{name} is {array[where]} at index {where}, t = {state[0]:g}, q = {state[1][where]}")
         return array
+
+    return value
+
+
+def _energy(potential: Callable[[Array], float]) -> Callable[[Array], float]:
+    """The user's potential, its value checked."""
+    if not accepts(potential, 1):
+        raise InvalidValue(f"potential must be a function of q, not {described(potential)}")
+
+    def value(q: Array) -> float:
+        found = finite(potential(q), "what potential(q) returned")
+        if found.size != 1:
+            raise InvalidValue(f"potential(q) must return one number for all bodies together, not shape {found.shape}")
+        return float(found.item())
 
     return value
 

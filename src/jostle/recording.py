@@ -25,7 +25,6 @@ class ImpactLog:
 
     def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
         self.within, self.linearised = within, linearised
-        """Do the steps keep linearised constraints? Then a wall has one rate in a step, else one at each end of it."""
         self.events: list[tuple[float, Integers, Array, Array, Array]] = []
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
@@ -48,7 +47,7 @@ class ImpactLog:
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
         if len(new):
             chosen = self.within.in_motion(contacts, before.q).only(new)
-            drift = self._drifts(chosen, before.t, h)
+            drift = drifts(chosen, before.t, h, self.linearised)
             rate = chosen.G @ before.u.ravel() + drift[0]
             speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
@@ -64,16 +63,8 @@ class ImpactLog:
         chosen = self.fresh
         _, _, _, rate_after, impulse = self.events[-1]
         impulse += to_host(by_pair(pairs, p, chosen.pairs))
-        rate_after[:] = to_host(chosen.G @ after.u.ravel() + self._drifts(chosen, before.t, h)[1])
+        rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
         self.fresh = None
-
-    def _drifts(self, chosen: Contacts, t: float, h: float) -> tuple[Array, Array]:
-        """dg/dt of contacts before and after a step from t to t + h, where their bodies stay."""
-        if chosen.gap_at is None or not self.linearised:
-            return chosen.drifts(t, h)
-        rows = place_of(chosen.gap).arange(len(chosen.gap))
-        mean = (chosen.gap_at(t + h, rows) - chosen.gap_at(t, rows)) / h
-        return mean, mean
 
     def result(self) -> Impacts:
         if not self.events:
@@ -82,6 +73,38 @@ class ImpactLog:
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
         columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 5)]
         return Impacts(t, *columns)
+
+
+def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
+    """dg/dt of contacts before and after a step from t to t + h, where their bodies stay.
+
+    A step that keeps linearised constraints knows one rate of a wall, else there is one at each end of it.
+    """
+    if contacts.gap_at is None or not linearised:
+        return contacts.drifts(t, h)
+    rows = place_of(contacts.gap).arange(len(contacts.gap))
+    mean = (contacts.gap_at(t + h, rows) - contacts.gap_at(t, rows)) / h
+    return mean, mean
+
+
+def works(within: ConstraintSet, linearised: bool, before: State, after: State, h: float) -> tuple[float, float]:
+    """The energy that the contacts dissipated in a step of a `Motion`, and the work of walls and radii that move.
+
+    The kinetic energy changes by the impulses times the mean of the two velocities. With the rates c = G u + dg/dt of
+    the gaps, the contacts add p . G (u^n + u^{n+1}) / 2 = p . (c^n + c^{n+1}) / 2 - p . (d^n + d^{n+1}) / 2: what is
+    dissipated, with the other sign, and the work of what moves.
+    """
+    contacts, p = after.contacts, after.multipliers
+    assert contacts is not None
+    rows = np.flatnonzero(p)
+    if len(rows) == 0:
+        return 0.0, 0.0
+    mean = contacts.G @ (0.5 * (before.u + after.u).ravel())
+    if within.moving is False:
+        return -float(p @ mean), 0.0
+    drift = drifts(within.in_motion(contacts, before.q).only(rows), before.t, h, linearised)
+    work = -0.5 * float(p[rows] @ (drift[0] + drift[1]))
+    return work - float(p @ mean), work
 
 
 def shown(state: State) -> Array:
@@ -101,14 +124,18 @@ def smallest_gap(problem: Any, state: State) -> float:
     return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).gap, np.inf)
 
 
-def record_of(state: State, h: float) -> tuple[Any, ...]:
-    """A record of `STATISTICS` of the step of length h that led to the state."""
+def record_of(problem: Any, linearised: bool, before: State, state: State, h: float) -> tuple[Any, ...]:
+    """A record of `STATISTICS` of the step of length h that led to the state.
+
+    `linearised` says whether the step kept linearised constraints.
+    """
     P = state.projection
     assert P is not None
+    energy = works(problem.within, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
     r, p = P.residual, state.multipliers
     return (
         state.t, h, len(p), int(np.count_nonzero(p)), P.iterations, r.primal, r.dual, r.complementarity,
-        state.overshoot, P.converged, P.solver,
+        state.overshoot, P.converged, P.solver, *energy,
     )  # fmt: skip
 
 
@@ -182,7 +209,7 @@ class Recorder:
         """Nothing is in a file."""
 
     def add(self, before: State, after: State, h: float) -> None:
-        self.stats.append(record_of(after, h))
+        self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
         if self.log is not None:
             self.log.add(before, after, h)
 

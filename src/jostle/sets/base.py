@@ -342,8 +342,8 @@ def _gap_at(gap: Array, ends: Integers, parts: list[Contacts]) -> Callable[[floa
     def gaps(t: float, rows: Integers) -> Array:
         found = gap[rows]
         for start, end, gap_at in moving:
-            own = (rows >= start) & (rows < end)
-            if own.any():
+            own = np.flatnonzero((rows >= start) & (rows < end))
+            if len(own):
                 found[own] = gap_at(t, rows[own] - start)
         return found
 
