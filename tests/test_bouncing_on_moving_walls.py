@@ -92,6 +92,21 @@ def test_a_piston_of_constant_velocity_gives_the_exact_velocity(e, w, h):
     )
 
 
+def test_a_piston_goes_at_most_half_a_step_into_a_ball_at_rest():
+    piston = jo.HalfSpace([1.0], offset=lambda t: 2.0 * t)
+    for q0 in (0.01, 0.11, 0.19):
+        sol = jo.solve(jo.Motion(q0=[q0], within=piston, law=jo.Restitution(1.0)), jo.MoreauJean(), t=1.0, h=0.1)
+        assert sol.gaps().min() >= -0.1 - 1e-12
+        np.testing.assert_allclose(sol.u[-1], 4.0, atol=1e-11)
+
+
+def test_a_ball_that_lands_on_a_table_without_restitution_has_its_velocity_in_the_list_of_impacts():
+    sol = jo.solve(on_a_table(1.0, 0.0), jo.Maury(), t=0.6, h=0.01)
+    landed = sol.impacts(speed=1.0)
+    assert len(landed) == 1
+    np.testing.assert_allclose(landed.after, 0.0, atol=1e-9)
+
+
 def disc_hit_by(paddle, h, e=0.6):
     disc = jo.Motion(q0=[[1.0, 0.4]], within=paddle, law=jo.Restitution(e))
     return jo.solve(disc, jo.MoreauJean(), t=0.6, h=h)

@@ -101,10 +101,10 @@ def works(within: ConstraintSet, linearised: bool, before: State, after: State, 
         return 0.0, 0.0
     mean = contacts.G @ (0.5 * (before.u + after.u).ravel())
     if within.moving is False:
-        return -float(p @ mean), 0.0
+        return -float((p * mean).sum()), 0.0
     drift = drifts(within.in_motion(contacts, before.q).only(rows), before.t, h, linearised)
-    work = -0.5 * float(p[rows] @ (drift[0] + drift[1]))
-    return work - float(p @ mean), work
+    work = -0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
+    return work - float((p * mean).sum()), work
 
 
 def shown(state: State) -> Array:
