@@ -23,7 +23,10 @@ matplotlib.use("Agg")
 
 PARTS = {
     "": jo,
-    **{f"{part}.": getattr(jo, part) for part in ("crowds", "models", "macro", "analysis", "io", "viz", "scenarios")},
+    **{
+        f"{part}.": getattr(jo, part)
+        for part in ("crowds", "models", "macro", "analysis", "impacts", "io", "viz", "scenarios")
+    },
 }
 WRONG = {
     "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
@@ -31,10 +34,14 @@ WRONG = {
 RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "ImpactLaw", "Pairs", "Progress", "Projection", "Residual",
     "Solution", "State", "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised",
-    "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity",
+    "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.ObstacleStep",
+    "macro.Structure", "macro.Velocity",
     "analysis.Forces",
     "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
+    "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
+    "impacts.SpringImpact", "models.TwoMotions",
+    "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
 }  # fmt: skip
@@ -122,6 +129,14 @@ def calls(path):
         "time_in_contact": {"sol": run, "threshold": 0.0},
         "wall_force": {"sol": run, "k": -1},
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
+    }
+    hit = {"before": [-1.0, -0.5], "cone": cone, "law": jo.Restitution(1.0), "mass": 1.0}
+    impacts = {
+        "binary_impacts": {**hit, "max_impacts": 9, "max_states": 9},
+        "compare": {**hit, "stiffness": 1.0, "max_states": 9},
+        "impacts_by_times": {**hit, "gaps": [1.0, 2.0], "max_impacts": 9},
+        "liu_zhao_brogliato": {**hit, "stiffness": 1.0, "exponent": 1.5},
+        "outcomes": {**hit, "samples": 3, "seed": 0, "max_impacts": 9},
     }
     solver = {"tol": 1e-8, "max_iterations": 100}
     ours = {
@@ -247,6 +262,7 @@ def calls(path):
         "spheres": {"radii": [0.5, 0.5], "box": box2, "gravity": 9.81, "seed": 0},
         "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
+        "two_motions_with_restitution": {"e": 0.5},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
     }
     macro = {
@@ -266,6 +282,7 @@ def calls(path):
             "n": [2, 3],
             "solver": None,
         },
+        "obstacle_step": {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None},
         "phi": {"U": lambda x, y: (-x, -y), "discs": at["lattice"], "restitution": 0.0, "solver": None},
         "square_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "triangular_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
@@ -325,6 +342,7 @@ def calls(path):
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,
+        "impacts.": impacts,
         "io.": io,
         "viz.": viz,
         "scenarios.": scenarios,

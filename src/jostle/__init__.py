@@ -67,7 +67,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, io, macro, models, scenarios, terminal, viz
+    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, viz
 
 __version__ = "0.1.0"
 
@@ -136,6 +136,7 @@ __all__ = [
     "decompose",
     "glue",
     "impact",
+    "impacts",
     "io",
     "macro",
     "models",
@@ -149,7 +150,7 @@ __all__ = [
     "viz",
 ]
 
-_LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "viz")
 """Modules that are imported when they are first used."""
 _RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
 """Old names and today's; the old names are removed in version 0.2."""

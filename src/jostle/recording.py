@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from jostle.arrays import Array, Integers, lowest, moved_to, place_of, to_host
+from jostle.impact_times import ImpactTimes, constant_acceleration
 from jostle.problems import Motion
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
@@ -25,7 +26,8 @@ class ImpactLog:
 
     def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
         self.within, self.linearised = within, linearised
-        self.events: list[tuple[float, Integers, Array, Array, Array]] = []
+        self.events: list[tuple[float, Integers, Array, Array, Array, Array]] = []
+        self.times = ImpactTimes(None)
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
         self.fresh: Contacts | None = None
@@ -35,6 +37,7 @@ class ImpactLog:
     def add(self, before: State, after: State, h: float) -> None:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
+        self.times.begin(before, h)
         active = p != 0.0
         unchanged = contacts.pairs is self.same[1] and active.tobytes() == self.same[0].tobytes()
         self.same = active, contacts.pairs
@@ -52,7 +55,8 @@ class ImpactLog:
             speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
             rate_after = chosen.G @ after.u.ravel() + drift[1]
-            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new]))))
+            moments = self.times.find(before, chosen, rate)
+            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments))))
             self.fresh = chosen
         self.touching = pairs
 
@@ -61,7 +65,7 @@ class ImpactLog:
         if self.fresh is None:
             return
         chosen = self.fresh
-        _, _, _, rate_after, impulse = self.events[-1]
+        _, _, _, rate_after, impulse, _ = self.events[-1]
         impulse += to_host(by_pair(pairs, p, chosen.pairs))
         rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
         self.fresh = None
@@ -69,9 +73,9 @@ class ImpactLog:
     def result(self) -> Impacts:
         if not self.events:
             nothing = np.zeros(0)
-            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing)
+            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 5)]
+        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 6)]
         return Impacts(t, *columns)
 
 
@@ -193,6 +197,8 @@ class Recorder:
         self.frames: list[Frame] = []
         self.stats: list[tuple[Any, ...]] = []
         self.log = ImpactLog(problem.within, start, scheme.linearises) if isinstance(problem, Motion) else None
+        if self.log is not None:
+            self.log.times = ImpactTimes(constant_acceleration(problem))
         self.save(start)
 
     @property

@@ -83,6 +83,17 @@ class Energy:
 class Impacts:
     """Contacts that closed with a jump of the velocity, in order of time; each field has one entry per impact.
 
+    `t` is the time that the step led to, `moment` the time inside it at which the gap closed along a free flight: for
+    Paoli's scheme a little before the step where e > 0. The moment has an error of order h^2 against the motion that
+    the scheme computes, and none for a plane and a constant force; the error of the scheme itself comes on top, which
+    is of order h for `Maury`, and for all schemes after the first impact.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    >>> hits = jo.solve(ball, jo.MoreauJean(), t=0.9, h=0.08).impacts()
+    >>> hits.t.round(9).tolist(), hits.moment.round(9).tolist()
+    ([0.56], [0.5])
+
     The schemes spread an impact over two steps: `after` and `impulse` are taken after the second, and so contain what
     the forces did in these two steps. Piles make many small ones: `sol.impacts(speed=...)` leaves them out.
     """
@@ -95,6 +106,8 @@ class Impacts:
     after: Array
     """Rate of the gap after."""
     impulse: Array
+    moment: Array
+    """When the gap closed, inside the step."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -235,7 +248,14 @@ class Solution:
         if found is None:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
         hard = -found.before > speed
-        return Impacts(found.t[hard], found.pairs[hard], found.before[hard], found.after[hard], found.impulse[hard])
+        return Impacts(
+            found.t[hard],
+            found.pairs[hard],
+            found.before[hard],
+            found.after[hard],
+            found.impulse[hard],
+            found.moment[hard],
+        )
 
     def energy(self) -> Energy:
         """1/2 |u|_M^2 at the saved times, and the potential of the problem, or -f . q if the force is constant.
