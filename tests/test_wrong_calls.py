@@ -31,8 +31,8 @@ WRONG = {
 RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
-    "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.Structure", "macro.Velocity", "analysis.Forces",
-    "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
+    "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.MergeTree", "macro.Structure", "macro.Velocity",
+    "analysis.Forces",    "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
@@ -255,7 +255,14 @@ def calls(path):
         "Square": law,
         "Triangular": {**law, "angle": 0.0, "spacing": 0.3},
         "Packing": {"points": [[0.5, 0.5]], "radius": 0.1, "box": ([0, 0], [1, 1]), "touching": 1e-6},
-        "StickyBlocks": {"x": [0.0, 2.0], "lengths": [1.0, 1.0], "v": [1.0, 0.0]},
+        "StickyBlocks": {
+            "x": [0.0, 2.0],
+            "lengths": [1.0, 1.0],
+            "v": [1.0, 0.0],
+            "acceleration": [0.0, -1.0],
+            "restitution": 0.5,
+            "walls": (-1.0, 9.0),
+        },
         "homogenise": {
             "law": lambda x, y: (-x, -y),
             "lattice": lambda n: jo.macro.square_lattice(1 / n, box=([0, 0], [1, 1])),
@@ -360,9 +367,9 @@ LEGITIMATE = {
     "texts": {"goal", "names"},
     "nan": {"values", "zone"},
     "-1": {
-        "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
-        "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
+        "G", "acceleration", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity",
+        "k", "law", "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0",
+        "velocity", "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

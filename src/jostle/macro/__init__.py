@@ -7,10 +7,11 @@ from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
 from jostle.macro.law import Collision
 from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask
+from jostle.macro.motion.merging import Merger, MergeTree
+from jostle.macro.motion.sticky import StickyBlocks
 from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
-from jostle.macro.sticky import Merger, StickyBlocks
 from jostle.macro.structure import Structure, structure
 from jostle.macro.triangular import Triangular
 
@@ -25,6 +26,7 @@ __all__ = [
     "Lattice",
     "LineCollision",
     "Mask",
+    "MergeTree",
     "Merger",
     "Packing",
     "Polygon",

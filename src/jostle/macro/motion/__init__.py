@@ -1,0 +1,1 @@
+"""Macroscopic models in time: what moves, may touch, and does not overlap."""
