@@ -367,9 +367,9 @@ LEGITIMATE = {
     "texts": {"goal", "names"},
     "nan": {"values", "zone"},
     "-1": {
-        "G", "acceleration", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity",
-        "k", "law", "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0",
-        "velocity", "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
+        "G", "acceleration", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force",
+        "gravity", "k", "law", "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper",
+        "v", "v0", "velocity", "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

@@ -15,10 +15,9 @@ from jostle.kernels.cpu.signatures import Floats, Ints, OutBools, OutFloats, Out
 from jostle.kernels.reference import blocks as definition
 from jostle.kernels.reference.blocks import AGAIN, CALM, FLIGHT, LEVEL, LIMIT, REMAINING, ROUND_OFF, SLOWEST, TIGHT
 
-Y, V, A, MASS, SINCE = range(5)
-"""Columns of the state of a cluster: position, velocity, acceleration, mass, and their time."""
-LAST, LONGEST, WIDEST = range(3)
-"""Columns of the state of a contact: time of its last impact, longest flight, and largest gap since then."""
+Y, V, A, MASS, SINCE, LAST, LONGEST, WIDEST = range(8)
+"""Columns of the state, one line of the cache: position, velocity, acceleration and mass of a cluster, and their time;
+time of the last impact of its contact on the left, longest flight, and largest gap since then."""
 NOW, KEY, FASTEST = range(3)
 """Places of the time of the last impact, of its key in the tree, and of the largest velocity so far."""
 IMPACTS, MERGERS, PARABOLAS = range(3)
@@ -38,10 +37,10 @@ def collisions(
 ) -> tuple[Floats, OutInts, Floats, OutInts2, Floats, int]:
     """The parabolas and mergers of n points up to a time: see `reference.collisions`."""
     n = len(y)
-    state, contacts = np.zeros((n + 2, 5)), np.zeros((n + 2, 3))
+    state = np.zeros((n + 2, 8))
     state[1:-1, :4] = np.stack([y, v, a, mass], axis=1)
     state[0, Y], state[-1, Y] = walls
-    contacts[:, WIDEST] = np.inf
+    state[:, WIDEST] = np.inf
     first, last, name = np.arange(n + 2), np.arange(n + 2), np.arange(n + 2) - 1
     name[-1] = -2
     held, kind = np.zeros(n + 2, dtype=bool), np.full(n + 2, FLIGHT)
@@ -51,11 +50,11 @@ def collisions(
     level, counts, stack = LEVEL * np.abs(a).max(initial=0.0), np.zeros(3, np.int64), np.empty(n + 2, np.int64)
     clusters, parabolas = np.empty(2 * n + BUFFERED, np.int64), np.empty((2 * n + BUFFERED, 3))
     pairs, merged = np.empty((n + 1, 4), np.int64), np.empty((n + 1, 4))
-    _watch_all(state, contacts, kind, tree, levels, so_far, level, scale, e)
+    _watch_all(state, kind, tree, levels, so_far, level, scale, e)
     found = []
     while True:
         more = _follow(
-            state, contacts, first, last, name, held, kind, tree, levels, so_far, counts, stack,
+            state, first, last, name, held, kind, tree, levels, so_far, counts, stack,
             clusters, parabolas, pairs, merged, e, until, scale, level, most,
         )  # fmt: skip
         found.append((clusters[: counts[PARABOLAS]].copy(), parabolas[: counts[PARABOLAS]].copy()))
@@ -95,7 +94,6 @@ def _between(state: OutFloats2, left: int, right: int, now: float, scale: float)
 @jit(helper=True)
 def _next_impact(
     state: OutFloats2,
-    contacts: OutFloats2,
     kind: OutInts,
     left: int,
     right: int,
@@ -110,10 +108,10 @@ def _next_impact(
     gap, rate, change, noise = _between(state, left, right, so_far[NOW], scale)
     time = closing_time(gap, rate, change, noise, slow, level)
     kind[right] = FLIGHT
-    contacts[right, WIDEST] = max(contacts[right, WIDEST], widest_gap(gap, rate, change))
+    state[right, WIDEST] = max(state[right, WIDEST], widest_gap(gap, rate, change))
     if 0.0 < used < 1.0 and rate > slow and change < -level:
         remaining = -2.0 * rate / change / (1.0 - used)
-        if remaining <= REMAINING * contacts[right, LONGEST]:
+        if remaining <= REMAINING * state[right, LONGEST]:
             time = remaining
             kind[right] = LIMIT
     time += so_far[NOW]
@@ -128,7 +126,6 @@ def _next_impact(
 @jit()
 def _watch_all(
     state: OutFloats2,
-    contacts: OutFloats2,
     kind: OutInts,
     tree: OutFloats,
     levels: Ints,
@@ -139,7 +136,7 @@ def _watch_all(
 ) -> None:
     """The times of all contacts, and the tree above them."""
     for k in range(1, len(state)):
-        tree[k] = _next_impact(state, contacts, kind, k - 1, k, so_far, level, scale, e, 0.0)
+        tree[k] = _next_impact(state, kind, k - 1, k, so_far, level, scale, e, 0.0)
     for height in range(1, len(levels)):
         for node in range(levels[height] - levels[height - 1] >> BITS):
             tree[levels[height] + node] = _least(tree, levels[height - 1] + (node << BITS))
@@ -184,7 +181,6 @@ def _first_contact(tree: OutFloats, levels: Ints) -> int:
 @jit(helper=True)
 def _takes_part(
     state: OutFloats2,
-    contacts: OutFloats2,
     kind: OutInts,
     tree: OutFloats,
     left: int,
@@ -201,7 +197,7 @@ def _takes_part(
         return True
     if kind[right] == AGAIN and tree[right] > so_far[KEY] + 0.5 * same_time(so_far[NOW], noise, so_far[FASTEST]):
         return False
-    return rate >= -slow or contacts[right, WIDEST] > TIGHT * noise
+    return rate >= -slow or state[right, WIDEST] > TIGHT * noise
 
 
 @jit(helper=True)
@@ -259,7 +255,6 @@ def _join(state: OutFloats2, held: OutBools, first: OutInts, last: OutInts, left
 @jit()
 def _follow(
     state: OutFloats2,
-    contacts: OutFloats2,
     first: OutInts,
     last: OutInts,
     name: OutInts,
@@ -294,15 +289,11 @@ def _follow(
         begin, end = first[contact - 1], last[contact]
         alone = kind[contact] == LIMIT
         noise = _between(state, begin, contact, so_far[NOW], scale)[3]
-        slowest = CALM if e < 1.0 and contacts[contact, WIDEST] <= TIGHT * noise else SLOWEST
-        while (
-            not alone
-            and begin > 0
-            and _takes_part(state, contacts, kind, tree, first[begin - 1], begin, so_far, scale, e)
-        ):
+        slowest = CALM if e < 1.0 and state[contact, WIDEST] <= TIGHT * noise else SLOWEST
+        while not alone and begin > 0 and _takes_part(state, kind, tree, first[begin - 1], begin, so_far, scale, e):
             begin = first[begin - 1]
         while not alone and end + 1 < bodies:
-            if not _takes_part(state, contacts, kind, tree, first[end], end + 1, so_far, scale, e):
+            if not _takes_part(state, kind, tree, first[end], end + 1, so_far, scale, e):
                 break
             end = last[end + 1]
         used = _collide(state, last, held, begin, end, so_far, 0.0 if alone else e, slowest)
@@ -336,14 +327,14 @@ def _follow(
                 parabolas[p, 0], parabolas[p, 1], parabolas[p, 2] = so_far[NOW], state[k, Y], state[k, V]
                 counts[PARABOLAS] += 1
             if one > 0:
-                contacts[k, LONGEST] = max(contacts[k, LONGEST], so_far[NOW] - contacts[k, LAST])
-                contacts[k, LAST], contacts[k, WIDEST] = so_far[NOW], 0.0
-                time = _next_impact(state, contacts, kind, stack[one - 1], k, so_far, level, scale, e, used)
+                state[k, LONGEST] = max(state[k, LONGEST], so_far[NOW] - state[k, LAST])
+                state[k, LAST], state[k, WIDEST] = so_far[NOW], 0.0
+                time = _next_impact(state, kind, stack[one - 1], k, so_far, level, scale, e, used)
                 _set_time(tree, levels, k, time)
         if begin > 0:
-            time = _next_impact(state, contacts, kind, first[begin - 1], begin, so_far, level, scale, e, 0.0)
+            time = _next_impact(state, kind, first[begin - 1], begin, so_far, level, scale, e, 0.0)
             _set_time(tree, levels, begin, time)
         if end + 1 < bodies:
-            time = _next_impact(state, contacts, kind, first[end], end + 1, so_far, level, scale, e, 0.0)
+            time = _next_impact(state, kind, first[end], end + 1, so_far, level, scale, e, 0.0)
             _set_time(tree, levels, end + 1, time)
     return False

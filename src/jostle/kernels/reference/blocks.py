@@ -80,7 +80,7 @@ def widest_gap(gap: float, rate: float, change: float) -> float:
 
 def same_time(now: float, noise: float, fastest: float) -> float:
     """Impacts that are less than this apart in time may be simultaneous: the round-off of the time of an impact."""
-    return ROUND_OFF * now + noise / fastest
+    return ROUND_OFF * now + (noise / fastest if fastest > 0.0 else 0.0)
 
 
 @dataclass

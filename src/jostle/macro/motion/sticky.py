@@ -161,8 +161,8 @@ class StickyBlocks:
     def mergers(self, until: float = np.inf) -> MergeTree:
         """All mergers up to a time, in order: the merge tree. Blocks that touch at time 0 and stay in touch merge then.
 
-        With e > 0 two clusters merge at the limit of infinitely many impacts. Clusters that forces pull apart as they
-        touch do not merge.
+        With e > 0 clusters merge at the limit of infinitely many impacts. Clusters that forces pull apart as they touch
+        do not merge.
         """
         if not until >= 0.0:
             raise InvalidValue(f"until must be a time, not negative, not {until}")
@@ -236,11 +236,7 @@ class StickyBlocks:
             y, speed, acceleration, self.lengths, walls, self.restitution, until, scale, MAX_IMPACTS
         )
         if impacts >= MAX_IMPACTS and times[1] <= until and times[1] < np.inf:
-            error = UnresolvedEvent(
-                f"more than {MAX_IMPACTS} impacts up to t = {times[0]:.6g}: ask for earlier times (until= of mergers)"
-            )
-            error.time = float(times[0])
-            raise error
+            raise _unresolved(float(times[0]))
         time, velocity, mass, of_cluster = merged.T
         left, right, first, last = pairs.T
         tree = MergeTree(time, left, right, velocity + v + time * a, mass, first, last)
@@ -267,3 +263,12 @@ def _times(t: ArrayLike) -> Array:
         wrong = times[~((times >= 0.0) & (times < np.inf))].ravel()[0]
         raise InvalidValue(f"t must be a finite time, not negative, not {wrong}: blocks do not move back in time")
     return times
+
+
+def _unresolved(time: float) -> UnresolvedEvent:
+    error = UnresolvedEvent(
+        f"more than {MAX_IMPACTS} impacts up to t = {time:.6g}: ask for earlier times (mergers(until=...)), or take fewer "
+        "blocks or another restitution"
+    )
+    error.time = time
+    return error
