@@ -27,6 +27,7 @@ from jostle.errors import (
     LeftTheSet,
     NoContraction,
     NotApproaching,
+    NotContinuous,
     NotConverged,
     NotFinite,
     SchemeRefuses,
@@ -65,7 +66,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, viz
+    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, theory, viz
 
 __version__ = "0.1.0"
 
@@ -101,6 +102,7 @@ __all__ = [
     "Motion",
     "NoContraction",
     "NotApproaching",
+    "NotContinuous",
     "NotConverged",
     "NotFinite",
     "Outlet",
@@ -144,10 +146,11 @@ __all__ = [
     "solve_by_events",
     "solvers",
     "terminal",
+    "theory",
     "viz",
 ]
 
-_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz")
 """Modules that are imported when they are first used."""
 _RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
 """Old names and today's; the old names are removed in version 0.2."""

@@ -176,6 +176,8 @@ class Solution:
     """What the file says about its problem, for a solution that was read from a file."""
     stored_shapes: Any = None
     """The shapes of the walls at each saved time, for a solution that was read from a file."""
+    refinement: Any = None
+    """How the time step was chosen, a `Refinement`, for a solution of ``solve(..., tol=...)``."""
 
     def __post_init__(self) -> None:
         if isinstance(self.problem, Motion | Sweeping):

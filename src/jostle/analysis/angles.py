@@ -22,13 +22,18 @@ COSINE_TOLERANCE = 1e-12
 
 
 def inequality_rows(cone: Cone) -> Array:
-    """G of a cone; one with equalities is refused, because the conditions of the papers are about inequalities."""
+    """G of a cone of inequalities."""
+    check_inequalities(cone)
+    return cone.G.toarray()
+
+
+def check_inequalities(cone: Cone) -> None:
+    """Refuse a cone with equalities: the conditions of the papers are about inequalities."""
     if cone.equal is not None:
         row = int(np.argmax(cone.equal))
         raise InvalidValue(
             f"the condition is about inequalities, and {cone.describe(row)} is an equality; leave it out"
         )
-    return cone.G.toarray()
 
 
 def cosines(cone: Cone, mass: ArrayLike | Metric = 1.0) -> Array:
