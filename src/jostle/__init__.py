@@ -28,6 +28,7 @@ from jostle.errors import (
     LeftTheSet,
     NoContraction,
     NotApproaching,
+    NotContinuous,
     NotConverged,
     NotFinite,
     SchemeRefuses,
@@ -53,8 +54,9 @@ from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.containers import Inside
 from jostle.sets.polygons import Polygons
+from jostle.sets.rods import Rods
 from jostle.sets.segments import Segments
-from jostle.sets.user import constraints
+from jostle.sets.user import constraints, equalities
 from jostle.sets.vessels import Vessel
 from jostle.sets.walls import Box, HalfSpace, Outside
 from jostle.solution import Solution
@@ -67,7 +69,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, viz
+    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, theory, viz
 
 __version__ = "0.1.0"
 
@@ -105,6 +107,7 @@ __all__ = [
     "Motion",
     "NoContraction",
     "NotApproaching",
+    "NotContinuous",
     "NotConverged",
     "NotFinite",
     "Outlet",
@@ -118,6 +121,7 @@ __all__ = [
     "Residual",
     "Restitution",
     "RestitutionTable",
+    "Rods",
     "Scheme",
     "SchemeRefuses",
     "Segments",
@@ -134,6 +138,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "equalities",
     "glue",
     "impact",
     "impacts",
@@ -147,10 +152,11 @@ __all__ = [
     "solve_by_events",
     "solvers",
     "terminal",
+    "theory",
     "viz",
 ]
 
-_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz")
 """Modules that are imported when they are first used."""
 _RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
 """Old names and today's; the old names are removed in version 0.2."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
-from jostle.energies import EnergyBalance, balance, potential_of
+from jostle.energies import Energy, EnergyBalance, balance, potential_of
 from jostle.errors import InvalidValue
 from jostle.facts import Facts, drawable
 from jostle.problems import Motion, Sweeping
@@ -65,18 +65,6 @@ MESSAGES = {
 
 WIDENINGS = 20
 """With bodies that are not there, `gaps` looks for the nearest pair so many times, each time four times as far."""
-
-
-@dataclass(frozen=True)
-class Energy:
-    """Kinetic energy, and potential energy where the force is constant or its potential was given (else None)."""
-
-    kinetic: Array
-    potential: Array | None
-
-    @property
-    def total(self) -> Array | None:
-        return None if self.potential is None else self.kinetic + self.potential
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +137,8 @@ class Solution:
     """(k, *shape) velocities."""
     multipliers: tuple[Array, ...]
     """For each saved time, p >= 0 per contact of the step that led there: impulses (second order), reactions
-    M (u - U) = G^T p (first order). Not unique where contacts depend on each other."""
+    M (u - U) = G^T p (first order). Those of equalities have any sign: p < 0 is the tension of a rod. Not unique where
+    contacts depend on each other."""
     pairs: tuple[Integers, ...]
     """For each saved time, who the multipliers are between; see `Contacts.pairs`."""
     normals: tuple[Array, ...]
@@ -178,6 +167,8 @@ class Solution:
     """What the file says about its problem, for a solution that was read from a file."""
     stored_shapes: Any = None
     """The shapes of the walls at each saved time, for a solution that was read from a file."""
+    refinement: Any = None
+    """How the time step was chosen, a `Refinement`, for a solution of ``solve(..., tol=...)``."""
 
     def __post_init__(self) -> None:
         if isinstance(self.problem, Motion | Sweeping):
@@ -361,7 +352,7 @@ class Solution:
         return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
 
     def gaps(self) -> Array:
-        """The smallest gap at each saved time: negative is an overlap."""
+        """The smallest gap at each saved time, -|g_i| of equalities: negative is an overlap, or a violated equality."""
         if self.problem is None:
             raise InvalidValue(
                 "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"

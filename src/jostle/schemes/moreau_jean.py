@@ -9,23 +9,33 @@ contact may have an e of its own. The second line is one projection of u^n + h M
 for all contacts, it is that on the cone C of these contacts: with v = (u^{n+1} + e u^n) / (1 + e), v = P_C of
 (u^n + h M^-1 f^n + e u^n) / (1 + e). Velocities obey the law exactly; positions may overlap by O(h).
 (Jean 1999; Acary & Brogliato 2008.)
+
+Equalities are always active, and have no restitution. With G u^{n+1} = 0 the gap of a rod would grow by h^2 |v|^2 / L
+in every step, without end. The midpoints m^n = q^n + h u^n / 2 obey m^{n+1} = m^n + h u^{n+1}, which is a step of
+Maury's scheme, and so equalities are linearised there:
+
+    g(m^n) + h G(m^n) u^{n+1} = 0
+
+Gaps of equalities then stay O(h^2) for all times, and positions are of order 2 where there are no impacts. A start
+velocity across equalities is first projected on {u : G u = 0}, as by an impact at the start.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from jostle.arrays import Array
+from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet
 from jostle.laws import ImpactLaw, coefficients
 from jostle.problems import Motion
-from jostle.schemes.abilities import EXCHANGE, MOVING, NOT_CONVEX, RESTITUTION, SECOND, VARIED_RESTITUTION
+from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, NOT_CONVEX, RESTITUTION, SECOND, VARIED_RESTITUTION
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
@@ -52,46 +62,101 @@ class MoreauJean(Scheme):
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset(
-        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE}
+        {SECOND, RESTITUTION, VARIED_RESTITUTION, MOVING, NOT_CONVEX, EXCHANGE, EQUALITIES}
     )
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
+        if state.projection is None and problem.within.equalities:
+            u = self._along_equalities(problem, t, q, u, M)
         predicted = u + h * problem.acceleration(t, q, u)
         contacts = problem.within.near(t + h / 2.0, q, first_reach(h, predicted, u))
+        if contacts.equal is not None:
+            contacts = _with_equalities_at_midpoint(problem, contacts, t, q, u, h)
         rate = contacts.G @ u.ravel()
-        closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= contacts.tolerance())
+        near = contacts.gap + h / 2.0 * rate <= contacts.tolerance()
+        closed = np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
         touching = contacts.only(closed)
-        drift = touching.drifts(t, h)
-        if problem.law.uniform is None or any(rates.any() for rates in drift):
-            P = self._on_moving(problem.law, touching, state, predicted, drift, h, M)
+        drift, guess, e = _drifts(touching, t, h), state.impulses_of(touching), problem.law.uniform
+        if e is None or any(rates.any() for rates in drift):
+            K = _by_contact(problem.law, touching, rate[closed], drift, h)
+            P = self._projected(predicted, K, M, guess)
             after, p = P.point, P.multipliers
         else:
-            P, after, p = self._at_rest(problem.law.uniform, touching, state, predicted, M)
+            C = _velocities(touching, rate[closed], e, h)
+            P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
+            after, p = (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
         return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
 
-    def _at_rest(
-        self, e: float, touching: Contacts, state: State, predicted: Array, M: Metric
-    ) -> tuple[Projection, Array, Array]:
-        """v = P_C, u^{n+1} and p, where nothing moves and all contacts share one e."""
-        u, C, guess = state.u, Cone(touching.G, describe=touching.describe), state.impulses_of(touching)
-        guess = None if guess is None else guess / (1.0 + e)
-        P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, guess)
-        return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
-
-    def _on_moving(
-        self, law: ImpactLaw, touching: Contacts, state: State, predicted: Array, drift: tuple[Array, Array], h: float,
-        M: Metric,
-    ) -> Projection:  # fmt: skip
-        """u^{n+1} = P_K of the predicted velocity, K = {v : G v + d^{n+1} + e (G u^n + d^n) >= 0}."""
-        before = touching.G @ state.u.ravel() + drift[0]
-        e = coefficients(law, touching, before)
-        noise = DRIFT_NOISE / h * touching.noise if touching.gap_at is not None else 0.0
-        K = Polyhedron(touching.G, drift[1] + e * before, describe=touching.describe, noise=noise)
+    def _projected(self, predicted: Array, K: Polyhedron, M: Metric, guess: Array | None) -> Projection:
+        """u^{n+1} = P_K of the predicted velocity; K may be empty, for it is no cone."""
         try:
-            return self.solver.project(predicted, K, M, state.impulses_of(touching))
+            return self.solver.project(predicted, K, M, guess)
         except EmptySet as error:
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
             raise EmptySet(f"{error}. {why}", error.rows, error.weights) from None
+
+    def _along_equalities(self, problem: Motion, t: float, q: Array, u: Array, M: Metric) -> Array:
+        """The nearest velocity to u with G u = 0 in all equalities."""
+        there = problem.within.equal_part().linearise(t, q)
+        return self.solver.project(u, Cone(there.G, describe=there.describe, equal=there.equal), M).point
+
+
+def _with_equalities_at_midpoint(
+    problem: Motion, contacts: Contacts, t: float, q: Array, u: Array, h: float
+) -> Contacts:
+    """The contacts, the equalities last, with the gaps and gradients of these at q + h u / 2 and the time that goes
+    with the next midpoint."""
+    there = problem.within.equal_part().linearise(t + 1.5 * h, q + h / 2.0 * u)
+    assert there.equal is not None
+    assert contacts.equal is not None
+    there = there.only(np.flatnonzero(there.equal))
+    open_rows = np.flatnonzero(~contacts.equal)
+    loose, order = contacts.only(open_rows), np.append(open_rows, np.flatnonzero(contacts.equal))
+    return replace(
+        contacts.only(order),
+        gap=np.append(loose.gap, there.gap),
+        G=stacked(loose.G, there.G),
+        length=np.append(loose.length, there.length),
+        bend=None,
+    )
+
+
+def _velocities(contacts: Contacts, rate: Array, e: float, h: float) -> Polyhedron:
+    """The v = (u^{n+1} + e u^n) / (1 + e) that closed contacts allow: the cone C, and g + h G u^{n+1} = 0."""
+    if contacts.equal is None:
+        return Cone(contacts.G, describe=contacts.describe)
+    return Polyhedron(
+        contacts.G,
+        np.where(contacts.equal, (contacts.gap / h - e * rate) / (1.0 + e), 0.0),
+        length=np.where(contacts.equal, contacts.length / h, 0.0),
+        describe=contacts.describe,
+        noise=np.where(contacts.equal, contacts.noise / h, 0.0),
+        equal=contacts.equal,
+    )
+
+
+def _drifts(contacts: Contacts, t: float, h: float) -> tuple[Array, Array]:
+    """dg/dt of contacts at both ends of the step; zero for equalities, which are linearised at a time of their own."""
+    before, after = contacts.drifts(t, h)
+    if contacts.equal is None:
+        return before, after
+    return np.where(contacts.equal, 0.0, before), np.where(contacts.equal, 0.0, after)
+
+
+def _by_contact(law: ImpactLaw, contacts: Contacts, rate: Array, drift: tuple[Array, Array], h: float) -> Polyhedron:
+    """K = {v : G v + d^{n+1} + e (G u^n + d^n) >= 0}, and g + h G v = 0 for equalities; rate is G u^n."""
+    before = rate + drift[0]
+    noise = DRIFT_NOISE / h * contacts.noise if contacts.gap_at is not None else 0.0
+    if contacts.equal is None:
+        c = drift[1] + coefficients(law, contacts, before) * before
+        return Polyhedron(contacts.G, c, describe=contacts.describe, noise=noise)
+    c, loose = contacts.gap / h, np.flatnonzero(~contacts.equal)
+    c[loose] = drift[1][loose] + coefficients(law, contacts.only(loose), before[loose]) * before[loose]
+    length = np.where(contacts.equal, contacts.length / h, 0.0)
+    return Polyhedron(
+        contacts.G, c, length=length, describe=contacts.describe, noise=DRIFT_NOISE / h * contacts.noise,
+        equal=contacts.equal,
+    )  # fmt: skip
