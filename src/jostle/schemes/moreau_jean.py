@@ -77,21 +77,33 @@ class MoreauJean(Scheme):
         near = contacts.gap + h / 2.0 * rate <= contacts.tolerance()
         closed = np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
         touching = contacts.only(closed)
-        drift, guess, e = _drifts(touching, t, h), state.impulses_of(touching), problem.law.uniform
-        if e is None or any(rates.any() for rates in drift):
-            K = _by_contact(problem.law, touching, rate[closed], drift, h)
-            P = self._projected(predicted, K, M, guess)
+        guess, drift = state.impulses_of(touching), _drifts(touching, t, h)
+        if problem.law.uniform is None or any(rates.any() for rates in drift):
+            P = self._on_moving(problem.law, touching, guess, rate[closed], predicted, drift, h, M)
             after, p = P.point, P.multipliers
         else:
-            C = _velocities(touching, rate[closed], e, h)
-            P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, None if guess is None else guess / (1.0 + e))
+            e = problem.law.uniform
+            C, guess = _velocities(touching, rate[closed], e, h), None if guess is None else guess / (1.0 + e)
+            P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, guess)
             after, p = (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
         return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
 
-    def _projected(self, predicted: Array, K: Polyhedron, M: Metric, guess: Array | None) -> Projection:
-        """u^{n+1} = P_K of the predicted velocity; K may be empty, for it is no cone."""
+    def _on_moving(
+        self, law: ImpactLaw, touching: Contacts, guess: Array | None, rate: Array, predicted: Array,
+        drift: tuple[Array, Array], h: float, M: Metric,
+    ) -> Projection:  # fmt: skip
+        """u^{n+1} = P_K of the predicted velocity, K = {v : G v + d^{n+1} + e (G u^n + d^n) >= 0}; in equalities
+        K has g + h G v = 0."""
+        before = rate + drift[0]
+        c = drift[1] + _coefficients(law, touching, before) * before
+        noise = DRIFT_NOISE / h * touching.noise if touching.gap_at is not None else np.zeros(len(c))
+        length, equal = np.zeros(len(c)), touching.equal
+        if equal is not None:
+            c, noise = np.where(equal, touching.gap / h, c), np.where(equal, touching.noise / h, noise)
+            length = np.where(equal, touching.length / h, 0.0)
+        K = Polyhedron(touching.G, c, length=length, describe=touching.describe, noise=noise, equal=equal)
         try:
             return self.solver.project(predicted, K, M, guess)
         except EmptySet as error:
@@ -102,6 +114,14 @@ class MoreauJean(Scheme):
         """The nearest velocity to u with G u = 0 in all equalities."""
         there = problem.within.equal_part().linearise(t, q)
         return self.solver.project(u, Cone(there.G, describe=there.describe, equal=there.equal), M).point
+
+
+def _drifts(contacts: Contacts, t: float, h: float) -> tuple[Array, Array]:
+    """dg/dt at both ends of the step; zero in equalities, whose gaps are taken at the end of the step."""
+    first, last = contacts.drifts(t, h)
+    if contacts.equal is None:
+        return first, last
+    return np.where(contacts.equal, 0.0, first), np.where(contacts.equal, 0.0, last)
 
 
 def _with_equalities_at_midpoint(
@@ -138,25 +158,10 @@ def _velocities(contacts: Contacts, rate: Array, e: float, h: float) -> Polyhedr
     )
 
 
-def _drifts(contacts: Contacts, t: float, h: float) -> tuple[Array, Array]:
-    """dg/dt of contacts at both ends of the step; zero for equalities, which are linearised at a time of their own."""
-    before, after = contacts.drifts(t, h)
+def _coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
+    """(m,) e of each contact, 0 for equalities: the law is not asked about them."""
     if contacts.equal is None:
-        return before, after
-    return np.where(contacts.equal, 0.0, before), np.where(contacts.equal, 0.0, after)
-
-
-def _by_contact(law: ImpactLaw, contacts: Contacts, rate: Array, drift: tuple[Array, Array], h: float) -> Polyhedron:
-    """K = {v : G v + d^{n+1} + e (G u^n + d^n) >= 0}, and g + h G v = 0 for equalities; rate is G u^n."""
-    before = rate + drift[0]
-    noise = DRIFT_NOISE / h * contacts.noise if contacts.gap_at is not None else 0.0
-    if contacts.equal is None:
-        c = drift[1] + coefficients(law, contacts, before) * before
-        return Polyhedron(contacts.G, c, describe=contacts.describe, noise=noise)
-    c, loose = contacts.gap / h, np.flatnonzero(~contacts.equal)
-    c[loose] = drift[1][loose] + coefficients(law, contacts.only(loose), before[loose]) * before[loose]
-    length = np.where(contacts.equal, contacts.length / h, 0.0)
-    return Polyhedron(
-        contacts.G, c, length=length, describe=contacts.describe, noise=DRIFT_NOISE / h * contacts.noise,
-        equal=contacts.equal,
-    )  # fmt: skip
+        return coefficients(law, contacts, rate)
+    e, loose = np.zeros(len(rate)), np.flatnonzero(~contacts.equal)
+    e[loose] = coefficients(law, contacts.only(loose), rate[loose])
+    return e

@@ -312,8 +312,8 @@ class Intersection(ConstraintSet):
             at=q,
             bend=None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
             bodies=max(part.bodies for part in parts),
-            gap_at=_gap_at(gap, ends, parts),
             equal=_kinds_of(parts),
+            gap_at=_gap_at(gap, ends, parts),
         )
 
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:

@@ -85,10 +85,10 @@ class Contacts:
     planes. None: not known, the gradients are differenced where curvature is needed."""
     bodies: int = 1
     """How many bodies the configuration has."""
-    gap_at: Callable[[float, Integers], Array] | None = None
-    """gap_at(t, rows): the gaps of some rows at another time and the same configuration. None: the set is at rest."""
     equal: Booleans | None = None
     """(m,) which rows are equalities, g_i = 0; None if all are inequalities."""
+    gap_at: Callable[[float, Integers], Array] | None = None
+    """gap_at(t, rows): the gaps of some rows at another time and the same configuration. None: the set is at rest."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
@@ -150,8 +150,8 @@ class Contacts:
             length=self.length[rows],
             describe=lambda row: self.describe(int(rows[row])),
             bend=None if self.bend is None else self.bend[rows],
-            gap_at=None if self.gap_at is None else self._gap_at_of(rows),
             equal=None if self.equal is None else self.equal[rows],
+            gap_at=None if self.gap_at is None else self._gap_at_of(rows),
         )
 
     def _gap_at_of(self, rows: Integers) -> Callable[[float, Integers], Array]:
