@@ -44,6 +44,12 @@ def by_events(q, e, end, samples=4000):
         impacts.append((hit, rate, -e * rate))
 
 
+def test_the_reference_is_that_of_event_driven_integration():
+    exact, found = by_events(1.0, 0.8, 1.2), jo.solve_by_events(on_a_table(1.0, 0.8), t=1.2)
+    np.testing.assert_allclose([event.t for event in found.events], [one[0] for one in exact[2]], atol=1e-11)
+    np.testing.assert_allclose([found.q(1.2)[0], found.u(1.2)[0]], exact[:2], atol=1e-10)
+
+
 def test_a_ball_on_a_sinusoidal_table_converges_with_order_one_to_the_event_driven_solution():
     starts, errors = np.linspace(0.8, 1.2, 20), []
     exact = np.array([by_events(q, 0.8, 1.6)[0] for q in starts])

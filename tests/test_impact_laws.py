@@ -203,3 +203,17 @@ def test_a_wall_of_a_scenario_may_have_its_own_restitution(more, e):
     run = parse(DRUMMING.replace("@", more)).build()
     sol = jo.solve(run.problem, run.scheme, t=1.0, h=0.01)
     np.testing.assert_allclose(sol.u[-1], [[0.0, e]] * 2, atol=1e-9)
+
+
+def test_a_law_that_varies_leaves_rods_alone():
+    """A pendulum that swings against a wall: with e of the speed, constant, and with one number e."""
+
+    def pendulum(law):
+        within = jo.Rods([(0, -1)], [1.0], points=[[0.0, 0.0]]) & jo.HalfSpace([1.0, 0.0], -0.1)
+        return jo.Motion(q0=[[0.6, -0.8]], force=[0.0, -9.81], within=within, law=law)
+
+    laws = jo.Restitution(0.5), jo.Restitution(lambda v: np.full(len(v), 0.5)), jo.RestitutionTable({}, otherwise=0.5)
+    runs = [jo.solve(pendulum(law), jo.MoreauJean(), t=1.5, h=0.01) for law in laws]
+    assert len(runs[0].impacts(speed=0.5)) > 0
+    for other in runs[1:]:
+        np.testing.assert_allclose(other.q, runs[0].q, atol=1e-7)

@@ -36,6 +36,18 @@ FRAMES_OF_AN_IMPACT = 3
 one tells how much energy is left."""
 
 
+@dataclass(frozen=True)
+class Energy:
+    """Kinetic energy, and potential energy where the force is constant or its potential was given (else None)."""
+
+    kinetic: Array
+    potential: Array | None
+
+    @property
+    def total(self) -> Array | None:
+        return None if self.potential is None else self.kinetic + self.potential
+
+
 @dataclass(frozen=True, eq=False)
 class EnergyBalance:
     """The balance of energy from the start to each saved time; see `Solution.energy_balance`.

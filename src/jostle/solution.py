@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
-from jostle.energies import EnergyBalance, balance, potential_of
+from jostle.energies import Energy, EnergyBalance, balance, potential_of
 from jostle.errors import InvalidValue
 from jostle.facts import Facts, drawable
 from jostle.problems import Motion, Sweeping
@@ -65,18 +65,6 @@ MESSAGES = {
 
 WIDENINGS = 20
 """With bodies that are not there, `gaps` looks for the nearest pair so many times, each time four times as far."""
-
-
-@dataclass(frozen=True)
-class Energy:
-    """Kinetic energy, and potential energy where the force is constant or its potential was given (else None)."""
-
-    kinetic: Array
-    potential: Array | None
-
-    @property
-    def total(self) -> Array | None:
-        return None if self.potential is None else self.kinetic + self.potential
 
 
 @dataclass(frozen=True, eq=False)
