@@ -25,7 +25,7 @@ PARTS = {
     "": jo,
     **{
         f"{part}.": getattr(jo, part)
-        for part in ("crowds", "models", "macro", "analysis", "impacts", "io", "viz", "scenarios")
+        for part in ("crowds", "models", "macro", "analysis", "impacts", "io", "viz", "scenarios", "theory")
     },
 }
 WRONG = {
@@ -43,6 +43,7 @@ RESULTS = {
     "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
+    "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 
@@ -55,6 +56,7 @@ def things():
     found["pair"] = jo.Balls([0.5, 0.5])
     found["cone"] = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
     found["ball"] = jo.Motion(q0=[0.0, 1.0], within=found["floor"])
+    found["fall"] = jo.Motion(q0=[0.0, 1.0], force=[0.0, -1.0], within=found["floor"])
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
                     within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
@@ -103,7 +105,7 @@ def calls(path):
         "density_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
         "speed_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
         "eta": {"N": 3, "radius": 1.0},
-        "gamma": {"N": 3},
+        "gamma": {"N": 3, "radii": [1.0, 2.0]},
         "evacuation_time": {"sol": run, "area": area},
         "leaving_times": {"sol": run, "area": area},
         "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0, "plan": None},
@@ -111,7 +113,8 @@ def calls(path):
         "force_distribution": {"sol": run, "k": -1, "bins": 5},
         "forces": {"sol": run, "k": -1},
         "impulse_range": {"cone": cone, "impulse": [1.0, 1.0]},
-        "inverse_triangle": {"cone": cone},
+        "inverse_triangle": {"cone": cone, "mass": 1.0},
+        "most_neighbours": {"radii": [1.0, 2.0]},
         "load_range": {"sol": run, "k": -1, "closed": 1e-6},
         "multiplier_range": {"sol": run, "k": -1, "closed": 1e-6},
         "order": {"h": [0.1, 0.05], "error": [0.01, 0.005]},
@@ -136,6 +139,12 @@ def calls(path):
         "impacts_by_times": {**hit, "gaps": [1.0, 2.0], "max_impacts": 9},
         "liu_zhao_brogliato": {**hit, "stiffness": 1.0, "exponent": 1.5},
         "outcomes": {**hit, "samples": 3, "seed": 0, "max_impacts": 9},
+    }
+    theory = {
+        "convergence": {"problem": at["fall"], "scheme": jo.Maury(), **sweep, "halvings": 2, "phases": 1},
+        "good_direction": {"cone": cone, "mass": 1.0},
+        "hypotheses": {"problem": at["ball"], "q": [0.0, 0.0], "t": 0.0, "rho": 0.1},
+        "promises": {"solution": run, "problem": run.problem},
     }
     solver = {"tol": 1e-8, "max_iterations": 100}
     ours = {
@@ -204,6 +213,7 @@ def calls(path):
             "checkpoint": None,
             "resume": False,
             "progress": None,
+            "tol": None,
         },
     }
     crowds = {
@@ -339,6 +349,7 @@ def calls(path):
         "macro.": macro,
         "analysis.": analysis,
         "impacts.": impacts,
+        "theory.": theory,
         "io.": io,
         "viz.": viz,
         "scenarios.": scenarios,
@@ -380,7 +391,7 @@ LEGITIMATE = {
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

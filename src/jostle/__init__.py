@@ -27,6 +27,7 @@ from jostle.errors import (
     LeftTheSet,
     NoContraction,
     NotApproaching,
+    NotContinuous,
     NotConverged,
     NotFinite,
     SchemeRefuses,
@@ -50,8 +51,9 @@ from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
 from jostle.sets.polygons import Polygons
+from jostle.sets.rods import Rods
 from jostle.sets.segments import Segments
-from jostle.sets.user import constraints
+from jostle.sets.user import constraints, equalities
 from jostle.sets.vessels import Vessel
 from jostle.sets.walls import Box, HalfSpace, Inside, Outside
 from jostle.solution import Solution
@@ -64,7 +66,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, viz
+    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, theory, viz
 
 __version__ = "0.1.0"
 
@@ -100,6 +102,7 @@ __all__ = [
     "Motion",
     "NoContraction",
     "NotApproaching",
+    "NotContinuous",
     "NotConverged",
     "NotFinite",
     "Outlet",
@@ -112,6 +115,7 @@ __all__ = [
     "Projection",
     "Residual",
     "Restitution",
+    "Rods",
     "Scheme",
     "SchemeRefuses",
     "Segments",
@@ -128,6 +132,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "equalities",
     "glue",
     "impact",
     "impacts",
@@ -141,10 +146,11 @@ __all__ = [
     "solve_by_events",
     "solvers",
     "terminal",
+    "theory",
     "viz",
 ]
 
-_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz")
 """Modules that are imported when they are first used."""
 _RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
 """Old names and today's; the old names are removed in version 0.2."""

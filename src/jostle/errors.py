@@ -68,6 +68,14 @@ class NotConverged(JostleError, RuntimeError):
         self.projection = projection
 
 
+class NotContinuous(JostleError, RuntimeError):
+    """Two starts as near as one likes have solutions far apart: ``error.solution`` and ``error.other``."""
+
+    def __init__(self, message: str, solution: Any = None, other: Any = None):
+        super().__init__(message)
+        self.solution, self.other = solution, other
+
+
 class NoContraction(JostleError, RuntimeError):
     """The fixed point of an implicit force does not contract: h is too large."""
 

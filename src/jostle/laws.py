@@ -85,8 +85,8 @@ def impact(
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
     after = (1.0 + e) * P.point - e * before if e > 0.0 else P.point.copy()
-    rate_before, rate_after = cone.slack(before), cone.slack(after)
-    approaching, admissible = _within(cone, rate_before, before, after), True
+    rate_before, rate_after = cone.slack(before), cone.margin(cone.slack(after))
+    approaching, admissible = _within(cone, -cone.margin(-rate_before), before, after), True
     if rate_after.min(initial=0.0) < 0.0:
         allowed = solver.tol * np.abs(rate_before).max(initial=0.0)
         admissible = _within(cone, -rate_after - allowed, before, after)

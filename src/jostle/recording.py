@@ -22,7 +22,7 @@ NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
 class ImpactLog:
-    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before."""
+    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before; no equalities."""
 
     def __init__(self, within: ConstraintSet, start: State) -> None:
         self.within = within
@@ -38,7 +38,7 @@ class ImpactLog:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
         self.times.begin(before, h)
-        active = p != 0.0
+        active = p != 0.0 if contacts.equal is None else (p != 0.0) & ~contacts.equal  # equalities do not close
         unchanged = contacts.pairs is self.same[1] and active.tobytes() == self.same[0].tobytes()
         self.same = active, contacts.pairs
         if unchanged and self.fresh is None:
@@ -102,7 +102,7 @@ def contacts_of(state: State) -> tuple[Integers, Array, Array]:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).gap, np.inf)
+    return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).margin, np.inf)
 
 
 def record_of(state: State, h: float) -> tuple[Any, ...]:

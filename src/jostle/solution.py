@@ -146,7 +146,8 @@ class Solution:
     """(k, *shape) velocities."""
     multipliers: tuple[Array, ...]
     """For each saved time, p >= 0 per contact of the step that led there: impulses (second order), reactions
-    M (u - U) = G^T p (first order). Not unique where contacts depend on each other."""
+    M (u - U) = G^T p (first order). Those of equalities have any sign: p < 0 is the tension of a rod. Not unique where
+    contacts depend on each other."""
     pairs: tuple[Integers, ...]
     """For each saved time, who the multipliers are between; see `Contacts.pairs`."""
     normals: tuple[Array, ...]
@@ -175,6 +176,8 @@ class Solution:
     """What the file says about its problem, for a solution that was read from a file."""
     stored_shapes: Any = None
     """The shapes of the walls at each saved time, for a solution that was read from a file."""
+    refinement: Any = None
+    """How the time step was chosen, a `Refinement`, for a solution of ``solve(..., tol=...)``."""
 
     def __post_init__(self) -> None:
         if isinstance(self.problem, Motion | Sweeping):
@@ -314,7 +317,7 @@ class Solution:
         return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
 
     def gaps(self) -> Array:
-        """The smallest gap at each saved time: negative is an overlap."""
+        """The smallest gap at each saved time, -|g_i| of equalities: negative is an overlap, or a violated equality."""
         if self.problem is None:
             raise InvalidValue(
                 "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"

@@ -33,7 +33,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
 def write_images(path: str | os.PathLike[str], t: Array, lower: Array, h: float, fields: Mapping[str, Array]) -> None:
     """Write fields (frames, nx, ny) and (frames, nx, ny, 2) on square cells of side h, under another name first.
 
-    Vectors get a third component, zero, which ParaView asks for.
+    The image is one cell thick, and vectors get a third component, zero: VTK's reader asks for both.
     """
     check_path(path)
     place = Path(path)
@@ -43,9 +43,9 @@ def write_images(path: str | os.PathLike[str], t: Array, lower: Array, h: float,
         _, nx, ny = next(iter(fields.values())).shape[:3]
         root.attrs["Version"] = np.array(VERSION, np.int64)
         root.attrs.create("Type", b"ImageData", dtype=h5py.string_dtype("ascii", len("ImageData")))
-        root.attrs["WholeExtent"] = np.array([0, nx, 0, ny, 0, 0], np.int64)
+        root.attrs["WholeExtent"] = np.array([0, nx, 0, ny, 0, 1], np.int64)
         root.attrs["Origin"] = np.array([*lower, 0.0])
-        root.attrs["Spacing"] = np.array([h, h, 1.0])
+        root.attrs["Spacing"] = np.array([h, h, h])
         root.attrs["Direction"] = np.eye(3).ravel()
         cells = root.create_group("CellData")
         steps = root.create_group("Steps")

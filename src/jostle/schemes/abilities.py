@@ -16,7 +16,7 @@ from jostle.schemes import SCHEMES, SchemeClass
 SECOND, FIRST = "second order", "first order"
 RESTITUTION, VARIABLE_MASS, MOVING = "restitution", "a variable mass", "a moving set"
 NOT_CONVEX, EXCHANGE = "gaps that are not convex", "bodies that come and go"
-METRIC = "a mass in first order"
+METRIC, EQUALITIES = "a mass in first order", "equality constraints"
 """Needs of problems, which are abilities of schemes."""
 
 REASONS = {
@@ -28,6 +28,7 @@ REASONS = {
     NOT_CONVEX: "linearises the gaps and stays in Q only if they are convex in q; the inside of a ball is not",
     EXCHANGE: "projects all bodies together, none may come or go",
     METRIC: "projects in the Euclidean metric, the problem has a mass",
+    EQUALITIES: "has no room for equality constraints, and the problem has some",
 }
 """Why a scheme refuses a problem with a need that is not among its abilities."""
 
@@ -51,6 +52,7 @@ def needs_of(problem: Any) -> frozenset[str]:
         NOT_CONVEX: within.convex_gaps is False and not within.curved,
         EXCHANGE: problem.presence is not None,
         METRIC: isinstance(problem, Sweeping) and problem.mass is not None,
+        EQUALITIES: within.equalities,
     }
     return frozenset(need for need, there in found.items() if there)
 

@@ -66,16 +66,21 @@ def watch_first(problem: Motion, state: State, h: float, Z: Nearest, F: Array) -
 
 def _closing(state: State, contacts: Contacts, p: Array) -> Integers:
     """The pairs of the contacts that carry an impulse p now, and did not in the step that led to the state."""
-    rows = np.flatnonzero(p)
+    rows = _carrying(contacts, p)
     if state.contacts is None or len(rows) == 0:
         return contacts.pairs[rows]
     before = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs[rows])
     return np.asarray(contacts.pairs[rows[before == 0.0]])
 
 
+def _carrying(contacts: Contacts, p: Array) -> Integers:
+    """The rows of contacts that carry an impulse; equalities always do, and do not close."""
+    return np.flatnonzero(p if contacts.equal is None else np.where(contacts.equal, 0.0, p))
+
+
 def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
     """Warn if contacts close in the first step, which has no restitution; was there a warning?"""
-    rows = np.flatnonzero(p)
+    rows = _carrying(contacts, p)
     if problem.law.e == 0.0 or len(rows) == 0:
         return False
     chosen = contacts.only(rows)
@@ -102,7 +107,7 @@ def _warn_of_sequence(
 
     A contact closes if it carries an impulse and did not in the step before, or if it would be open without the others.
     """
-    rows = np.flatnonzero(p)
+    rows = _carrying(contacts, p)
     if len(rows) < 2:
         return False
     chosen = contacts.only(rows)

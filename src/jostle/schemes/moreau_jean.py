@@ -7,21 +7,34 @@
 With v = (u^{n+1} + e u^n) / (1 + e) the second line is one projection on the cone C of these contacts, v = P_C of
 (u^n + h M^-1 f^n + e u^n) / (1 + e). Velocities obey the law exactly; positions may overlap by O(h).
 (Jean 1999; Acary & Brogliato 2008.)
+
+Equalities are always active, and have no restitution. With G u^{n+1} = 0 the gap of a rod would grow by h^2 |v|^2 / L
+in every step, without end. The midpoints m^n = q^n + h u^n / 2 obey m^{n+1} = m^n + h u^{n+1}, which is a step of
+Maury's scheme, and so equalities are linearised there:
+
+    g(m^n) + h G(m^n) u^{n+1} = 0
+
+Gaps of equalities then stay O(h^2) for all times, and positions are of order 2 where there are no impacts. A start
+velocity across equalities is first projected on {u : G u = 0}, as by an impact at the start.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from jostle.convex.polyhedron import Cone
+from jostle.arrays import Array
+from jostle.convex.maps import stacked
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.problems import Motion
-from jostle.schemes.abilities import EXCHANGE, NOT_CONVEX, RESTITUTION, SECOND
+from jostle.schemes.abilities import EQUALITIES, EXCHANGE, NOT_CONVEX, RESTITUTION, SECOND
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import first_reach
 from jostle.schemes.state import State
+from jostle.sets.contacts import Contacts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,17 +47,22 @@ class MoreauJean(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, NOT_CONVEX, EXCHANGE})
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, NOT_CONVEX, EXCHANGE, EQUALITIES})
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u = state.t, state.q, state.u
         e, M = problem.law.e, problem.metric(q)
+        if state.projection is None and problem.within.equalities:
+            u = self._along_equalities(problem, t, q, u, M)
         predicted = u + h * problem.acceleration(t, q, u)
         contacts = problem.within.near(t, q, first_reach(h, predicted, u))
+        if contacts.equal is not None:
+            contacts = _with_equalities_at_midpoint(problem, contacts, t, q, u, h)
         rate = contacts.G @ u.ravel()
-        closed = np.flatnonzero(contacts.gap + h / 2.0 * rate <= contacts.tolerance())
+        near = contacts.gap + h / 2.0 * rate <= contacts.tolerance()
+        closed = np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
         touching = contacts.only(closed)
-        C = Cone(touching.G, describe=touching.describe)
+        C = _velocities(touching, rate[closed], e, h)
         guess = state.impulses_of(touching)
         guess = None if guess is None else guess / (1.0 + e)
         P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, guess)
@@ -52,3 +70,42 @@ class MoreauJean(Scheme):
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = (1.0 + e) * P.multipliers
         return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
+
+    def _along_equalities(self, problem: Motion, t: float, q: Array, u: Array, M: Metric) -> Array:
+        """The nearest velocity to u with G u = 0 in all equalities."""
+        there = problem.within.equal_part().linearise(t, q)
+        return self.solver.project(u, Cone(there.G, describe=there.describe, equal=there.equal), M).point
+
+
+def _with_equalities_at_midpoint(
+    problem: Motion, contacts: Contacts, t: float, q: Array, u: Array, h: float
+) -> Contacts:
+    """The contacts, the equalities last, with the gaps and gradients of these at q + h u / 2 and the time that goes
+    with the next midpoint."""
+    there = problem.within.equal_part().linearise(t + 1.5 * h, q + h / 2.0 * u)
+    assert there.equal is not None
+    assert contacts.equal is not None
+    there = there.only(np.flatnonzero(there.equal))
+    open_rows = np.flatnonzero(~contacts.equal)
+    loose, order = contacts.only(open_rows), np.append(open_rows, np.flatnonzero(contacts.equal))
+    return replace(
+        contacts.only(order),
+        gap=np.append(loose.gap, there.gap),
+        G=stacked(loose.G, there.G),
+        length=np.append(loose.length, there.length),
+        bend=None,
+    )
+
+
+def _velocities(contacts: Contacts, rate: Array, e: float, h: float) -> Polyhedron:
+    """The v = (u^{n+1} + e u^n) / (1 + e) that closed contacts allow: the cone C, and g + h G u^{n+1} = 0."""
+    if contacts.equal is None:
+        return Cone(contacts.G, describe=contacts.describe)
+    return Polyhedron(
+        contacts.G,
+        np.where(contacts.equal, (contacts.gap / h - e * rate) / (1.0 + e), 0.0),
+        length=np.where(contacts.equal, contacts.length / h, 0.0),
+        describe=contacts.describe,
+        noise=np.where(contacts.equal, contacts.noise / h, 0.0),
+        equal=contacts.equal,
+    )

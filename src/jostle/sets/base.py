@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, InTime, at, highest, lowest, place_of
+from jostle.arrays import Array, Booleans, InTime, at, highest, lowest, place_of
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
@@ -40,6 +40,8 @@ class ConstraintSet:
     """Is every g_i(t, .) convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask? None: not known."""
     moving: bool | None = None
     """Does the set depend on time? None: not known."""
+    equalities: bool = False
+    """Are the constraints of the set equalities, g_i = 0? All of them are, or none; an intersection may have both."""
     curved: bool = False
     """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it?"""
     flat: bool = False
@@ -87,9 +89,13 @@ class ConstraintSet:
         """All g_i(t, q), without their gradients."""
         return self.linearise(t, q).gap
 
+    def margins(self, t: float, q: Array) -> Array:
+        """All g_i(t, q), and -|g_i(t, q)| of equalities: negative where q is not in Q(t)."""
+        return -np.abs(self.gaps(t, q)) if self.equalities else self.gaps(t, q)
+
     def gap(self, t: float, q: ArrayLike) -> float:
-        """The smallest gap at (t, q); infinite without constraints."""
-        return lowest(self.gaps(t, np.asarray(q, dtype=float)), np.inf)
+        """The smallest gap at (t, q), -|g_i| of equalities; infinite without constraints."""
+        return lowest(self.margins(t, np.asarray(q, dtype=float)), np.inf)
 
     def overlap(self, t: float, q: Array) -> float:
         """The deepest overlap at (t, q), over the length of its constraint; 0 if there is none."""
@@ -144,6 +150,10 @@ class ConstraintSet:
         now, then = (self.gaps(t, q) for t in times)
         return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
 
+    def equal_part(self) -> ConstraintSet:
+        """The sets alone that have equalities."""
+        return self if self.equalities else Free()
+
     def crossing(self, step: Step) -> Crossing | None:
         """A wall that the centre of a body went through in the step, if any."""
         return None
@@ -197,6 +207,8 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
+        if any(Q.equalities for Q in sets):  # without them, checkpoints describe it as they did before there were any
+            self.equalities = True
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def anew(self) -> ConstraintSet:
@@ -209,6 +221,9 @@ class Intersection(ConstraintSet):
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])
+
+    def margins(self, t: float, q: Array) -> Array:
+        return np.concatenate([Q.margins(t, q) for Q in self.sets])
 
     def gap(self, t: float, q: ArrayLike) -> float:
         return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
@@ -233,6 +248,9 @@ class Intersection(ConstraintSet):
 
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
+
+    def equal_part(self) -> ConstraintSet:
+        return _all_of([Q for Q in self.sets if Q.equalities])
 
     def crossing(self, step: Step) -> Crossing | None:
         found = (Q.crossing(step) for Q in self.sets)
@@ -276,6 +294,7 @@ class Intersection(ConstraintSet):
             at=q,
             bend=None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
             bodies=max(part.bodies for part in parts),
+            equal=_kinds_of(parts),
         )
 
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
@@ -304,6 +323,13 @@ def _same(one: InTime, other: InTime) -> bool:
     if callable(one) or callable(other):
         return one is other
     return np.array_equal(one, other)
+
+
+def _kinds_of(parts: list[Contacts]) -> Booleans | None:
+    """(m,) which rows of all parts are equalities; None if none is."""
+    if all(part.equal is None for part in parts):
+        return None
+    return np.concatenate([np.zeros(len(part.gap), dtype=bool) if part.equal is None else part.equal for part in parts])
 
 
 def _least(reaches: list[Reach]) -> Reach:

@@ -19,6 +19,8 @@ from jostle.macro.grid import Grid
 
 Faces = tuple[Array, Array]
 """One number a face: those across x, then those across y."""
+VACUUM = 1e-14
+"""A face with less mass than this, in cells, has no velocity."""
 HALF_CELL = 2.0
 """The weight of a face at an exit or an open side: the pressure is zero there, half a cell from the centre."""
 

@@ -113,7 +113,7 @@ class Impacts(Scheme):
 
 def _momentum(law: Any, after: Collision, before: Array) -> Array:
     """(2,): the momentum that the impact changed, in cells: that of the grains, which the cells are to have too."""
-    return np.asarray(law.mass @ (after.hit.velocity - before)) / law.grid.h**2
+    return np.asarray(law.mass @ (after.hit.velocity - before) / law.grid.h**2)
 
 
 def _mean_pressure(full: Booleans, after: Collision) -> Array:

@@ -11,10 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.macro.motion.domain import Domain, Faces
-
-VACUUM = 1e-14
-"""A face with less mass than this, in cells, has no velocity."""
+from jostle.macro.motion.domain import VACUUM, Domain, Faces
 
 
 def carried(domain: Domain, density: Array, velocity: Faces, crossed: Faces) -> Faces:

@@ -11,6 +11,7 @@ from jostle.arguments import check_fields
 from jostle.arrays import Array
 from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
 from jostle.macro.motion.domain import Faces
+from jostle.macro.motion.edges import shared
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.state import State
 from jostle.macro.motion.transport import MOST_CROSSED, crossing
@@ -89,7 +90,7 @@ def driven(problem: Crowd | Flow, state: State, h: float) -> Faces:
         np.where(through & (mass > 0.0), u + h * f, u)
         for u, f, through, mass in zip(state.velocity, force, problem.domain.open, masses, strict=True)
     )
-    return x, y
+    return shared(problem.domain, state.density, (x, y))
 
 
 def _check(state: State, tol: float) -> None:

@@ -87,14 +87,16 @@ def solve(
         kept.check_free()
     status = FINISHED
     with Interrupts() as interrupts:
-        for number, (t_next, step, _) in enumerate(steps.after(done), start=done + 1):
+        for number, (t_next, step, whole) in enumerate(steps.after(done), start=done + 1):
             before = run.state.t
             try:
                 state = scheme.advance(problem, run.state, step, t_next)
                 stop = until is not None and bool(until(state))
                 status, last = (STOPPED if stop else FINISHED), stop or number == steps.count
-                run.add(state, step, last or due(number, before, t_next))
-                if kept is not None and (last or kept.due()):
+                if kept is not None and not whole:  # a longer run does not have this step
+                    kept.save(run, number - 1)
+                run.add(state, step, due(number, before, t_next))
+                if kept is not None and whole and (last or kept.due()):
                     kept.save(run, number)
                 if progress is not None:
                     progress(Progress(number, steps.count, t_next, steps.end, state, status))
