@@ -161,6 +161,10 @@ class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""
 
 
+class EnergyDrift(JostleWarning):
+    """A run with e = 1 lost or gained a notable part of its energy; the message says how much, and what to do."""
+
+
 class OldSpelling(JostleWarning, FutureWarning):
     """A scenario file uses a kind or a key that has another name now; the message says which."""
 

@@ -131,7 +131,7 @@ class SmoothRun:
 
     @property
     def _e(self) -> float:
-        return float(self.problem.law.e)
+        return float(self.problem.law.number)
 
     def _accumulate(self, resting: Booleans) -> Booleans:
         """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""

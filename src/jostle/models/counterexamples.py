@@ -225,7 +225,7 @@ def two_motions_with_restitution(e: float = 0.5) -> TwoMotions:
     >>> pair.first.q([1.0, 1.8]).tolist(), pair.second.q(1.8).round(12).tolist(), pair.second.u(1.0).tolist()
     ([0.0, 0.0], 0.32, 0.8)
     """
-    if not Restitution(e).e > 0.0:
+    if not Restitution(e).number > 0.0:
         raise InvalidValue("e must be positive; jo.models.two_inelastic_motions() has e = 0")
     a = 2.0 / (2.0 + e)
     strong = -((2.0 / e) ** 2)

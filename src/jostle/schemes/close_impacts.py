@@ -52,7 +52,7 @@ class Motions(NamedTuple):
 def watch(problem: Motion, state: State, h: float, Z: Nearest, F: Array | None, M: Metric) -> tuple[Integers, bool]:
     """The pairs that close in this step, and whether the run has been warned; F is None for an implicit force."""
     (P, contacts), warned = Z, state.memory.warned
-    if problem.law.e > 0.0 and not warned and F is not None:
+    if problem.law.number > 0.0 and not warned and F is not None:
         warned = _warn_of_sequence(problem, state, h, contacts, P.multipliers, F, M)
     return _closing(state, contacts, P.multipliers), warned
 
@@ -81,7 +81,7 @@ def _carrying(contacts: Contacts, p: Array) -> Integers:
 def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
     """Warn if contacts close in the first step, which has no restitution; was there a warning?"""
     rows = _carrying(contacts, p)
-    if problem.law.e == 0.0 or len(rows) == 0:
+    if problem.law.number == 0.0 or len(rows) == 0:
         return False
     chosen = contacts.only(rows)
     rate = chosen.G @ state.u.ravel()
@@ -142,7 +142,7 @@ def _sequences(
     The second one is new and closed later, or is pushed: it closed later, or is not over yet.
     """
     started, new, pushed = kinds
-    G, e, tolerance = contacts.G, problem.law.e, contacts.tolerance()
+    G, e, tolerance = contacts.G, problem.law.number, contacts.tolerance()
     rate, slow = G @ motion.u.ravel(), _slow(contacts, h, F, motion.u)
     first = np.flatnonzero(started & (rate < -slow))
     if len(first) == 0:

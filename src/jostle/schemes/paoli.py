@@ -89,19 +89,19 @@ class Paoli(Scheme):
 
     def check(self, problem: Motion) -> None:
         super().check(problem)
-        if self.implicit and problem.law.e != 0.0:
+        if self.implicit and problem.law.number != 0.0:
             raise SchemeRefuses(
-                f"Paoli takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = {problem.law.e:g}; "
-                f"use implicit=False"
+                f"Paoli takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = "
+                f"{problem.law.number:g}; use implicit=False"
             )
 
     def projects_positions(self, problem: Motion) -> bool:
-        return problem.law.e == 0.0
+        return problem.law.number == 0.0
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         if state.memory is None or _was_changed(state):
             return self._first(problem, state, h)
-        t, q, u, e, M = state.t, state.q, state.u, problem.law.e, problem.metric(state.q)
+        t, q, u, e, M = state.t, state.q, state.u, problem.law.number, problem.metric(state.q)
         before, h_before = state.memory.before, state.memory.h
         X = _traced_back(problem, state, h)
         if e > 0.0 and problem.within.equalities:

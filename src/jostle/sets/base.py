@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Booleans, InTime, at, highest, lowest, place_of
+from jostle.arrays import Array, Booleans, Integers, InTime, at, highest, lowest, place_of
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
-from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start, of_bodies
+from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_start, of_bodies
 from jostle.sets.crossings import Crossing, Step
 from jostle.sets.differences import Differences
 from jostle.sets.memory import Searched, put_back, searched
@@ -63,10 +65,25 @@ class ConstraintSet:
         raise NotImplementedError
 
     def near(self, t: float, q: Array, reach: Reach) -> Contacts:
-        """`linearise`, with the reach of each body for a set that knows one for all only."""
+        """`linearise`, with the reach of each body for a set that knows one for all only, and `Contacts.gap_at`."""
         if of_bodies(reach) and not self.by_body:
             reach = 2.0 * highest(reach, 0.0)
-        return self.linearise(t, q, reach)
+        return self.in_motion(self.linearise(t, q, reach), q)
+
+    def in_motion(self, contacts: Contacts, q: Array) -> Contacts:
+        """The contacts of this set at q, with a `Contacts.gap_at` if the set may move and did not give one."""
+        if self.moving is False or contacts.gap_at is not None:
+            return contacts
+        return replace(contacts, gap_at=partial(self._gaps_of, contacts.pairs, q))
+
+    def _gaps_of(self, pairs: Integers, q: Array, t: float, rows: Integers) -> Array:
+        """The gaps of some pairs at time t, for sets that do not give `Contacts.gap_at` themselves."""
+        there = self.linearise(t, q)
+        found = by_pair(there.pairs, there.gap, pairs[rows], np.nan)
+        if np.isnan(found).any():
+            row = pairs[rows][int(np.argmax(np.isnan(found)))].tolist()
+            raise InvalidValue(f"{self!r} has no row for the pair {row} at t = {t:g}; without a reach it must have all")
+        return found
 
     def with_radii(self, radii: InTime) -> ConstraintSet:
         """The same set for bodies of these radii; for sets with `takes_radii` only."""
@@ -283,8 +300,9 @@ class Intersection(ConstraintSet):
             say, here = words[block], row - int(ends[block] - sizes[block])
             return f"balls {int(first[row])} and {int(second[row])}" if say is None else say(here)
 
+        gap = np.concatenate([part.gap for part in parts])
         return Contacts(
-            np.concatenate([part.gap for part in parts]),
+            gap,
             stacked(*[part.G for part in parts], pairs=both),
             both.T,
             numbers=numbers,
@@ -295,6 +313,7 @@ class Intersection(ConstraintSet):
             bend=None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
             bodies=max(part.bodies for part in parts),
             equal=_kinds_of(parts),
+            gap_at=_gap_at(gap, ends, parts),
         )
 
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
@@ -337,6 +356,24 @@ def _least(reaches: list[Reach]) -> Reach:
     of_pairs = min((reach for reach in reaches if not of_bodies(reach)), default=np.inf)
     each = [reach for reach in reaches if of_bodies(reach)]
     return reduce(np.minimum, each, of_pairs / 2.0) if each else of_pairs
+
+
+def _gap_at(gap: Array, ends: Integers, parts: list[Contacts]) -> Callable[[float, Integers], Array] | None:
+    """`Contacts.gap_at` of contacts that are those of the parts, one after the other, each up to its end."""
+    blocks = zip(ends.tolist(), parts, strict=True)
+    moving = [(end - len(part.gap), end, part.gap_at) for end, part in blocks if part.gap_at is not None]
+    if not moving:
+        return None
+
+    def gaps(t: float, rows: Integers) -> Array:
+        found = gap[rows]
+        for start, end, gap_at in moving:
+            own = np.flatnonzero((rows >= start) & (rows < end))
+            if len(own):
+                found[own] = gap_at(t, rows[own] - start)
+        return found
+
+    return gaps
 
 
 def _all_of(sets: list[ConstraintSet]) -> ConstraintSet:

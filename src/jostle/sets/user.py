@@ -80,6 +80,7 @@ class UserSet(ConstraintSet):
             describe=lambda row: f"{'equality' if self.equalities else 'constraint'} {row} of {self.name}",
             at=q,
             equal=np.ones(len(gap), dtype=bool) if self.equalities else None,
+            gap_at=None if self.moving is False else (lambda time, some: self.gaps(time, q)[some]),
         )
 
     def gaps(self, t: float, q: Array) -> Array:
