@@ -246,3 +246,13 @@ def test_grains_that_come_and_go_bounce_on_a_moving_floor():
     np.testing.assert_allclose(
         jo.solve(balls, jo.MoreauJean(), t=1.0, h=0.02).u[-1], [[0.0, 3.5], [0.0, 0.0]], atol=1e-11
     )
+
+
+@pytest.mark.parametrize("law", [jo.Restitution(0.5), jo.Restitution(lambda v: 0.5)], ids=["number", "function"])
+def test_a_dumbbell_bounces_off_a_piston_as_one_body(law):
+    """Equalities beside contacts that move: both ends leave with w + e (w - u)."""
+    within = jo.Rods([[0, 1]], 1.0) & jo.HalfSpace([1.0, 0.0], offset=lambda t: 2.0 * t)
+    dumbbell = jo.Motion(q0=[[1.0, 0.0], [2.0, 0.0]], v0=[[-1.0, 0.0], [-1.0, 0.0]], within=within, law=law)
+    sol = jo.solve(dumbbell, jo.MoreauJean(), t=1.0, h=0.01)
+    assert sol.u[-1] == pytest.approx(np.array([[3.5, 0.0], [3.5, 0.0]]), abs=1e-9)
+    assert np.linalg.norm(sol.q[-1, 1] - sol.q[-1, 0]) == pytest.approx(1.0, abs=1e-9)

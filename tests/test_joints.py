@@ -45,7 +45,7 @@ def orders(values):
     return np.log2(values[:-1] / values[1:])
 
 
-STEPS = (0.01, 0.005, 0.0025)
+STEPS = (0.01, 0.005)
 RUNS = {
     "Maury": (lambda h: jo.solve(pendulum(), jo.Maury(), t=1.0, h=h), 1.0),
     "Maury with half a kick": (lambda h: jo.solve(pendulum(half_a_kick_back(h)), jo.Maury(), t=1.0, h=h), 2.0),
@@ -73,7 +73,7 @@ def test_a_pendulum_with_steps_that_change_stays_on_its_circle_where_contacts_bo
         sizes = np.random.default_rng(0).uniform(0.3, 1.7, round(1.0 / h))
         return jo.solve(pendulum(e=e), jo.Paoli(), t=1.0, h=sizes / sizes.sum())
 
-    steps = np.array([0.01, 0.0025])
+    steps = np.array([0.01, 0.005])
     assert (errors(solve, exact_pendulum(1.0), steps) < 3.0 * steps).all()
     assert solve(0.01).overlap < 20.0 * 0.01**2
 
@@ -82,7 +82,7 @@ def test_a_pendulum_with_steps_that_change_stays_on_its_circle_where_contacts_bo
 def test_the_length_error_of_a_rod_is_of_second_order_and_does_not_grow(scheme):
     drifts = []
     for h in (0.02, 0.01):
-        sol = jo.solve(pendulum(), scheme, t=8.0, h=h)
+        sol = jo.solve(pendulum(), scheme, t=5.0, h=h)
         drift = -sol.gaps()
         half = len(drift) // 2
         assert drift[half:].max() <= 1.02 * drift[:half].max() + 1e-12
@@ -94,7 +94,7 @@ def test_the_length_error_of_a_rod_is_of_second_order_and_does_not_grow(scheme):
 
 def test_with_the_half_kick_the_energy_of_a_pendulum_stays_for_long():
     h = 0.01
-    sol = jo.solve(pendulum(half_a_kick_back(h)), jo.Maury(), t=12.0, h=h)
+    sol = jo.solve(pendulum(half_a_kick_back(h)), jo.Maury(), t=8.0, h=h)
     middle = (sol.q[1:-1, 0, 1] + sol.q[:-2, 0, 1]) / 2.0  # u^n belongs to the middle of the step
     energy = 0.5 * (sol.u[1:-1, 0] ** 2).sum(axis=1) + GRAVITY * middle
     assert np.ptp(energy) < 5e-3 * GRAVITY
@@ -149,7 +149,7 @@ def test_a_bead_that_is_dragged_goes_round_its_wire(scheme):
     """x' = the part of U along the circle: theta' = cos(theta), so that sin(theta) = tanh(t)."""
     drag = jo.Sweeping(q0=[1.0, 0.0], velocity=[0.0, 1.0], within=circle)
     exact = np.array([1.0 / np.cosh(1.0), np.tanh(1.0)])
-    found = errors(lambda h: jo.solve(drag, scheme, t=1.0, h=h), exact, (0.02, 0.01, 0.005))
+    found = errors(lambda h: jo.solve(drag, scheme, t=1.0, h=h), exact, (0.02, 0.01))
     assert orders(found) == pytest.approx(1.0, abs=0.2)
 
 
@@ -244,11 +244,9 @@ def exact_double_pendulum(e, t):
 @pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=lambda scheme: type(scheme).__name__)
 def test_a_double_pendulum_of_rods_hits_a_wall_like_one_in_angles(scheme):
     exact, time = exact_double_pendulum(0.5, 0.6)
-    solutions = [jo.solve(double_pendulum(0.5), scheme, t=0.6, h=h) for h in (4e-3, 2e-3)]
-    coarse, fine = (float(np.abs(sol.q[-1] - exact).max()) for sol in solutions)
-    assert coarse < 6.0 * 4e-3
-    assert fine < 6.0 * 2e-3
-    hit = solutions[1].impacts(speed=0.5)
+    sol = jo.solve(double_pendulum(0.5), scheme, t=0.6, h=2e-3)
+    assert np.abs(sol.q[-1] - exact).max() < 6.0 * 2e-3
+    hit = sol.impacts(speed=0.5)
     assert hit.t == pytest.approx([time], abs=4e-3)
     assert hit.pairs.tolist() == [[-1, 2]]  # the wall: rods do not close
 

@@ -34,7 +34,8 @@ WRONG = {
 RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "ImpactLaw", "Pairs", "Progress", "Projection", "Residual",
     "Solution", "State", "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised",
-    "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.ObstacleStep",
+    "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.MergeTree", "macro.Evolution",
+    "macro.State", "macro.ObstacleStep",
     "macro.Structure", "macro.Velocity",
     "analysis.Forces",
     "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
@@ -275,6 +276,8 @@ def calls(path):
         "two_motions_with_restitution": {"e": 0.5},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
     }
+    density = {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None}
+    flow = jo.macro.Flow(grid=grid, density=0.5, velocity=grid.velocity(0.0, 0.0))
     macro = {
         "Disc": {"centre": [0.0, 0.0], "radius": 1.0},
         "Polygon": {"points": [[0, 0], [1, 0], [0, 1]]},
@@ -284,7 +287,31 @@ def calls(path):
         "Square": law,
         "Triangular": {**law, "angle": 0.0, "spacing": 0.3},
         "Packing": {"points": [[0.5, 0.5]], "radius": 0.1, "box": ([0, 0], [1, 1]), "touching": 1e-6},
-        "StickyBlocks": {"x": [0.0, 2.0], "lengths": [1.0, 1.0], "v": [1.0, 0.0]},
+        "Barrier": {"eps": 1e-3, "gamma": 2.0, "tol": 1e-8},
+        "Impacts": {"structure": "square", "tol": 1e-8},
+        "Splitting": {"tol": 1e-8},
+        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0)},
+        "Flow": {**density, "velocity": grid.velocity(1.0, 0.0), "force": [0.0, 1.0], "law": jo.Restitution(0.0)},
+        "solve": {
+            "problem": flow,
+            "scheme": jo.macro.Splitting(),
+            "t": 0.1,
+            "h": 0.1,
+            "every": 1,
+            "until": None,
+            "output": None,
+            "checkpoint": None,
+            "resume": False,
+            "progress": None,
+        },
+        "StickyBlocks": {
+            "x": [0.0, 2.0],
+            "lengths": [1.0, 1.0],
+            "v": [1.0, 0.0],
+            "acceleration": [0.0, -1.0],
+            "restitution": 0.5,
+            "walls": (-1.0, 9.0),
+        },
         "homogenise": {
             "law": lambda x, y: (-x, -y),
             "lattice": lambda n: jo.macro.square_lattice(1 / n, box=([0, 0], [1, 1])),
@@ -395,7 +422,7 @@ LEGITIMATE = {
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

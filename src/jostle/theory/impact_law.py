@@ -19,7 +19,7 @@ from jostle.laws import impact
 from jostle.problems import Motion
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solution import Solution
-from jostle.theory.places import place, position, restitution
+from jostle.theory.places import one_sided, place, position, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line
 from jostle.theory.steps_taken import Taken
 
@@ -65,8 +65,8 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
 
 
 def fresh(sol: Solution, k: int) -> Integers:
-    """The pairs that carry an impulse in the step that led to frame k and did not in the step before."""
-    now, before = (np.asarray(sol.pairs[j])[np.asarray(sol.multipliers[j]) != 0.0] for j in (k, k - 1))
+    """The pairs that carry an impulse in the step that led to frame k and did not in the step before; no equalities."""
+    now, before = (pairs[p != 0.0] for p, pairs in (one_sided(sol, j) for j in (k, k - 1)))
     new: Integers = now[by_pair(before, np.ones(len(before)), now) == 0.0] if len(now) else now
     return new
 

@@ -113,6 +113,17 @@ def position(sol: Solution, k: int) -> Array:
     return found.astype(float)
 
 
+def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
+    """The multipliers and pairs of frame k without those of equalities, whose multipliers have no sign."""
+    p, pairs = np.asarray(sol.multipliers[k]), np.asarray(sol.pairs[k])
+    if len(p) == 0 or not isinstance(sol.problem, Motion | Sweeping) or not sol.problem.within.equalities:
+        return p, pairs
+    there = sol.problem.within.linearise(float(sol.t[k]), np.asarray(sol.q[k], dtype=float))
+    kinds = np.zeros(len(there.gap)) if there.equal is None else there.equal.astype(float)
+    rows = by_pair(there.pairs, kinds, pairs) == 0.0
+    return p[rows], pairs[rows]
+
+
 def restitution(problem: Motion | Sweeping) -> float | None:
     """The number e of the impact law; None if contacts have coefficients of their own."""
     e = getattr(getattr(problem, "law", None), "e", None)

@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
 from jostle.sets.contacts import by_pair
 from jostle.solution import Solution
 from jostle.theory.impact_law import fresh, impact_law
-from jostle.theory.places import place, position, restitution
+from jostle.theory.places import one_sided, place, position, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section
 from jostle.theory.steps_taken import Taken, taken, why_not
 
@@ -121,23 +121,12 @@ def _signs(sol: Solution) -> Line:
     says = "p >= 0"
     if not sol.contacts_saved:
         return Line("p >= 0", says, UNKNOWN, why_not(sol))
-    lowest = [float(np.min(_one_sided(sol, k)[0], initial=0.0)) for k in range(len(sol.t))]
+    lowest = [float(np.min(one_sided(sol, k)[0], initial=0.0)) for k in range(len(sol.t))]
     largest = max(float(np.max(np.abs(sol.multipliers[k]), initial=0.0)) for k in range(len(sol.t)))
     k = int(np.argmin(lowest))
     verdict = HOLDS if -lowest[k] <= BALANCE_TOLERANCE * largest else FAILS
     detail = "" if verdict == HOLDS else f"p = {lowest[k]:.3g} at t = {sol.t[k]:.4g}"
     return Line("p >= 0", says, verdict, detail, {"smallest / largest": lowest[k] / (largest or 1.0)})
-
-
-def _one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
-    """The multipliers and pairs of frame k without those of equalities, whose multipliers have no sign."""
-    p, pairs = np.asarray(sol.multipliers[k]), np.asarray(sol.pairs[k])
-    if len(p) == 0 or not isinstance(sol.problem, Motion | Sweeping) or not sol.problem.within.equalities:
-        return p, pairs
-    there = sol.problem.within.linearise(float(sol.t[k]), np.asarray(sol.q[k], dtype=float))
-    kinds = np.zeros(len(there.gap)) if there.equal is None else there.equal.astype(float)
-    one_sided = by_pair(there.pairs, kinds, pairs) == 0.0
-    return p[one_sided], pairs[one_sided]
 
 
 def _support(sol: Solution) -> Line:
@@ -148,7 +137,7 @@ def _support(sol: Solution) -> Line:
     largest = max(float(np.max(sol.multipliers[k], initial=0.0)) for k in range(len(sol.t)))
     worst, where = 0.0, ""
     for k in range(1, len(sol.t)):
-        p, pairs = _one_sided(sol, k)
+        p, pairs = one_sided(sol, k)
         x = position(sol, k)
         loaded = pairs[p > BALANCE_TOLERANCE * largest]
         if not np.isfinite(x).all():  # who left after the step has no gap any more

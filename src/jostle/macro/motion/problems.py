@@ -121,6 +121,8 @@ class Flow:
         if force.shape != (2,):
             raise InvalidValue(f"force must be two numbers (fx, fy), an acceleration, not {self.force!r}")
         object.__setattr__(self, "force", force)
+        if self.law.uniform is None:
+            raise InvalidValue(f"a flow has one number e, as in law=jo.Restitution(0.5), not {self.law!r}")
 
     @property
     def mass(self) -> float:
