@@ -267,8 +267,8 @@ def _times(t: ArrayLike) -> Array:
 
 def _unresolved(time: float) -> UnresolvedEvent:
     error = UnresolvedEvent(
-        f"more than {MAX_IMPACTS} impacts up to t = {time:.6g}: ask for earlier times (mergers(until=...)), or take fewer "
-        "blocks or another restitution"
+        f"more than {MAX_IMPACTS} impacts up to t = {time:.6g}: ask for earlier times (mergers(until=...)), or take "
+        "fewer blocks or another restitution"
     )
     error.time = time
     return error
