@@ -366,7 +366,7 @@ def test_splitting_of_maury_and_preux_is_exact_on_a_line(tau, walls):
 def test_a_long_queue_agrees_to_round_off():
     n, rng = 100_000, np.random.default_rng(0)
     blocks = macro.StickyBlocks(np.arange(n) * 1.2 / n, 1 / n, rng.normal(size=n))
-    assert blocks.followed(0.01) == pytest.approx(blocks.at(0.01), abs=1e-13)
+    assert np.abs(blocks.followed(0.01) - blocks.at(0.01)).max() <= 1e-13
 
 
 def test_the_merge_tree_is_a_tree():

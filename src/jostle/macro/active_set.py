@@ -4,7 +4,9 @@ Hintermüller, Ito & Kunisch 2003. A = G M^-1 G^T is the five-point Laplacian of
 method ends after finitely many steps from any start. It begins with all cells jammed if div U <= 0, when the first step
 is the answer (Bourdin & Maury 2020, Prop. 4); else with those of the answer on a grid of twice the mesh, and so on.
 
-Where a zone is shut in by walls, constants are in the kernel of A: then A p = b, and min p = 0 is chosen.
+Where a zone is shut in by walls, constants are in the kernel of A. If b sums to zero there, then A p = b, and min p = 0
+is chosen. If the sum is negative, p is zero somewhere, and the method begins with the cells in which b > 0: never with
+all, for which A is singular. No p exists if the sum is positive.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ SIGN_TOLERANCE = 1e-10
 """Pressures below this fraction of the largest, and rates below this fraction of |b|, count as zero."""
 MAX_COARSEST_CELLS = 1000
 """Grids with at most this many cells are not made coarser to find a start."""
+SUM_TOLERANCE = 1e-12
+"""Sums of b over a zone that is shut in count as zero below this fraction of the sum of |b|."""
 MAX_CYCLES = 200
 """Largest number of multigrid cycles for one linear system."""
 
@@ -109,10 +113,13 @@ def obstacle(
     there = diagonal > 0.0
     shut, pins, label = shut_in(A, there)
     extra = A.extra
+    jammed = there if start is None else ((start > 0.0) | shut) & there
     if len(pins):
+        roomy = _has_room(b, label)
+        shut, pins = shut & ~roomy[label], pins[~roomy[label.ravel()[pins]]]
+        jammed = np.where(roomy[label], (b > 0.0 if start is None else start > 0.0) & there, jammed)
         extra = extra.copy()
         extra.ravel()[pins] += diagonal.ravel()[pins]
-    jammed = there if start is None else ((start > 0.0) | shut) & there
     first = np.zeros_like(b) if start is None else start
     box, p = _bounds(there), np.zeros_like(b)
     east, north, extra, load, first = (np.ascontiguousarray(field[box]) for field in (A.east, A.north, extra, b, first))
@@ -154,6 +161,12 @@ def shut_in(A: FivePoint, there: Booleans) -> tuple[Booleans, Integers, Integers
         return np.zeros_like(there), np.zeros(0, dtype=int), part
     found, first = np.unique(part, return_index=True)
     return ~open_part[part], np.asarray(first[~open_part[found]]), part
+
+
+def _has_room(b: Array, label: Integers) -> Booleans:
+    """(parts,): does b sum to less than zero over a part?"""
+    total, size = (np.bincount(label.ravel(), weights=field.ravel()) for field in (b, np.abs(b)))
+    return np.asarray(total < -SUM_TOLERANCE * size)
 
 
 def _bounds(there: Booleans) -> tuple[slice, slice]:

@@ -1,1 +1,1 @@
-"""Macroscopic models in time: what moves, may touch, and does not overlap."""
+"""Densities that move and never exceed one (Bourdin & Maury 2020, section 6)."""
