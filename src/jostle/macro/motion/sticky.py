@@ -81,7 +81,8 @@ class StickyBlocks:
             raise InvalidValue("sticky blocks need a row of left edges and positive lengths")
         for name, value in {"x": left, "lengths": size, "v": speed, "acceleration": a}.items():
             object.__setattr__(self, name, read_only(value))
-        object.__setattr__(self, "restitution", float(Restitution(restitution).e))
+        Restitution(restitution)  # which refuses what is not in [0, 1]
+        object.__setattr__(self, "restitution", float(restitution))
         object.__setattr__(self, "walls", _walls(walls))
         object.__setattr__(self, "_known", [])
         self._check_overlaps()
