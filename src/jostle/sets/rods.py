@@ -129,7 +129,9 @@ class Rods(ConstraintSet):
             )
         if length.min(initial=1.0) <= 0.0:
             row = int(np.argmin(length))
-            raise InvalidValue(f"lengths: that of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive")
+            raise InvalidValue(
+                f"lengths: that of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive"
+            )
         return np.broadcast_to(length.ravel(), (len(self.pairs),))
 
     def _checked_points(self, t: float) -> Array | None:
