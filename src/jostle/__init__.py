@@ -19,6 +19,7 @@ from jostle.errors import (
     CloseImpacts,
     DeviceUnavailable,
     EmptySet,
+    EnergyDrift,
     InfeasibleStart,
     Interrupted,
     InvalidValue,
@@ -37,8 +38,9 @@ from jostle.errors import (
 from jostle.events import solve_by_events
 from jostle.evolution import Progress, solve
 from jostle.exchange import Outlet, Source
-from jostle.laws import Impact, Restitution, impact
+from jostle.laws import Impact, ImpactLaw, Restitution, impact
 from jostle.problems import Motion, Sweeping
+from jostle.restitution_table import RestitutionTable
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.gluey import Gluey, glue
@@ -50,11 +52,13 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
+from jostle.sets.containers import Inside
 from jostle.sets.polygons import Polygons
+from jostle.sets.rods import Rods
 from jostle.sets.segments import Segments
-from jostle.sets.user import constraints
+from jostle.sets.user import constraints, equalities
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside
+from jostle.sets.walls import Box, HalfSpace, Outside
 from jostle.solution import Solution
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -82,11 +86,13 @@ __all__ = [
     "Contacts",
     "DeviceUnavailable",
     "EmptySet",
+    "EnergyDrift",
     "Free",
     "GaussSeidel",
     "Gluey",
     "HalfSpace",
     "Impact",
+    "ImpactLaw",
     "InfeasibleStart",
     "Inside",
     "InteriorPoint",
@@ -114,6 +120,8 @@ __all__ = [
     "Projection",
     "Residual",
     "Restitution",
+    "RestitutionTable",
+    "Rods",
     "Scheme",
     "SchemeRefuses",
     "Segments",
@@ -130,6 +138,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "equalities",
     "glue",
     "impact",
     "impacts",

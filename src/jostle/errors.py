@@ -89,7 +89,10 @@ class NotFinite(JostleError, FloatingPointError):
 
 
 class UnresolvedEvent(JostleError, RuntimeError):
-    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then."""
+    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then.
+
+    Also more impacts of `macro.StickyBlocks` than can be followed; ``error.time`` is the time of the last one.
+    """
 
 
 class SchemeRefuses(JostleError, NotImplementedError):
@@ -159,6 +162,10 @@ class CloseImpacts(JostleWarning):
 
 class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""
+
+
+class EnergyDrift(JostleWarning):
+    """A run with e = 1 lost or gained a notable part of its energy; the message says how much, and what to do."""
 
 
 class OldSpelling(JostleWarning, FutureWarning):

@@ -204,7 +204,7 @@ def check_supported(problem: Motion) -> None:
     for part in parts_of(problem):
         if isinstance(part, Balls) and np.isfinite(part.period).any():
             refuse("Balls with a period")
-    if type(problem.law) is not Restitution or not isinstance(problem.law.e, int | float | np.floating):
+    if type(problem.law) is not Restitution or problem.law.uniform is None:
         refuse(f"impact laws other than Restitution(e) with one number e; this one is {problem.law!r}")
     if problem.presence is not None:
         refuse("bodies that come and go (present=)")

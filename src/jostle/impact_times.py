@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from jostle.arrays import Array, moved_to
+from jostle.arrays import Array, moved_to, place_of
 from jostle.convex.metric import Metric
 from jostle.problems import Motion
 from jostle.schemes.state import State
-from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, by_pair
+from jostle.sets.contacts import Contacts
 
 SAME_STEP = 1e-9
 """A step that differs from h u by less than this part of it is h u."""
@@ -37,8 +36,8 @@ def constant_acceleration(problem: Motion) -> Array | None:
 class ImpactTimes:
     """Finds the times of impacts in the steps of one run."""
 
-    def __init__(self, within: ConstraintSet, acceleration: Array | None):
-        self.within, self.acceleration = within, acceleration
+    def __init__(self, acceleration: Array | None):
+        self.acceleration = acceleration
         self.steps: list[tuple[Any, float]] = []
         """Start q and length h of the last two steps."""
 
@@ -52,9 +51,8 @@ class ImpactTimes:
         if contacts.at is None:
             return np.full(len(rate), before.t + h)
         gap = contacts.gap + contacts.G @ (before.q - contacts.at).ravel()
-        if self.within.moving is not False:
-            then = self.within.near(before.t, before.q, 2.0 * contacts.reach)
-            gap = by_pair(then.pairs, then.gap, contacts.pairs, np.nan)
+        if contacts.gap_at is not None:
+            gap = contacts.gap_at(before.t, place_of(gap).arange(len(gap)))
         earliest, bend = 0.0, 0.0 * rate
         if self.acceleration is not None:
             bend = contacts.G @ moved_to(self.acceleration, rate)

@@ -20,8 +20,9 @@ from jostle.problems import Motion
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import Free
 from jostle.sets.contacts import Contacts
+from jostle.sets.containers import Inside
 from jostle.sets.user import UserSet
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside
+from jostle.sets.walls import Box, HalfSpace, Outside
 
 LONGEST_DIFFERENCE = 0.05
 """Longest step of differences in time, as a part of the time that is integrated."""

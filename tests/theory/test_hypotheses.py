@@ -333,6 +333,18 @@ def test_a_periodic_space_has_no_bound():
     assert "bound" not in line.values
 
 
+def test_equalities_are_told_and_left_out():
+    """The papers know inequalities only: a pendulum on a rod above a floor."""
+    rod = jo.Rods([(0, -1)], 1.0, points=[[0.0, 1.0]])
+    bob = jo.Motion(q0=[[0.0, 0.0]], within=rod & jo.HalfSpace([0.0, 1.0]))
+    report = hypotheses(bob)
+    line = report["Paoli 2010 inequalities"]
+    assert (line.verdict, line.values["equalities"]) == (FAILS, 1.0)
+    assert report.sections[0].verdict == FAILS
+    assert report["(A6')"].values["gamma"] == pytest.approx(1.0)  # of the floor alone
+    assert report["Paoli 2010 (H3)"].values["gradients"] == 1.0
+
+
 def test_the_units_do_not_matter():
     """Lengths a thousand times larger: the same verdicts, gamma and angles; lengths scale."""
     for scale in (1e-3, 1e3):

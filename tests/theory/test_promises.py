@@ -118,6 +118,27 @@ def test_a_multiplier_on_an_open_contact_is_found(bounce):
     assert line.values["gap"] == pytest.approx(bounce.z[k, 0])
 
 
+def test_bodies_at_rest_touch_up_to_round_off():
+    """A column that does not move: h |u| is zero, and the round-off of its gaps is no gap."""
+    column = jo.models.chain(4, radius=0.1, height=0.7)
+    column = jo.Motion(q0=column.q0 - 0.7 + 1e-17, force=-9.81, within=column.within)
+    sol = jo.solve(column, jo.Maury(), t=0.1, h=0.05)
+    assert promises(sol)["support"].verdict == HOLDS
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.Paoli(), jo.MoreauJean()], ids=["Maury", "Paoli", "MoreauJean"])
+def test_rods_pull_and_their_multipliers_have_no_sign(scheme):
+    """A pendulum that swings up to a ceiling at -30 degrees: rod and ceiling together stop it, and the rod pulls."""
+    rod = jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])
+    ceiling = jo.HalfSpace([0.0, -1.0], offset=0.5)
+    bob = jo.Motion(q0=[[0.6, -0.8]], v0=[[2.4, 1.8]], force=[0.0, -1.0], within=rod & ceiling)
+    sol = jo.solve(bob, scheme, t=0.3, h=0.005)
+    assert min(p.min(initial=0.0) for p in sol.multipliers) < 0.0
+    found = promises(sol)
+    assert set(verdicts(found).values()) == {HOLDS}
+    assert found["impact law"].values["impacts"] >= 1.0
+
+
 def test_a_negative_multiplier_is_found(bounce):
     k = next(k for k, p in enumerate(bounce.multipliers) if p.any())
     assert promises(changed(bounce, "multipliers", k, -bounce.multipliers[k]))["p >= 0"].verdict == FAILS

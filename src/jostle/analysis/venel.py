@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.analysis.angles import check_inequalities
 from jostle.arguments import Count, Positive, check_arguments
 from jostle.arrays import Array, finite
 from jostle.convex.metric import Metric, metric
@@ -94,6 +95,7 @@ def inverse_triangle(cone: Cone, mass: ArrayLike | Metric = 1.0) -> float:
     >>> round(inverse_triangle(row.cone()), 9)
     2.0
     """
+    check_inequalities(cone)
     M = metric(mass, (cone.G.shape[1],))
     if cone.G.shape[0] == 0:
         return 1.0

@@ -13,7 +13,7 @@ from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
-from jostle.laws import Restitution
+from jostle.laws import ImpactLaw, Restitution
 from jostle.problems import Motion
 
 
@@ -85,11 +85,11 @@ def meeting(
     return _checked(u, cone, law or Restitution(1.0), metric(1.0 if mass is None else mass, u.shape))
 
 
-def _checked(u: Array, cone: Cone, law: Restitution, M: Metric) -> Meeting:
+def _checked(u: Array, cone: Cone, law: ImpactLaw, M: Metric) -> Meeting:
     if cone.G.shape[1] != u.size:
         raise InvalidValue(f"before has {u.size} coordinates, the contacts of the cone have {cone.G.shape[1]}")
     if getattr(cone, "equal", None) is not None:
         raise InvalidValue("impact laws are compared for contacts, not for equality constraints")
-    if type(law) is not Restitution or not isinstance(law.e, int | float | np.floating):
+    if type(law) is not Restitution or law.uniform is None:
         raise InvalidValue(f"law must be jo.Restitution(e) with one number e, not {law!r}")
-    return Meeting(u, cone, M, float(law.e))
+    return Meeting(u, cone, M, law.uniform)

@@ -16,7 +16,7 @@ from jostle.theory import assumptions, conditions
 from jostle.theory.assumptions import Numbers
 from jostle.theory.fields import Slopes, slopes
 from jostle.theory.largest_steps import largest_steps
-from jostle.theory.places import Place, place, places
+from jostle.theory.places import Place, place, places, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 MAX_FRAMES = 100
@@ -67,13 +67,30 @@ def _along(sol: Solution) -> Report:
 def _at(here: Place, u: Array | None, start: bool) -> Report:
     """The report of one place, with the velocity u there (by default v0); `start`: is it where the motion begins?"""
     numbers, field = Numbers(here), slopes(here, u)
+    one_sided = _inequalities(here)
     counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
     title = f"Hypotheses at t = {here.t:.4g}: {counts}"
     if isinstance(here.problem, Sweeping):
-        return Report(title, (_venel(numbers, field), largest_steps(numbers, field, u)))
+        venel = _venel(numbers, field)
+        return Report(title, (replace(venel, lines=(*one_sided, *venel.lines)), largest_steps(numbers, field, u)))
     begin = (_start(here, u),) if start else ()
-    sections = (_maury(numbers, field, begin), _paoli_2005(numbers, field, begin), _paoli_2010(numbers, field, begin))
+    free = conditions.independent(here)
+    sections: tuple[Section, ...] = (
+        _maury(numbers, field, begin),
+        _paoli_2005(numbers, field, free, begin),
+        _paoli_2010(numbers, field, free, begin),
+    )
+    sections = tuple(replace(section, lines=(*one_sided, *section.lines)) for section in sections)
     return Report(title, (*sections, largest_steps(numbers, field, u)))
+
+
+def _inequalities(here: Place) -> tuple[Line, ...]:
+    """The line that the papers know no equalities, if there are some."""
+    equal = here.bound.equal
+    if equal is None:
+        return ()
+    which = f"such as {here.bound.describe(int(np.argmax(equal)))}; the other lines are about the inequalities alone"
+    return (Line("inequalities", "all constraints are g_i >= 0", FAILS, which, {"equalities": float(equal.sum())}),)
 
 
 def _gaps(numbers: Numbers) -> tuple[Line, ...]:
@@ -117,12 +134,12 @@ def _venel(numbers: Numbers, field: Slopes) -> Section:
     return Section(VENEL, "there is one solution, and Venel's scheme converges to it", lines)
 
 
-def _paoli_2005(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
+def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
         conditions.force("(H1)", field, lipschitz=True),
         conditions.convex_set(numbers),
-        conditions.independent(here),
+        free,
         conditions.consistent("(H4)"),
         conditions.angle(here, "(H5)", e_positive=False),
         _inelastic(here),
@@ -132,12 +149,12 @@ def _paoli_2005(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Sec
     return Section(PAOLI_2005, "a subsequence of Paoli's scheme converges, and the limit obeys the impact law", lines)
 
 
-def _paoli_2010(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
+def _paoli_2010(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
     here = numbers.place
     lines = (
         conditions.force("(H1)", field, lipschitz=False),
         conditions.gradients(numbers),
-        conditions.independent(here),
+        free,
         conditions.mass(here),
         conditions.consistent("(H5)"),
         conditions.angle(here, "(H6)", e_positive=True),
@@ -155,7 +172,9 @@ def _field(name: str, says: str, field: Slopes) -> Line:
 
 
 def _inelastic(here: Place) -> Line:
-    e = here.problem.law.e if isinstance(here.problem, Motion) else 0.0
+    e = restitution(here.problem)
+    if e is None:
+        return Line("e = 0", "inelastic impacts", FAILS, "the law has other coefficients")
     return Line("e = 0", "inelastic impacts", HOLDS if e == 0.0 else FAILS, "", {"e": e})
 
 

@@ -19,7 +19,7 @@ from jostle.laws import impact
 from jostle.problems import Motion
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.solution import Solution
-from jostle.theory.places import place, position
+from jostle.theory.places import one_sided, place, position, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line
 from jostle.theory.steps_taken import Taken
 
@@ -46,6 +46,8 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
     problem = sol.problem
     if not isinstance(problem, Motion):
         return Line("impact law", SAYS, UNKNOWN, "the law is not in the file: jo.io.read(path, problem)")
+    if restitution(problem) is None:
+        return Line("impact law", SAYS, UNKNOWN, "contacts have restitution coefficients of their own")
     if problem.within.moving is not False:
         return Line("impact law", SAYS, UNKNOWN, "the set moves, or does not say that it is at rest")
     closing = np.array([k > 0 and len(fresh(sol, k)) > 0 for k in range(len(sol.t))])
@@ -63,8 +65,8 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
 
 
 def fresh(sol: Solution, k: int) -> Integers:
-    """The pairs that carry an impulse in the step that led to frame k and did not in the step before."""
-    now, before = (np.asarray(sol.pairs[j])[np.asarray(sol.multipliers[j]) != 0.0] for j in (k, k - 1))
+    """The pairs that carry an impulse in the step that led to frame k and did not in the step before; no equalities."""
+    now, before = (pairs[p != 0.0] for p, pairs in (one_sided(sol, j) for j in (k, k - 1)))
     new: Integers = now[by_pair(before, np.ones(len(before)), now) == 0.0] if len(now) else now
     return new
 
@@ -83,12 +85,12 @@ def _residual(sol: Solution, problem: Motion, steps: list[Taken], k: int) -> Res
     first, second = steps[k - 1], steps[k]
     touching = np.concatenate([np.asarray(sol.pairs[j])[np.asarray(sol.multipliers[j]) != 0.0] for j in (k, k + 1)])
     here = place(problem, float(sol.t[k]), position(sol, k), touching=touching)
-    M, closed = here.metric, here.contacts.only(here.closed)
+    M, closed = here.metric, here.bound
     forces = [np.zeros_like(first.before) if one.driving is None else one.driving for one in (first, second)]
     gained = M.solve(forces[0] + forces[1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotApproaching)
-        cone = Cone(closed.G, describe=closed.describe)
+        cone = Cone(closed.G, describe=closed.describe, equal=closed.equal)
         law = impact(first.before + gained, cone, law=problem.law, mass=M).velocity
     jump = M.norm(law - first.before)
     if jump <= SMALLEST_JUMP * M.norm(gained) / 2.0:

@@ -35,13 +35,15 @@ class Place:
     within: ConstraintSet
     """The admissible set of the bodies that are there."""
     contacts: Contacts
-    """All contacts, or those within reach if there are many bodies."""
+    """All contacts, or those within reach if there are many bodies; equalities are not among them."""
     closed: Integers
     """The rows of `contacts` that are active: I(t, q)."""
     near: Integers
     """The rows with g <= rho: I_rho(t, q)."""
     rho: float | None
     """None if the set has no length to choose rho by."""
+    bound: Contacts
+    """The closed contacts and all equalities: the rows of the impact law."""
 
     @cached_property
     def metric(self) -> Metric:
@@ -80,8 +82,12 @@ def place(
     active = contacts.gap <= contacts.tolerance()
     if touching is not None and len(touching):
         active |= by_pair(touching, np.ones(len(touching)), contacts.pairs) > 0.0
+    bound = contacts.only(np.flatnonzero(active if contacts.equal is None else active | contacts.equal))
+    if contacts.equal is not None:
+        one_sided = np.flatnonzero(~contacts.equal)
+        contacts, active = contacts.only(one_sided), active[one_sided]
     near = active if rho is None else active | (contacts.gap <= rho)
-    return Place(problem, t, q, within, contacts, np.flatnonzero(active), np.flatnonzero(near), rho)
+    return Place(problem, t, q, within, contacts, np.flatnonzero(active), np.flatnonzero(near), rho, bound)
 
 
 def places(sol: Solution, most: int) -> Iterator[tuple[int, Place]]:
@@ -105,6 +111,23 @@ def position(sol: Solution, k: int) -> Array:
     projected = isinstance(sol.scheme, Paoli) and sol.z is not None and len(sol.z) == len(sol.t)
     found: Array = np.asarray(sol.z[k] if sol.z is not None and projected else sol.q[k])
     return found.astype(float)
+
+
+def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
+    """The multipliers and pairs of frame k without those of equalities, whose multipliers have no sign."""
+    p, pairs = np.asarray(sol.multipliers[k]), np.asarray(sol.pairs[k])
+    if len(p) == 0 or not isinstance(sol.problem, Motion | Sweeping) or not sol.problem.within.equalities:
+        return p, pairs
+    there = sol.problem.within.linearise(float(sol.t[k]), np.asarray(sol.q[k], dtype=float))
+    kinds = np.zeros(len(there.gap)) if there.equal is None else there.equal.astype(float)
+    rows = by_pair(there.pairs, kinds, pairs) == 0.0
+    return p[rows], pairs[rows]
+
+
+def restitution(problem: Motion | Sweeping) -> float | None:
+    """The number e of the impact law; None if contacts have coefficients of their own."""
+    e = getattr(getattr(problem, "law", None), "e", None)
+    return float(e) if isinstance(e, int | float | np.floating) else None
 
 
 def problem_of(sol: Solution) -> Motion | Sweeping:

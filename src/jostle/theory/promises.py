@@ -20,7 +20,7 @@ from jostle.schemes.base import Scheme
 from jostle.sets.contacts import by_pair
 from jostle.solution import Solution
 from jostle.theory.impact_law import fresh, impact_law
-from jostle.theory.places import place, position
+from jostle.theory.places import one_sided, place, position, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section
 from jostle.theory.steps_taken import Taken, taken, why_not
 
@@ -121,8 +121,8 @@ def _signs(sol: Solution) -> Line:
     says = "p >= 0"
     if not sol.contacts_saved:
         return Line("p >= 0", says, UNKNOWN, why_not(sol))
-    lowest = [float(np.min(sol.multipliers[k], initial=0.0)) for k in range(len(sol.t))]
-    largest = max(float(np.max(sol.multipliers[k], initial=0.0)) for k in range(len(sol.t)))
+    lowest = [float(np.min(one_sided(sol, k)[0], initial=0.0)) for k in range(len(sol.t))]
+    largest = max(float(np.max(np.abs(sol.multipliers[k]), initial=0.0)) for k in range(len(sol.t)))
     k = int(np.argmin(lowest))
     verdict = HOLDS if -lowest[k] <= BALANCE_TOLERANCE * largest else FAILS
     detail = "" if verdict == HOLDS else f"p = {lowest[k]:.3g} at t = {sol.t[k]:.4g}"
@@ -137,7 +137,7 @@ def _support(sol: Solution) -> Line:
     largest = max(float(np.max(sol.multipliers[k], initial=0.0)) for k in range(len(sol.t)))
     worst, where = 0.0, ""
     for k in range(1, len(sol.t)):
-        p, pairs = np.asarray(sol.multipliers[k]), np.asarray(sol.pairs[k])
+        p, pairs = one_sided(sol, k)
         x = position(sol, k)
         loaded = pairs[p > BALANCE_TOLERANCE * largest]
         if not np.isfinite(x).all():  # who left after the step has no gap any more
@@ -146,7 +146,8 @@ def _support(sol: Solution) -> Line:
         if len(loaded) == 0:
             continue
         here = place(sol.problem, float(sol.t[k]), x, rho=_longest_way(sol) or None, touching=loaded)
-        gap = by_pair(here.contacts.pairs, here.contacts.gap, loaded, np.inf)
+        open_by = here.contacts.gap - here.contacts.tolerance()  # round-off of the gap is no gap
+        gap = by_pair(here.contacts.pairs, open_by, loaded, np.inf)
         row = int(np.argmax(gap))
         if gap[row] > worst:
             worst, where = float(gap[row]), f"widest at t = {sol.t[k]:.4g}, pair {tuple(loaded[row].tolist())}"
@@ -186,7 +187,8 @@ def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
     detail = "" if gain <= allowed else f"worst at t = {sol.t[steps[int(np.flatnonzero(~inside)[k])].k]:.4g}"
     lost = -float(taken_up[-1]) if len(taken_up) else 0.0
     values = {"taken": lost, "largest gain / kinetic": gain, "allowed": allowed}
-    if isinstance(sol.problem, Motion) and sol.problem.law.e == 1.0 and lost > (1 + inside.sum()) * allowed * kinetic:
+    elastic = isinstance(sol.problem, Motion) and restitution(sol.problem) == 1.0
+    if elastic and lost > (1 + inside.sum()) * allowed * kinetic:
         return Line("energy", says, FAILS, "energy is lost although e = 1", values)
     return Line("energy", says, HOLDS if gain <= allowed else FAILS, detail, values)
 

@@ -13,6 +13,8 @@ from jostle.errors import InvalidValue
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
 """The verdicts, from good to bad: what fails somewhere fails."""
 SEVERITY = {HOLDS: 0, UNKNOWN: 1, FAILS: 2}
+CELL = "text-align: left; vertical-align: top; padding: 0 1em 0.2em 0"
+"""Style of the cells of a table in HTML."""
 COLOURS = {HOLDS: "#1a7f37", UNKNOWN: "#7d6608", FAILS: "#b3261e"}
 
 
@@ -152,9 +154,9 @@ class Report:
             for line in section.lines:
                 name, statement, verdict, found = map(escape, _cells(line))
                 rows.append(
-                    f'<tr><td style="text-align: left">{name}</td><td style="text-align: left">{statement}</td>'
-                    f'<td style="text-align: left; color: {COLOURS[line.verdict]}">{verdict}</td>'
-                    f'<td style="text-align: left">{found}</td></tr>'
+                    f'<tr><td style="{CELL}; white-space: nowrap">{name}</td><td style="{CELL}">{statement}</td>'
+                    f'<td style="{CELL}; color: {COLOURS[line.verdict]}">{verdict}</td>'
+                    f'<td style="{CELL}">{found}</td></tr>'
                 )
         return "\n".join([*rows, "</table>"])
 

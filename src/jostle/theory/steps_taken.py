@@ -17,8 +17,9 @@ from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.maury import Maury
+from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
-from jostle.sets.contacts import Contacts, by_pair
+from jostle.sets.contacts import by_pair
 from jostle.sets.presence import Presence
 from jostle.solution import Solution
 from jostle.theory.places import position
@@ -108,17 +109,25 @@ def impulse(sol: Solution, k: int) -> Array:
         two = pairs[:, 1] >= 0
         np.add.at(bodies, pairs[two, 1], p[two, None] * normals[two])
         return J
-    contacts = _linearised(sol, k)
-    return contacts.G.adjoint(by_pair(pairs, p, contacts.pairs)).reshape(J.shape)
-
-
-def _linearised(sol: Solution, k: int) -> Contacts:
-    """The constraints of the step that led to frame k, linearised where its scheme does."""
     if not isinstance(sol.problem, Motion | Sweeping):
         raise InvalidValue("the gradients are not in the file: give the problem, jo.io.read(path, problem)")
-    late = isinstance(sol.scheme, CatchingUp | Paoli)
-    t = float(sol.t[k - 1] if isinstance(sol.scheme, Paoli) else sol.t[k])
-    return sol.problem.within.linearise(t, position(sol, k) if late else np.asarray(sol.q[k - 1], dtype=float))
+    within, (t, x) = sol.problem.within, _linearised_at(sol, k)
+    contacts = within.linearise(t, x)
+    each = by_pair(pairs, p, contacts.pairs)
+    if contacts.equal is None or not isinstance(sol.scheme, MoreauJean):
+        return contacts.G.adjoint(each).reshape(J.shape)
+    h = float(sol.stats["h"][k - 1])
+    middle = within.linearise(t + 1.5 * h, x + h / 2.0 * np.asarray(sol.u[k - 1]))  # where MoreauJean has equalities
+    held = np.where(contacts.equal, each, 0.0)
+    return (contacts.G.adjoint(each - held) + middle.G.adjoint(held)).reshape(J.shape)
+
+
+def _linearised_at(sol: Solution, k: int) -> tuple[float, Array]:
+    """The time and place at which the scheme linearised the constraints of the step that led to frame k."""
+    if isinstance(sol.scheme, CatchingUp | Paoli):
+        return float(sol.t[k - 1] if isinstance(sol.scheme, Paoli) else sol.t[k]), position(sol, k)
+    early = isinstance(sol.scheme, MoreauJean)
+    return float(sol.t[k - 1] if early else sol.t[k]), np.asarray(sol.q[k - 1], dtype=float)
 
 
 def _placed(sol: Solution, q: Array) -> Array:
