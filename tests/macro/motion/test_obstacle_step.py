@@ -9,6 +9,8 @@ from hypothesis.extra.numpy import arrays
 import jostle as jo
 from jostle import macro
 from jostle.macro import obstacle_step
+from jostle.macro.motion.domain import Domain
+from jostle.macro.motion.pressure import hard
 
 SHAPE = (6, 5)
 densities = arrays(float, SHAPE, elements=st.integers(0, 16).map(lambda k: k / 8))
@@ -163,3 +165,18 @@ def test_large_grids_meet_the_tolerance(n, closed):
     assert p.max() > 0
     if closed:
         assert after.sum() == pytest.approx(density.sum(), rel=1e-14)
+
+
+@pytest.mark.parametrize("before", ["nothing", "a corner", "everything"])
+def test_the_potential_does_not_depend_on_where_it_is_started(before):
+    """The full zone is 260 cells long, and active sets grow by a layer of cells at a time."""
+    grid = macro.Grid([0, 0], [640, 8], h=1.0, closed=((False, False), (True, True)))
+    domain = Domain(grid)
+    arrived = np.full(grid.shape, 0.3)
+    arrived[300:340] = 5.0
+    start = np.zeros(grid.shape)
+    start[slice(None) if before == "everything" else slice(300, 302), :] = before != "nothing"
+    found, expected = hard(domain, arrived, start, 1e-8), hard(domain, arrived, None, 1e-8).potential
+    assert (expected > 0.0).sum() > 8 * 250
+    assert found.potential == pytest.approx(expected, abs=1e-9 * expected.max())
+    assert found.iterations < 60

@@ -22,6 +22,9 @@ from jostle.macro.motion.domain import Domain
 
 INNER_TOLERANCE = 1e-3
 """Linear systems are solved to this fraction of the tolerance."""
+MAX_WARM_STEPS = 15
+"""Active-set steps from the cells that were full before. They change the set by about one layer of cells each, so that
+a set that changes more is found sooner from coarser grids."""
 MOST_NEWTON_STEPS = 60
 SWITCH = 0.5
 """Cells with a lower density are followed by their density, others by their pressure."""
@@ -42,9 +45,13 @@ def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Sp
     if excess.max() <= 0.0:
         return Spread(np.zeros_like(excess), 0)
     A = domain.laplacian()
-    if before is None or not before.any():
-        before = nested(A, excess)
-    P, iterations = obstacle(A, excess, before, tol=INNER_TOLERANCE * tol)
+    iterations, found = 0, False
+    if before is not None and before.any():
+        P, iterations = obstacle(A, excess, before, tol=INNER_TOLERANCE * tol, most=MAX_WARM_STEPS)
+        found = iterations < MAX_WARM_STEPS
+    if not found:
+        P, more = obstacle(A, excess, nested(A, excess), tol=INNER_TOLERANCE * tol)
+        iterations += more
     left = arrived + domain.divergence(domain.differences(P)) - 1.0
     wrong = float(np.where(P > 0.0, np.abs(left), left)[domain.zone].max())
     if wrong > tol:
