@@ -213,7 +213,7 @@ def main() -> None:
         print(
             f"{row['model']:34} {row['n']:4}^2  {row['s']:7.3f} s{wanted}  {row['iterations']} iterations", flush=True
         )
-    result["peers"] = [peer(n) for n in ((128,) if quick else (128, 256, 512))]
+    result["peers"] = [peer(n) for n in ((128,) if quick else (128, 256))]
     for row in result["peers"]:
         print(
             f"projection at {row['n']}^2: {row['ours_s']:.3f} s; SciPy's direct solver {row['scipy_s']:.2f} s in "
