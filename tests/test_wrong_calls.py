@@ -32,6 +32,7 @@ RESULTS = {
     "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
     "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
     "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.ObstacleStep", "macro.Structure", "macro.Velocity",
+    "macro.WassersteinProjection",
     "analysis.Forces",
     "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
@@ -269,6 +270,14 @@ def calls(path):
         "square_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "triangular_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "structure": {"cone": cone, "mass": 1.0, "size": None},
+        "wasserstein_line": {"density": [0.0, 1.5, 0.0], "h": 0.25},
+        "wasserstein_program": {"grid": grid, "density": np.full(grid.shape, 0.5)},
+        "wasserstein_projection": {
+            "grid": grid,
+            "density": np.full(grid.shape, 0.5),
+            "tol": 0.01,
+            "max_iterations": 9,
+        },
     }
     io = {
         "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None, "overwrite": False},

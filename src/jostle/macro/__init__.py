@@ -8,6 +8,9 @@ from jostle.macro.law import Collision
 from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask
 from jostle.macro.motion.obstacle_step import ObstacleStep, obstacle_step
+from jostle.macro.motion.wasserstein import WassersteinProjection, wasserstein_projection
+from jostle.macro.motion.wasserstein_line import wasserstein_line
+from jostle.macro.motion.wasserstein_program import wasserstein_program
 from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
@@ -35,10 +38,14 @@ __all__ = [
     "Structure",
     "Triangular",
     "Velocity",
+    "WassersteinProjection",
     "homogenise",
     "obstacle_step",
     "phi",
     "square_lattice",
     "structure",
     "triangular_lattice",
+    "wasserstein_line",
+    "wasserstein_program",
+    "wasserstein_projection",
 ]

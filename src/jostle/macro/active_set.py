@@ -117,7 +117,7 @@ def obstacle(
     if len(pins):
         roomy = _has_room(b, label)
         shut, pins = shut & ~roomy[label], pins[~roomy[label.ravel()[pins]]]
-        jammed = np.where(roomy[label], (b > 0.0 if start is None else start > 0.0) & there, jammed)
+        jammed = np.where(roomy[label], _some(b, label, start) & there, jammed)
         extra = extra.copy()
         extra.ravel()[pins] += diagonal.ravel()[pins]
     first = np.zeros_like(b) if start is None else start
@@ -167,6 +167,13 @@ def _has_room(b: Array, label: Integers) -> Booleans:
     """(parts,): does b sum to less than zero over a part?"""
     total, size = (np.bincount(label.ravel(), weights=field.ravel()) for field in (b, np.abs(b)))
     return np.asarray(total < -SUM_TOLERANCE * size)
+
+
+def _some(b: Array, label: Integers, start: Array | None) -> Booleans:
+    """Cells to begin with where there is room: b > 0, or start > 0, and b is not the least of its part."""
+    least = np.full(label.max() + 1, np.inf)
+    np.minimum.at(least, label, b)
+    return np.asarray((b > 0.0 if start is None else start > 0.0) & (b > least[label]))
 
 
 def _bounds(there: Booleans) -> tuple[slice, slice]:

@@ -11,6 +11,7 @@ from jostle.kernels.reference.contacts import (
     residual_pairs,
 )
 from jostle.kernels.reference.dense import exact, project_dense, residual_dense
+from jostle.kernels.reference.envelopes import envelopes
 from jostle.kernels.reference.grids import obstacle
 from jostle.kernels.reference.marching import descent, marched
 from jostle.kernels.reference.runs import isotonic, pressures
@@ -21,6 +22,7 @@ __all__ = [
     "all_pairs",
     "by_pair",
     "descent",
+    "envelopes",
     "exact",
     "gauss_seidel",
     "interior_point",

@@ -67,7 +67,7 @@ def obstacle_step(
     check_mass(grid, rho, inside, A.extra > 0.0)
     excess = np.where(inside, rho - 1.0, 0.0)
     p = obstacle(A, excess, nested(A, excess))[0]
-    spread = rho - _applied(A, p)
+    spread = rho - applied(A, p)
     wrong = np.where(p > 0.0, np.abs(1.0 - spread), spread - 1.0).max()
     allowed = MAX_EXCESS * rho.max() + np.finfo(float).eps * max(grid.shape) * p.max()
     if wrong > allowed:
@@ -91,7 +91,7 @@ def _laplacian(inside: Booleans, wall: Booleans) -> FivePoint:
     return FivePoint(between[0], between[1], extra)
 
 
-def _applied(A: FivePoint, p: Array) -> Array:
+def applied(A: FivePoint, p: Array) -> Array:
     """A p as a sum of fluxes through faces, so that what leaves one cell enters the next."""
     x, y = A.east[:-1] * (p[:-1] - p[1:]), A.north[:, :-1] * (p[:, :-1] - p[:, 1:])
     total = A.extra * p
