@@ -170,10 +170,13 @@ def _has_room(b: Array, label: Integers) -> Booleans:
 
 
 def _some(b: Array, label: Integers, start: Array | None) -> Booleans:
-    """Cells to begin with where there is room: b > 0, or start > 0, and b is not the least of its part."""
-    least = np.full(label.max() + 1, np.inf)
-    np.minimum.at(least, label, b)
-    return np.asarray((b > 0.0 if start is None else start > 0.0) & (b > least[label]))
+    """Cells to begin with in parts where there is room: those with start > 0, or b > 0 if these are all of a part."""
+    loaded = b > 0.0
+    if start is None:
+        return loaded
+    chosen = start > 0.0
+    everything = np.bincount(label.ravel(), weights=~chosen.ravel()) == 0.0
+    return np.where(everything[label], loaded, chosen)
 
 
 def _bounds(there: Booleans) -> tuple[slice, slice]:

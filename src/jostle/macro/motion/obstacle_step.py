@@ -28,7 +28,12 @@ summed along the grid, is added."""
 
 
 class ObstacleStep(NamedTuple):
-    """The density after an obstacle step, and the potential p that moved it."""
+    """The density after an obstacle step, and the potential p that moved it.
+
+    >>> step = obstacle_step(Grid([0, 0], [3, 1], h=1.0, closed=True), [[0.0], [1.5], [0.0]])
+    >>> step.density.ravel().round(9).tolist(), step.potential.ravel().round(9).tolist()
+    ([0.25, 1.0, 0.25], [0.0, 0.25, 0.0])
+    """
 
     density: Array
     """(nx, ny): rho', zero in walls and exits."""
