@@ -40,7 +40,7 @@ MIN_DETERMINANT = 0.25
 """Least determinant of I + D^2 p, as a fraction of the product of its diagonal."""
 STEP_TOLERANCE = 1e-7
 """Relative residual of the linear systems in a step."""
-MIN_GAIN = 1e-4
+MIN_GAIN = 3e-5
 """The iteration has settled when J grows by less than this fraction,"""
 PATIENCE = 3
 """in this many iterations in a row."""
