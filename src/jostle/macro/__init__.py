@@ -7,33 +7,49 @@ from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
 from jostle.macro.law import Collision
 from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask
+from jostle.macro.motion.barrier import Barrier
+from jostle.macro.motion.impacts import Impacts
+from jostle.macro.motion.merging import Merger, MergeTree
 from jostle.macro.motion.obstacle_step import ObstacleStep, obstacle_step
+from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.result import Evolution
+from jostle.macro.motion.solve import solve
+from jostle.macro.motion.splitting import Splitting
+from jostle.macro.motion.state import State
+from jostle.macro.motion.sticky import StickyBlocks
 from jostle.macro.motion.wasserstein import WassersteinProjection, wasserstein_projection
 from jostle.macro.motion.wasserstein_line import wasserstein_line
 from jostle.macro.motion.wasserstein_program import wasserstein_program
 from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
-from jostle.macro.sticky import Merger, StickyBlocks
 from jostle.macro.structure import Structure, structure
 from jostle.macro.triangular import Triangular
 
 __all__ = [
+    "Barrier",
     "Collision",
+    "Crowd",
     "Disc",
     "ErrorTable",
+    "Evolution",
+    "Flow",
     "Grid",
     "Homogenised",
+    "Impacts",
     "Interval",
     "Isotropic",
     "Lattice",
     "LineCollision",
     "Mask",
+    "MergeTree",
     "Merger",
     "ObstacleStep",
     "Packing",
     "Polygon",
+    "Splitting",
     "Square",
+    "State",
     "StickyBlocks",
     "Structure",
     "Triangular",
@@ -42,6 +58,7 @@ __all__ = [
     "homogenise",
     "obstacle_step",
     "phi",
+    "solve",
     "square_lattice",
     "structure",
     "triangular_lattice",

@@ -60,6 +60,16 @@ class FivePoint:
         total[:, 1:] += self.north[:, :-1]
         return total
 
+    def applied(self, p: Array) -> Array:
+        """(nx, ny): A p as a sum of fluxes through faces, so that what leaves one cell enters the next."""
+        x, y = self.east[:-1] * (p[:-1] - p[1:]), self.north[:, :-1] * (p[:, :-1] - p[:, 1:])
+        total = self.extra * p
+        total[:-1] += x
+        total[1:] -= x
+        total[:, :-1] += y
+        total[:, 1:] -= y
+        return np.asarray(total)
+
     def coarser(self) -> FivePoint:
         """Four cells become one. Twice the width at twice the distance: the sums are halved, as two faces are one."""
         east, north, extra = (_fours(field) for field in (self.east, self.north, self.extra))

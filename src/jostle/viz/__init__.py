@@ -1,7 +1,7 @@
 """Plots, films, and the browser viewer.
 
 draw, strip                                       one moment of a solution, several side by side
-history, paths, phase, impacts, energies          curves of a solution
+history, paths, phase, impacts, energies, balance   curves of a solution
 orders, evacuation, bifurcation                   what many numbers say
 field, arrows                                     densities, pressures, velocities of a continuum
 animate                                           a film: mp4 or gif
@@ -27,7 +27,7 @@ from jostle.viz.viewer import page
 from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
-    from jostle.viz.curves import energies, history, impacts, paths, phase
+    from jostle.viz.curves import balance, energies, history, impacts, paths, phase
     from jostle.viz.drawing import draw, strip
     from jostle.viz.fields import arrows, field
     from jostle.viz.movie import animate
@@ -43,6 +43,7 @@ __all__ = [
     "Shape",
     "animate",
     "arrows",
+    "balance",
     "bifurcation",
     "draw",
     "energies",
@@ -61,7 +62,7 @@ __all__ = [
 
 _DRAWN = {
     "drawing": ("draw", "strip"),
-    "curves": ("energies", "history", "impacts", "paths", "phase"),
+    "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
     "results": ("bifurcation", "evacuation", "orders"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),

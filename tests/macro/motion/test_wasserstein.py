@@ -223,7 +223,7 @@ def test_bad_densities_are_refused():
             function(box(), np.full(SHAPE, np.nan))
         with pytest.raises(jo.InvalidValue, match=r"shape \(9, 8\), not \(8, 9\)"):
             function(box(), np.ones((8, 9)))
-        with pytest.raises(jo.InvalidValue, match=r"density has mass 144 in an area of 72 .* lower the density"):
+        with pytest.raises(jo.InvalidValue, match=r"density has mass 144 in an area of 72 .* lower it"):
             function(box(), np.full(SHAPE, 2.0))
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from jostle.arrays import Array, Booleans
 from jostle.kernels import kernels_for
 from jostle.macro.active_set import FivePoint, nested, obstacle
-from jostle.macro.motion.obstacle_step import applied
 
 TOLERANCE = 1e-10
 """Relative residual of the linear system."""
@@ -35,13 +34,13 @@ def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
     """
     everywhere = _neighbours(np.ones(density.shape, dtype=bool))
     m = _filling(density, zone)
-    found = density - applied(everywhere, m)
+    found = density - everywhere.applied(m)
     if found.max() > 1.0 + MAX_EXCESS:
         m = m + obstacle(everywhere, found - 1.0, np.where(zone | (found > 1.0), 1.0, 0.0))[0]
-        found = density - applied(everywhere, m)
+        found = density - everywhere.applied(m)
     if found.min() < -ROUND_OFF:
         m = m - obstacle(everywhere, -found, nested(everywhere, -found))[0]
-        found = density - applied(everywhere, m)
+        found = density - everywhere.applied(m)
     return np.maximum(found, 0.0), m
 
 

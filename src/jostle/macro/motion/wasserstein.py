@@ -30,7 +30,7 @@ from jostle.macro.active_set import FivePoint, nested, obstacle
 from jostle.macro.grid import Grid
 from jostle.macro.motion.c_transform import c_transform, map_of_faces
 from jostle.macro.motion.density import check_mass, checked_density
-from jostle.macro.motion.obstacle_step import applied
+from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.pushforward import cost, pushed
 from jostle.macro.motion.repair import repaired
 
@@ -108,8 +108,7 @@ def wasserstein_projection(
     rho = checked_density(grid, density)
     if rho.max() <= 1.0:
         return WassersteinProjection(rho, np.zeros(grid.shape), np.zeros((*grid.shape, 2)), 0.0, 0.0, 0)
-    everywhere = np.ones(grid.shape, dtype=bool)
-    check_mass(grid, rho, everywhere, ~everywhere)
+    check_mass(Domain(Grid(grid.lower, grid.upper, grid.h, closed=True)), rho)
     found, iterations = _ascent(rho, max_iterations)
     x, y = map_of_faces(found.q)
     after, moved = repaired(found.density, found.p > 0.0)
@@ -176,7 +175,7 @@ def _iterate(rho: Array, p: Array) -> _Iterate:
 def _step(now: _Iterate) -> Array:
     """The p >= 0 with the largest J, as far as its first and second derivatives tell."""
     A = _second_derivative(now.p)
-    load = now.density - 1.0 + applied(A, now.p)
+    load = now.density - 1.0 + A.applied(now.p)
     start = now.p if now.p.any() else nested(A, load)
     return obstacle(A, load, start, tol=STEP_TOLERANCE)[0]
 

@@ -16,6 +16,7 @@ from jostle.arrays import Array
 from jostle.errors import InvalidValue, NotConverged
 from jostle.macro.grid import Grid
 from jostle.macro.motion.density import check_mass, checked_density
+from jostle.macro.motion.domain import Domain
 
 MAX_ROUTES = 2_000_000
 """Largest number of pairs of a cell with mass and a cell of the grid."""
@@ -34,8 +35,7 @@ def wasserstein_program(grid: Grid, density: ArrayLike) -> tuple[Array, float]:
     from scipy.sparse import csr_array
 
     rho = checked_density(grid, density)
-    everywhere = np.ones(grid.shape, dtype=bool)
-    check_mass(grid, rho, everywhere, ~everywhere)
+    check_mass(Domain(Grid(grid.lower, grid.upper, grid.h, closed=True)), rho)
     sources, n = np.flatnonzero(rho), rho.size
     if len(sources) == 0:
         return rho, 0.0
@@ -44,7 +44,7 @@ def wasserstein_program(grid: Grid, density: ArrayLike) -> tuple[Array, float]:
             f"density has mass in {len(sources)} of {n} cells: the linear program has {len(sources) * n} unknowns, and "
             f"{MAX_ROUTES} is the most; use wasserstein_projection, or a coarser grid"
         )
-    place = np.argwhere(everywhere)
+    place = np.argwhere(np.ones(grid.shape, dtype=bool))
     cost = ((place[sources][:, None] - place) ** 2).sum(axis=2).ravel()
     route = np.arange(len(cost))
     leave = csr_array((np.ones(len(cost)), (route // n, route)))

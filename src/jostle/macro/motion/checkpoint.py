@@ -1,0 +1,105 @@
+"""A run of a moving density on disk, from which it goes on with the same bits."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jostle.errors import BrokenFile, InvalidValue
+from jostle.macro.grid import Velocity
+from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.scheme import Scheme
+from jostle.macro.motion.state import State
+from jostle.steps import Grid as Steps
+
+INTERVAL = 60.0
+"""Seconds between two checkpoints."""
+FIELDS = ("density", "pressure")
+NUMBERS = ("t", "gone", "iterations", "substeps")
+
+
+class Checkpoint:
+    """Where a run is kept; what it is for is kept with it."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], problem: Crowd | Flow, scheme: Scheme, steps: Steps, every: Any
+    ) -> None:
+        self.path, self.saved = Path(path), time.monotonic()
+        self.about = {
+            "problem": _digest(problem), "scheme": repr(scheme), "start": repr(steps.start),
+            "h": hashlib.sha256(np.asarray(steps.sizes).tobytes()).hexdigest(), "every": repr(every),
+        }  # fmt: skip
+
+    def check_free(self) -> None:
+        """Refuse to overwrite another run."""
+        if self.path.exists():
+            raise InvalidValue(f"{self.path} exists: add resume=True to go on from there, or remove it to start anew")
+
+    def due(self) -> bool:
+        return time.monotonic() - self.saved > INTERVAL
+
+    def save(self, run: Any, number: int) -> None:
+        """All of it, under another name first, so that a broken write loses nothing."""
+        states = [*run.frames, run.state]
+        kept: dict[str, Any] = {f"about_{name}": value for name, value in self.about.items()}
+        kept |= {name: np.stack([getattr(state, name) for state in states]) for name in FIELDS}
+        kept |= {name: np.array([getattr(state, name) for state in states]) for name in NUMBERS}
+        kept |= {f"velocity{axis}": np.stack([state.velocity[axis] for state in states]) for axis in (0, 1)}
+        records = np.array(run.records, dtype=float) if run.records else np.zeros((0, 8))
+        kept |= {"records": records, "sum": run.pressure, "since": run.since, "number": number}
+        beside = self.path.with_name(self.path.name + ".part")
+        with beside.open("wb") as file:
+            np.savez(file, **kept)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self.path)
+        self.saved = time.monotonic()
+
+    def load(self, run: Any) -> int:
+        """Put the run where it was; returns how many steps are done."""
+        if not self.path.exists():
+            raise InvalidValue(f"{self.path} does not exist: start the run without resume=True")
+        try:
+            with np.load(self.path, allow_pickle=False) as kept:
+                found = {name: kept[name] for name in kept.files}
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise BrokenFile(f"{self.path} is no checkpoint, or damaged: {error}") from None
+        other = [name for name, value in self.about.items() if str(found.get(f"about_{name}")) != value]
+        if other:
+            raise InvalidValue(f"{self.path} is of another run: {', '.join(other)} differ; only t and until may change")
+        states = [
+            State(
+                float(found["t"][k]), found["density"][k], (found["velocity0"][k], found["velocity1"][k]),
+                found["pressure"][k], float(found["gone"][k]), int(found["iterations"][k]), int(found["substeps"][k]),
+            )
+            for k in range(len(found["t"]))
+        ]  # fmt: skip
+        *run.frames, run.state = states
+        run.records = [
+            (*record[:2], int(record[2]), int(record[3]), *record[4:]) for record in found["records"].tolist()
+        ]
+        run.pressure, run.since = found["sum"], float(found["since"])
+        return int(found["number"])
+
+
+def _digest(problem: Crowd | Flow) -> str:
+    """The same for problems with the same numbers; functions are known by their name alone."""
+    found = hashlib.sha256(type(problem).__name__.encode())
+    parts: list[Any] = [problem.density, problem.domain.walls, problem.domain.exits, problem.grid.lower]
+    parts += [problem.grid.upper, problem.grid.h, np.array(problem.grid.closed)]
+    velocity = problem.velocity
+    if isinstance(velocity, Velocity):
+        parts += [velocity.faces(0), velocity.faces(1)]
+    else:
+        found.update(getattr(velocity, "__qualname__", type(velocity).__qualname__).encode())
+    if isinstance(problem, Flow):
+        parts += [problem.force, problem.law.number]
+    for part in parts:
+        found.update(np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()

@@ -1,0 +1,140 @@
+"""Where a density may move: the cells of a grid without walls and exits, and the faces that let it through.
+
+Fields live as on a staggered grid: densities and pressures in cells, velocities and fluxes on faces, one array a
+direction, of shape (nx + 1, ny) and (nx, ny + 1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arrays import Array, Booleans, Integers
+from jostle.errors import InvalidValue
+from jostle.macro.active_set import FivePoint
+from jostle.macro.grid import Grid
+
+Faces = tuple[Array, Array]
+"""One number a face: those across x, then those across y."""
+VACUUM = 1e-14
+"""A face with less mass than this, in cells, has no velocity."""
+HALF_CELL = 2.0
+"""The weight of a face at an exit or an open side: the pressure is zero there, half a cell from the centre."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Domain:
+    """The cells of a grid, less walls; what enters an exit, or leaves through a side that is not closed, is gone.
+
+    >>> room = Domain(Grid([0, 0], [3, 1], h=1.0, closed=True), exits=[[0], [0], [1]])
+    >>> room.zone.ravel().tolist(), room.open[0].ravel().tolist()
+    ([True, True, False], [False, True, True, False])
+    """
+
+    grid: Grid
+    walls: Booleans
+    exits: Booleans
+
+    def __init__(self, grid: Grid, walls: ArrayLike | None = None, exits: ArrayLike | None = None):
+        solid, out = (
+            np.zeros(grid.shape, dtype=bool) if mask is None else grid.checked(mask, name).copy()
+            for mask, name in ((walls, "walls"), (exits, "exits"))
+        )
+        if (solid & out).any():
+            i, j = np.argwhere(solid & out)[0]
+            raise InvalidValue(f"cell [{i}, {j}] is both a wall and an exit")
+        for name, value in (("grid", grid), ("walls", solid), ("exits", out)):
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def zone(self) -> Booleans:
+        """(nx, ny): the cells in which there may be a density."""
+        return ~self.walls & ~self.exits
+
+    @cached_property
+    def open(self) -> tuple[Booleans, Booleans]:
+        """The faces that let through: next to a cell of the zone, not at a wall, nor at a closed side."""
+        found = []
+        for axis in (0, 1):
+            beyond = [not closed for closed in self.grid.closed[axis]]
+            free, zone = beside(~self.walls, axis, beyond), beside(self.zone, axis, (False, False))
+            found.append(free[0] & free[1] & (zone[0] | zone[1]))
+        return found[0], found[1]
+
+    @cached_property
+    def sides(self) -> tuple[Array, Array]:
+        """The weights of the faces: 1 between two cells, 2 where the zone ends half a cell away, 0 if not open."""
+        found = []
+        for axis, through in enumerate(self.open):
+            low, high = beside(self.zone, axis, (False, False))
+            found.append(np.where(through, np.where(low & high, 1.0, HALF_CELL), 0.0))
+        return found[0], found[1]
+
+    @cached_property
+    def shut(self) -> Integers:
+        """(nx, ny): a number for each part of the zone that nothing leads out of; 0 elsewhere."""
+        from scipy.ndimage import label
+
+        part, count = label(self.zone)
+        ways_out = self.laplacian().extra
+        free = np.bincount(part.ravel(), weights=ways_out.ravel(), minlength=count + 1) > 0.0
+        return np.where(free[part], 0, part)
+
+    def divergence(self, flux: Faces) -> Array:
+        """(nx, ny): what leaves each cell, less what enters."""
+        x, y = flux
+        return x[1:] - x[:-1] + y[:, 1:] - y[:, :-1]
+
+    def differences(self, field: Array) -> Faces:
+        """On each open face: the value after it less that before it, by its weight; the field is zero outside."""
+        x, y = self.sides
+        return x * np.diff(field, axis=0, prepend=0.0, append=0.0), y * np.diff(field, axis=1, prepend=0.0, append=0.0)
+
+    def laplacian(self, by: Faces | None = None, zone: Booleans | None = None) -> FivePoint:
+        """-div of the differences of a field that is zero outside a zone, by default the whole one; each divided by a
+        number of its face. Edges of the domain are then as far as faces of cells."""
+        between, extra, zone = [], np.zeros(self.grid.shape), self.zone if zone is None else zone
+        for axis, weight in enumerate(self.sides):
+            value = weight
+            if by is not None:
+                value = np.divide(
+                    weight > 0.0, by[axis], out=np.zeros_like(weight), where=(weight > 0.0) & (by[axis] > 0.0)
+                )
+            low, high = beside(zone, axis, (False, False))
+            inner, alone = np.where(low & high, value, 0.0), np.where(low != high, value, 0.0)
+            between.append(np.ascontiguousarray(inner[after(axis)]))
+            extra += np.where(zone, alone[before(axis)] + alone[after(axis)], 0.0)
+        return FivePoint(between[0], between[1], extra)
+
+    def means(self, field: Array) -> Faces:
+        """On each face: the mean of the two cells beside it; outside the domain the field is zero."""
+        found = []
+        for axis in (0, 1):
+            around = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+            found.append(0.5 * (around[before(axis)] + around[after(axis)]))
+        return found[0], found[1]
+
+
+def before(axis: int) -> tuple[slice, slice]:
+    """All but the last along an axis: of padded cells those before each face, of faces those before each cell."""
+    return (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
+
+
+def after(axis: int) -> tuple[slice, slice]:
+    """All but the first along an axis."""
+    return (slice(1, None), slice(None)) if axis == 0 else (slice(None), slice(1, None))
+
+
+def end_of(axis: int, k: int) -> tuple[slice | int, slice | int]:
+    """The k-th along an axis."""
+    return (k, slice(None)) if axis == 0 else (slice(None), k)
+
+
+def beside(cells: Booleans, axis: int, ends: tuple[bool, bool] | list[bool]) -> tuple[Booleans, Booleans]:
+    """The cells before and after each face across an axis; ends: what is beyond the first and the last."""
+    around = np.pad(cells, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
+    around[end_of(axis, 0)], around[end_of(axis, -1)] = ends
+    return around[before(axis)], around[after(axis)]

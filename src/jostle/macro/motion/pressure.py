@@ -1,0 +1,110 @@
+"""What keeps a density below one: a hard wall at one, or a barrier that is steep below it.
+
+A mass that has arrived in cells where it does not fit is spread by the differences of a potential P >= 0,
+
+    rho = arrived - A P,   A = minus the Laplacian in cells of side one,
+
+hard:     rho <= 1,  P (1 - rho) = 0, an obstacle problem
+barrier:  P = s eps (rho / (1 - rho))^gamma, of Degond, Hua & Navoret 2011; rho < 1 by itself
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from jostle.arrays import Array
+from jostle.errors import NotConverged
+from jostle.kernels import kernels_for
+from jostle.macro.active_set import MAX_CYCLES, SIGN_TOLERANCE, FivePoint, nested, obstacle
+from jostle.macro.motion.domain import Domain
+
+INNER_TOLERANCE = 1e-3
+"""Linear systems are solved to this fraction of the tolerance."""
+MOST_NEWTON_STEPS = 60
+SWITCH = 0.5
+"""Cells with a lower density are followed by their density, others by their pressure."""
+LOWEST = 1e-150
+"""Densities below this have no pressure."""
+
+
+class Spread(NamedTuple):
+    """A potential, and how many iterations it took."""
+
+    potential: Array
+    iterations: int
+
+
+def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Spread:
+    """The potential that leaves no density above one; before: that of the step before, to start from."""
+    excess = np.where(domain.zone, arrived - 1.0, 0.0)
+    if excess.max() <= 0.0:
+        return Spread(np.zeros_like(excess), 0)
+    A = domain.laplacian()
+    if before is None or not before.any():
+        before = nested(A, excess)
+    P, iterations = obstacle(A, excess, before, tol=INNER_TOLERANCE * tol)
+    left = arrived + domain.divergence(domain.differences(P)) - 1.0
+    wrong = float(np.where(P > 0.0, np.abs(left), left)[domain.zone].max())
+    if wrong > tol:
+        raise NotConverged(
+            f"the pressure leaves a density that is wrong by {wrong:.2e}, more than tol = {tol:.0e}: take a smaller h, "
+            f"or a larger tol"
+        )
+    return Spread(P, iterations)
+
+
+def barrier(domain: Domain, arrived: Array, scale: float, gamma: float, tol: float) -> Spread:
+    """The potential P = scale (rho / (1 - rho))^gamma with rho = arrived - A P, by Newton's method.
+
+    Where the density is small its changes are followed, elsewhere those of P, so that neither density nor pressure
+    leaves its range, and the number of steps does not depend on the scale.
+    """
+    A, zone = domain.laplacian(), domain.zone
+    rho = np.where(zone, np.clip(arrived, 0.0, 1.0 - SWITCH * 1e-3), 0.0)
+    P = _pressure(rho, scale, gamma)
+    iterations, change = 0, np.zeros_like(rho)
+    for _ in range(MOST_NEWTON_STEPS):
+        lack = np.where(zone, arrived + domain.divergence(domain.differences(P)) - rho, 0.0)
+        if np.abs(lack).max() <= tol:
+            return Spread(P, iterations)
+        stiff = _slope(rho, scale, gamma)
+        change, used = _solved(FivePoint(A.east, A.north, A.extra + np.where(zone, stiff, 0.0)), lack, tol)
+        iterations += used
+        thin = rho < SWITCH
+        by_density = np.clip(rho + stiff * change, 0.0, (1.0 + rho) / 2.0)
+        by_pressure = np.maximum(P + change, P / 10.0)
+        rho = np.where(zone, np.where(thin, by_density, _density(by_pressure, scale, gamma)), 0.0)
+        P = np.where(thin, _pressure(rho, scale, gamma), by_pressure) * zone
+    raise NotConverged(
+        f"the barrier's pressure is not found in {MOST_NEWTON_STEPS} steps of Newton's method: the density is wrong by "
+        f"{np.abs(lack).max():.2e}, more than tol = {tol:.0e}: take a smaller h, or a larger tol"
+    )
+
+
+def _pressure(rho: Array, scale: float, gamma: float) -> Array:
+    return np.asarray(scale * (rho / (1.0 - rho)) ** gamma)
+
+
+def _density(P: Array, scale: float, gamma: float) -> Array:
+    ratio = (P / scale) ** (1.0 / gamma)
+    return np.asarray(ratio / (1.0 + ratio))
+
+
+def _slope(rho: Array, scale: float, gamma: float) -> Array:
+    """d rho / d P, cut off where there is no pressure."""
+    thick = np.maximum(rho, 1e-8)
+    slope = (1.0 - rho) ** (gamma + 1.0) / (scale * gamma * thick ** (gamma - 1.0))
+    return np.minimum(slope, 1e12)
+
+
+def _solved(A: FivePoint, load: Array, tol: float) -> tuple[Array, int]:
+    """A x = load, without a sign."""
+    there = A.diagonal > 0.0
+    size = max(float(np.abs(load).max()), 1e-300)
+    part = max(INNER_TOLERANCE * tol / size, 1e-12)
+    x, cycles, _ = kernels_for(load).obstacle(
+        A.east, A.north, A.extra, load, np.zeros_like(load), there, there, part, part, SIGN_TOLERANCE, 2, MAX_CYCLES
+    )
+    return x, int(cycles)

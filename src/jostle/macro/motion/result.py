@@ -1,0 +1,118 @@
+"""What `macro.solve` returns: the density in time, what moved it, and how well each step was done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jostle.arrays import Array
+from jostle.macro.motion.domain import Domain, Faces
+from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.scheme import Scheme
+from jostle.macro.motion.state import State
+from jostle.solution import MESSAGES
+
+STATISTICS = np.dtype(
+    [
+        ("t", float),
+        ("h", float),
+        ("substeps", np.int64),
+        ("iterations", np.int64),
+        ("excess", float),
+        ("mass", float),
+        ("gone", float),
+        ("energy", float),
+    ]
+)
+"""One record a step: the time it led to, its length, into how many parts it was cut, iterations of the solver, by how
+much the density exceeds one, the mass that is there and that has gone, the kinetic energy."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evolution:
+    """A density in time. The first index of every array is the frame.
+
+    >>> import jostle as jo
+    >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
+    >>> block = grid.block([0.25, 0.25], [0.75, 0.75])
+    >>> sol = jo.macro.solve(jo.macro.Flow(grid=grid, density=block, velocity=grid.velocity(1.0, 0)),
+    ...                      jo.macro.Splitting(), t=0.5, h=0.05, every=5)
+    >>> sol.t.tolist(), sol.mass.round(12).tolist()
+    ([0.0, 0.25, 0.5], [0.25, 0.25, 0.25])
+    """
+
+    problem: Crowd | Flow
+    scheme: Scheme
+    status: str
+    t: Array
+    density: Array
+    """(frames, nx, ny)"""
+    velocity: Faces
+    """On the faces: (frames, nx + 1, ny) across x, and (frames, nx, ny + 1) across y."""
+    pressure: Array
+    """(frames, nx, ny): the mean over the time since the frame before; zero in the first one."""
+    gone: Array
+    """(frames,): the mass that has left."""
+    stats: NDArray[Any]
+    """One record a step: see `STATISTICS`."""
+
+    @property
+    def domain(self) -> Domain:
+        return self.problem.domain
+
+    @property
+    def cells(self) -> Array:
+        """(frames, nx, ny, 2): the velocity in the cells, the mean of their faces."""
+        x, y = self.velocity
+        return np.stack([0.5 * (x[:, 1:] + x[:, :-1]), 0.5 * (y[:, :, 1:] + y[:, :, :-1])], axis=-1)
+
+    @cached_property
+    def mass(self) -> Array:
+        """(frames,): of what is there."""
+        return np.asarray(self.density.sum(axis=(1, 2)) * self.problem.grid.h**2)
+
+    @cached_property
+    def momentum(self) -> Array:
+        """(frames, 2)."""
+        return np.array([momentum(self.domain, self.state(k)) for k in range(len(self.t))])
+
+    @cached_property
+    def energy(self) -> Array:
+        """(frames,): kinetic."""
+        return np.array([energy(self.domain, self.state(k)) for k in range(len(self.t))])
+
+    def state(self, frame: int) -> State:
+        """The state of a frame, from which another run may start."""
+        x, y = self.velocity
+        here = self.density[frame], (x[frame], y[frame]), self.pressure[frame], float(self.gone[frame])
+        return State(float(self.t[frame]), *here)
+
+    def __repr__(self) -> str:
+        grid, cut = self.problem.grid, self.stats["substeps"]
+        lines = [
+            f"{type(self.scheme).__name__} of a {type(self.problem).__name__} on {grid.shape[0]} x {grid.shape[1]} "
+            f"cells: {self.status}, {MESSAGES[self.status]}",
+            f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.stats)} steps, {len(self.t)} frames; "
+            f"mass {self.mass[-1]:.6g} of {self.mass[0]:.6g}, {self.gone[-1]:.6g} gone",
+        ]
+        if len(cut) and cut.max() > 1:
+            most, number = int(cut.max()), int((cut > 1).sum())
+            lines.append(f"{number} steps were cut, into at most {most} parts, so that at most half of a cell leaves")
+        return "\n".join(lines)
+
+
+def momentum(domain: Domain, state: State) -> Array:
+    """(2,): the sum over all faces."""
+    masses = domain.means(state.density)
+    return np.array([(mass * u).sum() for mass, u in zip(masses, state.velocity, strict=True)]) * domain.grid.h**2
+
+
+def energy(domain: Domain, state: State) -> float:
+    """Kinetic energy, with half of the mass of the cells beside each face."""
+    masses = domain.means(state.density)
+    twice = sum(float((mass * u * u).sum()) for mass, u in zip(masses, state.velocity, strict=True))
+    return 0.5 * twice * domain.grid.h**2

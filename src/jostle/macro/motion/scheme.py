@@ -1,0 +1,111 @@
+"""What the schemes for moving densities share: the start, steps that are cut where h is too long, and the checks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from jostle.arguments import check_fields
+from jostle.arrays import Array
+from jostle.errors import InvalidValue, NotFinite, SchemeRefuses
+from jostle.macro.motion.domain import Faces
+from jostle.macro.motion.edges import shared
+from jostle.macro.motion.problems import Crowd, Flow
+from jostle.macro.motion.state import State
+from jostle.macro.motion.transport import MOST_CROSSED, crossing
+
+MOST_SUBSTEPS = 10_000
+"""A step that would have to be cut into more parts is refused."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scheme:
+    """How to advance a density. A new scheme defines `step`, which may assume that h is short enough."""
+
+    solves: ClassVar[tuple[type[Any], ...]] = (Crowd, Flow)
+    """The problems that the scheme is for."""
+    bounces: ClassVar[bool] = False
+    """Is there a law of impact with e > 0?"""
+
+    tol: float = 1e-8
+    """How much a density may exceed one."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not 0.0 < self.tol < 1.0:
+            raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
+
+    def check(self, problem: Crowd | Flow) -> None:
+        """Refuse, by name, what the scheme cannot do."""
+        name = type(self).__name__
+        if not isinstance(problem, self.solves):
+            known = " or ".join(f"a jo.macro.{kind.__name__}" for kind in self.solves)
+            raise SchemeRefuses(f"{name} is for {known}, not for a {type(problem).__name__}")
+        if isinstance(problem, Flow) and problem.law.number > 0.0 and not self.bounces:
+            raise SchemeRefuses(f"{name} is for e = 0, the flow has e = {problem.law.number:g}; use jo.macro.Impacts")
+
+    def start(self, problem: Crowd | Flow, t: float) -> State:
+        """The state at the first time."""
+        self.check(problem)
+        velocity = problem.start() if isinstance(problem, Flow) else problem.wish(t)
+        return State(t, np.array(problem.density), velocity, np.zeros(problem.grid.shape))
+
+    def step(self, problem: Any, state: State, h: float) -> State:
+        """One step of length h."""
+        raise NotImplementedError
+
+    def advance(self, problem: Crowd | Flow, state: State, h: float, t_next: float | None = None) -> State:
+        """From state.t to state.t + h, or exactly to t_next, in as many parts as the velocities ask for."""
+        end = state.t + h if t_next is None else t_next
+        begin, left, parts, iterations, pressure = state.t, h, 0, 0, np.zeros(problem.grid.shape)
+        while left > 0.0:
+            crossed = crossing(problem.domain, driven(problem, state, left), left)
+            if not np.isfinite(crossed):
+                raise NotFinite(f"the velocity at t = {state.t:g} is not finite")
+            number = max(int(np.ceil(crossed / MOST_CROSSED)), 1)
+            if number + parts > MOST_SUBSTEPS:
+                raise InvalidValue(
+                    f"at t = {state.t:g} a step of h = {left:g} crosses {crossed:.3g} cells and would be cut into "
+                    f"{number} parts: take h below {MOST_SUBSTEPS * MOST_CROSSED * left / crossed:.2g}"
+                )
+            part = left / number
+            state = self.step(problem, state, part)
+            _check(state, self.tol)
+            parts, iterations = parts + 1, iterations + state.iterations
+            pressure += part / h * state.pressure
+            left = 0.0 if number == 1 else left - part
+            state = state._replace(t=end - left if left > 0.0 else end)
+        assert state.t == end > begin
+        return state._replace(pressure=pressure, substeps=parts, iterations=iterations)
+
+
+def driven(problem: Crowd | Flow, state: State, h: float) -> Faces:
+    """The velocity with which a step of length h begins: what is wished, or what flies on, pushed by the force."""
+    if isinstance(problem, Crowd):
+        return problem.wish(state.t)
+    masses, force = problem.domain.means(state.density), np.asarray(problem.force)
+    x, y = (
+        np.where(through & (mass > 0.0), u + h * f, u)
+        for u, f, through, mass in zip(state.velocity, force, problem.domain.open, masses, strict=True)
+    )
+    return shared(problem.domain, state.density, (x, y))
+
+
+def _check(state: State, tol: float) -> None:
+    rho = state.density
+    worst = np.unravel_index(int(np.argmax(np.where(np.isfinite(rho), np.abs(rho - 0.5), np.inf))), rho.shape)
+    if not np.isfinite(rho[worst]):
+        raise NotFinite(f"the density in cell {[int(k) for k in worst]} is {rho[worst]} at t = {state.t:g}")
+    if rho[worst] > 1.0 + tol or rho[worst] < -tol:
+        raise InvalidValue(
+            f"the density in cell {[int(k) for k in worst]} is {rho[worst]:.9g} at t = {state.t:g}, not between 0 and 1"
+        )
+
+
+def emptied(problem: Crowd | Flow, density: Array, crossed: Faces) -> tuple[Array, float]:
+    """The density without what is in exits, and the mass that left: that, and what crossed open sides."""
+    domain, (x, y) = problem.domain, crossed
+    out = x[-1].sum() - x[0].sum() + y[:, -1].sum() - y[:, 0].sum() + density[domain.exits].sum()
+    return np.where(domain.exits, 0.0, density), float(out) * problem.grid.h**2

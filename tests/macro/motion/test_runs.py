@@ -1,0 +1,106 @@
+"""Runs of densities: frames, checkpoints, files, errors."""
+
+import pytest
+
+import jostle as jo
+from jostle.macro import Flow, Grid, Splitting
+
+
+@pytest.fixture
+def blocks():
+    grid = Grid([0, 0], [4, 1], h=1 / 4, closed=True)
+    left, right = grid.block([0, 0], [1, 1]), grid.block([2, 0], [3, 1])
+    return Flow(grid=grid, density=0.8 * (left | right), velocity=grid.velocity(left - right, 0))
+
+
+def same(one, two):
+    assert (one.t == two.t).all()
+    assert (one.density == two.density).all()
+    assert all((a == b).all() for a, b in zip(one.velocity, two.velocity, strict=True))
+    assert (one.pressure == two.pressure).all()
+    assert (one.stats == two.stats).all()
+
+
+@pytest.mark.parametrize("every", [1, 4, 0.35])
+def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, every):
+    whole = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every)
+
+    place = tmp_path / "run.npz"
+    jo.macro.solve(blocks, Splitting(), t=0.75, h=0.1, every=every, checkpoint=place)
+    resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
+    same(resumed, whole)
+    with pytest.raises(jo.InvalidValue, match="exists: add resume=True"):
+        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=place)
+    with pytest.raises(jo.InvalidValue, match="of another run: scheme"):
+        jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
+    with pytest.raises(jo.InvalidValue, match="of another run: h"):
+        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.05, every=every, checkpoint=place, resume=True)
+
+
+def test_damaged_and_missing_checkpoints_are_said(blocks, tmp_path):
+    place = tmp_path / "run.npz"
+    with pytest.raises(jo.InvalidValue, match="does not exist"):
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+    with pytest.raises(jo.InvalidValue, match="resume needs the checkpoint"):
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, resume=True)
+    place.write_bytes(b"nothing of the kind")
+    with pytest.raises(jo.errors.BrokenFile, match="damaged"):
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+
+
+def test_an_error_keeps_what_was_computed(blocks, tmp_path):
+    def fail(state):
+        if state.t > 0.55:
+            raise RuntimeError("enough")
+        return False
+
+    place = tmp_path / "run.vtkhdf"
+    with pytest.raises(RuntimeError) as caught:
+        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=fail, output=place)
+    sol = caught.value.solution
+    assert sol.status == "failed"
+    assert sol.t[-1] == pytest.approx(0.5)
+    assert place.exists()
+
+
+def test_until_stops_a_run_and_frames_are_saved_when_due(blocks):
+    sol = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=3, until=lambda state: state.t > 0.95)
+    assert sol.status == "stopped"
+    assert sol.t == pytest.approx([0.0, 0.3, 0.6, 0.9, 1.0])
+    assert len(sol.stats) == 10
+
+
+def test_progress_is_told(blocks):
+    told = []
+    jo.macro.solve(blocks, Splitting(), t=0.3, h=0.1, progress=told.append)
+    assert [(news.step, news.steps) for news in told] == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_vtk_reads_the_images(blocks, tmp_path):
+    vtk = pytest.importorskip("vtk")
+    from vtk.util.numpy_support import vtk_to_numpy
+
+    place = tmp_path / "blocks.vtkhdf"
+    sol = jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=place)
+    reader = vtk.vtkHDFReader()
+    reader.SetFileName(str(place))
+    reader.UpdateInformation()
+    times = reader.GetOutputInformation(0).Get(vtk.vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+    assert times == pytest.approx(sol.t)
+    for frame in (0, 5, len(sol.t) - 1):
+        reader.UpdateTimeStep(times[frame])
+        image = reader.GetOutputDataObject(0)
+        assert image.GetDimensions() == (17, 5, 2)
+        assert image.GetSpacing()[:2] == (0.25, 0.25)
+        cells = image.GetCellData()
+        density = vtk_to_numpy(cells.GetArray("density")).reshape(4, 16)
+        assert (density == sol.density[frame].T).all()
+        velocity = vtk_to_numpy(cells.GetArray("velocity")).reshape(4, 16, 3)
+        assert (velocity[..., :2] == sol.cells[frame].swapaxes(0, 1)).all()
+
+
+def test_paths_that_cannot_be_written_are_refused_before_the_run(blocks, tmp_path):
+    with pytest.raises(jo.InvalidValue, match=r"written as \.vtkhdf"):
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=tmp_path / "a.h5")
+    with pytest.raises(jo.InvalidValue, match="folder"):
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=tmp_path / "no" / "a.vtkhdf")
