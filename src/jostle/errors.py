@@ -89,7 +89,10 @@ class NotFinite(JostleError, FloatingPointError):
 
 
 class UnresolvedEvent(JostleError, RuntimeError):
-    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then."""
+    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then.
+
+    Also more impacts of `macro.StickyBlocks` than can be followed; ``error.time`` is the time of the last one.
+    """
 
 
 class SchemeRefuses(JostleError, NotImplementedError):

@@ -218,7 +218,8 @@ class SmoothRun:
         self.fastest = max(self.fastest, float(np.abs(self.u).max(initial=0.0)))
         if path.crossed is None:
             return False
-        moved = np.max([np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces], axis=0, initial=0.0)
+        middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
+        moved = np.max([np.zeros(n), *middles], axis=0)
         self._arrive(path.crossed, kept, others, moved)
         return True
 

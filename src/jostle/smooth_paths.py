@@ -1,7 +1,7 @@
 """Smooth differential equations y' = f(t, y), followed until one of several watched values becomes negative.
 
 The integrator is the Runge-Kutta method of order 8 of Dormand and Prince (DOP853 of SciPy). The crossing is searched on
-the interpolation of each step, also between its ends, and is then corrected by integrating to it.
+the interpolation of each step, also between its ends.
 """
 
 from __future__ import annotations
@@ -19,12 +19,6 @@ RELATIVE_TOLERANCE = 1e-12
 """Error of one integration step, relative to the state."""
 SAMPLES = 8
 """Number of intervals of a step at whose ends the watched values are looked at."""
-CORRECTIONS = 2
-"""Number of Newton steps that correct the time of a crossing."""
-SLOPE_OVER = 1e-4
-"""Part of a step over which the slope of a watched value is taken."""
-LARGEST_CORRECTION = 0.25
-"""Largest correction of the time of a crossing, as a part of the time since the step began."""
 MAX_STEPS = 100_000
 """Largest number of integration steps from one event to the next."""
 
@@ -88,8 +82,7 @@ def follow(
         found = _first_crossing(inside, watched, floor, start, stepper.t, fresh=start == t)
         if found is not None:
             when, which = found
-            value = partial(_entry, watched, which)
-            when, there = _corrected(derivative, start, before, when, inside, value, tolerances)
+            there = before if when == start else np.array(inside(when))
             return Followed([*pieces, Piece(start, when, inside)], when, there, which)
         pieces.append(Piece(start, stepper.t, inside))
         if stepper.status == "finished":
@@ -97,12 +90,8 @@ def follow(
     raise NotConverged(f"t = {stepper.t:.15g}: more than {MAX_STEPS} integration steps without an event")
 
 
-def _entry(watched: Watched, which: int, t: float, y: Array) -> float:
-    return float(watched(t, y)[which])
-
-
-def _above(watched: Watched, which: int, floor: float, y: Callable[[float], Array], t: float) -> float:
-    return float(watched(t, y(t))[which]) + floor
+def _entry(watched: Watched, which: int, y: Callable[[float], Array], t: float) -> float:
+    return float(watched(t, y(t))[which])
 
 
 def _first_crossing(
@@ -117,62 +106,38 @@ def _first_crossing(
         values[0] = np.maximum(values[0], floor)
     best: tuple[float, int] | None = None
     for which in range(values.shape[1]):
-        found = _crossing_of(times, values[:, which], partial(_above, watched, which, floor[which], y))
+        found = _crossing_of(times, values[:, which], partial(_entry, watched, which, y), floor[which])
         if found is not None and (best is None or found < best[0]):
             best = found, which
     return best
 
 
-def _crossing_of(times: Array, values: Array, value: Callable[[float], float]) -> float | None:
-    """The first crossing of one value, given at some times, between which a dip below zero is looked for."""
-    from scipy.optimize import brentq, minimize_scalar
+def _crossing_of(times: Array, values: Array, value: Callable[[float], float], floor: float) -> float | None:
+    """The first crossing of one value, between whose values at some times a dip below zero is looked for, too.
+
+    The floor is in the values already.
+    """
+    from scipy.optimize import minimize_scalar
 
     for k in range(1, len(times)):
         low, high = times[k - 1], times[k]
         if values[k] < 0.0:
-            if values[k - 1] <= 0.0 or value(low) <= 0.0:
-                return float(low)
-            return float(brentq(value, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps))
+            return _root(value, floor, low, high)
         if k + 1 < len(times) and values[k] <= min(values[k - 1], values[k + 1]):
             drops = values[k - 1] + values[k + 1] - 2.0 * values[k]
             if values[k] <= drops:  # a dip that may reach zero
                 wide = {"bounds": (low, times[k + 1]), "method": "bounded", "options": {"xatol": 1e-12 * (high - low)}}
                 lowest = minimize_scalar(value, **wide)
-                if lowest.fun < 0.0:
-                    return float(brentq(value, low, lowest.x, xtol=1e-300, rtol=4 * np.finfo(float).eps))
+                if lowest.fun < -floor:
+                    return _root(value, floor, low, lowest.x)
     return None
 
 
-def _corrected(
-    derivative: Derivative,
-    start: float,
-    before: Array,
-    crossing: float,
-    inside: Callable[[float], Array],
-    value: Callable[[float, Array], float],
-    tolerances: Any,
-) -> tuple[float, Array]:
-    """The time of a crossing and the state there, integrated from the start of the step instead of interpolated."""
-    length = crossing - start
-    near = crossing - SLOPE_OVER * length
-    if not near < crossing:  # at the start, up to round-off
-        return start, before
-    slope = (value(crossing, inside(crossing)) - value(near, inside(near))) / (crossing - near)
-    there = _integrated(derivative, start, before, crossing, tolerances)
-    for _ in range(CORRECTIONS):
-        miss = value(crossing, there)
-        if slope == 0.0 or abs(miss) > LARGEST_CORRECTION * length * abs(slope):  # a graze
-            break
-        crossing -= miss / slope
-        there = _integrated(derivative, start, before, crossing, tolerances)
-    return crossing, there
+def _root(value: Callable[[float], float], floor: float, low: float, high: float) -> float:
+    """Where a value that is below -floor at `high` crosses zero, or -floor if it is not positive at `low`."""
+    from scipy.optimize import brentq
 
-
-def _integrated(derivative: Derivative, start: float, y: Array, end: float, tolerances: Any) -> Array:
-    """The state at the end, in as few steps as the tolerance allows."""
-    from scipy.integrate import DOP853
-
-    stepper = DOP853(derivative, start, y, end, first_step=end - start, **tolerances)
-    while stepper.status == "running":
-        stepper.step()
-    return np.array(stepper.y)
+    level = 0.0 if value(low) > 0.0 else floor
+    if value(low) + level <= 0.0:
+        return float(low)
+    return float(brentq(lambda t: value(t) + level, low, high, xtol=1e-300, rtol=4 * np.finfo(float).eps))

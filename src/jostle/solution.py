@@ -239,8 +239,8 @@ class Solution:
         if found is None:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
         hard = -found.before > speed
-        columns = found.t, found.pairs, found.before, found.after, found.impulse, found.moment
-        return Impacts(*(column[hard] for column in columns))
+        rates = found.before[hard], found.after[hard]
+        return Impacts(found.t[hard], found.pairs[hard], *rates, found.impulse[hard], found.moment[hard])
 
     def energy(self) -> Energy:
         """1/2 |u|_M^2 at the saved times, and the potential of the problem, or -f . q if the force is constant.

@@ -136,7 +136,7 @@ def test_equal_balls_on_a_line_sort_their_velocities_in_every_order(v):
     np.testing.assert_allclose(only.velocity, np.sort(v), atol=1e-8)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4), st.sampled_from([0.0, 0.3, 0.8, 1.0]))
 @pytest.mark.filterwarnings("ignore::jostle.NotApproaching")
 def test_no_law_makes_energy_or_loses_momentum(v, e):

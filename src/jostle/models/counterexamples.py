@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -200,8 +201,8 @@ def two_inelastic_motions() -> TwoMotions:
 
     >>> import jostle as jo
     >>> pair = jo.models.two_inelastic_motions()
-    >>> pair.first.q([1.0, 2.0]).tolist(), pair.second.q([1.0, 2.0]).round(12).tolist()
-    ([0.0, 0.06875], [0.0171875, 0.0])
+    >>> [motion.q([1.0, 2.0]).round(12).tolist() for motion in (pair.first, pair.second)]
+    [[0.0, 0.06875], [0.0171875, 0.0]]
     """
     pulses = ((1.0, 1.6), (1.25, -1.0), (2.0, 1.6), (2.5, -1.0), (4.0, 1.6))
 
@@ -239,6 +240,7 @@ def two_motions_with_restitution(e: float = 0.5) -> TwoMotions:
     return TwoMotions(force, float(e), rest, bounces, 2.0**-6, 4.0, _jumps(1.0, 1.0 + a))
 
 
+@cache
 def two_motions_under_a_smooth_force() -> TwoMotions:
     """e = 0 and the infinitely smooth force f(t) = exp(-1/t) (6 sin(1/t^3) - 1), f(0) = 0.
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, alike, numbers, shaped
+from jostle.arrays import Array, alike, numbers, read_only, shaped
 from jostle.errors import InvalidValue, UnresolvedEvent
 from jostle.kernels import kernels_for
 from jostle.laws import Restitution
@@ -79,9 +79,11 @@ class StickyBlocks:
         )
         if len(left) == 0 or not (size > 0.0).all():
             raise InvalidValue("sticky blocks need a row of left edges and positive lengths")
-        values = {"x": left, "lengths": size, "v": speed, "acceleration": a, "walls": _walls(walls)}
-        for name, value in {**values, "restitution": Restitution(restitution).number, "_known": []}.items():
-            object.__setattr__(self, name, value)
+        for name, value in {"x": left, "lengths": size, "v": speed, "acceleration": a}.items():
+            object.__setattr__(self, name, read_only(value))
+        object.__setattr__(self, "restitution", Restitution(restitution).number)
+        object.__setattr__(self, "walls", _walls(walls))
+        object.__setattr__(self, "_known", [])
         self._check_overlaps()
 
     def _check_overlaps(self) -> None:
