@@ -42,6 +42,8 @@ STEP_TOLERANCE = 1e-7
 """Relative residual of the linear systems in a step."""
 MIN_GAIN = 3e-5
 """The iteration has settled when J grows by less than this fraction,"""
+TIE = 1e-7
+"""Values of J that differ by less than this fraction are equal."""
 PATIENCE = 3
 """in this many iterations in a row."""
 MAX_COARSEST = 32
@@ -141,7 +143,7 @@ def _ascent(rho: Array, most: int) -> tuple[_Iterate, int]:
     for k in range(1, most + 1):
         now = _iterate(rho, _step(now))
         idle = 0 if now.J > (1.0 + MIN_GAIN) * best.J else idle + 1
-        best = max(best, now, key=lambda each: each.J)
+        best = now if now.J > (1.0 + TIE) * best.J else best  # symmetric data have ties, up to round-off
         if idle == PATIENCE:
             return best, k
     return best, most
