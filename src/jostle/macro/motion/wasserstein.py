@@ -42,8 +42,8 @@ STEP_TOLERANCE = 1e-7
 """Relative residual of the linear systems in a step."""
 MIN_GAIN = 3e-5
 """The iteration has settled when J grows by less than this fraction,"""
-TIE = 1e-7
-"""Values of J that differ by less than this fraction are equal."""
+ROUND_OFF = 1e-7
+"""Values of J that differ by less than this fraction are equal, and p below this fraction of the largest is zero."""
 PATIENCE = 3
 """in this many iterations in a row."""
 MAX_COARSEST = 32
@@ -113,7 +113,7 @@ def wasserstein_projection(
     check_mass(Domain(Grid(grid.lower, grid.upper, grid.h, closed=True)), rho)
     found, iterations = _ascent(rho, max_iterations)
     x, y = map_of_faces(found.q)
-    after, moved = repaired(found.density, found.p > 0.0)
+    after, moved = repaired(found.density, found.p > ROUND_OFF * found.p.max())
     _check_sides(grid, after, rho)
     # a flux f through a face adds 2 f . (y - x) + f^2 to the cost, for mass that has come from x = y + grad p
     squares = sum(float((np.diff(moved, axis=axis) ** 2).sum()) for axis in (0, 1))
@@ -143,7 +143,7 @@ def _ascent(rho: Array, most: int) -> tuple[_Iterate, int]:
     for k in range(1, most + 1):
         now = _iterate(rho, _step(now))
         idle = 0 if now.J > (1.0 + MIN_GAIN) * best.J else idle + 1
-        best = now if now.J > (1.0 + TIE) * best.J else best  # symmetric data have ties, up to round-off
+        best = now if now.J > (1.0 + ROUND_OFF) * best.J else best  # symmetric data have ties, up to round-off
         if idle == PATIENCE:
             return best, k
     return best, most
