@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jostle.cli import densities
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError
@@ -70,7 +71,7 @@ def info(
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the contents of a trajectory or a scenario."""
+    """Show the contents of a trajectory, of a file of a density, or of a scenario."""
     found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
@@ -93,12 +94,13 @@ def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
 
 
 def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
-    from jostle.io import about, read
+    from jostle.io import about, are_images, read, read_images
 
     kept = about(path)
     if text:
         return kept.get(SCENARIO, "")
-    found = {"title": kept.get("title", ""), **summary(read(path), path)}
+    run = densities.summary(read_images(path), path) if are_images(path) else summary(read(path), path)
+    found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
     return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}
 
