@@ -153,7 +153,10 @@ def _write_run(root: Any, images: Images) -> None:
 
 def holds_images(file: Any) -> bool:
     """Does an open HDF5 file hold images? Trajectories of bodies are another type of VTK."""
-    return bool("VTKHDF" in file and bytes(file["VTKHDF"].attrs.get("Type", b"")) == b"ImageData")
+    links, name = file.id.links, b"VTKHDF"
+    if not links.exists(name) or links.get_info(name).type != h5py.h5l.TYPE_HARD:
+        return False
+    return bytes(file["VTKHDF"].attrs.get("Type", b"")) == b"ImageData"
 
 
 @check_arguments
