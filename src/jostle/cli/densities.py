@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jostle.io import Images
 from jostle.solution import MESSAGES, RUNNING
+
+if TYPE_CHECKING:
+    from jostle.io import Images
 
 UNFINISHED = "not finished: the run is under way, or was killed"
 """Nobody holds a lock on a file of fields, so that a run which goes on and one that was killed look the same."""

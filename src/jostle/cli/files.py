@@ -17,6 +17,7 @@ from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError
 
 if TYPE_CHECKING:
+    from jostle.io import Images
     from jostle.solution import Solution
 
 PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
@@ -24,9 +25,10 @@ PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".t
 Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists, but never a trajectory.")]
 Colour = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ..."
+        help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ...; of "
+        "a density: density, pressure or speed. By default speed, or density."
     ),
 ]
 
@@ -160,10 +162,11 @@ def plot(
     trajectory: Trajectory,
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
-    colour: Colour = "speed",
+    colour: Colour = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of some moments of a trajectory."""
+    """Save a picture of some moments of a trajectory, or of a density that moves."""
+    from jostle.io import Images
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
@@ -171,13 +174,17 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.viz import strip
+    from jostle.viz import densities, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
     check_free(wanted, overwrite)
-    sol = solution(trajectory)
+    run = shown(trajectory)
+    if isinstance(run, Images):
+        figure = densities(run, moments, colour=colour or "density")
+    else:
+        figure = strip(run, moments, colour=colour or "speed")
     with whole(wanted) as new:
-        strip(sol, moments, colour=colour).savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
+        figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
     say(wanted)
 
 
@@ -203,6 +210,13 @@ def beside(trajectory: Path, suffix: str) -> Path:
     'runs/silo.png'
     """
     return trajectory.parent / f"{trajectory.stem}{suffix}"
+
+
+def shown(file: Path) -> Solution | Images:
+    """What pictures and films show: the solution in a trajectory, or the fields in the file of a density."""
+    from jostle.io import are_images, read_images
+
+    return read_images(file) if are_images(file) else solution(file)
 
 
 def solution(trajectory: Path) -> Solution:
