@@ -1,14 +1,18 @@
-"""What the commands do with moving densities: summaries of their files."""
+"""What the commands do with moving densities: run them, and summaries of scenarios and files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jostle.errors import InvalidValue
 from jostle.solution import MESSAGES, RUNNING
 
 if TYPE_CHECKING:
-    from jostle.io import Images
+    from collections.abc import Callable
+
+    from jostle.io import Checkpoint, Images, Output
+    from jostle.scenarios import DensityRun
 
 UNFINISHED = "not finished: the run is under way, or was killed"
 """Nobody holds a lock on a file of fields, so that a run which goes on and one that was killed look the same."""
@@ -31,3 +35,31 @@ def summary(images: Images, path: Path) -> dict[str, Any]:
     if steps is not None and len(steps):
         found |= {"largest_substeps": int(steps["substeps"].max()), "worst_excess": float(steps["excess"].max())}
     return found | {"bytes": path.stat().st_size}
+
+
+def of_scenario(run: DensityRun) -> dict[str, Any]:
+    """What a scenario about a density would compute."""
+    problem = run.problem
+    return {
+        "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
+        "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h),
+    }  # fmt: skip
+
+
+def solved(
+    run: DensityRun,
+    *,
+    device: str,
+    output: Output,
+    checkpoint: Checkpoint,
+    resume: bool,
+    progress: Callable[[Any], object],
+) -> Images:
+    """Run a density with the options of the commands, and read its file."""
+    from jostle.io import read_images
+    from jostle.macro import solve
+
+    if device != "cpu":
+        raise InvalidValue(f"densities are computed on the cpu only, not on {device!r}")
+    solve(**run._asdict(), output=output, checkpoint=checkpoint, resume=resume, progress=progress)
+    return read_images(output.path)

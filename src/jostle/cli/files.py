@@ -82,14 +82,16 @@ def info(
 
 
 def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
-    from jostle.scenarios import load
+    from jostle.scenarios import Run, load
 
     scenario = load(name)
     if text:
         return scenario.text
-    run = scenario.build()
-    return {
-        "title": scenario.title, "kind": scenario.problem.kind, "bodies": int(run.problem.q0.shape[0]),
+    run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
+    if not isinstance(run, Run):
+        return said | densities.of_scenario(run)
+    return said | {
+        "bodies": int(run.problem.q0.shape[0]),
         "scheme": type(run.scheme).__name__, "solver": run.scheme.solver.name, "tol": run.scheme.solver.tol,
         "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h), "seed": scenario.seed,
     }  # fmt: skip
@@ -139,11 +141,17 @@ def view(
 
     The page comes from a server that only this machine can reach, and that serves only this file.
     """
+    from jostle.io import are_images
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
     from jostle.viz.sources import target_for
     from jostle.viz.viewer import PAGES
 
+    if are_images(trajectory):
+        raise InvalidValue(
+            f"{trajectory} holds a density, and the viewer shows bodies only: save a film with jostle movie "
+            f"{trajectory}, or a picture with jostle plot {trajectory}"
+        )
     if save is not None:
         check_free(target_for(save, "a page", PAGES, trajectory), overwrite)
         with progress_bar() as bar:
@@ -222,7 +230,7 @@ def shown(file: Path) -> Solution | Images:
 def solution(trajectory: Path) -> Solution:
     """The solution in a file; older formats store no walls, which are then rebuilt from the scenario if possible."""
     from jostle.io import about, read
-    from jostle.scenarios import ScenarioError, parse
+    from jostle.scenarios import Run, ScenarioError, parse
 
     sol, kept = read(trajectory), about(trajectory)
     if sol.stored_facts is not None or SCENARIO not in kept:
@@ -232,4 +240,4 @@ def solution(trajectory: Path) -> Solution:
     except ScenarioError as error:  # a plug-in or a floor plan is missing
         say(f"note: walls hidden: the scenario could not be rebuilt: {error}", error=True)
         return sol
-    return read(trajectory, run.problem, run.scheme)
+    return read(trajectory, run.problem, run.scheme) if isinstance(run, Run) else sol
