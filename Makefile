@@ -34,6 +34,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/spheres.py
 	$(BENCH)/bin/python benchmarks/threads.py
 	$(BENCH)/bin/python benchmarks/game_physics.py
+	$(BENCH)/bin/python benchmarks/chain.py
 	$(BENCH)/bin/python benchmarks/projections.py
 	$(BENCH)/bin/python benchmarks/packings.py
 	$(BENCH)/bin/python benchmarks/writing.py
@@ -41,6 +42,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/ways.py
 	$(BENCH)/bin/python benchmarks/doors.py
 	$(BENCH)/bin/python benchmarks/macro.py
+	$(BENCH)/bin/python benchmarks/sticky.py
 	$(BENCH)/bin/python benchmarks/import_time.py
 	$(BENCH)/bin/python benchmarks/first_runs.py
 

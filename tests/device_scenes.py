@@ -40,6 +40,11 @@ def bottle():
     return thrown(70, 3, [-1.2, -1.2, 0.5], [1.2, 1.2, 5.0], jo.Balls(np.full(70, 0.2)) & wall, force=[0, 0, -9.81])
 
 
+def drum():
+    wall = jo.Inside(lambda t: [0.1 * np.sin(9.0 * t), 0.0], 5.0)
+    return thrown(80, 2, [-3, -3], [3, 3], jo.Balls(np.full(80, 0.25)) & wall, force=[0, -9.81])
+
+
 def growing():
     radii = np.linspace(0.3, 0.36, 80)
     return thrown(80, 2, [0, 0], [8, 8], jo.Balls(lambda t: radii * (1.0 + 0.2 * t)) & jo.Box([0, 0], [8, 8]))
@@ -100,6 +105,7 @@ SCENES = {
     "spheres in a box": lambda: pile(3), "a heap": lambda: pile(2), "periodic": periodic, "a silo": silo,
     "a bottle that is shaken": bottle, "radii that grow": growing, "a piston": piston, "pegs": pegs, "wind": blown,
     "one ball": lone_ball, "five balls": few_balls, "free": free, "an arm that turns": turning,
+    "a drum that is shaken": drum,
     "a crowd": lambda: crowd()[1], "people with weights": weighted_queue,
 }  # fmt: skip
 

@@ -265,6 +265,8 @@ def above(t, q):
         (lambda d: crowd()[1], jo.CatchingUp(), "CatchingUp does not run on cuda; use Venel"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), within=jo.Balls([0.1, 0.1]) & above), jo.Maury(), "on cuda"),
         (lambda d: jo.Motion(q0=[0.0, 2.0], within=jo.Line([0.5, 0.5])), jo.Maury(), "Line cannot be computed on cuda"),
+        (lambda d: jo.Motion(q0=np.eye(2), within=jo.Balls([0.1, 0.1]) & jo.Rods([(0, 1)], 2.0**0.5)), jo.Maury(),
+         "Rods(1) cannot be computed on cuda"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=np.diag([1.0, 2.0, 1.0, 2.0])), jo.Maury(), "has one mass"),
         (lambda d: jo.Motion(q0=np.ones((2, 2)), mass=[[1.0, 2.0], [1.0, 2.0]]), jo.Maury(), "has one mass"),
         (lambda d: jo.Sweeping(q0=np.ones((2, 2)), mass=np.eye(4) + 0.1), jo.Venel(), "for each body, as mass="),

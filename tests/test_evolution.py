@@ -243,7 +243,7 @@ def test_the_statistics_have_one_record_for_each_step(scheme):
     sol = jo.solve(drift(scheme, [[0.0, 0.0], [1.5, 0.0]], within), scheme, t=2.0, h=0.1)
     assert sol.stats.dtype.names == (
         "t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot", "converged",
-        "solver",
+        "solver", "dissipated", "wall_work",
     )  # fmt: skip
     assert len(sol.stats) == 20
     np.testing.assert_allclose(sol.stats["t"], np.arange(1, 21) * 0.1, rtol=1e-12)

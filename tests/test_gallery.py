@@ -141,6 +141,23 @@ def touching_discs_share_and_others_pass_on(result):
     assert result["after"][0.02] == pytest.approx([0, 0, 0, 0, 1], abs=1e-9)
 
 
+def laws_differ_and_gaps_decide(result):
+    equal, mixed = result["laws"]
+    assert equal["Moreau"].velocity == pytest.approx([-0.6, 0.4, 0.4, 0.4, 0.4], abs=1e-9)
+    assert [one.velocity.tolist() for one in equal.binary.outcomes] == [[0.0, 0.0, 0.0, 0.0, 1.0]]
+    assert len(mixed.binary.outcomes) == len(result["sampled"].counts) == 3
+    assert len({tuple(u.round(6)) for u in result["patterns"].values()}) == 7
+    assert result["patterns"][True, True, True] == pytest.approx([0, 0, 0, 0, 1], abs=1e-12)
+    for found, mass in zip(result["laws"], (result["equal"], result["mixed"]), strict=True):
+        for one in found.outcomes:
+            assert (mass @ one.velocity, mass @ one.velocity**2) == pytest.approx((1.0, 1.0), abs=1e-9)
+
+
+def both_motions_of_each_pair_are_solutions(result):
+    assert len(result["checks"]) == 4
+    assert max(max(errors) for pair in result["checks"].values() for errors in pair) < 1e-10
+
+
 CHECKS = {
     "venel_2009/projections.py": the_numerical_projection_is_inside_and_further,
     "venel_2009/labyrinth.py": the_ball_reaches_its_target_and_enters_no_hole,
@@ -162,6 +179,8 @@ CHECKS = {
     "bourdin_maury_2020/fig09_two_solutions.py": two_motions_solve_the_same_problem,
     "bourdin_maury_2020/fig10_cradle.py": touching_discs_share_and_others_pass_on,
     "bourdin_maury_2020/fig11_polar_cones.py": the_parts_are_orthogonal_and_add_up,
+    "bourdin_maury_2020/cradle_study.py": laws_differ_and_gaps_decide,
+    "bourdin_maury_2020/two_solutions_of_four.py": both_motions_of_each_pair_are_solutions,
 }
 
 

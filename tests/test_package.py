@@ -15,7 +15,7 @@ from names import public_names
 SOURCE = Path(jostle.__file__).parent
 LONGEST = 400
 HEAVY = ("numba", "scipy", "matplotlib", "piqp", "h5py", "pydantic", "typer", "rich")
-HEAVY += ("jostle.crowds", "jostle.models", "jostle.analysis")
+HEAVY += ("jostle.crowds", "jostle.models", "jostle.analysis", "jostle.theory")
 
 
 def find(name):
@@ -68,6 +68,7 @@ def test_the_parts_have_a_page():
     assert jostle.crowds.__doc__
     assert jostle.models.__doc__
     assert jostle.analysis.__doc__
+    assert jostle.theory.__doc__
 
 
 def test_what_is_not_there_is_an_attribute_error():

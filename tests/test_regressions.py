@@ -89,19 +89,24 @@ class Piston(jo.ConstraintSet):
 def test_nothing_is_assumed_of_a_set_that_does_not_say_it():
     with pytest.raises(jo.LeftTheSet):
         jo.solve(jo.Motion(q0=[1.0, 0.0], v0=[1.0, 1.0], within=InsideEllipse()), jo.Maury(), t=3.0, h=0.1)
-    for scheme in (jo.MoreauJean(), jo.Paoli()):
-        with pytest.raises(jo.SchemeRefuses, match="does not move"):
-            jo.solve(jo.Motion(q0=[0.5], within=Piston()), scheme, t=3.0, h=0.1)
+    with pytest.raises(jo.SchemeRefuses, match="does not move"):
+        jo.solve(jo.Motion(q0=[0.5], within=Piston()), jo.Paoli(), t=3.0, h=0.1)
 
 
-@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()], ids=["MoreauJean", "Paoli"])
-def test_a_set_that_begins_to_move_later_is_refused_when_it_does(scheme):
+def test_a_set_that_begins_to_move_later_is_refused_when_it_does():
     late = jo.constraints(lambda t, q: [q[0] - max(0.0, t - 1.0)])
     with pytest.raises(jo.SchemeRefuses) as raised:
-        jo.solve(jo.Motion(q0=[0.5], within=late), scheme, t=3.0, h=0.1)
+        jo.solve(jo.Motion(q0=[0.5], within=late), jo.Paoli(), t=3.0, h=0.1)
     assert 10 <= raised.value.step <= 11
     promised = jo.constraints(moving=False)(lambda t, q: [q[0]])
-    assert jo.solve(jo.Motion(q0=[0.5], within=promised), scheme, t=1.0, h=0.1).status == "finished"
+    assert jo.solve(jo.Motion(q0=[0.5], within=promised), jo.Paoli(), t=1.0, h=0.1).status == "finished"
+
+
+def test_a_set_that_begins_to_move_later_pushes_when_it_does():
+    """It hits a point at rest at t = 1.5 with velocity 1, and e = 0.5 makes that 1.5."""
+    late = jo.constraints(lambda t, q: [q[0] - max(0.0, t - 1.0)])
+    sol = jo.solve(jo.Motion(q0=[0.5], within=late, law=jo.Restitution(0.5)), jo.MoreauJean(), t=2.0, h=0.01)
+    assert sol.u[-1] == pytest.approx([1.5], abs=1e-9)
 
 
 def test_a_point_on_a_plane_touches_it():

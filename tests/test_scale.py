@@ -114,6 +114,14 @@ def plain_run(scheme, e, d, n):
     return jo.solve(heap(d, n).problem(scheme, e=e), scheme, t=0.3, h=H)
 
 
+def without_units(sol, energy):
+    """The records of the steps, with energies in another unit."""
+    stats = sol.stats.copy()
+    for name in ("dissipated", "wall_work"):
+        stats[name] /= energy
+    return stats
+
+
 BINARY = {"km": (2.0**10, 1.0), "mm": (2.0**-10, 1.0), "heavy": (1.0, 4.0**5)}
 DECIMAL = {"km": (1e3, 1.0), "mm": (1e-3, 1.0), "heavy": (1.0, 1e3)}
 
@@ -132,7 +140,7 @@ def test_units_that_are_powers_of_two_change_no_bit(scheme, e, d, n, length, mas
     assert all(
         (p / impulse).tobytes() == q.tobytes() for p, q in zip(scaled.multipliers, plain.multipliers, strict=True)
     )
-    assert scaled.stats.tobytes() == plain.stats.tobytes()
+    assert without_units(scaled, impulse * length).tobytes() == plain.stats.tobytes()
     np.testing.assert_array_equal(scaled.gaps() / length, plain.gaps())
 
 

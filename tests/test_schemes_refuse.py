@@ -10,7 +10,6 @@ import jostle as jo
 
 BALL = {"q0": [0.5], "v0": [-1.0], "within": jo.HalfSpace([1.0])}
 TABLE = jo.HalfSpace([1.0], lambda t: 0.1 * t)
-BOWL = jo.Inside([0.0, 0.0], 1.0)
 CONCAVE = jo.constraints(convex=False)(lambda t, q: [1.0 - q @ q])
 
 
@@ -22,6 +21,14 @@ def sliding_floor(t, q):
 
 def bouncing():
     return jo.Motion(law=jo.Restitution(0.5), **BALL)
+
+
+def bouncing_softly():
+    return jo.Motion(law=jo.Restitution(lambda v: 0.5 + 0.0 * v), **BALL)
+
+
+def bouncing_on_a_table():
+    return jo.Motion(q0=[0.5], v0=[-1.0], within=TABLE, law=jo.Restitution(0.5))
 
 
 def heavy_here():
@@ -36,20 +43,12 @@ def on_a_sliding_floor():
     return jo.Motion(q0=[0.5], v0=[-1.0], within=sliding_floor)
 
 
-def in_a_bowl():
-    return jo.Motion(q0=[0.0, 0.5], force=[0.0, -1.0], within=BOWL)
-
-
 def in_a_users_bowl():
     return jo.Motion(q0=[0.0, 0.5], force=[0.0, -1.0], within=CONCAVE)
 
 
 def drifting():
     return jo.Sweeping(q0=[0.5], velocity=[-1.0], within=jo.HalfSpace([1.0]))
-
-
-def drifting_in_a_bowl():
-    return jo.Sweeping(q0=[0.0, 0.5], velocity=[1.0, 0.0], within=BOWL)
 
 
 def drifting_in_a_users_bowl():
@@ -64,18 +63,18 @@ REFUSALS = {
     "Maury: first order": (jo.Maury(), drifting, "Motion", jo.Venel()),
     "Maury: restitution": (jo.Maury(), bouncing, "e = 0.5", jo.Paoli()),
     "Maury: M(q)": (jo.Maury(), heavy_here, "constant mass", jo.Paoli()),
-    "Maury: bowl": (jo.Maury(), in_a_bowl, "convex in q", jo.Paoli()),
     "Maury: a user's bowl": (jo.Maury(), in_a_users_bowl, "convex in q", jo.Paoli()),
     "Paoli: first order": (jo.Paoli(), drifting, "Motion", jo.CatchingUp()),
     "Paoli: moving set": (jo.Paoli(), on_a_table, "does not move", jo.Maury()),
     "Paoli: moving set of a user": (jo.Paoli(), on_a_sliding_floor, "does not move", jo.Maury()),
     "Paoli: implicit restitution": (jo.Paoli(implicit=True), bouncing, "e = 0.5", jo.Paoli(implicit=False)),
     "MoreauJean: first order": (jo.MoreauJean(), drifting, "Motion", jo.Venel()),
-    "MoreauJean: moving set": (jo.MoreauJean(), on_a_table, "does not move", jo.Maury()),
-    "MoreauJean: moving set of a user": (jo.MoreauJean(), on_a_sliding_floor, "does not move", jo.Maury()),
+    "Maury: restitution of the speed": (jo.Maury(), bouncing_softly, "an e that differs", jo.MoreauJean()),
+    "Paoli: restitution of the speed": (jo.Paoli(), bouncing_softly, "with one number e", jo.MoreauJean()),
+    "Paoli: restitution on a table": (jo.Paoli(), bouncing_on_a_table, "does not move", jo.MoreauJean()),
+    "Maury: restitution on a table": (jo.Maury(), bouncing_on_a_table, "e = 0.5", jo.MoreauJean()),
     "MoreauJean: M(q)": (jo.MoreauJean(), heavy_here, "constant mass", jo.Paoli()),
     "Venel: second order": (jo.Venel(), plain, "Sweeping", jo.Maury()),
-    "Venel: bowl": (jo.Venel(), drifting_in_a_bowl, "convex in q", jo.CatchingUp()),
     "Venel: a user's bowl": (jo.Venel(), drifting_in_a_users_bowl, "convex in q", jo.CatchingUp()),
     "CatchingUp: second order": (jo.CatchingUp(), plain, "Sweeping", jo.MoreauJean()),
 }
@@ -101,9 +100,8 @@ def test_what_is_no_problem_is_refused(scheme):
 
 def test_a_moving_part_makes_the_whole_move():
     both = jo.Motion(q0=[0.5], within=jo.Box(-9.0, 9.0) & TABLE)
-    for scheme in (jo.Paoli(), jo.MoreauJean()):
-        with pytest.raises(jo.SchemeRefuses, match="does not move"):
-            jo.solve(both, scheme, t=1.0, h=0.1)
+    with pytest.raises(jo.SchemeRefuses, match="does not move"):
+        jo.solve(both, jo.Paoli(), t=1.0, h=0.1)
 
 
 @pytest.mark.parametrize("h", [0.3, 0.05])

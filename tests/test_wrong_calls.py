@@ -23,20 +23,29 @@ matplotlib.use("Agg")
 
 PARTS = {
     "": jo,
-    **{f"{part}.": getattr(jo, part) for part in ("crowds", "models", "macro", "analysis", "io", "viz", "scenarios")},
+    **{
+        f"{part}.": getattr(jo, part)
+        for part in ("crowds", "models", "macro", "analysis", "impacts", "io", "viz", "scenarios", "theory")
+    },
 }
 WRONG = {
     "text": "a", "None": None, "texts": ["a", "b"], "nan": float("nan"), "-1": -1, "complex": 1j, "object": object(),
 }  # fmt: skip
 RESULTS = {
-    "Contacts", "Free", "ConstraintSet", "Impact", "Pairs", "Progress", "Projection", "Residual", "Solution", "State",
-    "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised", "macro.Lattice",
-    "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.ObstacleStep", "macro.Structure", "macro.Velocity",
+    "Contacts", "Free", "ConstraintSet", "Impact", "ImpactLaw", "Pairs", "Progress", "Projection", "Residual",
+    "Solution", "State", "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised",
+    "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.MergeTree", "macro.Evolution",
+    "macro.State", "macro.ObstacleStep",
+    "macro.Structure", "macro.Velocity",
     "analysis.Forces",
     "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
+    "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
+    "impacts.SpringImpact", "models.TwoMotions",
+    "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
+    "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
 
@@ -49,6 +58,7 @@ def things():
     found["pair"] = jo.Balls([0.5, 0.5])
     found["cone"] = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
     found["ball"] = jo.Motion(q0=[0.0, 1.0], within=found["floor"])
+    found["fall"] = jo.Motion(q0=[0.0, 1.0], force=[0.0, -1.0], within=found["floor"])
     two = jo.Motion(q0=[[0.0, 0.4], [0.8, 0.4]], v0=[[1.0, 0.0], [0.0, 0.0]], force=[0.0, -1.0],
                     within=jo.Balls([0.4, 0.4]) & jo.HalfSpace([0.0, 1.0], radii=[0.4, 0.4]))  # fmt: skip
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
@@ -97,7 +107,7 @@ def calls(path):
         "density_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
         "speed_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
         "eta": {"N": 3, "radius": 1.0},
-        "gamma": {"N": 3},
+        "gamma": {"N": 3, "radii": [1.0, 2.0]},
         "evacuation_time": {"sol": run, "area": area},
         "leaving_times": {"sol": run, "area": area},
         "flow": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "direction": 0, "plan": None},
@@ -105,7 +115,8 @@ def calls(path):
         "force_distribution": {"sol": run, "k": -1, "bins": 5},
         "forces": {"sol": run, "k": -1},
         "impulse_range": {"cone": cone, "impulse": [1.0, 1.0]},
-        "inverse_triangle": {"cone": cone},
+        "inverse_triangle": {"cone": cone, "mass": 1.0},
+        "most_neighbours": {"radii": [1.0, 2.0]},
         "load_range": {"sol": run, "k": -1, "closed": 1e-6},
         "multiplier_range": {"sol": run, "k": -1, "closed": 1e-6},
         "order": {"h": [0.1, 0.05], "error": [0.01, 0.005]},
@@ -123,6 +134,20 @@ def calls(path):
         "wall_force": {"sol": run, "k": -1},
         "wall_pressure": {"sol": run, "k": -1, "area": 1.0},
     }
+    hit = {"before": [-1.0, -0.5], "cone": cone, "law": jo.Restitution(1.0), "mass": 1.0}
+    impacts = {
+        "binary_impacts": {**hit, "max_impacts": 9, "max_states": 9},
+        "compare": {**hit, "stiffness": 1.0, "max_states": 9},
+        "impacts_by_times": {**hit, "gaps": [1.0, 2.0], "max_impacts": 9},
+        "liu_zhao_brogliato": {**hit, "stiffness": 1.0, "exponent": 1.5},
+        "outcomes": {**hit, "samples": 3, "seed": 0, "max_impacts": 9},
+    }
+    theory = {
+        "convergence": {"problem": at["fall"], "scheme": jo.Maury(), **sweep, "halvings": 2, "phases": 1},
+        "good_direction": {"cone": cone, "mass": 1.0},
+        "hypotheses": {"problem": at["ball"], "q": [0.0, 0.0], "t": 0.0, "rho": 0.1},
+        "promises": {"solution": run, "problem": run.problem},
+    }
     solver = {"tol": 1e-8, "max_iterations": 100}
     ours = {
         "Automatic": solver,
@@ -138,8 +163,9 @@ def calls(path):
         "Maury": {"solver": jo.ActiveSet(), "samples": 2},
         "Gluey": {"solver": jo.ActiveSet(), "samples": 2, "weakest": -1.0},
         "Paoli": {"solver": jo.ActiveSet(), "z": 0.5, "implicit": False},
-        "Cone": {"G": [[1.0, 0.0]], "describe": str},
-        "Polyhedron": {"G": [[1.0]], "c": [0.0], "length": 1.0, "describe": str, "noise": 0.0},
+        "Cone": {"G": [[1.0, 0.0]], "describe": str, "equal": [False]},
+        "Polyhedron": {"G": [[1.0]], "c": [0.0], "length": 1.0, "describe": str, "noise": 0.0, "equal": [True]},
+        "Rods": {"pairs": [[0, 1]], "lengths": [1.0], "points": None},
         "HalfSpace": {"normal": [0.0, 1.0], "offset": 0.0, "radii": 0.0},
         "Inside": {"centre": [0.0, 0.0], "radius": 1.0, "radii": 0.1},
         "Outside": {"centre": [0.0, 0.0], "radius": 1.0, "radii": 0.1},
@@ -152,10 +178,12 @@ def calls(path):
             "mass": 1.0,
             "law": jo.Restitution(),
             "present": None,
+            "potential": lambda q: 0.0,
         },
         "Sweeping": {"q0": [[0.0, 1.0]], "within": None, "velocity": 0.0, "mass": 2.0, "present": [True]},
         "Outlet": {"leaves": lambda q: q[:, 0] > 0},
         "Restitution": {"e": 0.5},
+        "RestitutionTable": {"between": {0: 0.5}, "groups": {"a": [0]}, "otherwise": 0.5},
         "Polygons": {"vertices": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "radii": 0.1},
         "Segments": {"ends": [[[0.0, 0.0], [1.0, 0.0]]], "radii": 0.1},
         "Source": {"box": box2, "rate": 1.0, "within": at["pair"], "velocity": 0.0, "seed": 0},
@@ -173,6 +201,7 @@ def calls(path):
             "moving": False,
             "length": 1.0,
         },
+        "equalities": {"g": lambda t, q: q, "gradient": lambda t, q: np.eye(2), "moving": False, "length": 1.0},
         "decompose": {"u": [1.0, 0.0], "cone": cone, "mass": 1.0, "solver": jo.ActiveSet()},
         "impact": {"u": [1.0, 0.0], "cone": cone, "law": jo.Restitution(), "mass": 1.0, "solver": jo.ActiveSet()},
         "project": {"w": [1.0, 0.0], "onto": cone, "mass": 1.0, "solver": jo.ActiveSet(), "guess": [0.0, 0.0]},
@@ -190,6 +219,7 @@ def calls(path):
             "checkpoint": None,
             "resume": False,
             "progress": None,
+            "tol": None,
         },
     }
     crowds = {
@@ -245,8 +275,11 @@ def calls(path):
         "spheres": {"radii": [0.5, 0.5], "box": box2, "gravity": 9.81, "seed": 0},
         "square_lattice": {"n": 3, "spacing": 1.0, "box": box2},
         "triangular_lattice": {"n": 3, "spacing": 1.0, "box": box2},
+        "two_motions_with_restitution": {"e": 0.5},
         "vibrating_table": {"Gamma": 2.0, "e": 0.0, "height": 0.0},
     }
+    density = {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None}
+    flow = jo.macro.Flow(grid=grid, density=0.5, velocity=grid.velocity(0.0, 0.0))
     macro = {
         "Disc": {"centre": [0.0, 0.0], "radius": 1.0},
         "Polygon": {"points": [[0, 0], [1, 0], [0, 1]]},
@@ -256,7 +289,31 @@ def calls(path):
         "Square": law,
         "Triangular": {**law, "angle": 0.0, "spacing": 0.3},
         "Packing": {"points": [[0.5, 0.5]], "radius": 0.1, "box": ([0, 0], [1, 1]), "touching": 1e-6},
-        "StickyBlocks": {"x": [0.0, 2.0], "lengths": [1.0, 1.0], "v": [1.0, 0.0]},
+        "Barrier": {"eps": 1e-3, "gamma": 2.0, "tol": 1e-8},
+        "Impacts": {"structure": "square", "tol": 1e-8},
+        "Splitting": {"tol": 1e-8},
+        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0)},
+        "Flow": {**density, "velocity": grid.velocity(1.0, 0.0), "force": [0.0, 1.0], "law": jo.Restitution(0.0)},
+        "solve": {
+            "problem": flow,
+            "scheme": jo.macro.Splitting(),
+            "t": 0.1,
+            "h": 0.1,
+            "every": 1,
+            "until": None,
+            "output": None,
+            "checkpoint": None,
+            "resume": False,
+            "progress": None,
+        },
+        "StickyBlocks": {
+            "x": [0.0, 2.0],
+            "lengths": [1.0, 1.0],
+            "v": [1.0, 0.0],
+            "acceleration": [0.0, -1.0],
+            "restitution": 0.5,
+            "walls": (-1.0, 9.0),
+        },
         "homogenise": {
             "law": lambda x, y: (-x, -y),
             "lattice": lambda n: jo.macro.square_lattice(1 / n, box=([0, 0], [1, 1])),
@@ -302,6 +359,7 @@ def calls(path):
         "arrows": {"velocity": grid.velocity(1.0, 0.0), "zone": zone, "fastest": 1.0, "ax": None},
         "bifurcation": {"parameter": [1.0, 2.0], "values": [[1.0], [2.0]], "names": ("a", "b"), "ax": None},
         "draw": {"sol": run, "k": -1, "ax": None, "colour": "speed", "contacts": True, "view": view},
+        "balance": {"sol": run, "ax": None},
         "energies": {"sol": run, "ax": None}, "history": {"sol": run, "ax": None}, "impacts": {"sol": run, "ax": None},
         "paths": {"sol": run, "ax": None, "view": view}, "phase": {"sol": run, "coordinate": 0, "ax": None},
         "evacuation": {"runs": run, "area": area, "ax": None},
@@ -323,6 +381,8 @@ def calls(path):
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,
+        "impacts.": impacts,
+        "theory.": theory,
         "io.": io,
         "viz.": viz,
         "scenarios.": scenarios,
@@ -364,7 +424,7 @@ LEGITIMATE = {
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

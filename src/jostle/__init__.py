@@ -19,6 +19,7 @@ from jostle.errors import (
     CloseImpacts,
     DeviceUnavailable,
     EmptySet,
+    EnergyDrift,
     InfeasibleStart,
     Interrupted,
     InvalidValue,
@@ -27,6 +28,7 @@ from jostle.errors import (
     LeftTheSet,
     NoContraction,
     NotApproaching,
+    NotContinuous,
     NotConverged,
     NotFinite,
     SchemeRefuses,
@@ -36,8 +38,9 @@ from jostle.errors import (
 from jostle.events import solve_by_events
 from jostle.evolution import Progress, solve
 from jostle.exchange import Outlet, Source
-from jostle.laws import Impact, Restitution, impact
+from jostle.laws import Impact, ImpactLaw, Restitution, impact
 from jostle.problems import Motion, Sweeping
+from jostle.restitution_table import RestitutionTable
 from jostle.schemes.base import Scheme
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.gluey import Gluey, glue
@@ -49,11 +52,13 @@ from jostle.schemes.venel import Venel
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts
+from jostle.sets.containers import Inside
 from jostle.sets.polygons import Polygons
+from jostle.sets.rods import Rods
 from jostle.sets.segments import Segments
-from jostle.sets.user import constraints
+from jostle.sets.user import constraints, equalities
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside
+from jostle.sets.walls import Box, HalfSpace, Outside
 from jostle.solution import Solution
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
@@ -64,7 +69,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, io, macro, models, scenarios, terminal, viz
+    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, theory, viz
 
 __version__ = "0.1.0"
 
@@ -81,11 +86,13 @@ __all__ = [
     "Contacts",
     "DeviceUnavailable",
     "EmptySet",
+    "EnergyDrift",
     "Free",
     "GaussSeidel",
     "Gluey",
     "HalfSpace",
     "Impact",
+    "ImpactLaw",
     "InfeasibleStart",
     "Inside",
     "InteriorPoint",
@@ -100,6 +107,7 @@ __all__ = [
     "Motion",
     "NoContraction",
     "NotApproaching",
+    "NotContinuous",
     "NotConverged",
     "NotFinite",
     "Outlet",
@@ -112,6 +120,8 @@ __all__ = [
     "Projection",
     "Residual",
     "Restitution",
+    "RestitutionTable",
+    "Rods",
     "Scheme",
     "SchemeRefuses",
     "Segments",
@@ -128,8 +138,10 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "equalities",
     "glue",
     "impact",
+    "impacts",
     "io",
     "macro",
     "models",
@@ -140,10 +152,11 @@ __all__ = [
     "solve_by_events",
     "solvers",
     "terminal",
+    "theory",
     "viz",
 ]
 
-_LAZY = ("analysis", "crowds", "io", "macro", "models", "scenarios", "terminal", "viz")
+_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz")
 """Modules that are imported when they are first used."""
 _RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
 """Old names and today's; the old names are removed in version 0.2."""

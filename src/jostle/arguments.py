@@ -125,7 +125,7 @@ CLASSES = {
     "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
     "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
-    "Restitution": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
+    "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",
 }  # fmt: skip

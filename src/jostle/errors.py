@@ -68,6 +68,14 @@ class NotConverged(JostleError, RuntimeError):
         self.projection = projection
 
 
+class NotContinuous(JostleError, RuntimeError):
+    """Two starts as near as one likes have solutions far apart: ``error.solution`` and ``error.other``."""
+
+    def __init__(self, message: str, solution: Any = None, other: Any = None):
+        super().__init__(message)
+        self.solution, self.other = solution, other
+
+
 class NoContraction(JostleError, RuntimeError):
     """The fixed point of an implicit force does not contract: h is too large."""
 
@@ -81,7 +89,10 @@ class NotFinite(JostleError, FloatingPointError):
 
 
 class UnresolvedEvent(JostleError, RuntimeError):
-    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then."""
+    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then.
+
+    Also more impacts of `macro.StickyBlocks` than can be followed; ``error.time`` is the time of the last one.
+    """
 
 
 class SchemeRefuses(JostleError, NotImplementedError):
@@ -151,6 +162,10 @@ class CloseImpacts(JostleWarning):
 
 class NotApproaching(JostleWarning):
     """Moreau's law with e > 0 was applied to a velocity that is not in -C."""
+
+
+class EnergyDrift(JostleWarning):
+    """A run with e = 1 lost or gained a notable part of its energy; the message says how much, and what to do."""
 
 
 class OldSpelling(JostleWarning, FutureWarning):

@@ -21,6 +21,7 @@ from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet, Free, Intersection
+from jostle.sets.contacts import Contacts
 from jostle.sets.walls import Box, HalfSpace
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
@@ -29,6 +30,8 @@ MAX_BODIES = 20
 """Largest number of bodies that are integrated from event to event."""
 ROUND_OFF = 256 * float(np.finfo(float).eps)
 """Gaps, gap rates and accelerations below this part of the numbers they are computed from count as zero."""
+MAX_IMPACTS_AT_ONCE = 1000
+"""Largest number of impacts that may follow each other at the same time."""
 SETS = (HalfSpace, Box, Balls, Line, Free)
 
 
@@ -184,29 +187,46 @@ class Rows:
         return found
 
 
-def rows_of(problem: Motion) -> Rows:
-    """The contacts of a problem that can be integrated from event to event; refuses others, and says why."""
-    Q = problem.within
-    parts: tuple[ConstraintSet, ...] = Q.sets if isinstance(Q, Intersection) else (Q,)
-    for part in parts:
-        if type(part) not in SETS:
-            _refuse(f"sets other than HalfSpace, Box, Balls and Line; this one is {part!r}")
-        if part.moving:
-            _refuse(f"sets and radii that depend on time, as in {part!r}")
+def has_parabolas(problem: Motion) -> bool:
+    """Are all accelerations constant between events, and all gaps polynomials of time?"""
+    resting = all(type(part) in SETS and part.moving is False for part in parts_of(problem))
+    masses = isinstance(problem.mass, Metric) and problem.mass.diagonal
+    return resting and masses and problem.constant_force is not None
+
+
+def parts_of(problem: Motion) -> tuple[ConstraintSet, ...]:
+    """The sets whose intersection the bodies stay in."""
+    return problem.within.sets if isinstance(problem.within, Intersection) else (problem.within,)
+
+
+def check_supported(problem: Motion) -> None:
+    """Refuse what event-driven integration cannot do, and say why."""
+    for part in parts_of(problem):
         if isinstance(part, Balls) and np.isfinite(part.period).any():
-            _refuse("Balls with a period")
-    if problem.constant_force is None:
-        _refuse("a force that is a function; give a constant array")
-    if not (isinstance(problem.mass, Metric) and problem.mass.diagonal):
-        _refuse("a mass matrix; give one mass per body or coordinate")
-    if type(problem.law) is not Restitution or np.ndim(problem.law.e) > 0:
-        _refuse(f"impact laws other than Restitution(e) with one number e; this one is {problem.law!r}")
+            refuse("Balls with a period")
+    if type(problem.law) is not Restitution or problem.law.uniform is None:
+        refuse(f"impact laws other than Restitution(e) with one number e; this one is {problem.law!r}")
     if problem.presence is not None:
-        _refuse("bodies that come and go (present=)")
-    contacts = Q.linearise(0.0, problem.q0)
+        refuse("bodies that come and go (present=)")
+    if problem.past is not None:
+        refuse("forces that depend on the past of the run")
+
+
+def number_of_bodies(problem: Motion, contacts: Contacts) -> int:
+    """The number of bodies, if it is not too large."""
     bodies = max(contacts.bodies, len(problem.q0) if problem.q0.ndim > 1 else 1)
     if bodies > MAX_BODIES:
-        _refuse(f"more than {MAX_BODIES} bodies; there are {bodies}")
+        refuse(f"more than {MAX_BODIES} bodies; there are {bodies}")
+    return bodies
+
+
+def rows_of(problem: Motion) -> Rows:
+    """The contacts of a problem whose motion is made of parabolas."""
+    check_supported(problem)
+    assert isinstance(problem.mass, Metric)
+    Q, parts = problem.within, parts_of(problem)
+    contacts = Q.linearise(0.0, problem.q0)
+    bodies = number_of_bodies(problem, contacts)
     G: list[Array] = []
     c: list[Array] = []
     size: list[Array] = []
@@ -244,5 +264,6 @@ def _has_radii(part: ConstraintSet) -> bool:
     return bool(part.radii_at(0.0).any())
 
 
-def _refuse(what: str) -> NoReturn:
+def refuse(what: str) -> NoReturn:
+    """Raise `SchemeRefuses`."""
     raise SchemeRefuses(f"solve_by_events does not support {what}. Use jo.solve with a scheme such as jo.Paoli()")

@@ -21,9 +21,8 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
-from jostle.sets.presence import Presence
 from jostle.sets.walls import Walls
-from jostle.shapes import Shape, may_move, parts, shapes_of
+from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
 MOST_DIMENSIONS = 3
 """Of a space that can be drawn."""
@@ -245,26 +244,6 @@ def period_of(within: ConstraintSet, dimension: int) -> Array | None:
         if isinstance(Q, Balls) and np.isfinite(Q.period).any() and dimension:
             return np.broadcast_to(Q.period, (dimension,)).astype(float)
     return None
-
-
-def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str, ...]]:
-    """The number of walls, touched or not, and their names; a constraint of a user has an empty name.
-
-    >>> import jostle as jo
-    >>> walls_of(jo.Balls([1.0]) & jo.HalfSpace([0.0, 1.0]), 0.0, np.array([[0.0, 1.0]]))
-    (1, ('plane with normal [0.0, 1.0], at offset 0',))
-    """
-    if not np.isfinite(q).all():
-        q = Presence.of(q, np.isfinite(q).all(axis=1)).placed(q)
-    names: list[str] = []
-    for Q in parts(within):
-        if isinstance(Q, Walls):
-            names += Q.names
-        elif isinstance(Q, Line):
-            names += ["lower wall", "upper wall"]
-        else:
-            names += [""] * int(Q.linearise(t, q, 0.0).numbers)
-    return len(names), tuple(names) if any(names) else ()
 
 
 def _radii(problem: Motion | Sweeping, dimension: int) -> Array | None:

@@ -2,43 +2,128 @@
 
 Bourdin & Maury 2020, section 2; Paoli 2010 (2). C is the cone of admissible velocities of the closed
 contacts and N its polar, in the kinetic metric. The kinetic energy lost is (1 - e^2) |P_N u-|_M^2 / 2.
+
+With one e_i for each contact it becomes the projection of u- on {v : G_i v >= -e_i G_i u-}, which is the same point if
+all e_i are equal: M (u+ - u-) = G^T p, 0 <= p ⟂ G u+ + e G u- >= 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle.arrays import Array, numbers
 from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.maps import LinearMap
 from jostle.convex.metric import Metric
-from jostle.convex.polyhedron import Cone
+from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotApproaching, warn
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 from jostle.solvers.project import project
 
 
+class ImpactLaw:
+    """A law that gives each contact a restitution coefficient e: it separates e times as fast as it approached.
+
+    A law of your own defines `coefficients`. `MoreauJean` takes every law, `Paoli` those with one number e.
+
+    >>> import jostle as jo
+    >>> class Sticky(jo.ImpactLaw):
+    ...     def coefficients(self, contacts, speed):
+    ...         return np.where(speed < 1.0, 0.0, 0.5)                  # slow impacts do not rebound
+    >>> ball = jo.Motion(q0=[0.5], v0=[-2.0], within=jo.HalfSpace([1.0]), law=Sticky())
+    >>> jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.1).u[-1].tolist()
+    [1.0]
+    """
+
+    @property
+    def uniform(self) -> float | None:
+        """The number e, if it is the same for all contacts and speeds; None if it is not."""
+        return None
+
+    def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
+        """e of each contact, (m,) numbers in [0, 1]; `speed` (m,) is how fast each gap closes, 0 if it opens."""
+        raise NotImplementedError
+
+    def bound_to(self, Q: ConstraintSet, q0: Array) -> ImpactLaw:
+        """The law for a problem with this set and start, which a law that knows names looks up there."""
+        return self
+
+    @property
+    def number(self) -> float:
+        """The number e of a law that has only one."""
+        if self.uniform is None:
+            raise InvalidValue(f"{self!r} has no restitution coefficient that all contacts share")
+        return self.uniform
+
+
 @dataclass(frozen=True)
-class Restitution:
-    """The coefficient e: 0 gives up all normal velocity, 1 keeps the energy.
+class Restitution(ImpactLaw):
+    """The coefficient e: 0 gives up all normal velocity, 1 keeps the energy. A number, or a function of the speed.
+
+    A function e(v) gets the speeds (m,) at which the gaps of m contacts close, and returns as many numbers.
+    `RestitutionTable` gives pairs, walls and groups numbers of their own.
 
     >>> Restitution(0.8).e
     0.8
+    >>> import jostle as jo
+    >>> viscoelastic = jo.Restitution(lambda v: 1.0 / (1.0 + 0.25 * v))
+    >>> ball = jo.Motion(q0=[0.5], v0=[-4.0], within=jo.HalfSpace([1.0]), law=viscoelastic)
+    >>> jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.1).u[-1].tolist()
+    [2.0]
     """
 
-    e: float = 0.0
+    e: float | Callable[[Array], ArrayLike] = 0.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.e, int | float | np.floating) and 0.0 <= self.e <= 1.0):
+        if not callable(self.e) and not (isinstance(self.e, int | float | np.floating) and 0.0 <= self.e <= 1.0):
             raise InvalidValue(
                 f"the restitution e must lie in [0, 1], not {self.e!r}: the normal energy is multiplied by e^2"
             )
+
+    @property
+    def uniform(self) -> float | None:
+        return None if callable(self.e) else self.e
+
+    def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
+        return self.e(speed) if callable(self.e) else np.full(len(speed), self.e)
+
+
+def coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
+    """(m,) e of each contact whose gap changes at this rate before the impact, checked.
+
+    >>> from jostle.convex.maps import Dense
+    >>> floor = Contacts(np.zeros(1), Dense(np.eye(1)), np.array([[0, -1]]), numbers=1)
+    >>> coefficients(Restitution(lambda v: 0.1 * v), floor, np.array([-20.0]))
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: the restitution of constraint 0 is 2 at a speed of 20; it must lie in [0, 1]
+    """
+    if len(rate) == 0:
+        return np.zeros(0)
+    speed = np.maximum(-rate, 0.0)
+    speed.setflags(write=False)
+    e = numbers(law.coefficients(contacts, speed), "the restitution that an impact law returned")
+    if e.ndim > 1 or e.size not in (1, len(rate)):
+        raise InvalidValue(f"an impact law returned restitutions of shape {e.shape} for {len(rate)} contacts")
+    e = np.broadcast_to(e.ravel(), (len(rate),))
+    wrong = ~((e >= 0.0) & (e <= 1.0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidValue(
+            f"the restitution of {contacts.describe(row)} is {e[row]:g} at a speed of {speed[row]:g}; it must lie in "
+            f"[0, 1]"
+        )
+    return e
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +153,7 @@ def impact(
     u: ArrayLike,
     cone: Cone,
     *,
-    law: Restitution | None = None,
+    law: ImpactLaw | None = None,
     mass: ArrayLike | Metric = 1.0,
     solver: Solver | None = None,
 ) -> Impact:
@@ -81,12 +166,15 @@ def impact(
     >>> jo.impact([1.0, 0.0, 0.0], cone=cradle, law=jo.Restitution(1.0)).velocity.round(6).tolist()
     [-0.333333, 0.666667, 0.666667]
     """
-    e, solver = (law or Restitution()).e, solver or Automatic()
+    law, solver = law or Restitution(), solver or Automatic()
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
+    if law.uniform is None:
+        return _impact_by_rows(before, cone, law, mass, solver, P)
+    e = law.uniform
     after = (1.0 + e) * P.point - e * before if e > 0.0 else P.point.copy()
-    rate_before, rate_after = cone.slack(before), cone.slack(after)
-    approaching, admissible = _within(cone, rate_before, before, after), True
+    rate_before, rate_after = cone.slack(before), cone.margin(cone.slack(after))
+    approaching, admissible = _within(cone, -cone.margin(-rate_before), before, after), True
     if rate_after.min(initial=0.0) < 0.0:
         allowed = solver.tol * np.abs(rate_before).max(initial=0.0)
         admissible = _within(cone, -rate_after - allowed, before, after)
@@ -98,6 +186,18 @@ def impact(
             NotApproaching,
         )
     return Impact(after, (1.0 + e) * P.multipliers, P, approaching, admissible)
+
+
+def _impact_by_rows(before: Array, cone: Cone, law: ImpactLaw, mass: Any, solver: Solver, P: Projection) -> Impact:
+    """The impact with an e for each row, of a cone that does not know which bodies its rows are of."""
+    rate, rows = cone.slack(before), np.arange(len(cone.c))
+    pairs = np.stack([np.full_like(rows, -1), rows], axis=1)
+    contacts = Contacts(np.zeros(len(rows)), cone.G, pairs, numbers=len(rows), describe=cone.describe)
+    K = Polyhedron(cone.G, coefficients(law, contacts, rate) * rate, describe=cone.describe)
+    found = project(before, K, mass=mass, solver=solver)
+    rate_after, allowed = cone.slack(found.point), solver.tol * np.abs(rate).max(initial=0.0)
+    admissible = _within(cone, -rate_after - allowed, before, found.point)
+    return Impact(found.point, found.multipliers, P, _within(cone, rate, before, found.point), admissible)
 
 
 def _within(cone: Cone, rates: Array, before: Array, after: Array) -> bool:

@@ -21,7 +21,7 @@ from jostle.arguments import Truths, accepts, check_arguments, described
 from jostle.arrays import Array, alike, finite, numbers, place_of, to_device, to_host
 from jostle.convex.metric import Metric, euclidean, metric
 from jostle.errors import InvalidValue, NotFinite
-from jostle.laws import Restitution
+from jostle.laws import ImpactLaw, Restitution
 from jostle.past import Remembers, remembering
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
@@ -38,7 +38,8 @@ class Motion:
 
     `force` is an array or a function f(t, q) or f(t, q, u); `mass` a number, one per body, a symmetric matrix, or
     a function M(q) that returns one. All arrays have the shape of q0, or broadcast to it. `present` (n,) says who is
-    there at the start, in runs where bodies come and go (see `Source` and `Outlet`).
+    there at the start, in runs where bodies come and go (see `Source` and `Outlet`). `potential`, a function V(q) with
+    f = -dV/dq, is for energies (`sol.energy()`, `sol.energy_balance()`); the motion does not depend on it.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0, 1.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
@@ -52,13 +53,15 @@ class Motion:
     force: Field
     """f(t, q, u), whatever was given."""
     mass: Metric | Callable[[Array], ArrayLike]
-    law: Restitution
+    law: ImpactLaw
     constant_force: Array | None
     """The force, if it is the same at all times and places."""
     presence: Presence | None
     """Who is there at the start; None: everyone, always."""
     past: Remembers | None
     """The force that was given, if it depends on the past of the run."""
+    potential: Callable[[Array], float] | None = None
+    """V(q), if it was given."""
 
     def __init__(
         self,
@@ -68,18 +71,23 @@ class Motion:
         v0: ArrayLike = 0.0,
         force: ArrayLike | Callable[..., ArrayLike] = 0.0,
         mass: ArrayLike | Metric | Callable[[Array], ArrayLike] = 1.0,
-        law: Restitution | None = None,
+        law: ImpactLaw | None = None,
         present: Truths | None = None,
+        potential: Callable[[Array], float] | None = None,
     ):
         q = finite(q0, "q0")
         q.setflags(write=False)
         f, constant = _field(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
-        if not (law is None or isinstance(law, Restitution)):
+        if not (law is None or isinstance(law, ImpactLaw)):
             raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
-        _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"), law=law or Restitution())
+        _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"))
         _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
-        _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
+        presence = None if present is None else Presence.of(q, present, _within(within).widest())
+        if potential is not None:  # without one, checkpoints describe the problem as they did before there was one
+            _set(self, potential=_energy(potential))
+        start = q if presence is None else presence.placed(q)
+        _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
@@ -236,6 +244,20 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
             raise NotFinite(f"{name} is {array[where]} at index {where}, t = {state[0]:g}, q = {state[1][where]}")
         return array
+
+    return value
+
+
+def _energy(potential: Callable[[Array], float]) -> Callable[[Array], float]:
+    """The user's potential, its value checked."""
+    if not accepts(potential, 1):
+        raise InvalidValue(f"potential must be a function of q, not {described(potential)}")
+
+    def value(q: Array) -> float:
+        found = finite(potential(q), "what potential(q) returned")
+        if found.size != 1:
+            raise InvalidValue(f"potential(q) must return one number for all bodies together, not shape {found.shape}")
+        return float(found.item())
 
     return value
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from jostle.arrays import Array, Integers, lowest, moved_to, place_of, to_host
+from jostle.impact_times import ImpactTimes, constant_acceleration
 from jostle.problems import Motion
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
@@ -21,11 +22,12 @@ NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
 class ImpactLog:
-    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before."""
+    """Finds the contacts that close: a pair with p > 0 now that had p = 0 in the step before; no equalities."""
 
-    def __init__(self, within: ConstraintSet, start: State) -> None:
-        self.within = within
-        self.events: list[tuple[float, Integers, Array, Array, Array]] = []
+    def __init__(self, within: ConstraintSet, start: State, linearised: bool = True) -> None:
+        self.within, self.linearised = within, linearised
+        self.events: list[tuple[float, Integers, Array, Array, Array, Array]] = []
+        self.times = ImpactTimes(None)
         pairs, p, _ = contacts_of(start)
         self.touching = pairs[p != 0.0]
         self.fresh: Contacts | None = None
@@ -35,7 +37,8 @@ class ImpactLog:
     def add(self, before: State, after: State, h: float) -> None:
         contacts, p = after.contacts, after.multipliers
         assert contacts is not None
-        active = p != 0.0
+        self.times.begin(before, h)
+        active = p != 0.0 if contacts.equal is None else (p != 0.0) & ~contacts.equal  # equalities do not close
         unchanged = contacts.pairs is self.same[1] and active.tobytes() == self.same[0].tobytes()
         self.same = active, contacts.pairs
         if unchanged and self.fresh is None:
@@ -46,13 +49,14 @@ class ImpactLog:
         touching = moved_to(self.touching, pairs)
         new = rows[by_pair(touching, place_of(pairs).ones(len(touching)), pairs) == 0.0]
         if len(new):
-            chosen = contacts.only(new)
-            drift = self._drift(before, contacts, chosen.pairs, h)
-            rate = chosen.G @ before.u.ravel() + drift
+            chosen = self.within.in_motion(contacts, before.q).only(new)
+            drift = drifts(chosen, before.t, h, self.linearised)
+            rate = chosen.G @ before.u.ravel() + drift[0]
             speeds = MIN_APPROACH * np.abs(before.u) + POSITION_ROUND_OFF * np.abs(before.q) / h
             rate = np.where(np.abs(rate) <= chosen.G.magnitude(speeds.ravel()), 0.0, rate)
-            rate_after = chosen.G @ after.u.ravel() + drift
-            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new]))))
+            rate_after = chosen.G @ after.u.ravel() + drift[1]
+            moments = self.times.find(before, chosen, rate)
+            self.events.append((after.t, *map(to_host, (chosen.pairs, rate, rate_after, p[new], moments))))
             self.fresh = chosen
         self.touching = pairs
 
@@ -61,27 +65,50 @@ class ImpactLog:
         if self.fresh is None:
             return
         chosen = self.fresh
-        _, _, _, rate_after, impulse = self.events[-1]
+        _, _, _, rate_after, impulse, _ = self.events[-1]
         impulse += to_host(by_pair(pairs, p, chosen.pairs))
-        assert after.contacts is not None
-        rate_after[:] = to_host(chosen.G @ after.u.ravel() + self._drift(before, after.contacts, chosen.pairs, h))
+        rate_after[:] = to_host(chosen.G @ after.u.ravel() + drifts(chosen, before.t, h, self.linearised)[1])
         self.fresh = None
-
-    def _drift(self, before: State, contacts: Contacts, pairs: Integers, h: float) -> Array:
-        """dg/dt: how the gaps of a moving set change at rest, from t^n to t^{n+1}, where contacts was linearised."""
-        if self.within.moving is False:
-            return place_of(pairs).zeros(len(pairs))
-        then = self.within.near(before.t, before.q, 2.0 * contacts.reach)
-        late, early = (by_pair(there.pairs, there.gap, pairs, np.nan) for there in (contacts, then))
-        return np.nan_to_num((late - early) / h)
 
     def result(self) -> Impacts:
         if not self.events:
             nothing = np.zeros(0)
-            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing)
+            return Impacts(nothing, NO_PAIRS, nothing, nothing, nothing, nothing)
         t = np.concatenate([np.full(len(event[1]), event[0]) for event in self.events])
-        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 5)]
+        columns = [np.concatenate([event[k] for event in self.events]) for k in range(1, 6)]
         return Impacts(t, *columns)
+
+
+def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
+    """dg/dt of contacts before and after a step from t to t + h, where their bodies stay.
+
+    A step that keeps linearised constraints knows one rate of a wall, else there is one at each end of it.
+    """
+    if contacts.gap_at is None or not linearised:
+        return contacts.drifts(t, h)
+    rows = place_of(contacts.gap).arange(len(contacts.gap))
+    mean = (contacts.gap_at(t + h, rows) - contacts.gap_at(t, rows)) / h
+    return mean, mean
+
+
+def works(within: ConstraintSet, linearised: bool, before: State, after: State, h: float) -> tuple[float, float]:
+    """The energy that the contacts dissipated in a step of a `Motion`, and the work of walls and radii that move.
+
+    The kinetic energy changes by the impulses times the mean of the two velocities. With the rates c = G u + dg/dt of
+    the gaps, the contacts add p . G (u^n + u^{n+1}) / 2 = p . (c^n + c^{n+1}) / 2 - p . (d^n + d^{n+1}) / 2: what is
+    dissipated, with the other sign, and the work of what moves.
+    """
+    contacts, p = after.contacts, after.multipliers
+    assert contacts is not None
+    rows = np.flatnonzero(p)
+    if len(rows) == 0:
+        return 0.0, 0.0
+    mean = contacts.G @ (0.5 * (before.u + after.u).ravel())
+    if within.moving is False:
+        return -float((p * mean).sum()), 0.0
+    drift = drifts(within.in_motion(contacts, before.q).only(rows), before.t, h, linearised)
+    work = -0.5 * float((p[rows] * (drift[0] + drift[1])).sum())
+    return work - float((p * mean).sum()), work
 
 
 def shown(state: State) -> Array:
@@ -98,17 +125,21 @@ def contacts_of(state: State) -> tuple[Integers, Array, Array]:
 
 def smallest_gap(problem: Any, state: State) -> float:
     """The smallest gap at a state, negative for an overlap; inf where no two bodies are near each other."""
-    return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).gap, np.inf)
+    return lowest(state.within(problem.within).linearise(state.t, state.q, 0.0).margin, np.inf)
 
 
-def record_of(state: State, h: float) -> tuple[Any, ...]:
-    """A record of `STATISTICS` of the step of length h that led to the state."""
+def record_of(problem: Any, linearised: bool, before: State, state: State, h: float) -> tuple[Any, ...]:
+    """A record of `STATISTICS` of the step of length h that led to the state.
+
+    `linearised` says whether the step kept linearised constraints.
+    """
     P = state.projection
     assert P is not None
+    energy = works(problem.within, linearised, before, state, h) if isinstance(problem, Motion) else (0.0, 0.0)
     r, p = P.residual, state.multipliers
     return (
         state.t, h, len(p), int(np.count_nonzero(p)), P.iterations, r.primal, r.dual, r.complementarity,
-        state.overshoot, P.converged, P.solver,
+        state.overshoot, P.converged, P.solver, *energy,
     )  # fmt: skip
 
 
@@ -165,7 +196,9 @@ class Recorder:
         self.problem, self.scheme = problem, scheme
         self.frames: list[Frame] = []
         self.stats: list[tuple[Any, ...]] = []
-        self.log = ImpactLog(problem.within, start) if isinstance(problem, Motion) else None
+        self.log = ImpactLog(problem.within, start, scheme.linearises) if isinstance(problem, Motion) else None
+        if self.log is not None:
+            self.log.times = ImpactTimes(constant_acceleration(problem))
         self.save(start)
 
     @property
@@ -182,7 +215,7 @@ class Recorder:
         """Nothing is in a file."""
 
     def add(self, before: State, after: State, h: float) -> None:
-        self.stats.append(record_of(after, h))
+        self.stats.append(record_of(self.problem, self.scheme.linearises, before, after, h))
         if self.log is not None:
             self.log.add(before, after, h)
 

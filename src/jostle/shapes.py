@@ -29,10 +29,12 @@ from jostle.errors import InvalidValue
 from jostle.plugins import Registry
 from jostle.sets.balls import Line
 from jostle.sets.base import ConstraintSet, Intersection
+from jostle.sets.containers import Inside
 from jostle.sets.polygons import Polygons
+from jostle.sets.presence import Presence
 from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Inside, Outside
+from jostle.sets.walls import Box, HalfSpace, Outside, Walls
 
 PLANE, BOX, BALL, BOWL, SEGMENTS, LINE, SOLID, VESSEL = KINDS = (
     "plane", "box", "ball", "bowl", "segments", "line", "solid", "vessel",
@@ -226,3 +228,23 @@ def _first(value: Any, d: int) -> Array:
     row = np.zeros(d)
     row[0] = value
     return row
+
+
+def walls_of(within: ConstraintSet, t: float, q: Array) -> tuple[int, tuple[str, ...]]:
+    """The number of walls, touched or not, and their names; a constraint of a user has an empty name.
+
+    >>> import jostle as jo
+    >>> walls_of(jo.Balls([1.0]) & jo.HalfSpace([0.0, 1.0]), 0.0, np.array([[0.0, 1.0]]))
+    (1, ('plane with normal [0.0, 1.0], at offset 0',))
+    """
+    if not np.isfinite(q).all():
+        q = Presence.of(q, np.isfinite(q).all(axis=1)).placed(q)
+    names: list[str] = []
+    for Q in parts(within):
+        if isinstance(Q, Walls):
+            names += Q.names
+        elif isinstance(Q, Line):
+            names += ["lower wall", "upper wall"]
+        else:
+            names += [""] * int(Q.linearise(t, q, 0.0).numbers)
+    return len(names), tuple(names) if any(names) else ()

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
+from jostle.energies import Energy, EnergyBalance, balance, potential_of
 from jostle.errors import InvalidValue
 from jostle.facts import Facts, drawable
 from jostle.problems import Motion, Sweeping
@@ -32,11 +33,13 @@ STATISTICS = np.dtype(
         ("overshoot", float),
         ("converged", bool),
         ("solver", f"U{MAX_NAME_LENGTH}"),
+        ("dissipated", float),
+        ("wall_work", float),
     ]
 )
 """One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
 three dimensionless residuals of the projection, the deepest overlap that `primal` does not bound, whether it converged,
-and which solver did it.
+which solver did it, and of a `Motion` the energy that its contacts dissipated and the work of moving walls and radii.
 
 `primal` is the worst violation of the constraints that were projected on, over the smallest radius. With `Maury` and
 `Venel` it bounds every overlap of convex gaps; with `CatchingUp`, and `Paoli` with e = 0, it is the worst overlap.
@@ -64,21 +67,20 @@ WIDENINGS = 20
 """With bodies that are not there, `gaps` looks for the nearest pair so many times, each time four times as far."""
 
 
-@dataclass(frozen=True)
-class Energy:
-    """Kinetic energy, and potential energy where the force is constant (else None)."""
-
-    kinetic: Array
-    potential: Array | None
-
-    @property
-    def total(self) -> Array | None:
-        return None if self.potential is None else self.kinetic + self.potential
-
-
 @dataclass(frozen=True, eq=False)
 class Impacts:
     """Contacts that closed with a jump of the velocity, in order of time; each field has one entry per impact.
+
+    `t` is the time that the step led to, `moment` the time inside it at which the gap closed along a free flight: for
+    Paoli's scheme a little before the step where e > 0. The moment has an error of order h^2 against the motion that
+    the scheme computes, and none for a plane and a constant force; the error of the scheme itself comes on top, which
+    is of order h for `Maury`, and for all schemes after the first impact.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    >>> hits = jo.solve(ball, jo.MoreauJean(), t=0.9, h=0.08).impacts()
+    >>> hits.t.round(9).tolist(), hits.moment.round(9).tolist()
+    ([0.56], [0.5])
 
     The schemes spread an impact over two steps: `after` and `impulse` are taken after the second, and so contain what
     the forces did in these two steps. Piles make many small ones: `sol.impacts(speed=...)` leaves them out.
@@ -92,6 +94,8 @@ class Impacts:
     after: Array
     """Rate of the gap after."""
     impulse: Array
+    moment: Array
+    """When the gap closed, inside the step."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -133,7 +137,8 @@ class Solution:
     """(k, *shape) velocities."""
     multipliers: tuple[Array, ...]
     """For each saved time, p >= 0 per contact of the step that led there: impulses (second order), reactions
-    M (u - U) = G^T p (first order). Not unique where contacts depend on each other."""
+    M (u - U) = G^T p (first order). Those of equalities have any sign: p < 0 is the tension of a rod. Not unique where
+    contacts depend on each other."""
     pairs: tuple[Integers, ...]
     """For each saved time, who the multipliers are between; see `Contacts.pairs`."""
     normals: tuple[Array, ...]
@@ -162,6 +167,8 @@ class Solution:
     """What the file says about its problem, for a solution that was read from a file."""
     stored_shapes: Any = None
     """The shapes of the walls at each saved time, for a solution that was read from a file."""
+    refinement: Any = None
+    """How the time step was chosen, a `Refinement`, for a solution of ``solve(..., tol=...)``."""
 
     def __post_init__(self) -> None:
         if isinstance(self.problem, Motion | Sweeping):
@@ -232,10 +239,11 @@ class Solution:
         if found is None:
             raise InvalidValue("a first-order problem has no impacts: its velocity may jump at any contact")
         hard = -found.before > speed
-        return Impacts(found.t[hard], found.pairs[hard], found.before[hard], found.after[hard], found.impulse[hard])
+        rates = found.before[hard], found.after[hard]
+        return Impacts(found.t[hard], found.pairs[hard], *rates, found.impulse[hard], found.moment[hard])
 
     def energy(self) -> Energy:
-        """1/2 |u|_M^2 at the saved times, and -f . q if the force is constant.
+        """1/2 |u|_M^2 at the saved times, and the potential of the problem, or -f . q if the force is constant.
 
         q and u belong to the same instant only up to half a step: Maury's and Paoli's velocities are those of the step
         that led to q, so the sum is off by O(h), and in the two steps of an impact by more. A file has the masses and a
@@ -252,10 +260,54 @@ class Solution:
             kinetic = np.array([0.5 * float(m @ (u.reshape(len(m), -1) ** 2).sum(axis=1)) for u in self.u])
         else:
             raise InvalidValue("the masses are not in the file: give the problem, jo.io.read(path, problem)")
-        f = self.facts.force
-        if f is None:
-            return Energy(kinetic, None)
-        return Energy(kinetic, -(np.nan_to_num(self.q).reshape(len(self.t), -1) @ f.ravel()))
+        return Energy(kinetic, potential_of(self.problem, self.facts, self.q))
+
+    def energy_balance(self) -> EnergyBalance:
+        """Where the energy of a `Motion` went: work of forces, work of walls that move, dissipated, and the error.
+
+        The parts of the contacts are summed over all steps, saved or not. The work of a force that is a function is
+        computed along the saved states, and needs all of them (``every=1``) to be accurate; with a constant force, or
+        with ``Motion(potential=...)``, any `every` will do. The error is of order h; with `MoreauJean` and a constant
+        force it is round-off. With e = 1 there is a warning (`EnergyDrift`) if a notable part of the energy changed.
+        A file has all of it, unless the force is a function; then give the problem, ``jo.io.read(path, problem)``.
+
+        >>> import jostle as jo
+        >>> piston = jo.HalfSpace([1.0], offset=lambda t: 2.0 * t)
+        >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=piston, law=jo.Restitution(1.0))
+        >>> found = jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.01).energy_balance()
+        >>> [round(float(part[-1]), 9) + 0.0 for part in (found.kinetic, found.work_of_walls, found.dissipated)]
+        [12.5, 12.0, 0.0]
+        """
+        kinetic = self.energy().kinetic
+        return balance(self.problem, self.facts, (self.t, self.q, self.u), kinetic, self.stats)
+
+    def impulses(self) -> dict[str, NDArray[Any]]:
+        """The contacts that carry something at the saved times, as columns of a table, in order of time.
+
+        `t`; `pair`, the two names, such as "0 - 1" or "0 - wall 2"; `first` and `second`, the numbers of
+        `Contacts.pairs`; `impulse`, of the step that led to the time; `force`, the impulse over its duration. Steps
+        that were not saved are not in it. ``pandas.DataFrame(sol.impulses())`` makes a data frame. In first-order
+        problems both numbers are the reaction p.
+
+        >>> import jostle as jo
+        >>> ball = jo.Motion(q0=[0.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+        >>> table = jo.solve(ball, jo.Maury(), t=0.5, h=0.25).impulses()
+        >>> {name: column.tolist() for name, column in table.items() if name in ("t", "pair", "impulse", "force")}
+        {'t': [0.25, 0.5], 'pair': ['0 - wall 0', '0 - wall 0'], 'impulse': [2.5, 2.5], 'force': [10.0, 10.0]}
+        """
+        active = [np.flatnonzero(p) for p in self.multipliers]
+        counts = [len(rows) for rows in active]
+        durations = [self.duration(k) for k in range(len(self.t))]
+        pairs = np.concatenate([pairs[rows] for pairs, rows in zip(self.pairs, active, strict=True)]).reshape(-1, 2)
+        impulse = np.concatenate([np.asarray(p)[rows] for p, rows in zip(self.multipliers, active, strict=True)])
+        return {
+            "t": np.repeat(self.t, counts),
+            "pair": np.array([_name(i, j) for i, j in pairs.tolist()], dtype=str),
+            "first": pairs[:, 0],
+            "second": pairs[:, 1],
+            "impulse": impulse,
+            "force": impulse / np.repeat(durations, counts),
+        }
 
     def duration(self, k: int) -> float:
         """The time over which the multipliers p of frame k acted: the forces are p / duration.
@@ -294,7 +346,7 @@ class Solution:
         return float(h[step[0]] + (h[step[0] - 1] if step[0] else 0.0)) / 2.0
 
     def gaps(self) -> Array:
-        """The smallest gap at each saved time: negative is an overlap."""
+        """The smallest gap at each saved time, -|g_i| of equalities: negative is an overlap, or a violated equality."""
         if self.problem is None:
             raise InvalidValue(
                 "gaps need the admissible set, which is not in the file: give the problem, jo.io.read(path, problem)"

@@ -19,7 +19,7 @@ from jostle.io.step_records import STEPS
 from jostle.io.trajectory import Writer
 from jostle.solution import STATISTICS
 
-RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "GaussSeidel")
+RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "GaussSeidel", 0.25, 0.5)
 
 
 @pytest.fixture

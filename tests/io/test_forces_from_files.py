@@ -107,6 +107,7 @@ OF_NO_SOLUTION = {
     "gamma",
     "impulse_range",
     "inverse_triangle",
+    "most_neighbours",
 }
 OF_NO_SOLUTION |= {"order", "orthogonal", "packing_fraction"}
 NEED_THE_PROBLEM = {"load_range", "multiplier_range"}

@@ -22,7 +22,7 @@ FLAGS = 11
 
 
 def record(k):
-    return (0.5 * k, 0.5, 7, k, 9, 1e-9, 2e-9, 3e-9, 0.0, k % 2 == 0, "GaussSeidel")
+    return (0.5 * k, 0.5, 7, k, 9, 1e-9, 2e-9, 3e-9, 0.0, k % 2 == 0, "GaussSeidel", 0.25 * k, 0.5)
 
 
 def saved(path):

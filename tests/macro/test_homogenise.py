@@ -1,9 +1,7 @@
-"""From grains to densities: Voronoi means, order one on both lattices, sticky blocks."""
+"""From grains to densities: Voronoi means, order one on both lattices."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import jostle as jo
 from jostle import macro
@@ -81,50 +79,6 @@ def test_cells_of_any_packing_fill_the_box():
     assert momentum == pytest.approx([9.0, 9.0], rel=1e-12)
 
 
-@st.composite
-def rows(draw):
-    n = draw(st.integers(1, 12))
-    number = st.integers(0, 20).map(lambda k: k / 10)
-    gaps, lengths = (draw(st.lists(number, min_size=n, max_size=n)) for _ in range(2))
-    v = draw(st.lists(st.integers(-10, 10).map(float), min_size=n, max_size=n))
-    sizes = np.array(lengths) + 0.1
-    x = np.cumsum(gaps) + np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    return macro.StickyBlocks(x, sizes, v)
-
-
-@settings(max_examples=60, deadline=None)
-@given(blocks=rows(), t=st.floats(0, 3))
-def test_the_projection_and_the_queue_of_events_agree(blocks, t):
-    x = blocks.at(t)
-    assert blocks.followed(t) == pytest.approx(x, abs=1e-11)
-    assert (np.diff(x) >= blocks.lengths[:-1] - 1e-11).all()
-    momentum = blocks.lengths @ (x - blocks.x)
-    assert momentum == pytest.approx(t * (blocks.lengths @ blocks.v), abs=1e-9)
-
-
-def test_splitting_of_maury_and_preux_is_exact_on_a_line():
-    rng = np.random.default_rng(0)
-    blocks = macro.StickyBlocks(np.arange(40) * 1.5, 1.0, rng.normal(size=40))
-    x, v = blocks.x, blocks.v
-    for _ in range(10):
-        moved = macro.StickyBlocks(x, blocks.lengths, v).at(0.3)
-        x, v = moved, (moved - x) / 0.3
-    assert x == pytest.approx(blocks.at(3.0), abs=1e-12)
-
-
-def test_a_long_queue_agrees_to_round_off():
-    n, rng = 20_000, np.random.default_rng(0)
-    blocks = macro.StickyBlocks(np.arange(n) * 1.2 / n, 1 / n, rng.normal(size=n))
-    assert blocks.followed(0.01) == pytest.approx(blocks.at(0.01), abs=1e-13)
-
-
-def test_a_merger_at_the_very_time_that_is_asked_for_counts():
-    blocks = macro.StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1])
-    assert [merger.time for merger in blocks.mergers(until=1.0)] == [1.0]
-    assert blocks.mergers(until=np.nextafter(1.0, 0.0)) == []
-    assert [merger.time for merger in blocks.mergers(until=1.75)] == [1.0, 1.75]
-
-
 @pytest.mark.parametrize("closed", [(False, False), (True, False), (False, True), (True, True)])
 def test_each_end_of_an_interval_has_its_own_wall(closed):
     """All move to the right, then to the left: only the wall at that end stops them."""
@@ -134,8 +88,3 @@ def test_each_end_of_an_interval_has_its_own_wall(closed):
         assert after.u == pytest.approx(np.full(3, 0.0 if wall else speed))
         assert after.pressure[edge] == pytest.approx(4.0 if wall else 0.0)
         assert after.pressure[3 - edge] == pytest.approx(0.0)
-
-
-def test_blocks_that_overlap_are_refused():
-    with pytest.raises(jo.InvalidValue, match="overlap"):
-        macro.StickyBlocks([0, 0.5], 1.0, 0.0)

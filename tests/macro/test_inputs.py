@@ -113,14 +113,6 @@ def test_an_interval_has_two_ends_and_one_velocity_a_cell():
         macro.Interval([0, 1, 2]).impact([1.0, 2.0, 3.0])
 
 
-@pytest.mark.parametrize("t", [-1.0, np.nan, np.inf])
-def test_sticky_blocks_have_a_time(t):
-    blocks = macro.StickyBlocks([0, 2], 1, [1, -1])
-    for at in (blocks.at, blocks.followed):
-        with pytest.raises(jo.InvalidValue, match="finite time"):
-            at(t)
-
-
 def test_discs_of_a_packing_have_centres_of_their_own():
     with pytest.raises(jo.InvalidValue, match="same centre"):
         macro.Packing([[0.5, 0.5], [0.2, 0.2], [0.5, 0.5]], 0.1, box=([0, 0], [1, 1]))

@@ -196,11 +196,14 @@ INSIDE = jo.Inside(centre=[0.0, 0.0], radius=3.0)
 
 
 @pytest.mark.parametrize("within", [INSIDE, INSIDE & DISC], ids=["disc", "annulus"])
-def test_venel_refuses_the_inside_of_a_disc_by_name(within):
-    """P46: concave gaps are not covered by Venel; the message says who refuses, why, and what to take instead."""
-    point = jo.Sweeping(q0=[2.0, 0.0], velocity=[1.0, 0.0], within=within)
-    with pytest.raises(jo.SchemeRefuses, match=r"^Venel .*inside of a ball.*CatchingUp"):
-        jo.solve(point, jo.Venel(), t=1.0, h=0.1)
+def test_venel_measures_how_far_it_leaves_the_inside_of_a_disc(within):
+    """P46: concave gaps are not covered by Venel; the scheme goes on and reports the overshoot, l^2 / 2 rho at most."""
+    point = jo.Sweeping(q0=[2.0, 2.0], velocity=[1.0, 0.0], within=within)
+    for h in (0.1, 0.05):
+        sol = jo.solve(point, jo.Venel(), t=1.0, h=h)
+        deepest = np.linalg.norm(sol.q, axis=1).max() - 3.0
+        assert 0.0 < deepest <= h**2 / 6.0
+        assert sol.overlap * 3.0 == pytest.approx(deepest)  # over the radius of the container
 
 
 def test_venel_notices_that_it_left_a_set_whose_gap_is_not_convex():

@@ -108,6 +108,7 @@ WALLS = {
     "polygon": (
         DISCS, {"corners": "[[-1, -1], [2, -1], [0, -2]]"}, {"corners": "[[-1, -1.5], [2, -1], [0, -2]]"},
     ),
+    "bowl": (DISCS, {"centre": "[0.6, 1.0]", "radius": "5.0"}, {"centre": "[0, 1]", "radius": "4.0"}),
     "balls": (DISCS, {"centres": "[[0, -1]]", "radius": "0.5"}, {"centres": "[[0, -2]]", "radius": "0.4"}),
     "vessel": (
         SPHERES, {"profile": "[[0, 0], [3, 0], [3, 5]]", "base": "[0, 0, 0]", "axis": "[0, 0, 1]"},
@@ -124,6 +125,14 @@ def table(values):
     return "{ " + ", ".join(f"{key} = {value}" for key, value in values.items()) + " }"
 
 
+def _restitutions(problem):
+    """e of two bodies, and of a body at each of its walls."""
+    walls = problem.within.linearise(0.0, np.arange(float(problem.q0.size)).reshape(problem.q0.shape)).numbers
+    pairs = np.array([(0, 1), *((0, -1 - w) for w in range(walls))])
+    contacts = types.SimpleNamespace(pairs=pairs, only=lambda rows: None)
+    return problem.law.coefficients(contacts, np.ones(len(pairs)))
+
+
 def wall_cases():
     for kind, (problem, keys, others) in WALLS.items():
 
@@ -134,6 +143,7 @@ def wall_cases():
             yield walls(keys), walls({**keys, key: other})
         shaken = table({**SHAKEN, "direction": "[0, 1, 1]" if problem is SPHERES else "[0, 1]"})
         yield walls(keys), walls({**keys, "shaken": shaken})
+        yield walls(keys), walls({**keys, "e": "0.5"})
         if kind != "box":
             centre = TURNING if problem is DISCS else {**TURNING, "centre": "[0.5, -1, 0]", "axis": "[1, 0, 0]"}
             yield walls(keys), walls({**keys, "turning": table(centre)})
@@ -260,7 +270,7 @@ def signature(text):
     shape = problem.q0.shape
     found = [problem.q0, getattr(problem, "v0", 0.0), [run.t, run.h, run.every, run.strict]]
     if isinstance(problem, jo.Motion):
-        found += [problem.metric(problem.q0).mass, [problem.law.e]]
+        found += [problem.metric(problem.q0).mass, _restitutions(problem)]
     for t in (0.0, 0.37, 0.43):
         q = start.q + 0.07 * random.normal(size=shape) * (t > 0.0)
         force = isinstance(problem, jo.Motion)

@@ -68,9 +68,10 @@ MISTAKES = [
      '"grains"'),
     ("[run]", "[run]\nuntil = { kind = 'jammed' }",
      'my.toml:18: run.until.kind = "jammed": can be "jammed" only if the grains swell (problem.swelling)'),
-    ("n = 4", "n = 4\ne = 0.5\nswelling = { rate = 1 }",
-     'my.toml:8: problem.swelling: the scheme "moreau_jean" cannot handle a moving set; no known scheme solves a '
-     'second-order problem with all of: a moving set, restitution'),
+    ("[problem]", "[scheme]\nkind = 'paoli'\n[problem]\ne = 0.5\nswelling = { rate = 1 }",
+     'my.toml:7: problem.swelling: the scheme "paoli" cannot handle a moving set; use "moreau_jean"'),
+    ("upper = [1, inf]", "upper = [1, inf], e = 1.5",
+     'my.toml:9: problem.walls.0.e = 1.5: must be a number from 0 to 1'),
     ("lower = [0.0, 0.0]", "lower = [0.0, 'a']", 'my.toml:14: problem.start.lower.1 = "a": must be a number'),
     ("n = 4", "n = 4\nwaiting = 2",
      'my.toml:3: problem.sources: missing; 2 grains wait for a source'),

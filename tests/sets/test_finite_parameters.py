@@ -43,6 +43,10 @@ PARAMETERS = {
     "Line radii": (lambda v: jo.Line([0.1, v]), ROW, ()),
     "Line lower": (lambda v: jo.Line([0.1, 0.1], lower=v), ROW, ("-inf",)),
     "Line upper": (lambda v: jo.Line([0.1, 0.1], upper=v), ROW, ("inf",)),
+    "Rods lengths": (lambda v: jo.Rods([(0, 1)], v), BODIES, ()),
+    "Rods lengths in time": (lambda v: jo.Rods([(0, 1)], lambda t: v), BODIES, ()),
+    "Rods points": (lambda v: jo.Rods([(0, -1)], 1.0, points=[[0.5, v]]), BODIES, ()),
+    "Rods points in time": (lambda v: jo.Rods([(0, -1)], 1.0, points=lambda t: [[0.5, v]]), BODIES, ()),
     "constraints length": (lambda v: jo.constraints(length=v)(lambda t, q: [q[0]]), ROW + 1.0, ()),
     "constraints gap": (lambda v: jo.constraints(lambda t, q: [q[0], v]), ROW + 1.0, ()),
 }

@@ -16,7 +16,7 @@ from jostle.analysis.grains import (
 )
 from jostle.analysis.order import Order, order
 from jostle.analysis.ranges import impulse_range, load_range, multiplier_range
-from jostle.analysis.venel import eta, gamma, inverse_triangle
+from jostle.analysis.venel import eta, gamma, inverse_triangle, most_neighbours
 from jostle.analysis.voronoi import densities, density, density_map, speed_map
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "inverse_triangle",
     "leaving_times",
     "load_range",
+    "most_neighbours",
     "multiplier_range",
     "order",
     "orthogonal",

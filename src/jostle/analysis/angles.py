@@ -15,15 +15,31 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
+from jostle.errors import InvalidValue
 
 COSINE_TOLERANCE = 1e-12
 """Cosines up to this size count as zero."""
 
 
+def inequality_rows(cone: Cone) -> Array:
+    """G of a cone of inequalities."""
+    check_inequalities(cone)
+    return cone.G.toarray()
+
+
+def check_inequalities(cone: Cone) -> None:
+    """Refuse a cone with equalities: the conditions of the papers are about inequalities."""
+    if cone.equal is not None:
+        row = int(np.argmax(cone.equal))
+        raise InvalidValue(
+            f"the condition is about inequalities, and {cone.describe(row)} is an equality; leave it out"
+        )
+
+
 def cosines(cone: Cone, mass: ArrayLike | Metric = 1.0) -> Array:
     """Cosines of the angles between the gradients of the cone's rows, in the metric M^-1."""
     M = metric(mass, (cone.G.shape[1],))
-    white = M.whiten(cone.G.toarray())
+    white = M.whiten(inequality_rows(cone))
     white = white / np.linalg.norm(white, axis=1, keepdims=True)
     return np.asarray(white @ white.T)
 

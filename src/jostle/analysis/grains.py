@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.errors import InvalidValue
-from jostle.facts import walls_of
 from jostle.sets.radii import body_radii
+from jostle.shapes import walls_of
 from jostle.solution import Solution
 
 ABOVE_MEAN = 1.0 + 1e-12

@@ -11,6 +11,9 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 
+CONFIDENCE = 0.95
+"""Probability that the order lies within its uncertainty, if the logarithms of the errors scatter normally."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -24,6 +27,12 @@ class Order:
     constant: float
     h: Array
     error: Array
+    uncertainty: float = float("inf")
+    """Half the width of the 95 % confidence interval of the order, by the scatter of the errors about the line. It is
+    infinite with two errors only."""
+
+    def __str__(self) -> str:
+        return f"{self.order:.2f} +- {self.uncertainty:.2f}"
 
 
 @check_arguments
@@ -33,6 +42,8 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
     >>> fit = order([0.1, 0.05, 0.025], [0.02, 0.005, 0.00125])
     >>> round(fit.order, 9), round(fit.constant, 9)
     (2.0, 2.0)
+    >>> print(order([0.1, 0.05, 0.025, 0.0125], [0.11, 0.04, 0.03, 0.011]))          # erratic
+    1.04 +- 0.63
     """
     steps, errors = finite(h, "h").ravel(), finite(error, "error").ravel()
     if len(steps) != len(errors) or len(steps) < 2:
@@ -40,4 +51,16 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
     if (steps <= 0).any() or (errors <= 0).any():
         raise InvalidValue("steps and errors must be positive: an error of zero has no order")
     slope, intercept = np.polyfit(np.log(steps), np.log(errors), 1)
-    return Order(float(slope), float(np.exp(intercept)), steps, errors)
+    return Order(float(slope), float(np.exp(intercept)), steps, errors, _uncertainty(steps, errors, slope, intercept))
+
+
+def _uncertainty(h: Array, error: Array, slope: float, intercept: float) -> float:
+    """Half the width of the confidence interval of the slope, by Student's distribution of n - 2 degrees of freedom."""
+    from scipy.special import stdtrit
+
+    n, x = len(h), np.log(h)
+    spread = float(((x - x.mean()) ** 2).sum())
+    if n < 3 or spread == 0.0:
+        return float("inf")
+    scatter = float(((np.log(error) - slope * x - intercept) ** 2).sum()) / (n - 2)
+    return float(stdtrit(n - 2, (1.0 + CONFIDENCE) / 2.0) * np.sqrt(scatter / spread))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.analysis.angles import inequality_rows
 from jostle.analysis.grains import forces
 from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
@@ -100,7 +101,7 @@ def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
     >>> found.lower.round(9).tolist(), found.upper.round(9).tolist()
     ([0.0, 0.0], [1.0, 1.0])
     """
-    p, G = finite(impulse, "impulse"), cone.G.toarray()
+    p, G = finite(impulse, "impulse"), inequality_rows(cone)
     if p.shape != (len(G),):
         raise InvalidValue(f"impulse must be one number a row, ({len(G)},), not an array of shape {p.shape}")
     if p.min(initial=0.0) < 0.0:

@@ -2,33 +2,66 @@
 
     sum a_ij |G_ij| <= gamma |sum a_ij G_ij|,   a_ij >= 0
 
-holds with gamma = 3 sqrt(2) N (3 / sin(2 pi / N))^N for every configuration; the best constant of one configuration is
-far smaller. The formula divides by zero for N = 2, where the best constant is 1 (there is one row at most).
+holds for every configuration of equal discs with gamma = 3 sqrt(2) N a^N, a = 3 / sin(2 pi / N), and for discs of
+different radii, each with at most n_v neighbours, with gamma = n_v N b^N / sqrt(2),
+
+    b = 2 sqrt(n_v) / min(sin(pi / (n_v + 1)), sin(2 pi / N)),    n_v <= pi / arcsin(r_min / (r_min + r_max))
+
+(Remark 4.10: b^N bounds each multiplier, and there are at most n_v N / 2 of them). The best constant of one
+configuration is far smaller. The formulas divide by zero for N = 2, where the best constant is 1 (there is one row at
+most).
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from jostle.analysis.angles import check_inequalities
 from jostle.arguments import Count, Positive, check_arguments
-from jostle.convex.maps import Dense
-from jostle.convex.metric import euclidean
+from jostle.arrays import Array, finite
+from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.errors import EmptySet, InvalidValue
-from jostle.solvers.dual_active_set import ActiveSet
+from jostle.solvers.automatic import Automatic
+from jostle.solvers.project import require
+
+COUNT_ROUND_OFF = 1e-9
+"""A bound for a number of neighbours is a whole number if it misses one by less than this: six for equal discs."""
 
 
 @check_arguments
-def gamma(N: Count) -> float:
-    """The constant of Prop. 4.2 for N discs; 1 for N = 1 and 2, where the formula does not apply.
+def gamma(N: Count, *, radii: ArrayLike | None = None) -> float:
+    """The constant of Prop. 4.2 for N discs; with different `radii`, that of Remark 4.10.
 
-    >>> round(gamma(3), 6), gamma(2)
-    (529.089784, 1.0)
+    It is 1 for N = 1 and 2, where the formulas do not apply, and infinity where it exceeds the largest number.
+
+    >>> round(gamma(3), 6), gamma(2), round(gamma(3, radii=[1.0, 1.0, 2.0]))
+    (529.089784, 1.0, 139751)
     """
     _check(N)
+    n_v = 6 if radii is None else most_neighbours(radii)
     if N <= 2:
         return 1.0
-    return float(3.0 * np.sqrt(2.0) * N * (3.0 / np.sin(2.0 * np.pi / N)) ** N)
+    turn = np.sin(2.0 * np.pi / N)
+    equal = radii is None or np.ptp(finite(radii, "radii")) == 0.0
+    base = 3.0 / turn if equal else 2.0 * np.sqrt(n_v) / min(np.sin(np.pi / (n_v + 1)), turn)
+    with np.errstate(over="ignore"):
+        return float(n_v / 2.0 * np.sqrt(2.0) * N * base**N)
+
+
+@check_arguments
+def most_neighbours(radii: ArrayLike) -> int:
+    """n_v: no more discs of these radii can touch one of them (Venel 2009, Remark 4.10).
+
+    >>> most_neighbours([1.0, 1.0]), most_neighbours([1.0, 2.0])
+    (6, 9)
+    """
+    r = finite(radii, "radii")
+    if r.size == 0 or not (r > 0.0).all():
+        raise InvalidValue(f"radii must be positive, not {radii!r}")
+    bound = np.pi / np.arcsin(r.min() / (r.min() + r.max()))
+    return int(np.floor(bound + COUNT_ROUND_OFF))
 
 
 @check_arguments
@@ -51,27 +84,35 @@ def eta(N: Count, radius: Positive) -> float:
 
 
 @check_arguments
-def inverse_triangle(cone: Cone) -> float:
-    """The best gamma of one configuration, max |G| / min |sum a G| over a >= 0 with sum a = 1, for rows of one length.
+def inverse_triangle(cone: Cone, mass: ArrayLike | Metric = 1.0) -> float:
+    """The best gamma of one configuration, max sum a_i |G_i| / |sum a_i G_i| over a >= 0, in the metric of the mass.
 
-    The minimum is the distance of the origin from the convex hull of the rows, that is 1 / |v| for the shortest v with
-    G v >= 1. If no such v exists, the rows can balance each other and gamma is infinite.
+    With unit rows it is 1 over the distance of the origin from their convex hull. If the rows can balance each other,
+    as those of a ball between two walls, it is infinite.
 
     >>> import jostle as jo
     >>> row = jo.Balls([0.5] * 3).linearise(0.0, np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
     >>> round(inverse_triangle(row.cone()), 9)
     2.0
     """
-    G = cone.G.toarray()
-    if len(G) == 0:
+    check_inequalities(cone)
+    M = metric(mass, (cone.G.shape[1],))
+    if cone.G.shape[0] == 0:
         return 1.0
-    lengths = np.linalg.norm(G, axis=1)
-    unit = Dense(np.ascontiguousarray(G / lengths[:, None]))
     try:
-        apart = ActiveSet().project(np.zeros(G.shape[1]), Polyhedron(unit, -np.ones(len(G))), euclidean((G.shape[1],)))
+        return M.norm(opening(cone, M))
     except EmptySet:
         return float("inf")
-    return float(np.linalg.norm(apart.point))
+
+
+def opening(cone: Cone, M: Metric) -> Array:
+    """The shortest v with G_i v >= |G_i| for all rows, which opens all contacts; |v|_M is the constant gamma.
+
+    Raises `EmptySet`, which names the rows that balance each other, if there is no such v.
+    """
+    solver = Automatic()
+    rates = Polyhedron(cone.G, -cone.G.norms(M), describe=cone.describe)
+    return require(solver.project(np.zeros(cone.G.shape[1]), rates, M), solver).point
 
 
 def _check(N: int) -> None:

@@ -3,6 +3,7 @@
 {u : c + G u >= 0} is empty if and only if some y >= 0 has G^T y = 0 and c . y < 0: then
 0 <= y . (c + G u) = c . y < 0 for every u. The y is the proof, and names the rows that contradict
 each other. The multipliers of a first-order method on an empty set grow without end in the direction of such a y.
+The weight of an equality may have any sign.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Undecided(Exception):
 
 
 def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
-    """y >= 0 with G^T y = 0 and c . y < 0, or None if there is none.
+    """y >= 0 (of any sign in equalities) with G^T y = 0 and c . y < 0, or None if there is none.
 
     A contradiction that a violation of tol times the length of K would remove does not count. Raises `Undecided` if the
     linear program is too large, or is not solved within its limit of iterations.
@@ -59,10 +60,11 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
     scale = np.abs(c).max(initial=0.0)
     if scale == 0.0:
         return None
-    total = np.ones((1, len(c)))
+    also = np.zeros(0, dtype=np.int64) if K.equal is None else np.flatnonzero(K.equal)  # y = y_+ - y_-
+    signed, signed_c = vstack([rows, -csr_array(rows)[also]]), np.append(c, -c[also])
     found = linprog(
-        c / scale,
-        A_eq=vstack([csr_array(rows.T), csr_array(total)]),
+        signed_c / scale,
+        A_eq=vstack([csr_array(signed.T), csr_array(np.ones((1, len(signed_c))))]),
         b_eq=np.append(np.zeros(K.G.shape[1]), 1.0),
         method="highs-ipm",
         options={"maxiter": MOST_ITERATIONS},
@@ -71,14 +73,16 @@ def contradiction(K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
         return None
     if found.status != 0:
         raise Undecided(f"the linear program that decides it was not solved ({found.message.strip().rstrip('.')})")
-    allowed = float(found.x @ (to_host(K.noise + tol * K.length) / unit))
+    y = np.array(found.x[: len(c)])
+    y[also] -= found.x[len(c) :]
+    allowed = float(np.abs(y) @ (to_host(K.noise + tol * K.length) / unit))
     if -found.fun <= max(SMALLEST_CONTRADICTION, allowed / scale):
         return None
-    return np.asarray(found.x) / unit
+    return np.asarray(y / unit)
 
 
 def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0) -> Array | None:
-    """The y that multipliers p >= 0 have grown to, if it proves that K is empty; slack = c + G w at any w.
+    """The y that multipliers p have grown to, if it proves that K is empty; slack = c + G w at any w.
 
     >>> from jostle.convex.metric import metric
     >>> K = Polyhedron([[1.0], [-1.0]], [-1.0, 0.0])          # u >= 1 and u <= 0
@@ -90,28 +94,32 @@ def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0
     unit = K.G.norms(M)
     unit = np.where(unit > 0.0, unit, 1.0)
     y = p * unit
-    y = np.where(y > GROWN * highest(y, 0.0), y, 0.0)
-    total = float(y.sum())
+    size = y if K.equal is None else np.where(K.equal, np.abs(y), y)
+    grown = size > GROWN * highest(size, 0.0)
+    y = np.where(grown, y, 0.0)
+    total = float(np.abs(y).sum())
     scale = highest(np.abs(slack / unit), 0.0)
     if not 0.0 < total < np.inf or scale == 0.0:
         return None
     y /= total * unit
     rest, missing = K.G.adjoint(y), -float(y @ slack)
     imbalance = M.norm(M.solve(rest))
-    allowed = float(y @ (K.noise + tol * K.length))
+    allowed = float(np.abs(y) @ (K.noise + tol * K.length))
     return y if imbalance <= BALANCED and missing > max(SMALLEST_CONTRADICTION * scale, allowed) else None
 
 
 def empty_set(K: Polyhedron, y: Array, iterations: int = 0) -> EmptySet:
     """The error that says why K is empty, which a solver found out after that many iterations."""
     y = to_host(y)
-    rows = np.flatnonzero(y > 1e-9 * y.max())
+    rows = np.flatnonzero(np.abs(y) > 1e-9 * np.abs(y).max())
     named = "; ".join(K.describe(int(row)) for row in rows[:MAX_NAMED_ROWS])
     more = f" and {len(rows) - MAX_NAMED_ROWS} more" if len(rows) > MAX_NAMED_ROWS else ""
     return EmptySet(
-        f"the set is empty: these constraints contradict each other: {named}{more} (weights y >= 0 "
+        f"the set is empty: these constraints contradict each other: {named}{more} (weights "
+        f"{'y >= 0 ' if K.equal is None else 'y, of any sign in equalities, '}"
         f"with G^T y = 0 give c . y = {float(to_host(K.c) @ y):.3g} < 0). Walls that close, radii that grow "
-        f"into a jam, or half-spaces that do not meet do this; relax one of them",
+        f"into a jam, {'or ' if K.equal is None else ''}half-spaces that do not meet"
+        f"{'' if K.equal is None else ', or rods that are too short'} do this; relax one of them",
         rows,
         y,
         iterations,

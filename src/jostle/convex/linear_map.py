@@ -46,6 +46,8 @@ class Offsets(NamedTuple):
     """(m,) what a violation is compared with, 0 for the distance moved."""
     noise: Array
     """(m,) the round-off of c."""
+    equal: Booleans | None = None
+    """(m,) which rows are equalities; None if all are inequalities."""
 
 
 class LinearMap:
@@ -133,6 +135,9 @@ class LinearMap:
         distance = M.norm(moved)
 
         violation, known = np.maximum(-slack, 0.0), rows.length > 0.0
+        pushed = -p
+        if rows.equal is not None:  # a slack of any sign violates an equality, and its multiplier has any sign
+            violation, pushed = np.where(rows.equal, np.abs(slack), violation), np.where(rows.equal, 0.0, pushed)
         relative = (violation[known] / rows.length[known]).max(initial=0.0)
         moved_by = (violation[~known] / np.maximum(unit[~known], TINY)).max(initial=0.0)
 
@@ -142,7 +147,7 @@ class LinearMap:
         if not M.diagonal:  # an ill-conditioned matrix loses digits of its own
             sizes = np.abs(M.mass) @ (np.abs(w) + np.abs(u)) + np.abs(p) @ np.abs(self.toarray())
             rounding = max(rounding, ROUND_OFF * float(np.linalg.norm(np.abs(M.root) @ sizes)))
-        negative = max(0.0, float((-p * unit).max(initial=0.0)))
+        negative = max(0.0, float((pushed * unit).max(initial=0.0)))
         return (
             max(float(relative), _ratio(float(moved_by), distance)),
             _ratio(max(float(stationarity) - rounding, 0.0) + negative, distance),
@@ -195,7 +200,7 @@ class Dense(LinearMap):
         return _dual_norms(self.array, M)
 
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
-        if not M.diagonal:
+        if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         G, length, noise = self.array, rows.length, rows.noise
         residual = one_row.residual_dense if one_row.serves(G) else kernels_for(G).residual_dense

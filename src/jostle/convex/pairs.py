@@ -108,9 +108,47 @@ class Pairs(LinearMap):
         return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
-        if not M.diagonal:
+        if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))
         return kernels_for(self.normal).residual_pairs(
             *self._rows, rows.c, w, mass, u, p, rows.length, ROUND_OFF, rows.noise, chunks_of(len(self.i))
         )
+
+
+class Links(Pairs):
+    """Rows normal . (u_j - u_i) that are not contacts: rods, which two bodies may have beside their contact.
+
+    They have the compiled products of `Pairs`. Solvers take them for general rows, and an intersection of sets leaves
+    the numbers of their bodies as they are.
+
+    >>> G = Links(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
+    >>> (G @ np.array([1.0, 0.0, -1.0, 0.0])).tolist(), G.others.tolist()
+    ([-2.0], [0])
+    """
+
+    @property
+    def contacts(self) -> None:  # type: ignore[override]
+        return None
+
+    @property
+    def others(self) -> Integers:
+        return np.arange(len(self.i))
+
+    def rows(self, selection: Booleans | Integers) -> Links:
+        i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
+        return Links(i, j, normal, self.bodies, self.places, known=True)
+
+    def opposite(self) -> Links:
+        return Links(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
+
+    def tocsr(self) -> Any:
+        from scipy.sparse import csr_array
+
+        there, d = np.stack([self.i, self.j], axis=1), self.dimension
+        bodies = there >= 0
+        columns = (there[bodies] * d)[:, None] + np.arange(d)
+        entries = np.stack([-self.normal, self.normal], axis=1)[bodies]
+        ends = np.zeros(len(self.i) + 1, dtype=np.int32)
+        np.cumsum(d * bodies.sum(axis=1), out=ends[1:])
+        return csr_array((entries.ravel(), columns.astype(np.int32).ravel(), ends), shape=self.shape)

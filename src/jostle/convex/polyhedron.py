@@ -2,6 +2,8 @@
 
 House convention: gaps g >= 0, G = dg/dq, admissible velocities G u >= 0, multipliers p >= 0, impulse
 + G^T p. (Bourdin & Maury 2020 write B = -G.)
+
+A row may be an equality, c_i + G_i u = 0: its slack is zero at every point of the set, and its multiplier has no sign.
 """
 
 from __future__ import annotations
@@ -12,22 +14,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers, contiguous, floats, place_of
+from jostle.arguments import Truths, check_arguments
+from jostle.arrays import Array, Booleans, Integers, contiguous, floats, place_of
 from jostle.convex.maps import LinearMap, as_map
 from jostle.errors import InvalidValue
 
 
 @check_arguments
 def _check(
-    G: ArrayLike | LinearMap, c: ArrayLike, length: ArrayLike | None, describe: Callable[[int], str], noise: ArrayLike
+    G: ArrayLike | LinearMap,
+    c: ArrayLike,
+    length: ArrayLike | None,
+    describe: Callable[[int], str],
+    noise: ArrayLike,
+    equal: Truths | None,
 ) -> None:
     """Refuse what is no matrix, no number, no function."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Polyhedron:
-    """K = {u : c + G u >= 0}.
+    """K = {u : c + G u >= 0}, where the rows marked in `equal` hold with equality.
 
     `length` is what the violation of a row is compared with (a radius, or a radius over h for velocities): one number,
     or one a row. Without one, or where it is 0, a violation is compared with the distance moved, |G_i| |u - w|.
@@ -35,6 +42,11 @@ class Polyhedron:
     >>> K = Polyhedron([[1.0, 0.0]], [-1.0])            # u_x >= 1
     >>> K.slack([3.0, 0.0]).tolist()
     [2.0]
+    >>> import jostle as jo
+    >>> line = Polyhedron([[1.0, 1.0], [1.0, 0.0]], [-2.0, 0.0], equal=[True, False])     # x + y = 2, x >= 0
+    >>> P = jo.project([-1.0, 7.0], line)
+    >>> P.point.round(12).tolist(), P.multipliers.round(12).tolist()
+    ([0.0, 2.0], [-5.0, 6.0])
     """
 
     G: LinearMap
@@ -46,6 +58,8 @@ class Polyhedron:
     noise: Array
     """(m,) round-off in c: a slack below it is a zero. The gap of two bodies far from the origin has fewer digits than
     c itself tells."""
+    equal: Booleans | None
+    """(m,) which rows are equalities; None if all are inequalities."""
 
     def __init__(
         self,
@@ -55,9 +69,10 @@ class Polyhedron:
         length: ArrayLike | None = None,
         describe: Callable[[int], str] = "row {}".format,
         noise: ArrayLike = 0.0,
+        equal: Truths | None = None,
     ):
         if not isinstance(G, LinearMap):  # the library itself gives maps, in each step
-            _check(G, c, length, describe, noise)
+            _check(G, c, length, describe, noise, equal)
         rows, offset = as_map(G), floats(c, order="C")
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")
@@ -69,13 +84,14 @@ class Polyhedron:
         object.__setattr__(self, "describe", describe)
         known = noise if isinstance(noise, float) else floats(noise)
         object.__setattr__(self, "noise", place_of(offset).zeros(len(offset)) + known)
+        object.__setattr__(self, "equal", kinds(equal, len(offset)))
 
     def dense(self) -> Polyhedron:
         """The same with G in dense form."""
         G = self.G.dense()
         if G is self.G:
             return self
-        return Polyhedron(G, self.c, length=self.length, describe=self.describe, noise=self.noise)
+        return Polyhedron(G, self.c, length=self.length, describe=self.describe, noise=self.noise, equal=self.equal)
 
     def only(self, rows: Integers) -> Polyhedron:
         """Some rows of the same polyhedron."""
@@ -85,11 +101,43 @@ class Polyhedron:
             length=self.length[rows],
             describe=lambda row: self.describe(int(rows[row])),
             noise=self.noise[rows],
+            equal=None if self.equal is None else self.equal[rows],
         )
 
     def slack(self, u: ArrayLike) -> Array:
         """c + G u: how far inside each half-space u is."""
         return self.c + (self.G @ floats(u).ravel())
+
+    def margin(self, slack: Array) -> Array:
+        """(m,) how far inside a point of this slack is: negative where it violates a row, -|s_i| for an equality.
+
+        >>> K = Polyhedron([[1.0], [1.0]], [0.0, 0.0], equal=[False, True])
+        >>> K.margin(K.slack([3.0])).tolist()
+        [3.0, -3.0]
+        """
+        return margins(slack, self.equal)
+
+
+def kinds(equal: Truths | None, rows: int) -> Booleans | None:
+    """(m,) which of the rows are equalities, checked; None if none is.
+
+    >>> kinds([True, False], 2).tolist(), kinds([False, False], 2)
+    ([True, False], None)
+    """
+    if equal is None:
+        return None
+    given = np.asarray(equal)
+    if given.shape != (rows,) or given.dtype != bool:
+        raise InvalidValue(
+            f"equal must be one True or False for each of the {rows} rows; it has shape {given.shape} and type "
+            f"{given.dtype}"
+        )
+    return given if given.any() else None
+
+
+def margins(slack: Array, equal: Booleans | None) -> Array:
+    """The slack of inequalities, -|slack| of equalities: negative where a row is violated."""
+    return slack if equal is None else np.where(equal, -np.abs(slack), slack)
 
 
 def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> Array:
@@ -117,21 +165,27 @@ def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> 
 
 
 class Cone(Polyhedron):
-    """C = {u : G u >= 0}: the admissible velocities of closed contacts.
+    """C = {u : G u >= 0}: the admissible velocities of closed contacts; G_i u = 0 in the rows marked in `equal`.
 
     >>> Cone([[1.0, 0.0], [0.0, 1.0]]).slack([2.0, -1.0]).tolist()
     [2.0, -1.0]
     """
 
-    def __init__(self, G: ArrayLike | LinearMap, *, describe: Callable[[int], str] = "row {}".format):
+    def __init__(
+        self,
+        G: ArrayLike | LinearMap,
+        *,
+        describe: Callable[[int], str] = "row {}".format,
+        equal: Truths | None = None,
+    ):
         if not isinstance(G, LinearMap):
-            _check(G, 0.0, None, describe, 0.0)
+            _check(G, 0.0, None, describe, 0.0, equal)
         rows = as_map(G)
-        super().__init__(rows, np.zeros(rows.shape[0]), describe=describe)
+        super().__init__(rows, np.zeros(rows.shape[0]), describe=describe, equal=equal)
 
     @property
     def polar(self) -> Polar:
-        """N = {-M^-1 G^T p : p >= 0}, the polar of C in the metric of the projection."""
+        """N = {-M^-1 G^T p : p >= 0}, the polar of C in the metric of the projection; p has no sign in equalities."""
         return Polar(self)
 
 

@@ -8,7 +8,9 @@ made u and p:
 
     primal           the largest violation -s_i over the length of its row
     dual             |M (u - w) - G^T p| over |M (u - w)|, and p < 0 in the same unit
-    complementarity  sum p |s| over |u - w|_M^2
+    complementarity  sum |p| |s| over |u - w|_M^2
+
+For an equality, s_i = 0, the violation is |s_i|, and p_i may have any sign.
 
 The sum has |s|, not s: in p . s violated and slack rows cancel. eta = sqrt(2 sum p |s|) / |u - w|_M
 estimates the relative error of u: 1/2 |u - u*|_M^2 <= p.s + p*.(-s)_+ with p in the place of p*.
@@ -70,7 +72,8 @@ class Projection:
     point: Array
     """The projection, in the shape of what was projected."""
     multipliers: Array
-    """p >= 0, one per row. Not unique when rows depend on each other; the point is."""
+    """p >= 0, one per row, of any sign where the row is an equality. Not unique when rows depend on each other; the
+    point is."""
     residual: Residual
     iterations: int
     """Iterations of all solvers that tried, one after the other."""
@@ -84,4 +87,4 @@ class Projection:
 
 def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual:
     """The residuals of (u, p) as the projection of w on K in the metric M (flat vectors)."""
-    return Residual(*K.G.residuals(Offsets(K.c, K.length, K.noise), M, w, u, p))
+    return Residual(*K.G.residuals(Offsets(K.c, K.length, K.noise, K.equal), M, w, u, p))

@@ -30,6 +30,7 @@ LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(s
 CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
 """Attributes of classes that change during a run, which a description leaves out."""
 RENAMED = {
+    "jostle.sets.walls.Inside": "jostle.sets.containers.Inside",
     "jostle.solvers.exact.Exact": "jostle.solvers.dual_active_set.ActiveSet",
     "jostle.solvers.nesterov.Nesterov": "jostle.solvers.gauss_seidel.GaussSeidel",
 }

@@ -146,7 +146,7 @@ class FileRecorder:
         self.counted = self.counted[0] + 1, self.counted[1]
 
     def add(self, before: State, after: State, h: float) -> None:
-        self.records.append(record_of(after, h))
+        self.records.append(record_of(self.problem, self.scheme.linearises, before, after, h))
         self.counted = self.counted[0], self.counted[1] + 1
         if len(self.records) >= MAX_RECORDS or time.monotonic() - self.handed_on > MAX_SECONDS:
             self._hand_on()

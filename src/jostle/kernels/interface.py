@@ -171,6 +171,19 @@ class Kernels(ContactKernels, Protocol):
         self, lost: Array, mass: Array, order: Integers, starts: Integers, low: Booleans, high: Booleans
     ) -> Array: ...
 
+    def collisions(
+        self,
+        y: Array,
+        v: Array,
+        a: Array,
+        mass: Array,
+        walls: Array,
+        e: float,
+        until: float,
+        scale: float,
+        most: int,
+    ) -> tuple[Array, Integers, Array, Integers, Array, int]: ...
+
     def marched(self, free: Booleans, start: Array, step: float) -> Array: ...
 
     def descent(self, d: Array, step: float) -> Array: ...

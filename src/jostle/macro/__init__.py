@@ -9,16 +9,17 @@ from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask
 from jostle.macro.motion.barrier import Barrier
 from jostle.macro.motion.impacts import Impacts
+from jostle.macro.motion.merging import Merger, MergeTree
 from jostle.macro.motion.obstacle_step import ObstacleStep, obstacle_step
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.result import Evolution
 from jostle.macro.motion.solve import solve
 from jostle.macro.motion.splitting import Splitting
 from jostle.macro.motion.state import State
+from jostle.macro.motion.sticky import StickyBlocks
 from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
-from jostle.macro.sticky import Merger, StickyBlocks
 from jostle.macro.structure import Structure, structure
 from jostle.macro.triangular import Triangular
 
@@ -38,6 +39,7 @@ __all__ = [
     "Lattice",
     "LineCollision",
     "Mask",
+    "MergeTree",
     "Merger",
     "ObstacleStep",
     "Packing",

@@ -4,6 +4,12 @@ import importlib
 import warnings
 from typing import Any
 
+from jostle.models.counterexamples import (
+    TwoMotions,
+    two_inelastic_motions,
+    two_motions_under_a_smooth_force,
+    two_motions_with_restitution,
+)
 from jostle.models.labyrinth import labyrinth
 from jostle.models.lattices import square_lattice, triangular_lattice
 from jostle.models.line import chain, cradle
@@ -15,6 +21,7 @@ from jostle.models.spheres import spheres
 from jostle.models.starts import random_sequential
 
 __all__ = [
+    "TwoMotions",
     "chain",
     "cradle",
     "double_pendulum",
@@ -27,6 +34,9 @@ __all__ = [
     "spheres",
     "square_lattice",
     "triangular_lattice",
+    "two_inelastic_motions",
+    "two_motions_under_a_smooth_force",
+    "two_motions_with_restitution",
     "vibrating_table",
 ]
 

@@ -12,8 +12,9 @@ import numpy as np
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from jostle.arrays import Array
-from jostle.laws import Restitution
+from jostle.laws import ImpactLaw, Restitution
 from jostle.problems import Motion
+from jostle.restitution_table import RestitutionTable
 from jostle.scenarios.endings import nobody_left
 from jostle.scenarios.fields import (
     MAX_BODIES,
@@ -35,7 +36,7 @@ from jostle.scenarios.problem import Built, Change, ProblemTable, belongs_to
 from jostle.scenarios.radii import Radii, Swelling, drawn, in_time
 from jostle.scenarios.starts import Points, Start
 from jostle.scenarios.walls import AnyWall
-from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION
+from jostle.schemes.abilities import EXCHANGE, MOVING, RESTITUTION, VARIED_RESTITUTION
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 
@@ -136,7 +137,13 @@ class Grains(ProblemTable):
         return (self._number() or 0) if self.start is None else 0
 
     def scheme(self) -> str:
-        return "maury" if self.e == 0.0 else "moreau_jean"
+        return "maury" if not self.rebounds else "moreau_jean"
+
+    @property
+    def rebounds(self) -> list[Path]:
+        """The keys that ask for a rebound."""
+        walls: list[Path] = [("walls", k, "e") for k, wall in enumerate(self.walls) if wall.e]
+        return ([("e",)] if self.e > 0.0 else []) + walls
 
     def ending(self) -> str:
         return "jammed" if self.swelling is not None else "empty" if self.outlets else "never"
@@ -144,7 +151,8 @@ class Grains(ProblemTable):
     def needs(self) -> dict[str, Path]:
         moving: list[Path] = [("walls", k) for k, wall in enumerate(self.walls) if wall.moves]
         asked: dict[str, list[Path]] = {
-            RESTITUTION: [("e",)] if self.e > 0.0 else [],
+            RESTITUTION: self.rebounds,
+            VARIED_RESTITUTION: [("walls", k, "e") for k, wall in enumerate(self.walls) if wall.e is not None],
             MOVING: ([("swelling",)] if self.swelling is not None else []) + moving,
             EXCHANGE: [(name,) for name in ("outlets", "sources") if getattr(self, name)],
         }
@@ -169,7 +177,7 @@ class Grains(ProblemTable):
         mass = self._masses(sizes)
         problem = Motion(
             q0=q0, v0=self.velocity or 0.0, mass=mass, force=np.outer(mass, self._acceleration()), within=within,
-            law=Restitution(self.e), present=here if waiting else None,
+            law=self._law(within), present=here if waiting else None,
         )  # fmt: skip
         return Built(problem, self._change(within, seed), nobody_left)
 
@@ -181,6 +189,17 @@ class Grains(ProblemTable):
             with belongs_to("walls", k):
                 sets.append(wall.build(radii, self.dimension))
         return reduce(and_, sets)
+
+    def _law(self, within: ConstraintSet) -> ImpactLaw:
+        """One number, or a table if a wall has its own: the sets of the walls are in their order, after the balls."""
+        if all(wall.e is None for wall in self.walls):
+            return Restitution(self.e)
+        between, number = {}, 0
+        for wall, Q in zip(self.walls, within.sets[1:], strict=True):  # type: ignore[attr-defined]
+            for _ in Q.names:
+                between[f"wall {number}"] = self.e if wall.e is None else wall.e
+                number += 1
+        return RestitutionTable(between, otherwise=self.e)
 
     def _masses(self, radii: Array) -> Array:
         if self.masses is not None:

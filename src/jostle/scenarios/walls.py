@@ -1,4 +1,4 @@
-"""The walls of grains, one table each: planes, boxes, segments, polygons, balls and vessels, at rest or moving."""
+"""The walls of grains, one table each: planes, boxes, segments, polygons, balls, bowls and vessels."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from jostle.arrays import Array, Booleans, InTime
-from jostle.scenarios.fields import Complaint, Corner, Path, Point, Positive, Table, Vector, complain
+from jostle.scenarios.fields import Complaint, Corner, Part, Path, Point, Positive, Table, Vector, complain
 from jostle.scenarios.movement import Movement, Shaken, Turning
 from jostle.sets.base import ConstraintSet
+from jostle.sets.containers import Inside
 from jostle.sets.polygons import Polygons
 from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel as VesselWall
@@ -28,6 +29,7 @@ class Wall(Table):
     only: ClassVar[int | None] = None
     """The dimension in which there is such a wall; None: both."""
     shaken: Shaken | None = Field(None, description="The wall moves to and fro.")
+    e: Part | None = Field(None, description="Restitution of grains on this wall; that of the grains if not given.")
 
     def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
         if self.only not in (None, d):
@@ -53,7 +55,7 @@ class Wall(Table):
         raise NotImplementedError
 
     def surrounds(self, x: Array) -> Booleans:
-        """Which points (m, d) are on the side where grains are meant to be; only vessels tell."""
+        """Which points (m, d) are on the side where grains are meant to be; only bowls and vessels tell."""
         return np.ones(len(x), dtype=bool)
 
 
@@ -148,6 +150,21 @@ class Balls(Turns):
         return Outside(self.movement(d).points(np.array(self.centres)), self.radius, radii=radii)
 
 
+class Bowl(Turns):
+    """A round container."""
+
+    vectors: ClassVar[tuple[str, ...]] = ("centre",)
+    kind: Literal["bowl"] = Field(description="The inside of a disc in 2-D, of a sphere in 3-D.")
+    centre: Vector = Field(description="Its centre (m).")
+    radius: Positive = Field(description="Its radius (m).")
+
+    def build(self, radii: InTime, d: int) -> ConstraintSet:
+        return Inside(self.movement(d).points(np.array(self.centre)), self.radius, radii=radii)
+
+    def surrounds(self, x: Array) -> Booleans:
+        return np.asarray(np.linalg.norm(x - np.array(self.centre), axis=1) < self.radius)
+
+
 class Vessel(Turns):
     """A surface of revolution: cylinder, funnel, silo, hourglass."""
 
@@ -189,4 +206,4 @@ class Vessel(Turns):
         return inside
 
 
-AnyWall = Annotated[Plane | Box | Path2D | Polygon | Balls | Vessel, Field(discriminator="kind")]
+AnyWall = Annotated[Plane | Box | Path2D | Polygon | Balls | Bowl | Vessel, Field(discriminator="kind")]

@@ -16,18 +16,21 @@ from jostle.schemes import SCHEMES, SchemeClass
 SECOND, FIRST = "second order", "first order"
 RESTITUTION, VARIABLE_MASS, MOVING = "restitution", "a variable mass", "a moving set"
 NOT_CONVEX, EXCHANGE = "gaps that are not convex", "bodies that come and go"
-METRIC = "a mass in first order"
+METRIC, EQUALITIES = "a mass in first order", "equality constraints"
+VARIED_RESTITUTION = "restitution that differs between contacts"
 """Needs of problems, which are abilities of schemes."""
 
 REASONS = {
     SECOND: "solves first-order problems (Sweeping), not {kind}",
     FIRST: "solves second-order problems (Motion), not {kind}",
-    RESTITUTION: "is a scheme for e = 0, the problem has e = {e:g}",
+    RESTITUTION: "is a scheme for e = 0, the problem has {e}",
+    VARIED_RESTITUTION: "reflects the whole configuration with one number e, the problem has {e}",
     VARIABLE_MASS: "needs a constant mass, the problem has M(q)",
     MOVING: "needs a set that does not move",
-    NOT_CONVEX: "linearises the gaps and stays in Q only if they are convex in q; the inside of a ball is not",
+    NOT_CONVEX: "linearises the gaps and stays in Q only if they are convex in q, which these are not",
     EXCHANGE: "projects all bodies together, none may come or go",
     METRIC: "projects in the Euclidean metric, the problem has a mass",
+    EQUALITIES: "has no room for equality constraints, and the problem has some",
 }
 """Why a scheme refuses a problem with a need that is not among its abilities."""
 
@@ -45,12 +48,14 @@ def needs_of(problem: Any) -> frozenset[str]:
     found = {
         SECOND: second,
         FIRST: not second,
-        RESTITUTION: isinstance(problem, Motion) and problem.law.e != 0.0,
+        RESTITUTION: isinstance(problem, Motion) and problem.law.uniform != 0.0,
+        VARIED_RESTITUTION: isinstance(problem, Motion) and problem.law.uniform is None,
         VARIABLE_MASS: isinstance(problem, Motion) and not isinstance(problem.mass, Metric),
         MOVING: within.moving is True,
         NOT_CONVEX: within.convex_gaps is False and not within.curved,
         EXCHANGE: problem.presence is not None,
         METRIC: isinstance(problem, Sweeping) and problem.mass is not None,
+        EQUALITIES: within.equalities,
     }
     return frozenset(need for need, there in found.items() if there)
 
@@ -77,8 +82,8 @@ def remedy(problem: Any, also: str | None = None) -> str:
 def nobody(needs: frozenset[str]) -> str:
     """The sentence that no scheme can do all of this.
 
-    >>> nobody(frozenset({SECOND, RESTITUTION, MOVING}))
-    'no known scheme solves a second-order problem with all of: a moving set, restitution'
+    >>> nobody(frozenset({SECOND, VARIABLE_MASS, MOVING}))
+    'no known scheme solves a second-order problem with all of: a moving set, a variable mass'
     """
     order = "second-order" if SECOND in needs else "first-order"
     return f"no known scheme solves a {order} problem with all of: {', '.join(sorted(needs - {SECOND, FIRST}))}"
@@ -104,6 +109,7 @@ def refusal(scheme: str, need: str, problem: Any) -> SchemeRefuses:
     if not isinstance(problem, Motion | Sweeping):
         wanted = "jo.Motion (second order) or jo.Sweeping (first order)"
         return SchemeRefuses(f"{scheme} {REASONS[need].format(kind=type(problem).__name__)}; give a {wanted}")
-    e = problem.law.e if isinstance(problem, Motion) else 0.0
+    one = problem.law.uniform if isinstance(problem, Motion) else 0.0
+    e = "an e that differs between contacts or speeds" if one is None else f"e = {one:g}"
     why = REASONS[need].format(kind=type(problem).__name__, e=e)
     return SchemeRefuses(f"{scheme} {why}; {remedy(problem, need)}")

@@ -12,7 +12,7 @@ from jostle.arrays import read_only
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
-from jostle.schemes.checks import check_crossings, check_finite, check_inside
+from jostle.schemes.checks import check_crossings, check_equalities, check_finite, check_inside, check_kinds
 from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
 from jostle.solvers.automatic import Automatic
@@ -54,7 +54,9 @@ class Scheme:
             presence = replace(presence, start=t)
             q, u = presence.placed(q), presence.still(u)
         state = State(t, q, u, presence=presence)
-        check_start(state.within(problem.within).linearise(t, q, 0.0))
+        contacts = state.within(problem.within).linearise(t, q, 0.0)
+        check_kinds(problem.within, contacts, state)
+        check_start(contacts)
         return state
 
     def check(self, problem: Any) -> None:
@@ -103,6 +105,8 @@ class Scheme:
             )
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
+        if there.within.equalities:
+            check_equalities(type(self).__name__, self.solver.tol, there.within, state, after)
         check_crossings(self.linearises, there.within, state, after)
         return after
 

@@ -18,7 +18,7 @@ from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import euclidean
 from jostle.errors import EmptySet, NotConverged
 from jostle.problems import Sweeping
-from jostle.schemes.abilities import FIRST, METRIC, MOVING, NOT_CONVEX
+from jostle.schemes.abilities import EQUALITIES, FIRST, METRIC, MOVING, NOT_CONVEX
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection
@@ -42,7 +42,7 @@ class CatchingUp(Scheme):
     [1.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, NOT_CONVEX})
+    abilities: ClassVar[frozenset[str]] = frozenset({FIRST, METRIC, MOVING, NOT_CONVEX, EQUALITIES})
 
     solver: Solver = field(default_factory=Automatic)
 

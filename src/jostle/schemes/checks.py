@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.arrays import Array, Integers, lowest
-from jostle.errors import LeftTheSet, NotFinite
+from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import CLOSED
+from jostle.sets.contacts import CLOSED, Contacts
 from jostle.sets.crossings import Step
 from jostle.sets.differences import Differences, wrong_entry
 
+MAX_EQUALITY_ERROR = 0.25
+"""Largest error of an equality after a step, as a fraction of the most that the step could have changed its gap by."""
 CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
 
 
@@ -32,17 +34,53 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     if problem.within.convex_gaps is True:
         return
     t, q, within = after.t, after.q, problem.within.unknown_part()
-    if lowest(within.gaps(t, q), 0.0) >= 0.0:
+    if lowest(within.margins(t, q), 0.0) >= 0.0:
         return
     contacts = within.linearise(t, q)
     allowed = (1.0 + tol / CLOSED) * contacts.tolerance()
-    if not (contacts.gap < -allowed).any():
+    if not (contacts.margin < -allowed).any():
         return
-    row = int(np.argmin(contacts.gap + allowed))
+    row = int(np.argmin(contacts.margin + allowed))
     wrong = _wrong_gradient(within, t, before.q, contacts.pairs[row])
     raise LeftTheSet(
         f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
         + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
+    )
+
+
+def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None:
+    """Raise `InvalidValue` if a set does not say of itself what its contacts say: whether they are equalities."""
+    if contacts.equal is not None and not within.equalities:
+        raise InvalidValue(f"{within!r} has equalities and does not say so: set equalities = True in its class")
+    if within.equalities:
+        found = within.equal_part().linearise(state.t, state.q)
+        if len(found.gap) and (found.equal is None or not found.equal.all()):
+            raise InvalidValue(
+                f"{within.equal_part()!r} says that its constraints are equalities, and not all are: build its "
+                f"Contacts with equal=, and put inequalities into another set"
+            )
+
+
+def check_equalities(name: str, tol: float, within: ConstraintSet, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if an equality is violated by as much as the bodies moved in the step.
+
+    An error of second order in the step is small beside the step itself. Where it is not, the linearised equality has
+    nothing to do with the true one: the step is too long, or the equalities cannot all hold.
+    """
+    contacts, gap = after.contacts, within.equal_part().gaps(after.t, after.q)
+    if contacts is None or contacts.equal is None or len(gap) == 0:
+        return
+    furthest = np.abs(after.q - before.q).max(initial=0.0)
+    moved = contacts.G.magnitude(np.full(after.q.size, furthest))[contacts.equal]
+    allowed = MAX_EQUALITY_ERROR * moved + (1.0 + tol / CLOSED) * contacts.tolerance()[contacts.equal]
+    row = int(np.argmax(np.abs(gap) - allowed))
+    if abs(gap[row]) <= allowed[row]:
+        return
+    h, there = after.t - before.t, np.flatnonzero(contacts.equal)[row]
+    raise LeftTheSet(
+        f"{name} left the set: gap {gap[row]:.3e} in {contacts.describe(int(there))}, after a step in which bodies "
+        f"moved by up to {furthest:.3g}. The step is too long for the linearised equality, or the equalities cannot "
+        f"all hold; choose h below {h / 2.0:.2g}"
     )
 
 

@@ -52,7 +52,7 @@ class Motions(NamedTuple):
 def watch(problem: Motion, state: State, h: float, Z: Nearest, F: Array | None, M: Metric) -> tuple[Integers, bool]:
     """The pairs that close in this step, and whether the run has been warned; F is None for an implicit force."""
     (P, contacts), warned = Z, state.memory.warned
-    if problem.law.e > 0.0 and not warned and F is not None:
+    if problem.law.number > 0.0 and not warned and F is not None:
         warned = _warn_of_sequence(problem, state, h, contacts, P.multipliers, F, M)
     return _closing(state, contacts, P.multipliers), warned
 
@@ -66,17 +66,22 @@ def watch_first(problem: Motion, state: State, h: float, Z: Nearest, F: Array) -
 
 def _closing(state: State, contacts: Contacts, p: Array) -> Integers:
     """The pairs of the contacts that carry an impulse p now, and did not in the step that led to the state."""
-    rows = np.flatnonzero(p)
+    rows = _carrying(contacts, p)
     if state.contacts is None or len(rows) == 0:
         return contacts.pairs[rows]
     before = by_pair(state.contacts.pairs, state.multipliers, contacts.pairs[rows])
     return np.asarray(contacts.pairs[rows[before == 0.0]])
 
 
+def _carrying(contacts: Contacts, p: Array) -> Integers:
+    """The rows of contacts that carry an impulse; equalities always do, and do not close."""
+    return np.flatnonzero(p if contacts.equal is None else np.where(contacts.equal, 0.0, p))
+
+
 def _warn_of_first_step(problem: Motion, state: State, h: float, contacts: Contacts, p: Array, F: Array) -> bool:
     """Warn if contacts close in the first step, which has no restitution; was there a warning?"""
-    rows = np.flatnonzero(p)
-    if problem.law.e == 0.0 or len(rows) == 0:
+    rows = _carrying(contacts, p)
+    if problem.law.number == 0.0 or len(rows) == 0:
         return False
     chosen = contacts.only(rows)
     rate = chosen.G @ state.u.ravel()
@@ -102,7 +107,7 @@ def _warn_of_sequence(
 
     A contact closes if it carries an impulse and did not in the step before, or if it would be open without the others.
     """
-    rows = np.flatnonzero(p)
+    rows = _carrying(contacts, p)
     if len(rows) < 2:
         return False
     chosen = contacts.only(rows)
@@ -137,7 +142,7 @@ def _sequences(
     The second one is new and closed later, or is pushed: it closed later, or is not over yet.
     """
     started, new, pushed = kinds
-    G, e, tolerance = contacts.G, problem.law.e, contacts.tolerance()
+    G, e, tolerance = contacts.G, problem.law.number, contacts.tolerance()
     rate, slow = G @ motion.u.ravel(), _slow(contacts, h, F, motion.u)
     first = np.flatnonzero(started & (rate < -slow))
     if len(first) == 0:

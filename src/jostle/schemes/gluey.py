@@ -43,6 +43,7 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue
 from jostle.problems import Motion
+from jostle.schemes.abilities import EQUALITIES, needs_of, refusal
 from jostle.schemes.maury import Maury
 from jostle.schemes.reach import REACH_FACTOR, with_checked_reach
 from jostle.schemes.state import State
@@ -116,6 +117,11 @@ class Gluey(Maury):
         super().__post_init__()
         if not self.weakest <= 0.0:
             raise InvalidValue(f"weakest must not be positive: gamma lies between it and 0; it is {self.weakest}")
+
+    def check(self, problem: Motion) -> None:
+        super().check(problem)
+        if EQUALITIES in needs_of(problem):
+            raise refusal(type(self).__name__, EQUALITIES, problem)
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         t, q, u, within = state.t, state.q, state.u, problem.within

@@ -6,7 +6,8 @@
 
 Guarantee: if every gap is convex in q, q^n stays in Q(t^n) for every h; no body passes through another, or through a
 wall at rest. In free flight it is the Störmer-Verlet scheme without its first half kick: order 1, and order 2 if
-started with v0 - h f(0) / 2M.
+started with v0 - h f(0) / 2M. With equalities it is SHAKE (Ryckaert, Ciccotti & Berendsen 1977) with linearised
+constraints: the same orders, and gaps that stay O(h^2) for all times.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
-from jostle.schemes.abilities import EXCHANGE, MOVING, SECOND
+from jostle.schemes.abilities import EQUALITIES, EXCHANGE, MOVING, SECOND
 from jostle.schemes.base import Scheme
 from jostle.schemes.reach import project_velocity
 from jostle.schemes.state import State
@@ -38,7 +39,7 @@ class Maury(Scheme):
     [0.0]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE})
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING, EXCHANGE, EQUALITIES})
     linearises: ClassVar[bool] = True
     on_devices: ClassVar[bool] = True
 

@@ -13,7 +13,8 @@ h_n V^{n-2}, X^2 = U^0, which is U^{n-1} if they are equal, and (5)-(6) become
     U^{n+1} = -e X^{n+1} + (1 + e) Z^n,
 
 so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free flight X starts anew from U^n - h_n
-V^{n-1}, so that it stays within one step of the path.
+V^{n-1}, so that it stays within one step of the path. Where there are equalities and e > 0, X is projected on them:
+they have no restitution, and U^{n+1} then leaves them by O(h^2) only.
 
 Guarantee: Z^n is in K; U^n is too if e = 0, and leaves it by at most O(h) if e > 0 (``sol.z`` has the Z^n). K need
 not be convex; a wall that is jumped over, because it is thinner than h |v|, is an error (`LeftTheSet`). Order 1 with
@@ -33,7 +34,7 @@ from jostle.arrays import Array, Integers, finite
 from jostle.convex.metric import Metric
 from jostle.errors import NoContraction, SchemeRefuses
 from jostle.problems import Motion
-from jostle.schemes.abilities import NOT_CONVEX, RESTITUTION, SECOND, VARIABLE_MASS
+from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SECOND, VARIABLE_MASS
 from jostle.schemes.base import Scheme
 from jostle.schemes.close_impacts import NO_PAIRS, watch, watch_first
 from jostle.schemes.state import State
@@ -79,7 +80,7 @@ class Paoli(Scheme):
     [0.5]
     """
 
-    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX})
+    abilities: ClassVar[frozenset[str]] = frozenset({SECOND, RESTITUTION, VARIABLE_MASS, NOT_CONVEX, EQUALITIES})
     remembers: ClassVar[type[Any] | None] = Memory
 
     solver: Solver = field(default_factory=Automatic)
@@ -88,21 +89,23 @@ class Paoli(Scheme):
 
     def check(self, problem: Motion) -> None:
         super().check(problem)
-        if self.implicit and problem.law.e != 0.0:
+        if self.implicit and problem.law.number != 0.0:
             raise SchemeRefuses(
-                f"Paoli takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = {problem.law.e:g}; "
-                f"use implicit=False"
+                f"Paoli takes the force implicitly for e = 0 only (Paoli 2005), the problem has e = "
+                f"{problem.law.number:g}; use implicit=False"
             )
 
     def projects_positions(self, problem: Motion) -> bool:
-        return problem.law.e == 0.0
+        return problem.law.number == 0.0
 
     def step(self, problem: Motion, state: State, h: float) -> State:
         if state.memory is None or _was_changed(state):
             return self._first(problem, state, h)
-        t, q, u, e, M = state.t, state.q, state.u, problem.law.e, problem.metric(state.q)
+        t, q, u, e, M = state.t, state.q, state.u, problem.law.number, problem.metric(state.q)
         before, h_before = state.memory.before, state.memory.h
         X = _traced_back(problem, state, h)
+        if e > 0.0 and problem.within.equalities:
+            X = nearest(problem.within.equal_part(), X, M, t, self.solver)[0].point
 
         def correct(F: Array) -> tuple[Nearest, Array]:
             W = (q + h / h_before * (q - before) + h * (h + h_before) / 2.0 * F + e * X) / (1.0 + e)

@@ -38,7 +38,8 @@ class State(NamedTuple):
     contacts: Contacts | None = None
     """The linearised constraints of the last step."""
     multipliers: Array = np.zeros(0)
-    """p >= 0 per row of contacts: impulses (second order), or reactions M (u - U) = G^T p (first order)."""
+    """p >= 0 per row of contacts, of any sign in equalities: impulses (second order), or reactions M (u - U) = G^T p
+    (first order)."""
     memory: Any = None
     """What the scheme needs to remember beyond q and u."""
     overshoot: float = 0.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from copy import copy
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +86,16 @@ class Balls(ConstraintSet):
             at=q,
             bend=by_rows(_bend, (gap, i, j), radii),
             bodies=n,
+            gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
         )
+
+    def _gaps_at(
+        self, now: tuple[Array, Array, Array], pairs: tuple[Integers, Integers], t: float, rows: Integers
+    ) -> Array:
+        """The gaps of some pairs at time t, from the positions, radii and gaps of now: only the radii change."""
+        (x, radii, gap), (i, j) = now, (body[rows] for body in pairs)
+        growth = self._bodies(t, x)[1] - radii
+        return gap[rows] - (growth[i] + growth[j])
 
     def gap(self, t: float, q: ArrayLike) -> float:
         x, radii, _ = self._bodies(t, np.asarray(q, dtype=float))
@@ -199,6 +209,7 @@ class Line(ConstraintSet):
             at=q,
             bend=np.zeros(len(self._pairs)),
             bodies=len(radii),
+            gap_at=(lambda time, rows: self.linearise(time, q).gap[rows]) if self.moving else None,
         )
 
     def _describe(self, row: int) -> str:

@@ -5,19 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from functools import reduce
+from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, InTime, at, highest, lowest, place_of
+from jostle.arrays import Array, Booleans, Integers, InTime, at, highest, lowest, place_of
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
-from jostle.sets.contacts import CLOSED, Contacts, Reach, check_start, of_bodies
+from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_start, of_bodies
 from jostle.sets.crossings import Crossing, Step
 from jostle.sets.differences import Differences
 from jostle.sets.memory import Searched, put_back, searched
@@ -40,6 +42,8 @@ class ConstraintSet:
     """Is every g_i(t, .) convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask? None: not known."""
     moving: bool | None = None
     """Does the set depend on time? None: not known."""
+    equalities: bool = False
+    """Are the constraints of the set equalities, g_i = 0? All of them are, or none; an intersection may have both."""
     curved: bool = False
     """Is it the inside of a curved wall, where linearised schemes overshoot by O(h^2), measure that and report it?"""
     flat: bool = False
@@ -61,10 +65,25 @@ class ConstraintSet:
         raise NotImplementedError
 
     def near(self, t: float, q: Array, reach: Reach) -> Contacts:
-        """`linearise`, with the reach of each body for a set that knows one for all only."""
+        """`linearise`, with the reach of each body for a set that knows one for all only, and `Contacts.gap_at`."""
         if of_bodies(reach) and not self.by_body:
             reach = 2.0 * highest(reach, 0.0)
-        return self.linearise(t, q, reach)
+        return self.in_motion(self.linearise(t, q, reach), q)
+
+    def in_motion(self, contacts: Contacts, q: Array) -> Contacts:
+        """The contacts of this set at q, with a `Contacts.gap_at` if the set may move and did not give one."""
+        if self.moving is False or contacts.gap_at is not None:
+            return contacts
+        return replace(contacts, gap_at=partial(self._gaps_of, contacts.pairs, q))
+
+    def _gaps_of(self, pairs: Integers, q: Array, t: float, rows: Integers) -> Array:
+        """The gaps of some pairs at time t, for sets that do not give `Contacts.gap_at` themselves."""
+        there = self.linearise(t, q)
+        found = by_pair(there.pairs, there.gap, pairs[rows], np.nan)
+        if np.isnan(found).any():
+            row = pairs[rows][int(np.argmax(np.isnan(found)))].tolist()
+            raise InvalidValue(f"{self!r} has no row for the pair {row} at t = {t:g}; without a reach it must have all")
+        return found
 
     def with_radii(self, radii: InTime) -> ConstraintSet:
         """The same set for bodies of these radii; for sets with `takes_radii` only."""
@@ -87,9 +106,13 @@ class ConstraintSet:
         """All g_i(t, q), without their gradients."""
         return self.linearise(t, q).gap
 
+    def margins(self, t: float, q: Array) -> Array:
+        """All g_i(t, q), and -|g_i(t, q)| of equalities: negative where q is not in Q(t)."""
+        return -np.abs(self.gaps(t, q)) if self.equalities else self.gaps(t, q)
+
     def gap(self, t: float, q: ArrayLike) -> float:
-        """The smallest gap at (t, q); infinite without constraints."""
-        return lowest(self.gaps(t, np.asarray(q, dtype=float)), np.inf)
+        """The smallest gap at (t, q), -|g_i| of equalities; infinite without constraints."""
+        return lowest(self.margins(t, np.asarray(q, dtype=float)), np.inf)
 
     def overlap(self, t: float, q: Array) -> float:
         """The deepest overlap at (t, q), over the length of its constraint; 0 if there is none."""
@@ -144,6 +167,10 @@ class ConstraintSet:
         now, then = (self.gaps(t, q) for t in times)
         return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
 
+    def equal_part(self) -> ConstraintSet:
+        """The sets alone that have equalities."""
+        return self if self.equalities else Free()
+
     def crossing(self, step: Step) -> Crossing | None:
         """A wall that the centre of a body went through in the step, if any."""
         return None
@@ -197,6 +224,8 @@ class Intersection(ConstraintSet):
         self.convex_gaps = False if False in convex else None if None in convex else True
         self.moving = True if True in moving else None if None in moving else False
         self.flat = all(Q.flat for Q in sets)
+        if any(Q.equalities for Q in sets):  # without them, checkpoints describe it as they did before there were any
+            self.equalities = True
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def anew(self) -> ConstraintSet:
@@ -209,6 +238,9 @@ class Intersection(ConstraintSet):
 
     def gaps(self, t: float, q: Array) -> Array:
         return np.concatenate([Q.gaps(t, q) for Q in self.sets])
+
+    def margins(self, t: float, q: Array) -> Array:
+        return np.concatenate([Q.margins(t, q) for Q in self.sets])
 
     def gap(self, t: float, q: ArrayLike) -> float:
         return min((Q.gap(t, q) for Q in self.sets), default=np.inf)
@@ -233,6 +265,9 @@ class Intersection(ConstraintSet):
 
     def unknown_part(self) -> ConstraintSet:
         return _all_of([Q for Q in self.sets if Q.convex_gaps is None])
+
+    def equal_part(self) -> ConstraintSet:
+        return _all_of([Q for Q in self.sets if Q.equalities])
 
     def crossing(self, step: Step) -> Crossing | None:
         found = (Q.crossing(step) for Q in self.sets)
@@ -265,8 +300,9 @@ class Intersection(ConstraintSet):
             say, here = words[block], row - int(ends[block] - sizes[block])
             return f"balls {int(first[row])} and {int(second[row])}" if say is None else say(here)
 
+        gap = np.concatenate([part.gap for part in parts])
         return Contacts(
-            np.concatenate([part.gap for part in parts]),
+            gap,
             stacked(*[part.G for part in parts], pairs=both),
             both.T,
             numbers=numbers,
@@ -276,6 +312,8 @@ class Intersection(ConstraintSet):
             at=q,
             bend=None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
             bodies=max(part.bodies for part in parts),
+            equal=_kinds_of(parts),
+            gap_at=_gap_at(gap, ends, parts),
         )
 
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
@@ -306,11 +344,36 @@ def _same(one: InTime, other: InTime) -> bool:
     return np.array_equal(one, other)
 
 
+def _kinds_of(parts: list[Contacts]) -> Booleans | None:
+    """(m,) which rows of all parts are equalities; None if none is."""
+    if all(part.equal is None for part in parts):
+        return None
+    return np.concatenate([np.zeros(len(part.gap), dtype=bool) if part.equal is None else part.equal for part in parts])
+
+
 def _least(reaches: list[Reach]) -> Reach:
     """What all of them reach."""
     of_pairs = min((reach for reach in reaches if not of_bodies(reach)), default=np.inf)
     each = [reach for reach in reaches if of_bodies(reach)]
     return reduce(np.minimum, each, of_pairs / 2.0) if each else of_pairs
+
+
+def _gap_at(gap: Array, ends: Integers, parts: list[Contacts]) -> Callable[[float, Integers], Array] | None:
+    """`Contacts.gap_at` of contacts that are those of the parts, one after the other, each up to its end."""
+    blocks = zip(ends.tolist(), parts, strict=True)
+    moving = [(end - len(part.gap), end, part.gap_at) for end, part in blocks if part.gap_at is not None]
+    if not moving:
+        return None
+
+    def gaps(t: float, rows: Integers) -> Array:
+        found = gap[rows]
+        for start, end, gap_at in moving:
+            own = np.flatnonzero((rows >= start) & (rows < end))
+            if len(own):
+                found[own] = gap_at(t, rows[own] - start)
+        return found
+
+    return gaps
 
 
 def _all_of(sets: list[ConstraintSet]) -> ConstraintSet:

@@ -6,7 +6,8 @@ From them come the three convex sets of the papers:
     .positions(q)    Q~(t, q) = {x : g + G (x - q) >= 0}       Venel 2009 (22)
     .cone()          C_{t,q} = {u : G_i u >= 0 if g_i = 0}     Bernicot & Lefebvre-Lepot 2010 (4.1)
 
-K_h is kept as g/h + G u >= 0, so that its multipliers p are impulses: M (u - w) = G^T p.
+K_h is kept as g/h + G u >= 0, so that its multipliers p are impulses: M (u - w) = G^T p. Rows marked in `equal` are
+equalities, g_i = 0: they hold with equality in all three sets, and a gap of either sign violates them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, highest, lowest, place_of
+from jostle.arrays import Array, Booleans, Integers, highest, lowest, place_of
 from jostle.convex.linear_map import LinearMap
-from jostle.convex.polyhedron import Cone, Polyhedron, lengths
+from jostle.convex.polyhedron import Cone, Polyhedron, kinds, lengths, margins
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
 from jostle.kernels.sharing import by_rows
@@ -31,6 +32,11 @@ CLOSED = 1e-9
 
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
+
+CURVATURE_NOISE = 8.0
+"""Gaps of equalities fit together up to this multiple of the square of the largest of them, over the length."""
+MAX_CURVATURE_NOISE = 0.1
+"""Gaps of equalities are never left as they are if they exceed this fraction of the largest of them."""
 
 Reach = float | Array
 """Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
@@ -79,9 +85,19 @@ class Contacts:
     planes. None: not known, the gradients are differenced where curvature is needed."""
     bodies: int = 1
     """How many bodies the configuration has."""
+    equal: Booleans | None = None
+    """(m,) which rows are equalities, g_i = 0; None if all are inequalities."""
+    gap_at: Callable[[float, Integers], Array] | None = None
+    """gap_at(t, rows): the gaps of some rows at another time and the same configuration. None: the set is at rest."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
+        object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
+
+    @property
+    def margin(self) -> Array:
+        """(m,) the gap of an inequality, -|g_i| of an equality: negative where q violates the row."""
+        return margins(self.gap, self.equal)
 
     @property
     def normals(self) -> Array:
@@ -99,17 +115,30 @@ class Contacts:
     def velocities(self, h: float) -> Polyhedron:
         """K_h = {u : g / h + G u >= 0}."""
         c, length, noise = (_over(array, h) for array in (self.gap, self.length, self.noise))
-        return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise)
+        return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise, equal=self.equal)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
         """Q~ = {x : g + G (x - q) >= 0}."""
         offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
-        return Polyhedron(self.G, offset, length=self.length, describe=self.describe, noise=self.noise)
+        return Polyhedron(
+            self.G, offset, length=self.length, describe=self.describe, noise=self.noise, equal=self.equal
+        )
 
     @property
     def noise(self) -> Array | float:
-        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on."""
-        return 0.0 if self.at is None else GAP_ROUND_OFF * self.G.magnitude(self.at.ravel())
+        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on.
+
+        Of equalities, also what curvature makes of their gaps: rods that depend on each other have gaps that fit
+        together up to terms of second order only, and would contradict each other without it.
+        """
+        round_off = 0.0 if self.at is None else GAP_ROUND_OFF * self.G.magnitude(self.at.ravel())
+        if self.equal is None:
+            return round_off
+        worst = float(np.abs(self.gap[self.equal]).max())
+        bent = np.minimum(
+            CURVATURE_NOISE * worst / np.where(self.length > 0.0, self.length, np.inf), MAX_CURVATURE_NOISE
+        )
+        return round_off + np.where(self.equal, bent * worst, 0.0)
 
     def only(self, rows: Integers) -> Contacts:
         """The contacts of some rows."""
@@ -121,27 +150,57 @@ class Contacts:
             length=self.length[rows],
             describe=lambda row: self.describe(int(rows[row])),
             bend=None if self.bend is None else self.bend[rows],
+            equal=None if self.equal is None else self.equal[rows],
+            gap_at=None if self.gap_at is None else self._gap_at_of(rows),
         )
 
+    def _gap_at_of(self, rows: Integers) -> Callable[[float, Integers], Array]:
+        """`gap_at` of the contacts of some rows."""
+        gap_at = self.gap_at
+        assert gap_at is not None
+        return lambda t, some: gap_at(t, rows[some])
+
+    def drifts(self, t: float, h: float) -> tuple[Array, Array]:
+        """(m,) dg/dt of a moving set at the two ends of the step from t to t + h, where the configuration stays.
+
+        They are those of the parabola through the gaps at t, t + h/2 and t + h: no time outside the step is asked for.
+        Walls of constant acceleration have no error; others one of h^2 / 12 times the third derivative of the gap.
+
+        >>> import jostle as jo
+        >>> table = jo.HalfSpace([1.0], offset=lambda t: t * t)
+        >>> [rate.round(12).tolist() for rate in table.near(0.0, np.array([3.0]), 9.0).drifts(1.0, 0.5)]
+        [[-2.0], [-3.0]]
+        """
+        if self.gap_at is None:
+            nothing = place_of(self.gap).zeros(len(self.gap))
+            return nothing, nothing
+        rows = place_of(self.gap).arange(len(self.gap))
+        first, middle, last = (self.gap_at(time, rows) for time in (t, t + h / 2.0, t + h))
+        half, whole = middle - first, last - first
+        return (4.0 * half - whole) / h, (3.0 * whole - 4.0 * half) / h
+
     def cone(self, closed: float | None = None) -> Cone:
-        """C_{t,q}: the rows with gap <= closed; by default those whose gap is zero up to round-off.
+        """C_{t,q}: equalities, and rows with gap <= closed; by default those whose gap is zero up to round-off.
 
         For sets at rest: the rates dg/dt of a moving set, which (1.7) has, are not in it.
         """
-        near = self.gap <= (self.tolerance() if closed is None else closed)
+        near = self.margin <= (self.tolerance() if closed is None else closed)
         closed_ones = self.only(np.flatnonzero(near))
-        return Cone(closed_ones.G, describe=closed_ones.describe)
+        return Cone(closed_ones.G, describe=closed_ones.describe, equal=closed_ones.equal)
 
     def tolerance(self) -> Array:
-        """How negative a gap may be before it counts as an overlap: a part of the length, or of the coordinates."""
+        """How negative a margin may be before it counts as an overlap: a part of the length, or of the coordinates."""
         if self.at is None or (self.length > 0.0).all():
             return CLOSED * cast(Array, self.length)
         by_place = np.abs(self.gap) + self.G.magnitude(self.at.ravel())
         return CLOSED * np.where(self.length > 0.0, self.length, by_place)
 
     def overlap(self) -> float:
-        """The deepest overlap -g_i, each over its length (as it is without one); 0 if there is none."""
-        return deepest(self.gap, self.length)
+        """The deepest overlap -g_i, or the largest |g_i| of an equality, over its length; 0 if there is none.
+
+        A violation of a row without a length is not divided.
+        """
+        return deepest(self.margin, self.length)
 
     def smallest_length(self) -> float | None:
         """The smallest length of a row; None if no row has one."""
@@ -177,7 +236,7 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
 
 
 def check_start(contacts: Contacts) -> None:
-    """Raise `InfeasibleStart`, naming the worst pairs, if a gap is negative."""
+    """Raise `InfeasibleStart`, naming the worst rows, if a gap is negative, or that of an equality is not zero."""
     if not np.isfinite(contacts.gap).all():
         row = int(np.flatnonzero(~np.isfinite(contacts.gap))[0])
         raise NotFinite(f"gap of {contacts.describe(row)} is {contacts.gap[row]} at the start")
@@ -187,13 +246,16 @@ def check_start(contacts: Contacts) -> None:
             f"rows {same[0]} ({contacts.describe(same[0])}) and {same[1]} ({contacts.describe(same[1])}) have the same "
             f"pair {contacts.pairs[same[0]].tolist()}; give each constraint of a set a number of its own"
         )
-    overlap = np.flatnonzero(contacts.gap < -contacts.tolerance())
+    margin = contacts.margin
+    overlap = np.flatnonzero(margin < -contacts.tolerance())
     if len(overlap) == 0:
         return
-    worst = overlap[np.argsort(contacts.gap[overlap])][:5]
+    worst = overlap[np.argsort(margin[overlap])][:5]
     named = "; ".join(f"gap {contacts.gap[row]:.2e}: {contacts.describe(int(row))}" for row in worst)
     more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
+    equal = contacts.equal is not None and bool(contacts.equal[overlap].any())
+    remedy = "The gap of an equality must be zero at the start: change q0" if equal else "Move them apart"
     raise InfeasibleStart(
-        f"q0 is not admissible: {named}{more}. Move them apart, or start from the nearest "
+        f"q0 is not admissible: {named}{more}. {remedy}, or start from the nearest "
         f"admissible configuration, within.nearest(q0).point"
     )

@@ -54,7 +54,12 @@ RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
 def from_here(contacts: Contacts) -> Polyhedron:
     """The linearised set as seen from x: {d : g + G d >= 0}."""
     return Polyhedron(
-        contacts.G, contacts.gap, length=contacts.length, describe=contacts.describe, noise=contacts.noise
+        contacts.G,
+        contacts.gap,
+        length=contacts.length,
+        describe=contacts.describe,
+        noise=contacts.noise,
+        equal=contacts.equal,
     )
 
 
@@ -90,7 +95,7 @@ def with_curvature(linearise: Linearise, w: Array, M: Metric, solver: Solver, be
 def _newton(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nearest) -> Nearest:
     """The last digits: Newton's method for M (x - w) = G(x)^T p, g(x) = 0 on the rows that carry something."""
     start = best[0]
-    rows = np.flatnonzero(start.multipliers > 0.0)
+    rows, equal = _active(start.multipliers, best[1]), best[1].equal
     x, p = start.point, start.multipliers.copy()
     for step in range(MAX_NEWTON_STEPS):
         contacts, before = linearise(x), best[0].residual.worst
@@ -100,7 +105,7 @@ def _newton(linearise: Linearise, w: Array, M: Metric, solver: Solver, best: Nea
         change = np.linalg.lstsq(system, right, rcond=None)[0]
         x = x + change[: w.size].reshape(w.shape)
         p[rows] += change[w.size :]
-        if not np.isfinite(x).all() or (p < 0.0).any():
+        if not np.isfinite(x).all() or (p < 0.0 if equal is None else (p < 0.0) & ~equal).any():
             break
         P = Projection(x, p.copy(), start.residual, 0, False, start.solver)
         best = better(best, judged(w, x, linearise(x), M, P, solver, start.iterations + step + 1))
@@ -113,7 +118,7 @@ def off_saddle(linearise: Linearise, w: Array, M: Metric, solver: Solver, found:
     """The answer found, or a nearer one if it is a saddle of the distance."""
     for _ in range(MAX_ESCAPES):
         P, contacts = found
-        active = np.flatnonzero(P.multipliers > 0.0)
+        active = _active(P.multipliers, contacts)
         H = _hessian(linearise, P.point, P.multipliers, M)
         tangent = _null_space(contacts.G.toarray()[active])
         if tangent.shape[1] == 0:
@@ -136,10 +141,10 @@ def _shortened(
     The full step is also tried with a correction of second order, which takes it back to the curved boundary.
     """
     d = P.point.reshape(x.shape)
-    rho = PENALTY_FACTOR * P.multipliers.max(initial=0.0)
+    rho = PENALTY_FACTOR * np.abs(P.multipliers).max(initial=0.0)
 
     def merit(y: Array, at: Contacts) -> float:
-        violated = float(np.minimum(at.gap, 0.0).sum())
+        violated = float(np.minimum(at.margin, 0.0).sum())
         return 0.5 * M.inner((y - w).ravel(), (y - w).ravel()) - float(rho) * violated
 
     now = merit(x, contacts)
@@ -149,7 +154,9 @@ def _shortened(
         return x + d, full
     active = np.flatnonzero(P.multipliers > 0.0)
     boundary = Polyhedron(
-        stacked(full.G, Dense(-full.G.toarray()[active])), np.concatenate([full.gap, -full.gap[active]])
+        stacked(full.G, Dense(-full.G.toarray()[active])),
+        np.concatenate([full.gap, -full.gap[active]]),
+        equal=None if full.equal is None else np.append(full.equal, np.zeros(len(active), dtype=bool)),
     )
     with suppress(EmptySet):  # then there is no such correction
         back = x + d + ActiveSet().project(np.zeros_like(x), boundary, M).point
@@ -162,6 +169,11 @@ def _shortened(
         if merit(y, at) <= allowed:
             return y, at
     return x, contacts
+
+
+def _active(p: Array, contacts: Contacts) -> Integers:
+    """The rows on whose boundary a point with multipliers p is: those that carry something, and equalities."""
+    return np.flatnonzero(p > 0.0 if contacts.equal is None else (p > 0.0) | contacts.equal)
 
 
 def _positive(H: Array) -> Array:

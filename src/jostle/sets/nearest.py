@@ -79,6 +79,8 @@ class Gaps(Protocol):
 
     def gaps(self, t: float, q: Array) -> Array: ...
 
+    def margins(self, t: float, q: Array) -> Array: ...
+
     def radii_at(self, t: float) -> Array: ...
 
     def excluding(self, t: float, n: int) -> Array | None: ...
@@ -125,7 +127,7 @@ def nearest(Q: Gaps, w: Array, mass: ArrayLike | Metric, t: float, solver: Solve
             return found
     failure: EmptySet | None = None
     for x, contacts in _starts(Q, t, w):
-        if x is w and contacts.gap.min(initial=0.0) >= 0.0:
+        if x is w and contacts.margin.min(initial=0.0) >= 0.0:
             return Projection(w.copy(), np.zeros(len(contacts.gap)), NO_RESIDUAL, 0, True, solver.name), contacts
         try:
             return _from(Q, t, w, x, contacts, M, allowance)
@@ -185,7 +187,7 @@ def _of_many(Q: Gaps, t: float, w: Array, M: Metric, allowance: Allowance) -> Ne
             near = Q.linearise(t, x, 0.0)
             if not near.reach < np.inf:
                 return None
-            deepest = -near.gap.min(initial=0.0)
+            deepest = -near.margin.min(initial=0.0)
             if deepest == 0.0 and not parts[0]:
                 return Projection(w.copy(), np.zeros(len(near.gap)), NO_RESIDUAL, 0, True, solver.name), near
             if not parts[0]:
@@ -301,8 +303,9 @@ def _scale(Q: Gaps, t: float, w: Array) -> float:
 
 def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, allowance: Allowance) -> Nearest:
     """The search from x, with the rows that are near at first, then with those that it ran into as well."""
-    reach = REACH_FACTOR * -contacts.gap.min(initial=0.0)
-    near = ~(contacts.gap > (reach if len(contacts.gap) > MAX_ALL_ROWS else np.inf))
+    margin = contacts.margin
+    reach = REACH_FACTOR * -margin.min(initial=0.0)
+    near = ~(margin > (reach if len(margin) > MAX_ALL_ROWS else np.inf))
     while True:
         rows = np.flatnonzero(near)
 
@@ -316,7 +319,7 @@ def _from(Q: Gaps, t: float, w: Array, x: Array, contacts: Contacts, M: Metric, 
         deep = length is None or pull > SHALLOW_PULL * M.lightest * length
         if deep and not Q.flat and w.size <= MAX_CURVED_SIZE:
             found = off_saddle(linearise, w, M, allowance.solver, found)
-        violated = Q.gaps(t, found[0].point) < 0.0
+        violated = Q.margins(t, found[0].point) < 0.0
         if not (violated & ~near).any() or allowance.spent:
             return found
         near |= violated

@@ -100,6 +100,7 @@ class _OfThosePresent(ConstraintSet):
     def __init__(self, Q: ConstraintSet, presence: Presence):
         self.Q, self.presence = Q, presence
         self.convex_gaps, self.moving, self.flat, self.curved = Q.convex_gaps, Q.moving, Q.flat, Q.curved
+        self.equalities = Q.equalities
 
     def __repr__(self) -> str:
         return repr(self.Q)

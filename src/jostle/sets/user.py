@@ -1,4 +1,4 @@
-"""`@constraints`: Q(t) = {q : g(t, q) >= 0} for a g that the user writes in NumPy."""
+"""`@constraints`, Q(t) = {q : g(t, q) >= 0}, and `@equalities`, {q : g(t, q) = 0}, for a g that the user writes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,23 @@ SHARED_DIRECTIONS = 2
 
 @check_arguments
 class UserSet(ConstraintSet):
-    """{q : g(t, q) >= 0}; made by `constraints`."""
+    """{q : g(t, q) >= 0}, made by `constraints`; or {q : g(t, q) = 0}, made by `equalities`."""
 
-    def __init__(self, g: Gap, gradient: Gap | None, convex: bool | None, moving: bool | None, length: float | None):
+    def __init__(
+        self,
+        g: Gap,
+        gradient: Gap | None,
+        convex: bool | None,
+        moving: bool | None,
+        length: float | None,
+        equalities: bool = False,
+    ):
         if length is not None and not 0.0 < length < np.inf:
             raise InvalidValue(f"length must be positive and finite, a radius, say, or None, not {length}")
         self.g, self.gradient, self.length = g, gradient, length
         self.convex_gaps, self.moving = convex, moving
+        if equalities:  # without them, checkpoints describe the set as they did before there were equalities
+            self.equalities = self.curved = True
         self.name = getattr(g, "__name__", "constraints")
         self.__doc__ = g.__doc__
         self.differences = Differences(self.gaps, length)
@@ -52,7 +62,7 @@ class UserSet(ConstraintSet):
             raise NotFinite(f"constraint {row} of {self.name} is {gap[row]} at t = {t:g}, q = {q.tolist()}")
         G = self.differences(t, q, gap) if self.gradient is None else self._given(t, q, gap)
         size = np.abs(G).max(axis=1, initial=0.0)
-        bad = np.flatnonzero(~(np.isfinite(size) & (size > 0)) & (gap <= 0.0))
+        bad = np.flatnonzero(~(np.isfinite(size) & (size > 0)) & ((gap <= 0.0) | self.equalities))
         if len(bad):
             raise UndefinedGradient(
                 f"constraint {bad[0]} of {self.name} is active (g = {gap[bad[0]]:.3g}) at t = {t:g}, "
@@ -67,16 +77,18 @@ class UserSet(ConstraintSet):
             np.stack([np.full_like(rows, -1), rows], axis=1),
             numbers=len(gap),
             length=self.length,
-            describe=lambda row: f"constraint {row} of {self.name}",
+            describe=lambda row: f"{'equality' if self.equalities else 'constraint'} {row} of {self.name}",
             at=q,
+            equal=np.ones(len(gap), dtype=bool) if self.equalities else None,
+            gap_at=None if self.moving is False else (lambda time, some: self.gaps(time, q)[some]),
         )
 
     def gaps(self, t: float, q: Array) -> Array:
         return numbers(self.g(t, q), f"what {self.name} returned at t = {t:g}").ravel()
 
     def overlap(self, t: float, q: Array) -> float:
-        gap = self.gaps(t, q)  # the gradients are not needed, and differences of the gaps are costly
-        return deepest(gap, lengths(self.length, len(gap)))
+        margin = self.margins(t, q)  # the gradients are not needed, and differences of the gaps are costly
+        return deepest(margin, lengths(self.length, len(margin)))
 
     def differenced(self) -> tuple[Differences, ...]:
         return (self.differences,) if self.gradient is None else ()
@@ -172,3 +184,39 @@ def constraints(
     if g is None:
         return lambda function: UserSet(function, gradient, convex, moving, length)
     return UserSet(g, gradient, convex, moving, length)
+
+
+@overload
+def equalities(g: Gap, /) -> UserSet: ...
+@overload
+def equalities(
+    *, gradient: Gap | None = None, moving: bool | None = None, length: Positive | None = None
+) -> Callable[[Gap], UserSet]: ...
+
+
+@check_arguments
+def equalities(
+    g: Gap | None = None,
+    /,
+    *,
+    gradient: Gap | None = None,
+    moving: bool | None = None,
+    length: Positive | None = None,
+) -> UserSet | Callable[[Gap], UserSet]:
+    """Turn g(t, q), every entry of which stays 0, into an admissible set: a bead on a wire, a joint, a rolling disc.
+
+    `gradient`, `moving` and `length` are those of `constraints`. The schemes that linearise the gaps leave a curved
+    {g = 0} by O(h^2) in each step and come back in the next one; ``sol.overlap`` and ``sol.gaps()`` show by how much.
+
+    >>> import jostle as jo
+    >>> @jo.equalities
+    ... def circle(t, q):
+    ...     return [np.linalg.norm(q) - 1.0]
+    >>> circle.nearest([0.0, 3.0]).point.round(9).tolist(), circle.nearest([0.0, 0.5]).point.round(9).tolist()
+    ([0.0, 1.0], [0.0, 1.0])
+    >>> circle.gap(0.0, [0.0, 3.0])                             # 2 outside, which violates it like 2 inside
+    -2.0
+    """
+    if g is None:
+        return lambda function: UserSet(function, gradient, False, moving, length, True)
+    return UserSet(g, gradient, False, moving, length, True)

@@ -1,11 +1,11 @@
-"""Sets that act on each body alone: half-space, box, outside and inside of a ball.
+"""Sets that act on each body alone: half-space, box, outside of a ball.
 
 A configuration q is one body, shape (d,), or n of them, shape (n, d). With `radii` the bodies are balls and
 gaps are measured from their surfaces. In an intersection with `Balls`, walls take the radii of these unless they are
 given others; ``radii=0`` keeps the centres inside. Alone, and without radii, the bodies are points. Centres, offsets,
 ends and radii may be functions of time.
 
-All gaps are convex in q, as the linearised schemes ask, but for `Inside`: the gap R - |q| is concave.
+All gaps are convex in q, as the linearised schemes ask.
 """
 
 from __future__ import annotations
@@ -127,8 +127,19 @@ class Walls(ConstraintSet):
             return f"body {body} and {self.names[-1 - wall]}"
 
         return Contacts(
-            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n
-        )
+            gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n,
+            gap_at=partial(self._gaps_at, x, pairs) if self.moving else None,
+        )  # fmt: skip
+
+    def _gaps_at(self, x: Array, pairs: Integers, t: float, rows: Integers) -> Array:
+        """The gaps of some pairs at time t."""
+        body, wall = pairs[rows, 0], -1 - pairs[rows, 1]
+        walls, (radii, _) = self._now(t, x), self._sizes(t, x)
+        distance = place_of(x).empty(len(rows))
+        for block in _blocks(distance, len(self.names)):
+            table = walls.distances(x[body[block]])
+            distance[block] = table[place_of(x).arange(len(table)), wall[block]]
+        return distance if radii is None else distance - radii[body]
 
     def crossing(self, step: Step) -> Crossing | None:
         if not self.passable or (step.linearised and self.convex_gaps and self._at_rest):
@@ -239,7 +250,7 @@ def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) 
 
 
 def _blocks(x: Array, k: int) -> Iterator[slice]:
-    """The bodies (n, d) in portions, each with at most about MAX_TABLE_ENTRIES gaps on a core."""
+    """The bodies x (n, ...) in portions, each with at most about MAX_TABLE_ENTRIES gaps on a core."""
     size = max(table_entries(x, MAX_TABLE_ENTRIES) // max(k, 1), 1)
     return (slice(first, first + size) for first in range(0, len(x), size))
 
@@ -366,19 +377,6 @@ class Outside(Walls):
             f"body {body} sits exactly on the centre of {wall}; the distance has no gradient there: "
             f"move it off the centre"
         )
-
-
-@check_arguments
-class Inside(Outside):
-    """{q : |q - centre_k| <= radius_k}: a bowl, a string. Not for linearised schemes: the gap is concave.
-
-    >>> Inside(centre=[0.0, 0.0], radius=1.0).nearest([3.0, 4.0]).point.round(12).tolist()
-    [0.6, 0.8]
-    """
-
-    sign = -1.0
-    kind = "container"
-    convex_gaps = passable = False
 
 
 def same_number(before: Sized, number: int, kind: str, t: float) -> None:

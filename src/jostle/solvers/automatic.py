@@ -19,6 +19,7 @@ from jostle.solvers.base import Declined, Solver
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.interior_point import BYTES, InteriorPoint, most_memory
+from jostle.solvers.semismooth_newton import SemismoothNewton
 
 MAX_EXACT_ROWS = 128
 """Problems with at most this many rows are solved by the active-set method."""
@@ -55,6 +56,8 @@ OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
 class Automatic(Solver):
     """Active set up to 128 rows; spheres by Gauss-Seidel; discs by interior points, unless Gauss-Seidel is enough.
 
+    More than 128 rows of which some are equalities are first tried by `SemismoothNewton`.
+
     If one does not converge, the next tries (up to 128 rows there is only one). `max_iterations` is the limit of all
     of them together, and ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
     Gauss-Seidel does everything.
@@ -78,7 +81,9 @@ class Automatic(Solver):
             yield active_set
             return
         contacts = K.G.contacts
-        if contacts is not None and contacts.dimension == 2:
+        if K.equal is not None:
+            yield SemismoothNewton(tol=self.tol)
+        if contacts is not None and (contacts.dimension == 2 or K.equal is not None):
             yield from self._trials()
         elif contacts is not None:
             yield self._trial(MAX_SPHERE_ITERATIONS)
@@ -148,6 +153,8 @@ class _Guess(Solver):
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         p = place_of(slack).zeros(len(slack)) if guess is None else np.maximum(guess, 0.0)
+        if guess is not None and K.equal is not None:
+            p = np.where(K.equal, guess, p)
         return w + M.solve(K.G.adjoint(p)), p, 0
 
 

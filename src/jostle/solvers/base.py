@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_fields
 from jostle.arrays import Array, floats, lowest, place_of
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
-from jostle.convex.linear_map import ROUND_OFF
+from jostle.convex.linear_map import ROUND_OFF, LinearMap
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
@@ -109,10 +109,11 @@ class Solver:
             K = K.dense()
         _check(flat, K, M, guess)
         slack = K.c + (K.G @ flat)
-        least = lowest(slack, 0.0)
+        margin = K.margin(slack)
+        least = lowest(margin, 0.0)
         if not math.isfinite(least):
             raise NotFinite(f"{K.describe(int(np.argmin(np.isfinite(slack))))} is not finite")
-        if least >= 0.0 or (slack >= -K.noise).all():
+        if least >= 0.0 or (margin >= -K.noise).all():
             return Projection(target.copy(), place_of(slack).zeros(len(slack)), NO_RESIDUAL, 0, True, self.name)
         return self._tried(target, flat, K, M, slack, guess)
 
@@ -125,7 +126,7 @@ class Solver:
         plan = self._plan(K)
         solver: Solver | None = next(plan)
         while solver is not None and used < self.max_iterations:
-            if solver.accepts_start and not warm and not tried and (slack >= -self.tol * K.length).all():
+            if solver.accepts_start and not warm and not tried and (K.margin(slack) >= -self.tol * K.length).all():
                 start = self._start(target, w, K, M, slack)
                 if start.converged:
                     return start
@@ -168,11 +169,11 @@ class Solver:
     def _stop(self, K: Polyhedron, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         """(violation allowed a row, tolerance of the complementarity) at a part of tol, for rows of length one.
 
-        Without a length the violation is compared with the distance moved, which is not known before the end; -min s0
-        is a lower bound of it.
+        Without a length the violation is compared with the distance moved, which is not known before the end; the
+        largest violation at w is a lower bound of it.
         """
         tol = part * self.tol
-        return by_rows(_allowed, (K.length, unit, noise), tol, -s0.min()), tol
+        return by_rows(_allowed, (K.length, unit, noise), tol, -K.margin(s0).min()), tol
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""
@@ -181,9 +182,9 @@ class Solver:
     def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
         unit = K.G.norms(M)
         if not lowest(unit, 1.0) > 0.0:
-            flat = np.flatnonzero((unit == 0.0) & (slack < 0.0))
+            flat = np.flatnonzero((unit == 0.0) & (K.margin(slack) < (0.0 if K.equal is None else -K.noise)))
             if len(flat):
-                raise empty_set(K, (np.arange(len(unit)) == int(flat[0])).astype(float))
+                raise empty_set(K, np.where(np.arange(len(unit)) == int(flat[0]), -np.sign(slack), 0.0))
             unit = np.where(unit > 0.0, unit, 1.0)
         noise = by_rows(_noise, (K.noise, K.c, K.G.magnitude(w), unit))
         return Whitened(unit, by_rows(np.divide, (slack, unit)), noise)
@@ -203,6 +204,19 @@ class Solver:
         if y is not None:
             raise empty_set(K, y, used)
         return []
+
+
+def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:
+    """G in CSR form, in coordinates where the metric is Euclidean, its rows divided by their length."""
+    from scipy.sparse import csr_array
+
+    if M.diagonal:
+        A = G.tocsr().copy()
+        A.data = A.data * M.root[A.indices]
+    else:
+        A = csr_array(M.whiten(G.toarray()))
+    A.data = A.data / np.repeat(unit, np.diff(A.indptr))
+    return A
 
 
 def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solver | None:

@@ -2,7 +2,8 @@
 
 The method starts at w and adds the most violated row until none is left, removing rows whose multiplier would become
 negative. It ends after finitely many steps. Rows that depend on others (hyperstatic contacts, duplicates) stay out with
-multiplier zero, and an empty polyhedron shows itself as a row that cannot be satisfied.
+multiplier zero, and an empty polyhedron shows itself as a row that cannot be satisfied. Equalities are eliminated
+before it starts (see `elimination`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import kernels_for, one_row
 from jostle.kernels.reference.dense import EMPTY
 from jostle.solvers.base import Solver
+from jostle.solvers.elimination import Rows, project_with_equalities
 
 MAX_COLUMNS_A_ROW = 12
 """With more columns a row than this, those that occur in no row are left out: two spheres have six."""
@@ -44,7 +46,12 @@ class ActiveSet(Solver):
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         G, allowed = K.G.toarray(), self.tol * K.length
-        if M.diagonal:
+        if K.equal is not None:
+            unit, s0, noise = self._whitened(w, K, M, slack)
+            rows = Rows(M.whiten(G) / unit[:, None], s0, noise, allowed / unit, K.equal)
+            x, p, status, iterations = project_with_equalities(rows, self.max_iterations)
+            u, p = w + M.unwhiten(x), p / unit
+        elif M.diagonal:
             u, p, status, iterations = self._on_columns(w, G, K, M, allowed)
         else:
             unit, s0, noise = self._whitened(w, K, M, slack)

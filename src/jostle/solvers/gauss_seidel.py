@@ -2,7 +2,8 @@
 
 Each iteration is one sweep over the rows, scaled to length one, and one step of momentum, which is restarted where it
 points uphill. The sweep is a fused loop where all rows are contacts of bodies, and goes over sparse rows otherwise,
-contacts and general rows together.
+contacts and general rows together. An equality is swept as two inequalities, s >= 0 and -s >= 0, whose multipliers are
+the two parts of its own, p = p_+ - p_-.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import numpy as np
 
 from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting, LinearMap
+from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import kernels_for
 from jostle.kernels.threads import threads
-from jostle.solvers.base import Solver
+from jostle.solvers.base import Solver, unit_rows
 
 TEST_INTERVAL = 20
 """Number of iterations between two looks at the stopping test."""
@@ -47,6 +49,8 @@ class GaussSeidel(Solver):
     max_iterations: int = 200_000
 
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
+        if K.equal is not None:
+            return self._as_inequalities(w, K, M, slack, guess)
         unit, s0, noise = self._whitened(w, K, M, slack)
         start = place_of(unit).zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL
@@ -54,6 +58,25 @@ class GaussSeidel(Solver):
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)
         moved, p, iterations = (_on_contacts if fused else _on_rows)(K.G, M, unit, s0, start, stop)
         return w + moved, p / unit, iterations
+
+    def _as_inequalities(
+        self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
+    ) -> tuple[Array, Array, int]:
+        """The same where rows are equalities: each is followed by its opposite."""
+        assert K.equal is not None
+        rows, m = np.flatnonzero(K.equal), len(slack)
+        both = Polyhedron(
+            stacked(K.G, K.G.rows(rows).opposite()),
+            np.append(K.c, -K.c[rows]),
+            length=np.append(K.length, K.length[rows]),
+            describe=lambda row: K.describe(row if row < m else int(rows[row - m])),
+            noise=np.append(K.noise, K.noise[rows]),
+        )
+        parts = None if guess is None else np.append(np.maximum(guess, 0.0), np.maximum(-guess[rows], 0.0))
+        u, p, iterations = self._solve(w, both, M, np.append(slack, -slack[rows]), parts)
+        signed = p[:m].copy()
+        signed[rows] -= p[m:]
+        return u, signed, iterations
 
 
 def _one_mass_a_body(contacts: Contacting, M: Metric) -> bool:
@@ -77,13 +100,6 @@ def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, 
 
 def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
     """The same by general sparse rows."""
-    from scipy.sparse import csr_array
-
-    if M.diagonal:
-        A = G.tocsr().copy()
-        A.data = A.data * M.root[A.indices]
-    else:
-        A = csr_array(M.whiten(G.toarray()))
-    A.data = A.data / np.repeat(unit, np.diff(A.indptr))
+    A = unit_rows(G, M, unit)
     x, p, iterations = kernels_for(s0).sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
     return M.unwhiten(x), p, iterations

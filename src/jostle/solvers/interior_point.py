@@ -4,7 +4,7 @@ Contacts of bodies whose places are known go to our own method, whose Cholesky f
 (`kernels.cpu.barrier`); a few other rows beside them are left out at first, and matter only if they are violated then.
 In all other cases PIQP (Schwan, Jiang, Kuhn & Jones 2023) does the work, on rows of length
 one and distances divided by the largest violation, so that its absolute tolerance means the same in all units. Its
-answer is put through our own stopping test, and asked for more precisely if it fails.
+answer is put through our own stopping test, and asked for more precisely if it fails. Equalities go to PIQP as such.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, Booleans
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
@@ -57,7 +57,7 @@ class InteriorPoint(Solver):
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         unit, s0, noise = self._whitened(w, K, M, slack)
         contacts = K.G.contacts
-        if contacts is None or contacts.places is None or not M.diagonal:
+        if contacts is None or contacts.places is None or not M.diagonal or K.equal is not None:
             return self._by_piqp(w, K, M, unit, s0)
         if len(K.G.others) == 0:
             return self._on_contacts(w, K, contacts, contacts.places, M, unit, s0, noise)
@@ -121,15 +121,17 @@ class InteriorPoint(Solver):
         numbers = fill(A)
         if numbers * BYTES > most_memory():
             raise self._declined(f"{A.shape[0]} rows", numbers)
-        scale = -s0.min()
-        rows = np.flatnonzero(s0 <= FAR_SLACK * scale)
+        margin = K.margin(s0)
+        scale = -margin.min()
+        rows = np.flatnonzero(margin <= FAR_SLACK * scale)
+        equal = None if K.equal is None else K.equal[rows]
         best, iterations, tries = None, 0, list(PIQP_TOLERANCES)
         while tries and iterations < self.max_iterations:
             eps = max(tries.pop(0) * self.tol, SMALLEST_PIQP_TOLERANCE)
-            z, solved, count = _piqp(A[rows], s0[rows] / scale, eps, self.max_iterations - iterations)
+            z, solved, count = _piqp(A[rows], s0[rows] / scale, equal, eps, self.max_iterations - iterations)
             iterations += count
             p = np.zeros(len(unit))
-            p[rows] = np.maximum(z, 0.0) * scale / unit[rows]
+            p[rows] = z * scale / unit[rows]
             u = w + M.solve(K.G.adjoint(p))
             if not np.isfinite(u).all():
                 break
@@ -137,8 +139,9 @@ class InteriorPoint(Solver):
             found = residual(w, K, M, u, p)
             if best is None or found.worst < best[0]:
                 best = found.worst, u, p
-            if len(rows) < len(unit) and (K.slack(u) < 0.0).any():
-                rows, tries = np.arange(len(unit)), list(PIQP_TOLERANCES)
+            slack = K.slack(u) if K.equal is None else K.slack(u)[~K.equal]
+            if len(rows) < len(unit) and (slack < 0.0).any():
+                rows, tries, equal = np.arange(len(unit)), list(PIQP_TOLERANCES), K.equal
             elif found.worst <= self.tol or not solved or eps == SMALLEST_PIQP_TOLERANCE:
                 break
         if best is None:
@@ -186,13 +189,14 @@ def _without_noise(
 
     An interior point leaves small multipliers everywhere; a contact that carries nothing should say so.
     """
-    clean = np.where(p * unit < K.slack(u) / unit, 0.0, p)
+    open_rows = p * unit < K.slack(u) / unit
+    clean = np.where(open_rows if K.equal is None else open_rows & ~K.equal, 0.0, p)
     v = w + M.solve(K.G.adjoint(clean))
     return (v, clean) if residual(w, K, M, v, clean).within(tol) else (u, p)
 
 
-def _piqp(A: Any, s0: Array, eps: float, max_iterations: int) -> tuple[Array, bool, int]:
-    """The multipliers of min 1/2 |x|^2, s0 + A x >= 0, whether PIQP is content, and its iterations."""
+def _piqp(A: Any, s0: Array, equal: Booleans | None, eps: float, max_iterations: int) -> tuple[Array, bool, int]:
+    """The multipliers of min 1/2 |x|^2, s0 + A x >= 0 (= 0 in equalities), whether PIQP is content, its iterations."""
     import piqp
     from scipy.sparse import csc_matrix, eye_array
 
@@ -201,6 +205,18 @@ def _piqp(A: Any, s0: Array, eps: float, max_iterations: int) -> tuple[Array, bo
     solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = eps
     solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = 0.0
     solver.settings.max_iter = max_iterations
-    solver.setup(csc_matrix(eye_array(n)), np.zeros(n), G=csc_matrix(A), h_l=-s0)
-    status = solver.solve()
-    return np.asarray(solver.result.z_l), status == piqp.PIQP_SOLVED, int(solver.result.info.iter)
+    if equal is None:
+        solver.setup(csc_matrix(eye_array(n)), np.zeros(n), G=csc_matrix(A), h_l=-s0)
+    elif equal.all():
+        solver.setup(csc_matrix(eye_array(n)), np.zeros(n), A=csc_matrix(A), b=-s0)
+    else:
+        E, inequalities = csc_matrix(A[equal]), csc_matrix(A[~equal])
+        solver.setup(csc_matrix(eye_array(n)), np.zeros(n), A=E, b=-s0[equal], G=inequalities, h_l=-s0[~equal])
+    status, p = solver.solve(), np.empty(len(s0))
+    if equal is None:
+        p[:] = np.maximum(solver.result.z_l, 0.0)
+    else:
+        p[equal] = -np.asarray(solver.result.y)
+        if not equal.all():
+            p[~equal] = np.maximum(solver.result.z_l, 0.0)
+    return p, status == piqp.PIQP_SOLVED, int(solver.result.info.iter)

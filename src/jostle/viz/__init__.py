@@ -1,7 +1,7 @@
 """Plots, films, and the browser viewer.
 
 draw, strip                                       one moment of a solution, several side by side
-history, paths, phase, impacts, energies          curves of a solution
+history, paths, phase, impacts, energies, balance   curves of a solution
 orders, evacuation, bifurcation                   what many numbers say
 field, arrows                                     densities, pressures, velocities of a continuum
 density, densities, mass_inside                   runs of moving densities, and files of them
@@ -28,7 +28,7 @@ from jostle.viz.viewer import page
 from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
-    from jostle.viz.curves import energies, history, impacts, paths, phase
+    from jostle.viz.curves import balance, energies, history, impacts, paths, phase
     from jostle.viz.density_pictures import densities, density, mass_inside
     from jostle.viz.drawing import draw, strip
     from jostle.viz.fields import arrows, field
@@ -45,6 +45,7 @@ __all__ = [
     "Shape",
     "animate",
     "arrows",
+    "balance",
     "bifurcation",
     "densities",
     "density",
@@ -67,7 +68,7 @@ __all__ = [
 _DRAWN = {
     "drawing": ("draw", "strip"),
     "density_pictures": ("densities", "density", "mass_inside"),
-    "curves": ("energies", "history", "impacts", "paths", "phase"),
+    "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
     "results": ("bifurcation", "evacuation", "orders"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),

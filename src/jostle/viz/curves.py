@@ -164,6 +164,31 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@check_arguments
+def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
+    """The balance of energy over time: kinetic, work of forces and of walls that move, dissipated, error.
+
+    >>> import matplotlib.pyplot as plt
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
+    >>> ax = balance(jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.01))
+    >>> [line.get_label() for line in ax.lines]
+    ['kinetic', 'work of forces', 'work of moving walls', 'dissipated', 'error']
+    >>> plt.close(ax.figure)
+    """
+    sol = solution(sol)
+    found, ax = sol.energy_balance(), axes(ax)
+    curves = {
+        "kinetic": found.kinetic, "work of forces": found.work_of_forces, "work of moving walls": found.work_of_walls,
+        "dissipated": found.dissipated, "error": found.error,
+    }  # fmt: skip
+    for number, (name, values) in enumerate(curves.items()):
+        ax.plot(found.t, values, label=name, linewidth=1.3, **pen(number))
+    ax.set(xlabel="$t$", ylabel="energy")
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
 def _rows(values: Array) -> Array:
     """(k, N) one row for each saved time; those of a file are read."""
     return np.asarray(values).reshape(len(values), -1)

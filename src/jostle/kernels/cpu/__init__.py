@@ -1,6 +1,7 @@
 """The kernels of `reference` in numba: whole loops, one call per projection."""
 
 from jostle.kernels.cpu.barrier import interior_point
+from jostle.kernels.cpu.blocks import collisions
 from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
 from jostle.kernels.cpu.contacts import (
     adjoint,
@@ -23,6 +24,7 @@ __all__ = [
     "adjoint",
     "all_pairs",
     "by_pair",
+    "collisions",
     "descent",
     "exact",
     "gauss_seidel",

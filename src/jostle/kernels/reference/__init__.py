@@ -1,5 +1,6 @@
 """The definition of each kernel in plain NumPy: slow, short, and the oracle of the tests."""
 
+from jostle.kernels.reference.blocks import collisions
 from jostle.kernels.reference.cells import all_pairs, near, near_segments, pair_list, strayed
 from jostle.kernels.reference.contacts import (
     adjoint,
@@ -20,6 +21,7 @@ __all__ = [
     "adjoint",
     "all_pairs",
     "by_pair",
+    "collisions",
     "descent",
     "exact",
     "gauss_seidel",

@@ -102,7 +102,7 @@ def _digest(problem: Crowd | Flow) -> str:
     else:
         found.update(getattr(velocity, "__qualname__", type(velocity).__qualname__).encode())
     if isinstance(problem, Flow):
-        parts += [problem.force, problem.law.e]
+        parts += [problem.force, problem.law.number]
     for part in parts:
         found.update(np.ascontiguousarray(part).tobytes())
     return found.hexdigest()

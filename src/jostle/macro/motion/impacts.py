@@ -86,7 +86,7 @@ class Impacts(Scheme):
         if not (approach > 0.0).any():
             return u, np.zeros_like(density), 0
         p, iterations = obstacle(A, approach, nested(A, approach), tol=INNER_TOLERANCE * self.tol)
-        p *= 1.0 + problem.law.e
+        p *= 1.0 + problem.law.number
         push = impulses(domain, p)
         x, y = (
             v - np.divide(change, mass, out=np.zeros_like(v), where=change != 0.0)
@@ -103,7 +103,7 @@ class Impacts(Scheme):
             return u, np.zeros_like(density), 0
         with warnings.catch_warnings():  # contacts that part elsewhere may approach after this; the next step sees them
             warnings.simplefilter("ignore", NotApproaching)
-            after = law.impact(before, restitution=problem.law.e)
+            after = law.impact(before, restitution=problem.law.number)
         change = np.where(full[..., None], after.u.cells - before.cells, 0.0)
         change[full] += (_momentum(law, after, U) - change.sum(axis=(0, 1))) / full.sum()
         share = domain.means(change[..., 0])[0], domain.means(change[..., 1])[1]

@@ -26,7 +26,11 @@ MAX_EXCESS = 1e-8
 
 
 class ObstacleStep(NamedTuple):
-    """The density after an obstacle step, and the potential p that moved it."""
+    """The density after an obstacle step, and the potential p that moved it.
+
+    >>> obstacle_step(Grid([0, 0], [3, 1], h=1.0), [[0.0], [1.2], [0.0]]).density.ravel().round(9).tolist()
+    [0.1, 1.0, 0.1]
+    """
 
     density: Array
     """(nx, ny): rho', zero in walls and exits."""

@@ -57,6 +57,10 @@ class Crowd:
         _settle(self)
         if isinstance(self.velocity, Velocity):
             fitting(self.velocity, self.grid)
+        elif not callable(self.velocity):
+            raise InvalidValue(
+                f"velocity must be one of the grid, grid.velocity(ux, uy), or a function U(t, q), not {self.velocity!r}"
+            )
 
     @property
     def mass(self) -> float:
@@ -121,6 +125,8 @@ class Flow:
         if force.shape != (2,):
             raise InvalidValue(f"force must be two numbers (fx, fy), an acceleration, not {self.force!r}")
         object.__setattr__(self, "force", force)
+        if not isinstance(self.law, Restitution) or self.law.uniform is None:
+            raise InvalidValue(f"law must have one number e in a flow, as in law=jo.Restitution(0.5), not {self.law!r}")
 
     @property
     def mass(self) -> float:

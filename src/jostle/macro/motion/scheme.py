@@ -43,8 +43,8 @@ class Scheme:
         if not isinstance(problem, self.solves):
             known = " or ".join(f"a jo.macro.{kind.__name__}" for kind in self.solves)
             raise SchemeRefuses(f"{name} is for {known}, not for a {type(problem).__name__}")
-        if isinstance(problem, Flow) and problem.law.e > 0.0 and not self.bounces:
-            raise SchemeRefuses(f"{name} is for e = 0, the flow has e = {problem.law.e:g}; use jo.macro.Impacts")
+        if isinstance(problem, Flow) and problem.law.number > 0.0 and not self.bounces:
+            raise SchemeRefuses(f"{name} is for e = 0, the flow has e = {problem.law.number:g}; use jo.macro.Impacts")
 
     def start(self, problem: Crowd | Flow, t: float) -> State:
         """The state at the first time."""

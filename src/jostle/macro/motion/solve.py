@@ -76,6 +76,8 @@ def solve(
     """
     if not isinstance(scheme, Scheme):
         raise InvalidValue(f"scheme must be an object such as jo.macro.Splitting(), with its brackets, not {scheme!r}")
+    if not isinstance(problem, Crowd | Flow):
+        raise InvalidValue(f"problem must be a jo.macro.Crowd or a jo.macro.Flow, not {problem!r}")
     scheme.check(problem)
     file = None if output is None else ImageFile(output, resume=resume)
     steps = Steps.of(t, h)

@@ -1,0 +1,276 @@
+"""Blocks on a line that touch and do not overlap, exactly: no time step (Bourdin & Maury 2020, section 6).
+
+Masses are lengths. With e = 0 blocks that meet go on together. If no contact opens again, the whole evolution is one
+projection on K, the blocks in order between the walls that do not overlap (Natile & Savaré 2009; Bouchut, Brenier,
+Cortes & Ripoll 2000),
+
+    X(t) = P_K (X0 + t U0 + t^2/2 a),
+
+because M (X - X0 - t U0 - t^2/2 a) is then the contact force, integrated twice, which acts at closed contacts only. It
+is the isotonic regression of X0 + t U0 + t^2/2 a minus the lengths of all blocks to the left, cut off at the walls.
+Without forces no contact opens. Forces keep all contacts closed if the accelerations do not increase from left to right
+and press against each wall there is. In all other cases, and with e > 0, blocks are followed from impact to impact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, alike, numbers, read_only, shaped
+from jostle.errors import InvalidValue, UnresolvedEvent
+from jostle.kernels import kernels_for
+from jostle.laws import Restitution
+from jostle.macro.motion.merging import History, MergeTree
+from jostle.problems import Motion
+from jostle.sets.balls import Line
+
+MAX_OVERLAP = 1e-12
+"""Blocks that overlap by less than this fraction of their length touch."""
+MAX_IMPACTS = 5_000_000
+"""Largest number of impacts that are followed."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False, init=False)
+class StickyBlocks:
+    """Blocks with left edges x, lengths and velocities v, from left to right, between two walls or none.
+
+    The acceleration is constant: one number, or one per block. Walls are the places of a wall on the left and of one on
+    the right; -inf and inf stand for none. Impacts follow Moreau's law with one coefficient of restitution e, at all
+    closed contacts together. With e = 0, the default, blocks that meet stick, and separate only where forces pull them
+    apart or away from a wall.
+
+    >>> blocks = StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1])
+    >>> blocks.at(2.0).tolist()
+    [1.25, 2.25, 4.25]
+    >>> [(m.time, m.left, m.right, round(m.velocity, 6)) for m in blocks.mergers()]
+    [(1.0, 0, 1, 0.333333), (1.75, 3, 2, 0.0)]
+    >>> bouncing = StickyBlocks([1.25], 1, 0, acceleration=-10, restitution=0.5, walls=(0, np.inf))
+    >>> bouncing.at([0.5, 0.75, 1.5, 2.0]).round(9).ravel().tolist()        # impacts at 0.5, 1.0, 1.25 ... 1.5
+    [0.0, 0.3125, 0.0, 0.0]
+    """
+
+    x: Array
+    lengths: Array
+    v: Array
+    acceleration: Array
+    restitution: float
+    walls: tuple[float, float]
+    _known: list[History] = field(repr=False)
+
+    def __init__(
+        self,
+        x: ArrayLike,
+        lengths: ArrayLike,
+        v: ArrayLike,
+        *,
+        acceleration: ArrayLike = 0.0,
+        restitution: float = 0.0,
+        walls: tuple[float, float] = (-np.inf, np.inf),
+    ):
+        left = shaped(x, "x", -1)
+        size, speed, a = (
+            alike(value, name, left, "x")
+            for value, name in ((lengths, "lengths"), (v, "v"), (acceleration, "acceleration"))
+        )
+        if len(left) == 0 or not (size > 0.0).all():
+            raise InvalidValue("sticky blocks need a row of left edges and positive lengths")
+        for name, value in {"x": left, "lengths": size, "v": speed, "acceleration": a}.items():
+            object.__setattr__(self, name, read_only(value))
+        object.__setattr__(self, "restitution", Restitution(restitution).number)
+        object.__setattr__(self, "walls", _walls(walls))
+        object.__setattr__(self, "_known", [])
+        self._check_overlaps()
+
+    def _check_overlaps(self) -> None:
+        """Blocks must be in order between the walls."""
+        right, (lower, upper) = self.x + self.lengths, self.walls
+        overlap = np.concatenate([[lower - self.x[0]], right[:-1] - self.x[1:], [right[-1] - upper]])
+        k = int(np.argmax(overlap))
+        if overlap[k] <= MAX_OVERLAP * (np.abs(self.x).max() + self.lengths.max()):
+            return
+        if 0 < k < len(self.x):
+            raise InvalidValue(
+                f"blocks {k - 1} and {k} overlap by {overlap[k]:.3g}: give them from left to right, apart"
+            )
+        block, wall = (0, f"left, at {lower:g}") if k == 0 else (k - 1, f"right, at {upper:g}")
+        raise InvalidValue(f"block {block} is {overlap[k]:.3g} inside the wall on the {wall}: move one of them")
+
+    @property
+    def before(self) -> Array:
+        """(n,) the length of all blocks to the left of each."""
+        return np.concatenate([[0.0], np.cumsum(self.lengths)[:-1]])
+
+    @property
+    def sticks(self) -> bool:
+        """Does no contact ever open? Then X(t) = P_K (X0 + t U0 + t^2/2 a), and `at` computes it like this.
+
+        >>> [StickyBlocks([0, 2], 1, 0, acceleration=a).sticks for a in ([1, -1], [-1, 1])]
+        [True, False]
+        """
+        a, (lower, upper) = self.acceleration, self.walls
+        to_the_left, to_the_right = lower == -np.inf or a[0] <= 0.0, upper == np.inf or a[-1] >= 0.0
+        return self.restitution == 0.0 and bool((np.diff(a) <= 0.0).all()) and to_the_left and to_the_right
+
+    def at(self, t: ArrayLike) -> Array:
+        """The left edges at one time t >= 0, (n,), or at an array of times: the shape of t, then (n,).
+
+        By isotonic regression where all contacts stay closed (`sticks`), else by the impacts up to the largest time.
+        """
+        if not self.sticks:
+            return self.followed(t)
+        times = _times(t)
+        free = [self.x + s * (self.v + 0.5 * s * self.acceleration) - self.before for s in times.ravel()]
+        X = np.array([self._project(row) for row in free]).reshape(-1, len(self.x)) + self.before
+        return X.reshape(*times.shape, len(self.x))
+
+    def followed(self, t: ArrayLike) -> Array:
+        """The left edges at one time or an array of times, impact by impact: the same as `at`."""
+        times = _times(t)
+        Y, _ = self._states(times)
+        return (Y + self.before).reshape(*times.shape, len(self.x))
+
+    def velocities(self, t: ArrayLike) -> Array:
+        """The velocities at one time or an array of times, those after the impact at the time of an impact.
+
+        >>> StickyBlocks([0, 2], 1, [1, -1]).velocities([0.25, 0.5]).tolist()
+        [[1.0, -1.0], [0.0, 0.0]]
+        """
+        times = _times(t)
+        return self._states(times)[1].reshape(*times.shape, len(self.x))
+
+    def momentum(self, t: ArrayLike) -> Array:
+        """The sum of m v at one time or an array of times; walls and forces change it.
+
+        >>> StickyBlocks([0, 2], 1, [1, -2]).momentum([0.0, 1.0]).tolist()
+        [-1.0, -1.0]
+        """
+        return np.asarray(self.velocities(t) @ self.lengths)
+
+    def energy(self, t: ArrayLike) -> Array:
+        """The sum of m (v^2/2 - a x) at one time or an array of times: it never grows, and is constant with e = 1.
+
+        >>> StickyBlocks([0, 2], 1, [1, -1]).energy([0.0, 1.0]).tolist()
+        [1.0, 0.0]
+        """
+        potential = self.at(t) @ (self.lengths * self.acceleration)
+        return np.asarray(0.5 * self.velocities(t) ** 2 @ self.lengths - potential)
+
+    def mergers(self, until: float = np.inf) -> MergeTree:
+        """All mergers up to a time, in order: the merge tree. Blocks that touch at time 0 and stay in touch merge then.
+
+        With e > 0 clusters merge at the limit of infinitely many impacts. Clusters that forces pull apart as they touch
+        do not merge.
+        """
+        if not until >= 0.0:
+            raise InvalidValue(f"until must be a time, not negative, not {until}")
+        return self._history(float(until)).tree.until(until)
+
+    def motion(self) -> Motion:
+        """The microscopic model beside it, (45): balls on a line with diameters and masses equal to the lengths.
+
+        Its positions are the centres of the blocks, x + lengths / 2.
+
+        >>> import jostle as jo
+        >>> blocks = StickyBlocks([0, 2], 1, [1, -1])
+        >>> sol = jo.solve(blocks.motion(), jo.Maury(), t=2.0, h=0.1)
+        >>> sol.q[-1].round(9).tolist(), (blocks.at(2.0) + blocks.lengths / 2).tolist()
+        ([1.0, 2.0], [1.0, 2.0])
+        """
+        lower, upper = self.walls
+        return Motion(
+            q0=self.x + 0.5 * self.lengths,
+            v0=self.v,
+            force=self.lengths * self.acceleration,
+            mass=self.lengths,
+            within=Line(0.5 * self.lengths, lower=lower, upper=upper),
+            law=Restitution(self.restitution),
+        )
+
+    @property
+    def _room(self) -> tuple[float, float]:
+        """Smallest and largest position of a block without the lengths of those to its left."""
+        return self.walls[0], self.walls[1] - float(self.lengths.sum())
+
+    def _project(self, y: Array) -> Array:
+        """The nearest positions, without lengths, in order between the walls."""
+        from scipy.optimize import isotonic_regression
+
+        lower, upper = self._room
+        return np.asarray(np.clip(isotonic_regression(y, weights=self.lengths).x, lower, max(lower, upper)))
+
+    @property
+    def _frame(self) -> tuple[float, float]:
+        """Velocity and acceleration of the frame in which blocks are followed: without walls, that of the blocks.
+
+        Equal accelerations become exactly 0 there, and a common velocity costs no precision.
+        """
+        if self.walls != (-np.inf, np.inf):
+            return 0.0, 0.0
+        v, a = (
+            float(values[0] if (values == values[0]).all() else np.average(values, weights=self.lengths))
+            for values in (self.v, self.acceleration)
+        )
+        return v, a
+
+    def _states(self, times: Array) -> tuple[Array, Array]:
+        """(k, n) positions without lengths, and velocities, at all times in a row."""
+        t = times.ravel()
+        Y, V = self._history(float(t.max(initial=0.0))).states(t)
+        v, a = self._frame
+        return Y + (t * (v + 0.5 * t * a))[:, None], V + (v + t * a)[:, None]
+
+    def _history(self, until: float) -> History:
+        """All that happens up to a time; with e = 0 and contacts that stay closed, all that ever happens."""
+        if not self._known or self._known[-1].end < until:
+            self._known[:] = [self._follow(np.inf if self.sticks else until)]
+        return self._known[-1]
+
+    def _follow(self, until: float) -> History:
+        y, n, (v, a) = self._project(self.x - self.before), len(self.x), self._frame
+        speed, acceleration, walls = self.v - v, self.acceleration - a, np.array(self._room)
+        scale = float(np.abs(self.x).max() + self.lengths.sum())
+        times, clusters, parabolas, pairs, merged, impacts = kernels_for(y).collisions(
+            y, speed, acceleration, self.lengths, walls, self.restitution, until, scale, MAX_IMPACTS
+        )
+        if impacts >= MAX_IMPACTS and times[1] <= until and times[1] < np.inf:
+            raise _unresolved(float(times[0]))
+        time, velocity, mass, of_cluster = merged.T
+        left, right, first, last = pairs.T
+        tree = MergeTree(time, left, right, velocity + v + time * a, mass, first, last)
+        return History(
+            until,
+            tree,
+            np.concatenate([np.zeros(n), parabolas[:, 0]]),
+            np.concatenate([np.arange(n), clusters]),
+            np.concatenate([y, parabolas[:, 1]]),
+            np.concatenate([speed, parabolas[:, 2]]),
+            np.concatenate([acceleration, of_cluster]),
+        )
+
+
+def _walls(walls: tuple[float, float]) -> tuple[float, float]:
+    if np.shape(walls) != (2,) or not walls[0] < np.inf or not walls[1] > -np.inf or not walls[0] < walls[1]:
+        raise InvalidValue(f"walls must be (left, right), -inf and inf where there is none, not {walls}")
+    return float(walls[0]), float(walls[1])
+
+
+def _times(t: ArrayLike) -> Array:
+    times = numbers(t, "t")
+    if not ((times >= 0.0) & (times < np.inf)).all():
+        wrong = times[~((times >= 0.0) & (times < np.inf))].ravel()[0]
+        raise InvalidValue(f"t must be a finite time, not negative, not {wrong}: blocks do not move back in time")
+    return times
+
+
+def _unresolved(time: float) -> UnresolvedEvent:
+    error = UnresolvedEvent(
+        f"more than {MAX_IMPACTS} impacts up to t = {time:.6g}: ask for earlier times (mergers(until=...)), or take "
+        "fewer blocks or another restitution"
+    )
+    error.time = time
+    return error

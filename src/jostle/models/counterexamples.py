@@ -1,0 +1,290 @@
+"""Problems with two solutions: a particle on a floor, one force, one start, two motions.
+
+    q'' = f(t) + reaction,   q >= 0,   u+ = -e u- at impacts,   q(0) = u(0) = 0
+
+All three forces change infinitely often as t goes to 0 (Schatzman 1978, Ballard 2000; Bourdin & Maury 2020, Fig. 9).
+Both motions are computed without time steps, and `check` measures how well each satisfies the conditions above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, finite
+from jostle.errors import InvalidValue
+from jostle.event_solution import EventSolution
+from jostle.events import solve_by_events
+from jostle.laws import Restitution
+from jostle.problems import Motion
+from jostle.sets.walls import HalfSpace
+
+FLOOR = HalfSpace([1.0])
+GAUSS_POINTS = 12
+"""Number of points at which a force is integrated over one interval."""
+SMOOTH_END = 0.28
+"""Up to this time both motions under the smooth force pass over one pulse in two."""
+AT_FLOOR = 1e-12
+"""Heights up to this part of the highest one are at the floor."""
+
+
+class FloorMotion(Protocol):
+    """The motion of a particle above a floor."""
+
+    def q(self, t: ArrayLike) -> Array:
+        """Heights at some times."""
+        ...
+
+    def u(self, t: ArrayLike) -> Array:
+        """Velocities at some times, after the impact at the time of an impact."""
+        ...
+
+    def changes(self, start: float, end: float) -> Array:
+        """Times in an interval at which the particle lands, hits the floor or takes off."""
+        ...
+
+
+class Conditions(NamedTuple):
+    """How far a motion is from a solution, relative to its largest height or velocity; all are round-off for one."""
+
+    overlap: float
+    """The deepest position below the floor."""
+    position: float
+    """Largest difference between the change of q and the integral of u."""
+    momentum: float
+    """Largest impulse of the floor while the particle is above it."""
+    pull: float
+    """Largest impulse of the floor that pulls."""
+    law: float
+    """Largest |u+ + e u-| at an impact."""
+
+
+@dataclass(frozen=True, eq=False)
+class TwoMotions:
+    """One force and the two motions that it allows, for start <= t <= end.
+
+    >>> import jostle as jo
+    >>> pair = jo.models.two_inelastic_motions()
+    >>> [motion.q(1.0).round(7).tolist() for motion in (pair.first, pair.second)]
+    [0.0, 0.0171875]
+    >>> max(max(errors) for errors in pair.check()) < 1e-12
+    True
+    """
+
+    force: Callable[[float], float]
+    e: float
+    first: FloorMotion
+    second: FloorMotion
+    start: float
+    """Start of the interval in which `check` looks; both motions go on down to t = 0 in the same way."""
+    end: float
+    jumps: Callable[[float, float], Array]
+    """Times in an interval at which the force jumps."""
+
+    def check(self, start: float | None = None, end: float | None = None) -> tuple[Conditions, Conditions]:
+        """How well both motions satisfy the conditions of a solution in an interval of time."""
+        a, b = self.start if start is None else start, self.end if end is None else end
+        return self._conditions(self.first, a, b), self._conditions(self.second, a, b)
+
+    def _conditions(self, motion: FloorMotion, start: float, end: float) -> Conditions:
+        """Sums over intervals in which the force is smooth and the particle flies or rests."""
+        even = np.geomspace(start, end, 400) if start > 0.0 else np.linspace(start, end, 400)
+        t = np.unique(np.concatenate([even, self.jumps(start, end), motion.changes(start, end)]))
+        t = t[np.concatenate([[True], np.diff(t) > 1e-13 * end])]
+        x, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)
+        half = np.diff(t)[:, None] / 2.0
+        nodes = t[:-1, None] + half * (1.0 + x)
+        forces = np.array([[self.force(s) for s in row] for row in nodes])
+        q, u, inside = motion.q(t), motion.u(t), motion.u(nodes.ravel()).reshape(nodes.shape)
+        high, fast = float(np.abs(q).max()) or 1.0, float(np.abs(u).max()) or 1.0
+        pushed = (half * forces) @ weights
+        reaction = np.diff(u) - pushed
+        above = motion.q(nodes.ravel()).reshape(nodes.shape).min(axis=1) > AT_FLOOR * high
+        lands = above & (q[1:] <= AT_FLOOR * high)
+        before = (u[:-1] + pushed)[lands]
+        return Conditions(
+            abs(float(q.min(initial=0.0))) / high,
+            float(np.abs(np.diff(q) - (half * inside) @ weights).max()) / high,
+            float(np.abs(reaction[above & ~lands]).max(initial=0.0)) / fast,
+            float((-reaction).max(initial=0.0)) / fast,
+            float(np.abs(u[1:][lands] + self.e * before).max(initial=0.0)) / fast,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SelfSimilar:
+    """A motion with q(r t) = r^2 q(t), made of parabolas in [start, r start)."""
+
+    starts: Array
+    """(k,) start times of the parabolas in the first period."""
+    parabolas: Array
+    """(k, 3) position, velocity and acceleration at these times."""
+    ratio: float
+    """r, the ratio of two periods."""
+
+    def q(self, t: ArrayLike) -> Array:
+        """Heights at some times."""
+        scale, s, (x, v, a) = self._piece(t)
+        heights: Array = scale**2 * (x + s * v + 0.5 * s * s * a)
+        return heights
+
+    def u(self, t: ArrayLike) -> Array:
+        """Velocities at some times."""
+        scale, s, (_, v, a) = self._piece(t)
+        velocities: Array = scale * (v + s * a)
+        return velocities
+
+    def changes(self, start: float, end: float) -> Array:
+        """Times in an interval at which a parabola begins."""
+        first = math.floor(math.log(start / self.starts[0], self.ratio))
+        last = math.ceil(math.log(end / self.starts[0], self.ratio))
+        times = np.concatenate([self.starts * self.ratio**k for k in range(first, last + 1)])
+        found: Array = times[(times > start) & (times < end)]
+        return found
+
+    def _piece(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """The factor between the first period and that of t, the time since the piece began there, and the piece."""
+        times = finite(t, "t")
+        if (times < 0.0).any():
+            raise InvalidValue("t must be 0 or more")
+        scale = np.zeros(times.shape)
+        some = times > 0.0
+        period = np.floor(np.log(times[some] / self.starts[0]) / math.log(self.ratio) + 1e-14)
+        scale[some] = self.ratio**period
+        local = np.divide(times, scale, out=np.full(times.shape, self.starts[0]), where=some)
+        k = np.searchsorted(self.starts, local, side="right") - 1
+        k = np.maximum(k, 0)
+        return scale, local - self.starts[k], np.moveaxis(self.parabolas[k], -1, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """A motion by events that begins at a time other than 0."""
+
+    run: EventSolution
+    start: float
+
+    def q(self, t: ArrayLike) -> Array:
+        """Heights at some times."""
+        return self.run.q(self._since(t))[..., 0]
+
+    def u(self, t: ArrayLike) -> Array:
+        """Velocities at some times."""
+        return self.run.u(self._since(t))[..., 0]
+
+    def _since(self, t: ArrayLike) -> Array:
+        """The time since the start, in the same piece of the motion whatever the round-off."""
+        times = finite(t, "t")
+        k = np.maximum(np.searchsorted(self.start + self.run.starts, times, side="right") - 1, 0)
+        return np.clip(times - self.start, self.run.starts[k], self.run.end)
+
+    def changes(self, start: float, end: float) -> Array:
+        """Times in an interval at which a piece of the motion begins."""
+        times = self.start + self.run.starts
+        found: Array = times[(times > start) & (times < end)]
+        return found
+
+
+def two_inelastic_motions() -> TwoMotions:
+    """e = 0 and a force that is 1.6 on [2^n, 1.25 2^n) and -1 elsewhere, for all integers n (Fig. 9).
+
+    The first motion takes off at t = 4^k, flies over the pulse at 2 4^k, lands and waits for the next one that finds it
+    at rest. The second does so at t = 2 4^k.
+
+    >>> import jostle as jo
+    >>> pair = jo.models.two_inelastic_motions()
+    >>> [motion.q([1.0, 2.0]).round(12).tolist() for motion in (pair.first, pair.second)]
+    [[0.0, 0.06875], [0.0171875, 0.0]]
+    """
+    pulses = ((1.0, 1.6), (1.25, -1.0), (2.0, 1.6), (2.5, -1.0), (4.0, 1.6))
+
+    def force(t: float) -> float:
+        return 1.6 if math.frexp(t)[0] < 0.625 else -1.0
+
+    first = _by_pulses(pulses)
+    second = SelfSimilar(2.0 * first.starts, first.parabolas * np.array([4.0, 2.0, 1.0]), 4.0)
+    return TwoMotions(force, 0.0, first, second, 2.0**-6, 4.0, _jumps(1.0, 1.25))
+
+
+@check_arguments
+def two_motions_with_restitution(e: float = 0.5) -> TwoMotions:
+    """e > 0 and a force that always presses: the particle rests, or bounces with q(2 t) = 4 q(t).
+
+    The force is -1 on [2^n, (1 + a) 2^n) and -(2 / e)^2 on [(1 + a) 2^n, 2^(n + 1)), with a = 2 / (2 + e), for all
+    integers n. The particle that bounces leaves the floor at t = 2^n with velocity a 2^n.
+
+    >>> import jostle as jo
+    >>> pair = jo.models.two_motions_with_restitution(0.5)
+    >>> pair.first.q([1.0, 1.8]).tolist(), pair.second.q(1.8).round(12).tolist(), pair.second.u(1.0).tolist()
+    ([0.0, 0.0], 0.32, 0.8)
+    """
+    if not Restitution(e).number > 0.0:
+        raise InvalidValue("e must be positive; jo.models.two_inelastic_motions() has e = 0")
+    a = 2.0 / (2.0 + e)
+    strong = -((2.0 / e) ** 2)
+
+    def force(t: float) -> float:
+        return -1.0 if 2.0 * math.frexp(t)[0] < 1.0 + a else strong
+
+    rest = SelfSimilar(np.array([1.0]), np.zeros((1, 3)), 2.0)
+    up, down = [0.0, a, -1.0], [0.5 * a * a, 0.0, strong]
+    bounces = SelfSimilar(np.array([1.0, 1.0 + a]), np.array([up, down]), 2.0)
+    return TwoMotions(force, float(e), rest, bounces, 2.0**-6, 4.0, _jumps(1.0, 1.0 + a))
+
+
+@cache
+def two_motions_under_a_smooth_force() -> TwoMotions:
+    """e = 0 and the infinitely smooth force f(t) = exp(-1/t) (6 sin(1/t^3) - 1), f(0) = 0.
+
+    The force becomes positive at t_n = (pi - asin(1/6) + 2 pi n)^(-1/3). One motion takes off at these times with even
+    n, the other with odd n. They are integrated from rest at t_40 and t_41; `start` is t_40.
+
+    >>> import jostle as jo
+    >>> pair = jo.models.two_motions_under_a_smooth_force()
+    >>> [f"{motion.q(0.28):.5e}" for motion in (pair.first, pair.second)]
+    ['1.25841e-07', '2.59553e-07']
+    """
+
+    def force(t: float) -> float:
+        return math.exp(-1.0 / t) * (6.0 * math.sin(t**-3) - 1.0) if t > 0.0 else 0.0
+
+    starts = [(math.pi - math.asin(1.0 / 6.0) + 2.0 * math.pi * n) ** (-1.0 / 3.0) for n in (40, 41)]
+    first, second = (_from_rest(force, start, SMOOTH_END) for start in starts)
+    return TwoMotions(force, 0.0, first, second, starts[0], SMOOTH_END, lambda start, end: np.zeros(0))
+
+
+def _from_rest(force: Callable[[float], float], start: float, end: float) -> Shifted:
+    problem = Motion(q0=[0.0], force=lambda t, q: [force(start + t)], within=FLOOR)
+    return Shifted(solve_by_events(problem, t=end - start), start)
+
+
+def _by_pulses(pulses: tuple[tuple[float, float], ...]) -> SelfSimilar:
+    """The inelastic motion from rest at the first of some times, between which the force is constant, to the last."""
+    starts, parabolas = [], []
+    q, u = np.zeros(1), np.zeros(1)
+    for (t, force), (until, _) in pairwise(pulses):
+        run = solve_by_events(Motion(q0=q, v0=u, force=[force], within=FLOOR), t=until - t)
+        starts.append(t + run.starts)
+        parabolas.append(run.parabolas[:, :, 0])
+        q, u = run.q(until - t), run.u(until - t)
+    return SelfSimilar(np.concatenate(starts), np.concatenate(parabolas), pulses[-1][0] / pulses[0][0])
+
+
+def _jumps(*places: float) -> Callable[[float, float], Array]:
+    """The times 2^n x of some places x, in an interval."""
+
+    def jumps(start: float, end: float) -> Array:
+        octaves = range(math.floor(math.log2(start)) - 1, math.ceil(math.log2(end)) + 1)
+        times = np.array([place * 2.0**n for n in octaves for place in places])
+        found: Array = times[(times > start) & (times < end)]
+        return found
+
+    return jumps

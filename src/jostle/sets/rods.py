@@ -1,0 +1,169 @@
+"""Rods of given lengths between bodies, and between bodies and points: D_k = |q_j - q_i| - L_k = 0.
+
+Chains, pendulums and trusses are made of them. The rows are equalities: a rod pulls as well as it pushes, p > 0 being
+compression and p < 0 tension. The schemes that linearise the gaps go along the tangent, and leave the set by O(h^2) in
+a step: the length is too large by h^2 |v|^2 / 2 L after a step across the rod at the speed v. The next step takes the
+error back, so that it does not grow with time; ``sol.overlap`` is the largest one, over the length of the rod.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Integers, InTime, at, frozen
+from jostle.convex.maps import Dense, LinearMap
+from jostle.convex.pairs import Links
+from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, deepest
+from jostle.solvers.base import MAX_DENSE_ENTRIES
+
+
+@check_arguments
+class Rods(ConstraintSet):
+    """Rods that keep their lengths; q has shape (n, d).
+
+    `pairs` (m, 2) are the numbers of the two bodies of each rod. A negative number -1 - k in second place stands for
+    point k of `points` (k, d), which is at rest, or moves if `points` is a function of time. `lengths` is one number,
+    one a rod, or a function of time. Intersect with `Balls` and walls for bodies that have contacts too.
+
+    >>> import jostle as jo
+    >>> double = Rods([(0, -1), (0, 1)], lengths=[1.0, 0.5], points=[[0.0, 0.0]])      # body 0 hangs from point 0
+    >>> double.linearise(0.0, np.array([[0.0, -1.0], [0.0, -1.6]])).gap.round(12).tolist()
+    [0.0, 0.1]
+    >>> pendulum = jo.Motion(q0=[[1.0, 0.0]], force=[0.0, -9.81], within=Rods([(0, -1)], 1.0, points=[[0.0, 0.0]]))
+    >>> sol = jo.solve(pendulum, jo.Maury(), t=1.0, h=1e-2)
+    >>> sol.overlap < 1e-3
+    True
+    """
+
+    convex_gaps, curved, equalities = False, True, True
+
+    def __init__(self, pairs: Integers, lengths: InTime, *, points: InTime | None = None):
+        self.pairs = _pairs(pairs)
+        self.lengths = frozen(lengths)
+        self.points = None if points is None else frozen(points)
+        self.moving = callable(lengths) or callable(points)
+        self._known_lengths = None if callable(lengths) else self._checked_lengths(0.0)
+        self._known_points = None if callable(points) else self._checked_points(0.0)
+
+    def __repr__(self) -> str:
+        return f"Rods({len(self.pairs)})"
+
+    def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+        apart, distance, length = self._measured(t, q)
+        if not distance.min(initial=1.0) > 0.0 and np.isfinite(distance).all():
+            raise UndefinedGradient(
+                f"the ends of {self._describe(int(np.argmin(distance)))} have the same place at t = {t:g}, so that its "
+                f"direction is undefined; move one of them"
+            )
+        normal, (n, d) = apart / distance[:, None], (q.size // apart.shape[1], apart.shape[1])
+        row = np.arange(len(self.pairs))
+        return Contacts(
+            distance - length,
+            self._map(normal, n, d),
+            np.stack([np.full_like(row, -1), row], axis=1),
+            numbers=len(row),
+            length=length,
+            describe=self._describe,
+            at=q,
+            bodies=n,
+            equal=np.ones(len(row), dtype=np.bool_),
+        )
+
+    def gaps(self, t: float, q: Array) -> Array:
+        _, distance, length = self._measured(t, q)
+        return distance - length
+
+    def overlap(self, t: float, q: Array) -> float:
+        _, distance, length = self._measured(t, q)
+        return deepest(-np.abs(distance - length), length)
+
+    def _measured(self, t: float, q: Array) -> tuple[Array, Array, Array]:
+        """(m, d) from the first end of each rod to the second, (m,) their distances, (m,) the lengths of the rods."""
+        points, (i, j) = self._points(t), self.pairs.T
+        if q.ndim == 2:
+            x = q
+        elif points is None or q.size % points.shape[1]:
+            raise InvalidValue(f"rods need one place a body, q of shape (n, d); q has shape {q.shape}")
+        else:
+            x = q.reshape(-1, points.shape[1])
+        if self.pairs.max(initial=-1) >= len(x):
+            raise InvalidValue(
+                f"a rod names body {int(self.pairs.max())}; q has shape {q.shape}, bodies 0 to {len(x) - 1}"
+            )
+        if points is None:
+            end = x[j]
+        elif points.shape[1] != x.shape[1]:
+            raise InvalidValue(f"the points live in dimension {points.shape[1]}, the bodies in dimension {x.shape[1]}")
+        else:
+            end = np.concatenate([x, points[::-1]])[j]  # point k is the (k + 1)-th from the end
+        apart = end - x[i]
+        return apart, np.sqrt(np.einsum("md,md->m", apart, apart)), self._lengths(t)
+
+    def _map(self, normal: Array, n: int, d: int) -> LinearMap:
+        """normal . (u_j - u_i), without the second term where the end is a point."""
+        if len(normal) * n * d <= MAX_DENSE_ENTRIES:
+            (i, j), row, G = self.pairs.T, np.arange(len(normal)), np.zeros((len(normal), n, d))
+            G[row, i] = -normal
+            G[row[j >= 0], j[j >= 0]] = normal[j >= 0]
+            return Dense(G.reshape(len(normal), n * d))
+        i, j = self.pairs.T
+        return Links(i, j, normal, n, known=True)
+
+    def _lengths(self, t: float) -> Array:
+        return self._checked_lengths(t) if self._known_lengths is None else self._known_lengths
+
+    def _points(self, t: float) -> Array | None:
+        return self._checked_points(t) if callable(self.points) else self._known_points
+
+    def _checked_lengths(self, t: float) -> Array:
+        length = at(self.lengths, t)
+        if length.ndim > 1 or length.size not in (1, len(self.pairs)):
+            raise InvalidValue(f"there are {len(self.pairs)} rods and lengths of shape {length.shape}")
+        if not np.isfinite(length).all():
+            raise NotFinite(
+                f"lengths: that of rod {int(np.argmin(np.isfinite(length.ravel())))} is not finite at t = {t:g}"
+            )
+        if length.min(initial=1.0) <= 0.0:
+            row = int(np.argmin(length))
+            raise InvalidValue(
+                f"lengths: that of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive"
+            )
+        return np.broadcast_to(length.ravel(), (len(self.pairs),))
+
+    def _checked_points(self, t: float) -> Array | None:
+        last = -1 - int(self.pairs.min(initial=0))
+        if self.points is None:
+            if last >= 0:
+                raise InvalidValue(f"a rod ends at point {last}, and there are no points; give points=")
+            return None
+        points = at(self.points, t)
+        if points.ndim != 2 or len(points) <= last:
+            raise InvalidValue(f"points must have shape (k, d), with k > {last}, not {points.shape}")
+        if not np.isfinite(points).all():
+            raise NotFinite(f"point {int(np.argmin(np.isfinite(points).all(axis=1)))} is not finite at t = {t:g}")
+        return points
+
+    def _describe(self, row: int) -> str:
+        i, j = self.pairs[row].tolist()
+        return f"rod {row} between body {i} and " + (f"body {j}" if j >= 0 else f"point {-1 - j}")
+
+
+def _pairs(pairs: ArrayLike) -> Integers:
+    given = np.array(pairs)
+    if given.size == 0:
+        given = np.zeros((0, 2), dtype=np.int64)
+    if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
+        raise InvalidValue(f"pairs must be two whole numbers a rod, shape (m, 2), not {given.dtype} of {given.shape}")
+    wrong = np.flatnonzero((given[:, 0] < 0) | (given[:, 0] == given[:, 1]))
+    if len(wrong):
+        raise InvalidValue(
+            f"rod {wrong[0]} is between {given[wrong[0]].tolist()}: the first must be a body, 0 or larger, and the "
+            f"second another body, or -1 - k for point k"
+        )
+    found = given.astype(np.int64)
+    found.setflags(write=False)
+    return found

@@ -1,0 +1,247 @@
+"""Event-driven integration under smooth forces, with masses M(q) and walls that move.
+
+Between two events M(q) q'' = f(t, q, q') + G^T lambda is integrated to a relative error of 1e-12 a step, where lambda
+is such that the contacts that stay closed do so. The next event is the first at which a gap closes or a
+contact force vanishes. Impacts obey Moreau's law for the gap rates G u + dg/dt, so that a wall that moves hits as well:
+with K = {v : G v + dg/dt >= 0} of all closed contacts that do not separate, u+ = (1 + e) P_K u- - e u-.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from jostle.accumulations import Limit, RecentImpact, limit_of, remember
+from jostle.arrays import Array, Booleans, Integers
+from jostle.convex.polyhedron import Polyhedron
+from jostle.errors import InfeasibleStart, UnresolvedEvent
+from jostle.event_contacts import MAX_IMPACTS_AT_ONCE, ROUND_OFF
+from jostle.event_solution import Accumulation, Event, EventSolution
+from jostle.problems import Motion
+from jostle.smooth_contacts import SmoothContacts, equalised
+from jostle.smooth_paths import Piece, follow
+from jostle.solution import FINISHED
+from jostle.solvers.dual_active_set import ActiveSet
+from jostle.solvers.project import project
+
+CLOSED = 1e-11
+"""Gaps below this part of the lengths they are differences of are closed at an event: integration is no better."""
+FLOOR = 4 * float(np.finfo(float).eps)
+"""Gaps below minus this part of the lengths they are differences of have crossed zero."""
+LOW = 1e-12
+"""Bounces lower than this part of the lengths around are no longer computed one by one."""
+NO_FORCE = 1e-12
+"""Contact forces up to this part of the forces are zero."""
+LONGEST_STEP = 1.0 / 256.0
+"""Longest integration step beside walls that move, as a part of the time that is integrated."""
+FIRST_TIME = 1e-3
+"""Part of the time that is integrated after which a motion from rest has its first size."""
+
+
+class SmoothRun:
+    """The state of an integration: time, flat positions and velocities, closed rows, and what is recorded."""
+
+    def __init__(self, problem: Motion, end: float, max_events: int):
+        self.problem, self.end, self.max_events = problem, end, max_events
+        self.contacts = SmoothContacts(problem, end)
+        self.t, self.x, self.u = 0.0, problem.q0.ravel().copy(), problem.v0.ravel().copy()
+        self.fastest, self.strongest = float(np.abs(self.u).max(initial=0.0)), self._strongest_at_the_start()
+        self.flight = 0.0
+        self.lengths: Array = np.zeros(0)
+        """(m,) the largest lengths so far that the gaps are differences of."""
+        self.closed: Integers = self._start()
+        self.released: Integers = np.zeros(0, dtype=np.int64)
+        self.history: list[RecentImpact] = []
+        self.events: list[Event] = []
+        self.accumulations: list[Accumulation] = []
+        self.pieces: list[Piece] = []
+        self.origins: list[Array] = []
+
+    def _strongest_at_the_start(self) -> float:
+        """The largest acceleration of a body that stays where it starts: the size of the first motion from rest."""
+        times = np.linspace(0.0, self.end, 17)
+        return max(float(np.abs(self.contacts.acceleration(t, self.x, self.u)).max(initial=0.0)) for t in times)
+
+    def solution(self, status: str) -> EventSolution:
+        end = self.end if status == FINISHED else self.t
+        pieces, origins = self.pieces, self.origins
+        if not pieces:
+            there = np.concatenate([np.zeros(len(self.x)), self.u])
+            pieces, origins = [Piece(0.0, self.t, lambda t: there)], [self.x]
+        starts = np.array([piece.start for piece in pieces])
+        parabolas = np.zeros((len(pieces), 3, len(self.x)))
+        parabolas[:, 0] = origins
+        parabolas[:, 1] = [piece.y(piece.start)[len(self.x) :] for piece in pieces]
+        found = tuple(self.events), tuple(self.accumulations)
+        return EventSolution(self.problem, *found, end, status, starts, parabolas, tuple(pieces))
+
+    def integrate(self) -> None:
+        for _ in range(self.max_events):
+            self.x = self._onto(self.closed)
+            resting = self._impacts()
+            kept = self._kept(self.closed[resting])
+            if not self._fly(kept):
+                return
+        raise UnresolvedEvent(
+            f"t = {self.t:.15g}: more than {self.max_events} events; raise max_events, or use jo.solve with a scheme"
+        )
+
+    def _start(self) -> Integers:
+        """Which rows are closed at the start."""
+        contacts = self.contacts.linearise(0.0, self.x)
+        if (contacts.gap < -contacts.tolerance()).any():
+            self.problem.within.check_start(0.0, self.problem.q0)
+            row = int(np.argmin(contacts.gap))
+            raise InfeasibleStart(f"q0 is not admissible: gap {contacts.gap[row]:.2e}: {contacts.describe(row)}")
+        self.lengths = self.contacts.sizes(contacts, self.x)
+        return np.flatnonzero(contacts.gap <= np.maximum(contacts.tolerance(), CLOSED * self.lengths))
+
+    def _onto(self, rows: Integers) -> Array:
+        """x with the gaps of some rows, which are zero up to the error of the integration, made zero."""
+        here = self.contacts.linearise(self.t, self.x)
+        M = self.contacts.metric(self.x)
+        step, _ = equalised(np.zeros(len(self.x)), here.G.toarray()[rows], -here.gap[rows], M)
+        return self.x + step
+
+    def _impacts(self) -> Booleans:
+        """Apply the law to all closed contacts that do not separate, until none approaches; which of them rest?"""
+        here, M = self.contacts.linearise(self.t, self.x), self.contacts.metric(self.x)
+        G, drift, impacts, e = here.G.toarray(), self.contacts.drift(self.t, self.x).rate, len(self.events), self._e
+        for _ in range(MAX_IMPACTS_AT_ONCE):
+            found = self.contacts.rates(self.t, self.x, self.u, self.fastest)
+            rate, noise = found.rate[self.closed], found.noise[self.closed]
+            resting, rows = np.abs(rate) <= noise, self.closed[rate <= noise]
+            if not (rate < -noise).any():
+                return self._accumulate(resting) if len(self.events) > impacts else resting
+            at_rest = self.closed[resting]
+            before, _ = equalised(self.u, G[at_rest], -drift[at_rest], M)
+            K = Polyhedron(G[rows], drift[rows])
+            P = project(before, K, mass=M, solver=ActiveSet())
+            after, impulse = (1.0 + e) * P.point - e * before, (1.0 + e) * P.multipliers
+            hit, shape = impulse > 0.0, self.problem.q0.shape
+            self.events.append(
+                Event(self.t, here.pairs[rows[hit]], before.reshape(shape), after.reshape(shape), impulse[hit])
+            )
+            speed, noise = float(-rate.min()), ROUND_OFF * self.lengths
+            remember(self.history, tuple(rows[hit].tolist()), self.flight, speed, here.gap, noise)
+            self.u, self.flight = after, 0.0
+            self.fastest = max(self.fastest, float(np.abs(after).max(initial=0.0)))
+        raise UnresolvedEvent(f"t = {self.t:.15g}: {MAX_IMPACTS_AT_ONCE} impacts at once do not end; perturb q0 or v0")
+
+    @property
+    def _e(self) -> float:
+        return float(self.problem.law.number)
+
+    def _accumulate(self, resting: Booleans) -> Booleans:
+        """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
+        found = self._low_bounces() or limit_of(self.history)
+        if found is None or self.t + found.remaining > self.end:
+            return resting
+        at_rest = np.union1d(self.closed[resting], found.rows)
+        error = max(found.error, ROUND_OFF * self.t)
+        pairs = self.contacts.pairs[found.rows]
+        self.accumulations.append(Accumulation(self.t + found.remaining, error, pairs))
+        self.closed = np.union1d(self.closed, found.rows)
+        self.x = self._onto(self.closed)
+        self._settle(at_rest)
+        self.history.clear()
+        return np.isin(self.closed, at_rest)
+
+    def _low_bounces(self) -> Limit | None:
+        """The limit of the bounces of one contact that are so low that only the integration error tells them apart."""
+        e, last = self._e, self.history[-3:]
+        if len(last) < 3 or not 0.0 < e < 1.0 or len(last[-1].rows) != 1 or len({one.rows for one in last}) > 1:
+            return None
+        (row,), flight, speed = last[-1].rows, last[-1].flight, last[-1].speed
+        shrinks = all(one.speed > other.speed for one, other in pairwise(last))
+        if not (shrinks and flight < last[-2].flight and e * speed * flight / 4.0 <= LOW * self.lengths[row]):
+            return None
+        remaining = flight * e / (1.0 - e)
+        unsteady = abs(flight / last[-2].flight - e) + FLOOR * self.lengths[row] / (speed * flight)
+        return Limit(remaining, remaining * unsteady, np.array([row]))
+
+    def _settle(self, rows: Integers) -> None:
+        """Make the gap rates of some rows, which are zero up to round-off, zero."""
+        G = self.contacts.linearise(self.t, self.x).G.toarray()[rows]
+        drift = self.contacts.drift(self.t, self.x).rate[rows]
+        self.u, _ = equalised(self.u, G, -drift, self.contacts.metric(self.x))
+
+    def _kept(self, resting: Integers) -> Integers:
+        """The resting rows that the forces keep closed."""
+        resting = np.setdiff1d(resting, self.released)
+        free = self.contacts.acceleration(self.t, self.x, self.u)
+        self.strongest = max(self.strongest, float(np.abs(free).max(initial=0.0)))
+        if len(resting) == 0:
+            return resting
+        self._settle(resting)
+        G = self.contacts.linearise(self.t, self.x).G.toarray()[resting]
+        step = self.contacts.bend_step(self.t, self.x, resting)
+        bend = self.contacts.bend(self.t, self.x, self.u, resting, step)
+        self.strongest = max(self.strongest, float(np.abs(bend).max(initial=0.0)))
+        found = project(free, Polyhedron(G, bend), mass=self.contacts.metric(self.x), solver=ActiveSet())
+        small = NO_FORCE * (np.abs(G) @ np.full(len(free), self.strongest))
+        pressed: Integers = resting[G @ found.point + bend <= small]
+        return pressed
+
+    def _fly(self, kept: Integers) -> bool:
+        """Integrate to the next event; False if the end comes first."""
+        n, origin, start = len(self.x), self.x, self.t
+        others = np.setdiff1d(np.arange(len(self.contacts.pairs)), kept)
+        step = self.contacts.bend_step(self.t, self.x, kept) if len(kept) else 0.0
+
+        def forced(t: float, y: Array) -> tuple[Array, Array]:
+            q, u = origin + y[:n], y[n:]
+            a = self.contacts.acceleration(t, q, u)
+            if len(kept) == 0:
+                return a, np.zeros(0)
+            G = self.contacts.linearise(t, q).G.toarray()[kept]
+            return equalised(a, G, -self.contacts.bend(t, q, u, kept, step), self.contacts.metric(q))
+
+        def derivative(t: float, y: Array) -> Array:
+            return np.concatenate([y[n:], forced(t, y)[0]])
+
+        def watched(t: float, y: Array) -> Array:
+            gaps = self.contacts.gaps(t, origin + y[:n])[others] if len(others) else np.zeros(0)
+            return np.concatenate([gaps, forced(t, y)[1] if len(kept) else np.zeros(0)])
+
+        force = NO_FORCE * self.strongest * float(np.abs(self.contacts.metric(self.x).mass).max(initial=0.0))
+        floor = np.concatenate([FLOOR * self.lengths[others], np.full(len(kept), force)])
+        y = np.concatenate([np.zeros(n), self.u])
+        longest = np.inf if self.contacts.still else LONGEST_STEP * self.end
+        path = follow(derivative, start, y, self.end, watched, floor, self._tolerances(n), longest)
+        pieces = [piece for piece in path.pieces if piece.end > piece.start]
+        self.pieces += pieces
+        self.origins += [origin] * len(pieces)
+        self.t, self.flight = float(path.t), self.flight + (path.t - start)
+        self.x, self.u = origin + path.y[:n], path.y[n:]
+        self.fastest = max(self.fastest, float(np.abs(self.u).max(initial=0.0)))
+        if path.crossed is None:
+            return False
+        middles = (np.abs(piece.y(0.5 * (piece.start + piece.end))[:n]) for piece in pieces)
+        moved = np.max([np.zeros(n), *middles], axis=0)
+        self._arrive(path.crossed, kept, others, moved)
+        return True
+
+    def _arrive(self, crossed: int, kept: Integers, others: Integers, moved: Array) -> None:
+        """Which rows are closed, and which was released, at an event after which the bodies have moved so far."""
+        here = self.contacts.linearise(self.t, self.x)
+        self.lengths = np.maximum(self.lengths, self.contacts.sizes(here, self.x) + here.G.magnitude(moved))
+        gap, allowed = here.gap, CLOSED * self.lengths
+        if (gap[others] < -allowed[others]).any():
+            row = int(others[np.argmin(gap[others] / allowed[others])])
+            raise UnresolvedEvent(
+                f"t = {self.t:.15g}: gap {gap[row]:.2e} at an event, in {self.contacts.describe(row)}"
+            )
+        self.closed = np.union1d(np.flatnonzero(gap <= allowed), kept)
+        self._settle(kept)
+        released = crossed >= len(others)
+        self.released = kept[crossed - len(others) :][:1] if released else kept[:0]
+        if not released:
+            self.closed = np.union1d(self.closed, others[crossed : crossed + 1])
+
+    def _tolerances(self, n: int) -> Array:
+        """(2 N,) the sizes of displacements and velocities below which errors are absolute."""
+        time = FIRST_TIME * self.end
+        speed = self.fastest or self.strongest * time or 1.0
+        return np.concatenate([np.full(n, speed * time), np.full(n, speed)])

@@ -1,0 +1,21 @@
+"""What the theorems of the papers ask of a problem, and whether a computed solution keeps what they promise."""
+
+from jostle.refinement import Refinement
+from jostle.theory.convergence import Convergence, convergence
+from jostle.theory.directions import Direction, good_direction
+from jostle.theory.hypotheses import hypotheses
+from jostle.theory.promises import promises
+from jostle.theory.report import Line, Report, Section
+
+__all__ = [
+    "Convergence",
+    "Direction",
+    "Line",
+    "Refinement",
+    "Report",
+    "Section",
+    "convergence",
+    "good_direction",
+    "hypotheses",
+    "promises",
+]

@@ -1,0 +1,206 @@
+"""Does a problem satisfy what the theorems ask? (A0)-(A6), (H1)-(H6), and the largest h of each scheme."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Finite, Positive, check_arguments
+from jostle.arrays import Array, finite
+from jostle.errors import InvalidValue
+from jostle.problems import Motion, Sweeping
+from jostle.solution import Solution
+from jostle.theory import assumptions, conditions
+from jostle.theory.assumptions import Numbers
+from jostle.theory.fields import Slopes, slopes
+from jostle.theory.largest_steps import largest_steps
+from jostle.theory.places import Place, place, places, restitution
+from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
+
+MAX_FRAMES = 100
+"""Along a trajectory, at most this many saved times are looked at: half of them those with the most contacts."""
+ADMISSIBLE_TOLERANCE = 1e-9
+"""A gap that closes at less than this fraction of the speeds does not close."""
+
+MAURY = "Bernicot & Lefebvre-Lepot 2010, Theorem 1.3"
+VENEL = "Venel 2009, Theorems 2.12, 2.13 and 3.4"
+PAOLI_2005 = "Paoli 2005, Theorem 1.1"
+PAOLI_2010 = "Paoli 2010"
+
+
+@check_arguments
+def hypotheses(
+    problem: Motion | Sweeping | Solution, q: ArrayLike | None = None, t: Finite = 0.0, *, rho: Positive | None = None
+) -> Report:
+    """What the theorems of the papers ask, at a configuration q of a problem (by default q0) or along a `Solution`.
+
+    Each hypothesis holds, fails (where, by how much), or cannot be checked (why). What is asked for every q of the
+    admissible set is checked at this q, unless the set is made of balls and walls, whose constants are known at every
+    q; the table says which. `rho` is that of (A5) and (A6), by default half of the smallest radius. Along a solution
+    each line is shown at the saved time at which it is worst; contacts with a multiplier count as closed.
+
+    >>> import jostle as jo
+    >>> wedge = jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([0.75**0.5, 0.5])               # interior angle: 120 degrees
+    >>> report = jo.theory.hypotheses(jo.Motion(q0=[0.0, 0.0], v0=[0.0, 1.0], within=wedge))
+    >>> report["Paoli 2005 (H5)"].verdict, round(report["Paoli 2005 (H5)"].values["cosine"], 9)
+    ('fails', 0.5)
+    >>> report["(A6')"].verdict, round(report["(A6')"].values["gamma"], 6)               # 1 / cos 30
+    ('holds', 1.154701)
+    """
+    if isinstance(problem, Solution):
+        return _along(problem)
+    if not isinstance(problem, Motion | Sweeping):
+        raise InvalidValue(f"problem must be a jo.Motion, a jo.Sweeping or a Solution, not {problem!r}")
+    here = place(problem, t, problem.q0 if q is None else finite(q, "q"), rho)
+    return _at(here, None, q is None)
+
+
+def _along(sol: Solution) -> Report:
+    """The worst of each line along a solution."""
+    found = {float(sol.t[k]): _at(one, np.asarray(sol.u[k]), k == 0) for k, one in places(sol, MAX_FRAMES)}
+    seen = "" if len(found) == len(sol.t) else f", at {len(found)} of {len(sol.t)} saved times"
+    return worst(f"Hypotheses along the solution, t = {sol.t[0]:.4g} to {sol.t[-1]:.4g}{seen}", found)
+
+
+def _at(here: Place, u: Array | None, start: bool) -> Report:
+    """The report of one place, with the velocity u there (by default v0); `start`: is it where the motion begins?"""
+    numbers, field = Numbers(here), slopes(here, u)
+    one_sided = _inequalities(here)
+    counts = f"{len(here.closed)} of {len(here.contacts.gap)} contacts closed"
+    title = f"Hypotheses at t = {here.t:.4g}: {counts}"
+    if isinstance(here.problem, Sweeping):
+        venel = _venel(numbers, field)
+        return Report(title, (replace(venel, lines=(*one_sided, *venel.lines)), largest_steps(numbers, field, u)))
+    begin = (_start(here, u),) if start else ()
+    free = conditions.independent(here)
+    sections: tuple[Section, ...] = (
+        _maury(numbers, field, begin),
+        _paoli_2005(numbers, field, free, begin),
+        _paoli_2010(numbers, field, free, begin),
+    )
+    sections = tuple(replace(section, lines=(*one_sided, *section.lines)) for section in sections)
+    return Report(title, (*sections, largest_steps(numbers, field, u)))
+
+
+def _inequalities(here: Place) -> tuple[Line, ...]:
+    """The line that the papers know no equalities, if there are some."""
+    equal = here.bound.equal
+    if equal is None:
+        return ()
+    which = f"such as {here.bound.describe(int(np.argmax(equal)))}; the other lines are about the inequalities alone"
+    return (Line("inequalities", "all constraints are g_i >= 0", FAILS, which, {"equalities": float(equal.sum())}),)
+
+
+def _gaps(numbers: Numbers) -> tuple[Line, ...]:
+    """(A0)-(A4), which both papers ask."""
+    time = numbers.of_time
+    return (
+        assumptions.convex(numbers),
+        assumptions.smooth(numbers),
+        assumptions.gradients(numbers),
+        assumptions.in_time(numbers, "(A2)", "|dg_i/dt| <= beta", "beta", time.first),
+        assumptions.in_time(numbers, "(A3)", "|d grad g_i/dt| <= M", "M", time.turning),
+        assumptions.curvature(numbers),
+    )
+
+
+def _maury(numbers: Numbers, field: Slopes, begin: tuple[Line, ...]) -> Section:
+    moves = assumptions.moves(numbers) is not False
+    lines = (
+        *_gaps(numbers),
+        assumptions.in_time(numbers, "(A5)", "|d^2 g_i/dt^2| <= M", "M", numbers.of_time.second),
+        assumptions.inverse_triangle(numbers, "(A6)", True, moves),
+        assumptions.inverse_triangle(numbers, "(A6')", False, True),
+        _field("(1.16), (1.17)", "f is Lipschitz in q and bounded", field),
+        _inelastic(numbers.place),
+        _constant_mass(numbers.place),
+        *(replace(line, needed=False) for line in begin),  # step 6 of the proof: else u(0+) = P_C v0
+        *assumptions.consequences(numbers),
+    )
+    return Section(MAURY, "a subsequence of Maury's scheme converges to a solution, which exists for all times", lines)
+
+
+def _venel(numbers: Numbers, field: Slopes) -> Section:
+    moves = assumptions.moves(numbers) is not False
+    lines = (
+        *_gaps(numbers),
+        assumptions.inverse_triangle(numbers, "(A5)", True, moves),
+        assumptions.inverse_triangle(numbers, "(A5')", False, True),
+        _field("(13)-(15)", "U is Lipschitz in q, integrable in t", field),
+        *assumptions.consequences(numbers),
+    )
+    return Section(VENEL, "there is one solution, and Venel's scheme converges to it", lines)
+
+
+def _paoli_2005(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
+    here = numbers.place
+    lines = (
+        conditions.force("(H1)", field, lipschitz=True),
+        conditions.convex_set(numbers),
+        free,
+        conditions.consistent("(H4)"),
+        conditions.angle(here, "(H5)", e_positive=False),
+        _inelastic(here),
+        _at_rest(numbers),
+        *begin,
+    )
+    return Section(PAOLI_2005, "a subsequence of Paoli's scheme converges, and the limit obeys the impact law", lines)
+
+
+def _paoli_2010(numbers: Numbers, field: Slopes, free: Line, begin: tuple[Line, ...]) -> Section:
+    here = numbers.place
+    lines = (
+        conditions.force("(H1)", field, lipschitz=False),
+        conditions.gradients(numbers),
+        free,
+        conditions.mass(here),
+        conditions.consistent("(H5)"),
+        conditions.angle(here, "(H6)", e_positive=True),
+        _at_rest(numbers),
+        *begin,
+    )
+    return Section(PAOLI_2010, "a subsequence of Paoli's scheme converges to a solution, on some interval", lines)
+
+
+def _field(name: str, says: str, field: Slopes) -> Line:
+    if field.constant:
+        return Line(name, says, HOLDS, "the acceleration is constant", {"slope": 0.0})
+    values, slope = {"slope": field.in_q}, float(np.nan_to_num(field.in_q))
+    return Line(name, says, UNKNOWN, "a function; its slope is known here only", values, badness=slope)
+
+
+def _inelastic(here: Place) -> Line:
+    e = restitution(here.problem)
+    if e is None:
+        return Line("e = 0", "inelastic impacts", FAILS, "the law has other coefficients")
+    return Line("e = 0", "inelastic impacts", HOLDS if e == 0.0 else FAILS, "", {"e": e})
+
+
+def _constant_mass(here: Place) -> Line:
+    constant = not (isinstance(here.problem, Motion) and callable(here.problem.mass))
+    says = "M does not depend on q (remark 4.1)"
+    return Line("mass", says, HOLDS if constant else FAILS, "" if constant else "the problem has a function M(q)")
+
+
+def _at_rest(numbers: Numbers) -> Line:
+    moves, says = assumptions.moves(numbers), "K does not depend on time"
+    if moves is None:
+        return Line("rest", says, UNKNOWN, "the set does not say so; nothing moves here and now")
+    return Line("rest", says, FAILS if moves else HOLDS, "the set moves" if moves else "")
+
+
+def _start(here: Place, u: Array | None) -> Line:
+    """Is the start in the interior, or its velocity admissible?"""
+    says = "q0 in the interior of Q, or v0 in the cone of admissible velocities"
+    v = (here.problem.v0 if isinstance(here.problem, Motion) else np.zeros_like(here.q)) if u is None else u
+    if len(here.closed) == 0:
+        return Line("start", says, HOLDS, "no contact is closed")
+    chosen = here.contacts.only(here.closed)
+    rate = chosen.G @ v.ravel() + Numbers(here).of_time.first[here.closed]
+    row = int(np.argmin(rate))
+    values = {"lowest gap rate": float(rate[row])}
+    if rate[row] >= -ADMISSIBLE_TOLERANCE * float(chosen.G.magnitude(v.ravel())[row]):
+        return Line("start", says, HOLDS, "", values)
+    return Line("start", says, FAILS, f"{chosen.describe(row)} approach: u(0+) is not v0", values)

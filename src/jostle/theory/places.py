@@ -1,0 +1,139 @@
+"""Where hypotheses are checked: a configuration, the contacts that are closed there, and those that are near."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.convex.metric import Metric
+from jostle.convex.polyhedron import Cone
+from jostle.errors import InvalidValue
+from jostle.problems import Motion, Sweeping
+from jostle.schemes.paoli import Paoli
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, by_pair
+from jostle.sets.presence import Presence
+from jostle.solution import Solution
+
+MAX_ALL_BODIES = 150
+"""With at most this many bodies all contacts are looked at, else those within reach."""
+NEAR_PART = 0.5
+"""rho of (A5) and (A6), as a fraction of the smallest length (of the smallest radius, for balls)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A configuration q at time t, and the contacts there."""
+
+    problem: Motion | Sweeping
+    t: float
+    q: Array
+    within: ConstraintSet
+    """The admissible set of the bodies that are there."""
+    contacts: Contacts
+    """All contacts, or those within reach if there are many bodies; equalities are not among them."""
+    closed: Integers
+    """The rows of `contacts` that are active: I(t, q)."""
+    near: Integers
+    """The rows with g <= rho: I_rho(t, q)."""
+    rho: float | None
+    """None if the set has no length to choose rho by."""
+    bound: Contacts
+    """The closed contacts and all equalities: the rows of the impact law."""
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The metric of the problem at q."""
+        return self.problem.metric(self.q)
+
+    def cone(self, rows: Integers | None = None) -> Cone:
+        """The cone of some rows, by default of the closed ones."""
+        some = self.contacts.only(self.closed if rows is None else rows)
+        return Cone(some.G, describe=some.describe)
+
+    def name(self, row: int) -> str:
+        """What a row of `contacts` is, in words."""
+        return self.contacts.describe(int(row))
+
+
+def place(
+    problem: Motion | Sweeping, t: float, q: Array, rho: float | None = None, touching: Integers | None = None
+) -> Place:
+    """The place (t, q); the pairs `touching` count as closed whatever their gap. A body at NaN is not there."""
+    if q.shape != problem.q0.shape:
+        raise InvalidValue(f"q must have the shape of q0, {problem.q0.shape}, not {q.shape}")
+    within, presence = problem.within, problem.presence
+    if not np.isfinite(q).all():
+        presence = Presence.of(q, np.isfinite(q).reshape(len(q), -1).all(axis=1), within.widest())
+    if presence is not None:
+        within, q = presence.within(within), presence.placed(q)
+    radii = within.radii_at(t)
+    lengths = radii[radii > 0.0]
+    if rho is None and lengths.size:
+        rho = NEAR_PART * float(lengths.min())
+    bodies = len(q) if q.ndim > 1 else 1
+    contacts = within.near(t, q, np.inf if bodies <= MAX_ALL_BODIES or rho is None else 2.0 * rho)
+    if rho is None and (length := contacts.smallest_length()) is not None:
+        rho = NEAR_PART * length
+    active = contacts.gap <= contacts.tolerance()
+    if touching is not None and len(touching):
+        active |= by_pair(touching, np.ones(len(touching)), contacts.pairs) > 0.0
+    bound = contacts.only(np.flatnonzero(active if contacts.equal is None else active | contacts.equal))
+    if contacts.equal is not None:
+        one_sided = np.flatnonzero(~contacts.equal)
+        contacts, active = contacts.only(one_sided), active[one_sided]
+    near = active if rho is None else active | (contacts.gap <= rho)
+    return Place(problem, t, q, within, contacts, np.flatnonzero(active), np.flatnonzero(near), rho, bound)
+
+
+def places(sol: Solution, most: int) -> Iterator[tuple[int, Place]]:
+    """The places of at most this many frames: half of them with the most contacts, the others evenly spread.
+
+    Contacts with a multiplier count as closed.
+    """
+    problem, count = problem_of(sol), len(sol.t)
+    frames = np.arange(count)
+    if count > most:
+        loaded = [int(np.count_nonzero(sol.multipliers[k])) for k in range(count)]
+        spread = np.linspace(0, count - 1, most - most // 2).round().astype(int)
+        frames = np.union1d(np.argsort(loaded, kind="stable")[::-1][: most // 2], spread)
+    for k in frames.tolist():
+        pairs, p = np.asarray(sol.pairs[k]), np.asarray(sol.multipliers[k])
+        yield k, place(problem, float(sol.t[k]), position(sol, k), touching=pairs[p != 0.0])
+
+
+def position(sol: Solution, k: int) -> Array:
+    """Where the contacts of frame k were closed: Z^n for `Paoli`, q for the others."""
+    projected = isinstance(sol.scheme, Paoli) and sol.z is not None and len(sol.z) == len(sol.t)
+    found: Array = np.asarray(sol.z[k] if sol.z is not None and projected else sol.q[k])
+    return found.astype(float)
+
+
+def one_sided(sol: Solution, k: int) -> tuple[Array, Integers]:
+    """The multipliers and pairs of frame k without those of equalities, whose multipliers have no sign."""
+    p, pairs = np.asarray(sol.multipliers[k]), np.asarray(sol.pairs[k])
+    if len(p) == 0 or not isinstance(sol.problem, Motion | Sweeping) or not sol.problem.within.equalities:
+        return p, pairs
+    there = sol.problem.within.linearise(float(sol.t[k]), np.asarray(sol.q[k], dtype=float))
+    kinds = np.zeros(len(there.gap)) if there.equal is None else there.equal.astype(float)
+    rows = by_pair(there.pairs, kinds, pairs) == 0.0
+    return p[rows], pairs[rows]
+
+
+def restitution(problem: Motion | Sweeping) -> float | None:
+    """The number e of the impact law; None if contacts have coefficients of their own."""
+    e = getattr(getattr(problem, "law", None), "e", None)
+    return float(e) if isinstance(e, int | float | np.floating) else None
+
+
+def problem_of(sol: Solution) -> Motion | Sweeping:
+    """The problem of a solution; one that was read from a file has it only if it was given."""
+    if not isinstance(sol.problem, Motion | Sweeping):
+        raise InvalidValue(
+            "the admissible set, the force and the law are not in the file: give the problem, jo.io.read(path, problem)"
+        )
+    return sol.problem

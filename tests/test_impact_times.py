@@ -1,0 +1,64 @@
+"""When impacts happened inside a step: exact under a constant force, of order 2 up to the first impact, then 1."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+
+G = 9.81
+
+
+def bouncing(e):
+    return jo.Motion(q0=[1.0], force=[-G], within=jo.HalfSpace([1.0]), law=jo.Restitution(e))
+
+
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()])
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_p04_the_first_impact_of_a_falling_ball_is_exact_whatever_the_step(scheme, e):
+    for steps in (7, 20, 33, 100):
+        hits = jo.solve(bouncing(e), scheme, t=0.6, h=0.6 / steps).impacts(speed=1.0)
+        assert hits.moment[0] == pytest.approx(np.sqrt(2.0 / G), abs=1e-11)
+        assert abs(hits.t[0] - hits.moment[0]) <= 2.0 * 0.6 / steps
+
+
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()])
+def test_p04_later_impacts_are_as_late_as_the_scheme(scheme):
+    exact = np.array([event.t for event in jo.solve_by_events(bouncing(0.5), t=1.2).events])
+    for h in (0.012, 0.006, 0.003):
+        hits = jo.solve(bouncing(0.5), scheme, t=1.2, h=h).impacts(speed=0.3)
+        assert len(hits) == len(exact) == 3
+        assert np.abs(hits.moment - exact).max() <= 3.0 * h
+
+
+@pytest.mark.parametrize(("scheme", "expected"), [(jo.Paoli(), 2.0), (jo.Maury(), 1.0)])
+def test_under_a_force_that_varies_the_moment_has_the_order_of_the_scheme_and_at_most_two(scheme, expected):
+    """The time of a step that an impact led to is off by anything up to h; the moment converges."""
+    oscillator = jo.models.impact_oscillator(e=0.0)
+    exact = jo.solve_by_events(oscillator, t=2.0).events[0].t
+    steps = 2.0 / np.array([50, 73, 101, 150, 211, 300, 431, 600])
+    errors = [abs(jo.solve(oscillator, scheme, t=2.0, h=h).impacts().moment[0] - exact) for h in steps]
+    assert jo.analysis.order(steps, errors).order == pytest.approx(expected, abs=0.35)
+
+
+def test_two_discs_meet_inside_the_step():
+    """P41: oblique, so that the gap is not linear; and the wall of a moving piston."""
+    discs = jo.Motion(
+        q0=[[0.0, 0.0], [3.0, 0.4]], v0=[[1.0, 0.0], [-0.5, 0.0]], mass=[1.0, 2.0], within=jo.Balls([0.5, 0.5]),
+        law=jo.Restitution(0.7),
+    )  # fmt: skip
+    steps = 2.0 / np.array([40, 57, 83, 120, 171, 240, 350])
+    for scheme in (jo.Paoli(), jo.MoreauJean()):
+        errors = [jo.solve(discs, scheme, t=2.0, h=h).impacts().moment[0] - 1.38898990734 for h in steps]
+        assert np.abs(errors).max() <= 0.1 * steps[0]
+        assert (np.abs(errors) <= 3.0 * steps**2).all()
+    piston = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0], offset=lambda t: 2.0 * t))
+    for h in (0.3, 0.07, 0.011):
+        assert jo.solve(piston, jo.Maury(), t=0.9, h=h).impacts().moment[0] == pytest.approx(0.5, abs=1e-12)
+
+
+def test_impacts_that_are_left_out_take_their_moments_along():
+    sol = jo.solve(bouncing(0.5), jo.Paoli(), t=1.25, h=0.01)
+    everything, hard = sol.impacts(), sol.impacts(speed=2.0)
+    assert len(hard) < len(everything)
+    np.testing.assert_array_equal(hard.moment, everything.moment[: len(hard)])
+    assert len(jo.solve(jo.Motion(q0=[0.0]), jo.Paoli(), t=1.0, h=0.5).impacts().moment) == 0

@@ -1,0 +1,191 @@
+"""Event-driven integration under smooth forces, with masses M(q) and moving walls: closed forms and high precision."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import jostle as jo
+
+G = 9.81
+
+
+def test_p19_a_double_pendulum_hits_its_stop():
+    sol = jo.solve_by_events(jo.models.double_pendulum(), t=1.0)
+    (hit,) = sol.events
+    np.testing.assert_allclose(hit.t, 0.456522569149, atol=1e-11)
+    np.testing.assert_allclose(sol.q(hit.t), [0.0, 0.489252572436], atol=1e-11)
+    np.testing.assert_allclose(hit.before, [-1.49836057776, -0.161414864511], atol=1e-10)
+    np.testing.assert_allclose(hit.after, [0.74918028888, -2.14528406041], atol=1e-10)
+    np.testing.assert_allclose(sol.q(1.0), [0.109884020636, -0.474856263845], atol=1e-11)
+    np.testing.assert_allclose(sol.u(1.0), [-1.32054164788, 0.389375436577], atol=1e-10)
+    M = sol.problem.metric(sol.q(hit.t))
+    lost = 0.5 * (M.inner(hit.before, hit.before) - M.inner(hit.after, hit.after))
+    np.testing.assert_allclose(lost, 1.02785715133, atol=1e-10)
+
+
+def test_p18_polar_coordinates_give_the_cartesian_billiard():
+    def mass(q):
+        return np.diag([1.0, q[0] ** 2])
+
+    def force(t, q, u):
+        return [q[0] * u[1] ** 2, -2.0 * q[0] * u[0] * u[1]]
+
+    @jo.constraints(gradient=lambda t, q: [[-np.cos(q[1]), q[0] * np.sin(q[1])]], moving=False)
+    def wall(t, q):
+        return [1.5 - q[0] * np.cos(q[1])]
+
+    x, v = np.array([1.0, 0.5]), np.array([1.0, 0.4])
+    r, angle = np.hypot(*x), np.arctan2(x[1], x[0])
+    v0 = [x @ v / r, (x[0] * v[1] - x[1] * v[0]) / r**2]
+    sol = jo.solve_by_events(
+        jo.Motion(q0=[r, angle], v0=v0, mass=mass, force=force, within=wall, law=jo.Restitution(0.5)), t=1.0
+    )
+    np.testing.assert_allclose([event.t for event in sol.events], [0.5], atol=1e-11)
+    np.testing.assert_allclose(sol.q(1.0), [1.54029218008, 0.624023052977], atol=1e-10)
+
+
+def test_p15_a_ball_takes_off_from_a_vibrating_table_and_lands_on_it():
+    sol = jo.solve_by_events(jo.models.vibrating_table(2.0), t=1.1)  # it takes off again at 1 + 1 / 12
+    (landing,) = sol.events
+    np.testing.assert_allclose(landing.t, 0.824812574824, atol=1e-11)
+    table = np.array([0.0506605918212 * np.sin(2 * np.pi * t) for t in (0.05, 0.08, 0.9, 1.0)])
+    np.testing.assert_allclose(sol.q([0.05, 0.08, 0.9, 1.0])[:, 0], table, atol=1e-11)
+    up, s = 1.0 / 12.0, 0.5 - 1.0 / 12.0
+    height = 0.5 * 0.0506605918212 + 0.275664447711 * s - 0.5 * s * s
+    np.testing.assert_allclose(sol.q(0.5), [height], atol=1e-11)
+    np.testing.assert_allclose(sol.u(up), [0.275664447711], atol=1e-10)
+
+
+def test_a_ball_bounces_on_a_sinusoidal_table_until_it_rests_there():
+    """e = 0.8, the table at A sin w t with A w^2 < g: each impact is the root of a scalar equation."""
+    A, w, e, end = 0.05, 2.0 * np.pi, 0.8, 2.3
+    table = jo.HalfSpace([1.0], offset=lambda t: A * np.sin(w * t))
+    sol = jo.solve_by_events(jo.Motion(q0=[0.3], force=[-G], within=table, law=jo.Restitution(e)), t=end)
+    t, x, v, exact = 0.0, 0.3, 0.0, []
+    while len(exact) < 20:
+
+        def gap(s, t=t, x=x, v=v):
+            return x + v * s - 0.5 * G * s * s - A * np.sin(w * (t + s))
+
+        grid = np.linspace(1e-9 if exact else 0.0, 0.6, 20001)
+        first = int(np.argmax(gap(grid) < 0.0))
+        s = brentq(gap, grid[first - 1], grid[first], xtol=1e-15)
+        t, v = t + s, v - G * s
+        x, wall = A * np.sin(w * t), A * w * np.cos(w * t)
+        v = wall - e * (v - wall)
+        exact.append((t, v))
+    times, after = np.array([(event.t, event.after[0]) for event in sol.events[:20]]).T
+    np.testing.assert_allclose(times, [each[0] for each in exact], atol=1e-11)
+    np.testing.assert_allclose(after, [each[1] for each in exact], atol=1e-10)
+    (rest,) = sol.accumulations
+    assert 0.0 < rest.t - sol.events[-1].t < 1e-5
+    at = np.linspace(rest.t + 1e-9, end, 7)
+    np.testing.assert_allclose(sol.q(at)[:, 0], A * np.sin(w * at), atol=1e-10)
+
+
+def test_a_force_that_is_a_function_gives_the_parabolas_of_a_constant_one():
+    given = {"q0": [1.0], "within": jo.HalfSpace([1.0]), "law": jo.Restitution(0.5)}
+    smooth = jo.solve_by_events(jo.Motion(**given, force=lambda t, q: [-G]), t=2.0)
+    exact = jo.solve_by_events(jo.Motion(**given, force=[-G]), t=2.0)
+    n = len(smooth.events)
+    assert n >= 15
+    np.testing.assert_allclose([one.t for one in smooth.events], [one.t for one in exact.events[:n]], atol=1e-12)
+    np.testing.assert_allclose(smooth.accumulations[0].t, exact.accumulations[0].t, atol=1e-10)
+    at = np.linspace(0.0, 2.0, 101)
+    np.testing.assert_allclose(smooth.q(at), exact.q(at), atol=1e-11)
+    np.testing.assert_array_equal(smooth.u(2.0), [0.0])
+
+
+def test_p23_a_particle_slides_off_a_disc_where_the_contact_force_vanishes():
+    disc = jo.Outside([0.0, 0.0], 1.0)
+    sol = jo.solve_by_events(jo.Motion(q0=[0.0, 1.0], v0=[0.2, 0.0], force=[0.0, -G], within=disc), t=1.3)
+    leaves = 1.04871588566
+    assert sol.events == ()
+    np.testing.assert_allclose(sol.q(leaves)[1], 0.668025823989, atol=1e-10)
+    np.testing.assert_allclose(np.linalg.norm(sol.u(leaves)), 2.55994791614, atol=1e-10)
+    np.testing.assert_allclose(sol.q(leaves + 0.2), [1.08616035, 0.09083487], atol=1e-8)
+    on = np.linalg.norm(sol.q(np.linspace(0.0, leaves, 50)), axis=1)
+    np.testing.assert_allclose(on, 1.0, atol=1e-12)
+    assert np.linalg.norm(sol.q(1.3)) > 1.05
+
+
+def test_p21_p25_a_string_becomes_taut_and_a_pendulum_has_its_period():
+    bowl = jo.Inside([0.0, 0.0], 1.0)
+    taut = jo.solve_by_events(jo.Motion(q0=[0.6, 0.0], force=[0.0, -G], within=bowl), t=0.41)
+    (jerk,) = taut.events
+    np.testing.assert_allclose(jerk.t, 0.403855021877, atol=1e-11)
+    np.testing.assert_allclose(jerk.after, [-1.90167252701, -1.42625439526], atol=1e-10)
+    start, period = [np.sin(np.pi / 3), -0.5], 2.15287466688
+    swing = jo.solve_by_events(jo.Motion(q0=start, force=[0.0, -G], within=bowl), t=period / 2.0)
+    np.testing.assert_allclose(swing.q(period / 2.0), [-start[0], start[1]], atol=1e-10)
+    np.testing.assert_allclose(np.linalg.norm(swing.u(period / 4.0)), 3.13209195267, atol=1e-9)
+
+
+def test_a_bead_in_a_bowl_hits_a_wall_and_stays_in_the_bowl():
+    """Down from 60 degrees to the lowest point, where the wall is, and back to e^2 times the height."""
+    within = jo.Inside([0.0, 0.0], 1.0) & jo.HalfSpace([1.0, 0.0])
+    start = [np.sin(np.pi / 3), -0.5]
+    bead = jo.Motion(q0=start, force=[0.0, -G], within=within, law=jo.Restitution(0.5))
+    sol = jo.solve_by_events(bead, t=0.65)
+    (hit,) = sol.events
+    np.testing.assert_allclose(hit.t, 2.15287466688 / 4.0, atol=1e-10)
+    np.testing.assert_allclose(hit.after, [0.5 * 3.13209195267, 0.0], atol=1e-10)
+    at = np.linspace(0.0, 0.65, 41)
+    np.testing.assert_allclose(np.linalg.norm(sol.q(at), axis=1), 1.0, atol=1e-11)
+    energy = 0.5 * np.sum(sol.u(0.65) ** 2) + G * sol.q(0.65)[1]
+    np.testing.assert_allclose(energy, 0.125 * 3.13209195267**2 - G, atol=1e-9)
+
+
+def test_p27_a_forced_oscillator_stays_on_its_periodic_orbit():
+    w, start = 2.6, 2.37345214975
+    turn = 10.0 * 2.0 * np.pi / w
+    orbit = jo.Motion(
+        q0=[-0.659030593353], v0=[-0.0505439970894], force=lambda t, q: np.cos(w * (t + start)) - q,
+        within=jo.HalfSpace([-1.0]), law=jo.Restitution(0.8),
+    )  # fmt: skip
+    sol = jo.solve_by_events(orbit, t=turn)
+    assert len(sol.events) == 10
+    np.testing.assert_allclose(sol.q(turn), orbit.q0, atol=1e-9)
+    np.testing.assert_allclose([event.before[0] for event in sol.events], 0.505439970894, atol=1e-9)
+
+
+def test_a_wall_that_rises_briefly_is_not_missed():
+    """The ball alone would be integrated in one step."""
+
+    def bump(height):
+        return jo.HalfSpace([1.0], offset=lambda t: height * np.exp(-(((t - 1.0) / 0.01) ** 2)))
+
+    hit = jo.solve_by_events(jo.Motion(q0=[1.0], v0=[1e-3], within=bump(1.5), law=jo.Restitution(1.0)), t=2.0)
+    assert len(hit.events) == 1
+    assert abs(hit.events[0].t - 1.0) < 0.02
+    missed = jo.solve_by_events(jo.Motion(q0=[1.0], v0=[1e-3], within=bump(0.9)), t=2.0)
+    assert missed.events == ()
+
+
+def test_several_smooth_contacts_at_once_are_one_impact():
+    """A corner, reached under a central force: both walls, and the law of their cone."""
+    corner = jo.Box([0.0, 0.0], [np.inf, np.inf])
+    ball = jo.Motion(q0=[1.0, 1.0], force=lambda t, q: -q - 1.0, within=corner, law=jo.Restitution(0.5))
+    sol = jo.solve_by_events(ball, t=1.5)
+    assert sol.events[0].pairs.tolist() == [[0, -1], [0, -2]]
+    np.testing.assert_allclose(sol.events[0].t, np.pi / 3.0, atol=1e-11)  # 2 cos t - 1 = 0
+    np.testing.assert_allclose(sol.events[0].after, 0.5 * np.sqrt(3.0), atol=1e-10)
+
+
+def test_errors_keep_the_motion_until_then():
+    ball = jo.Motion(q0=[1.0], force=lambda t, q: [-G], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.9))
+    with pytest.raises(jo.UnresolvedEvent, match="more than 3 events") as caught:
+        jo.solve_by_events(ball, t=2.0, max_events=3)
+    assert caught.value.solution.status == "failed"
+    assert len(caught.value.solution.events) == 2
+    with pytest.raises(jo.InfeasibleStart):
+        jo.solve_by_events(jo.Motion(q0=[-1.0], force=lambda t, q: -q, within=jo.HalfSpace([1.0])), t=1.0)
+
+
+@pytest.mark.skipif(not hasattr(jo, "equalities"), reason="there are no equality constraints")
+def test_equality_constraints_are_refused():
+    wire = jo.equalities(lambda t, q: [np.linalg.norm(q) - 1.0])
+    with pytest.raises(jo.SchemeRefuses, match="equality constraints"):
+        jo.solve_by_events(jo.Motion(q0=[0.0, 1.0], force=[0.0, -G], within=wire), t=1.0)
+    with pytest.raises(jo.InvalidValue, match="equality constraints"):
+        jo.impacts.compare([1.0, 0.0], jo.Cone([[1.0, 0.0]], equal=[True]))
