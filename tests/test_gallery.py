@@ -158,6 +158,29 @@ def both_motions_of_each_pair_are_solutions(result):
     assert max(max(errors) for pair in result["checks"].values() for errors in pair) < 1e-10
 
 
+def the_density_leaves_faster_than_people_and_nobody_is_lost(result):
+    (_, inside), (_, mass) = result["curves"].values()
+    assert inside[0] == 1000
+    assert mass[0] == pytest.approx(1000)
+    assert inside[-1] == 0
+    half = [times[int(np.argmax(n < 500))] for times, n in result["curves"].values()]
+    assert half[1] < 0.75 * half[0]
+    density = result["density"]
+    assert density.mass + density.gone == pytest.approx(density.mass[0], rel=1e-12)
+    assert density.density.max() <= 1 + 1e-8
+
+
+def three_routes_agree_and_lattices_do_not(result):
+    left = {name: sol.energy[-1] / sol.energy[0] for name, sol in result["runs"].items()}
+    assert left["barrier"] == pytest.approx(left["splitting"], abs=0.01)
+    assert left["isotropic, e = 0"] == pytest.approx(left["splitting"], abs=0.02)
+    assert left["square, e = 0"] == pytest.approx(1 - 4 / 9, abs=0.02)  # four ninths of the rows meet
+    assert left["square, e = 0.5"] > left["square, e = 0"] + 0.05
+    for sol in result["runs"].values():
+        assert sol.momentum[-1] == pytest.approx([0, 0], abs=1e-9)
+        assert sol.density.max() <= 1 + 1e-8
+
+
 CHECKS = {
     "venel_2009/projections.py": the_numerical_projection_is_inside_and_further,
     "venel_2009/labyrinth.py": the_ball_reaches_its_target_and_enters_no_hole,
@@ -178,6 +201,8 @@ CHECKS = {
     "bourdin_maury_2020/fig08_cells.py": grains_do_not_approach_after_the_impact,
     "bourdin_maury_2020/fig09_two_solutions.py": two_motions_solve_the_same_problem,
     "bourdin_maury_2020/fig10_cradle.py": touching_discs_share_and_others_pass_on,
+    "bourdin_maury_2020/oblique_blocks.py": three_routes_agree_and_lattices_do_not,
+    "bourdin_maury_2020/people_and_density.py": the_density_leaves_faster_than_people_and_nobody_is_lost,
     "bourdin_maury_2020/fig11_polar_cones.py": the_parts_are_orthogonal_and_add_up,
     "bourdin_maury_2020/cradle_study.py": laws_differ_and_gaps_decide,
     "bourdin_maury_2020/two_solutions_of_four.py": both_motions_of_each_pair_are_solutions,

@@ -1,5 +1,6 @@
 """People who walk to exits: floor plans, wishes, and what people do about each other (Venel 2009, section 4.2)."""
 
+from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
 from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
@@ -23,6 +24,8 @@ __all__ = [
     "Room",
     "Wish",
     "crowd",
+    "densest_packing",
+    "density",
     "following",
     "inhibition",
     "walk",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
 from jostle.macro.active_set import FivePoint
+from jostle.macro.checks import truths
 from jostle.macro.grid import Grid
 
 Faces = tuple[Array, Array]
@@ -29,6 +30,8 @@ HALF_CELL = 2.0
 class Domain:
     """The cells of a grid, less walls; what enters an exit, or leaves through a side that is not closed, is gone.
 
+    `barriers` are walls without thickness: one boolean a face, across x and across y, true where nothing passes.
+
     >>> room = Domain(Grid([0, 0], [3, 1], h=1.0, closed=True), exits=[[0], [0], [1]])
     >>> room.zone.ravel().tolist(), room.open[0].ravel().tolist()
     ([True, True, False], [False, True, True, False])
@@ -37,8 +40,15 @@ class Domain:
     grid: Grid
     walls: Booleans
     exits: Booleans
+    barriers: tuple[Booleans, Booleans]
 
-    def __init__(self, grid: Grid, walls: ArrayLike | None = None, exits: ArrayLike | None = None):
+    def __init__(
+        self,
+        grid: Grid,
+        walls: ArrayLike | None = None,
+        exits: ArrayLike | None = None,
+        barriers: tuple[ArrayLike, ArrayLike] | None = None,
+    ):
         solid, out = (
             np.zeros(grid.shape, dtype=bool) if mask is None else grid.checked(mask, name).copy()
             for mask, name in ((walls, "walls"), (exits, "exits"))
@@ -46,7 +56,8 @@ class Domain:
         if (solid & out).any():
             i, j = np.argwhere(solid & out)[0]
             raise InvalidValue(f"cell [{i}, {j}] is both a wall and an exit")
-        for name, value in (("grid", grid), ("walls", solid), ("exits", out)):
+        thin = _checked(grid, barriers)
+        for name, value in (("grid", grid), ("walls", solid), ("exits", out), ("barriers", thin)):
             object.__setattr__(self, name, value)
 
     @cached_property
@@ -56,12 +67,12 @@ class Domain:
 
     @cached_property
     def open(self) -> tuple[Booleans, Booleans]:
-        """The faces that let through: next to a cell of the zone, not at a wall, nor at a closed side."""
+        """The faces that let through: next to a cell of the zone, not at a wall or barrier, nor at a closed side."""
         found = []
         for axis in (0, 1):
             beyond = [not closed for closed in self.grid.closed[axis]]
             free, zone = beside(~self.walls, axis, beyond), beside(self.zone, axis, (False, False))
-            found.append(free[0] & free[1] & (zone[0] | zone[1]))
+            found.append(free[0] & free[1] & (zone[0] | zone[1]) & ~self.barriers[axis])
         return found[0], found[1]
 
     @cached_property
@@ -76,11 +87,19 @@ class Domain:
     @cached_property
     def shut(self) -> Integers:
         """(nx, ny): a number for each part of the zone that nothing leads out of; 0 elsewhere."""
-        from scipy.ndimage import label
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
 
-        part, count = label(self.zone)
+        number, ends = np.arange(self.zone.size).reshape(self.zone.shape), []
+        for axis, weight in enumerate(self.sides):
+            joined = weight[after(axis)][before(axis)] == 1.0
+            ends.append(np.stack([number[before(axis)][joined], number[after(axis)][joined]]))
+        i, j = np.concatenate(ends, axis=1)
+        size = self.zone.size
+        _, part = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(size, size)), directed=False)
+        part = np.where(self.zone, part.reshape(self.zone.shape) + 1, 0)
         ways_out = self.laplacian().extra
-        free = np.bincount(part.ravel(), weights=ways_out.ravel(), minlength=count + 1) > 0.0
+        free = np.bincount(part.ravel(), weights=ways_out.ravel()) > 0.0
         return np.where(free[part], 0, part)
 
     def divergence(self, flux: Faces) -> Array:
@@ -116,6 +135,22 @@ class Domain:
             around = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
             found.append(0.5 * (around[before(axis)] + around[after(axis)]))
         return found[0], found[1]
+
+
+def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[Booleans, Booleans]:
+    """One boolean a face, across x and across y; by default none is closed."""
+    if barriers is None:
+        return np.zeros(grid.faces(0), dtype=bool), np.zeros(grid.faces(1), dtype=bool)
+    if len(barriers) != 2:
+        raise InvalidValue(f"barriers must be two masks, of the faces across x and across y, not {len(barriers)}")
+    x, y = (truths(mask, "barriers").copy() for mask in barriers)
+    for axis, mask in enumerate((x, y)):
+        if mask.shape != grid.faces(axis):
+            raise InvalidValue(
+                f"barriers across {'xy'[axis]} must be one boolean a face, {grid.faces(axis)}, not an array of shape "
+                f"{mask.shape}"
+            )
+    return x, y
 
 
 def before(axis: int) -> tuple[slice, slice]:

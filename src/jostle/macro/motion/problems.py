@@ -36,8 +36,9 @@ class Crowd:
     """People as a density, full at one, who move with the velocity they wish for as far as the others let them.
 
     `density` is one number a cell, `velocity` the wish: a velocity of the grid, or a function U(t, q) as for people who
-    are followed one by one. `walls` and `exits` are masks of cells. What enters an exit, or leaves through a side of
-    the grid that is not closed, is gone.
+    are followed one by one. `walls` and `exits` are masks of cells. `barriers` are walls without thickness: two masks
+    of the faces across x, (nx + 1, ny), and across y, (nx, ny + 1). What enters an exit, or leaves through a side of
+    the grid that is not closed, is gone. `jo.crowds.density` makes a crowd from a floor plan.
 
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
@@ -51,6 +52,7 @@ class Crowd:
     velocity: Velocity | WishedVelocity
     walls: ArrayLike | None = None
     exits: ArrayLike | None = None
+    barriers: tuple[ArrayLike, ArrayLike] | None = None
     domain: Domain = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -149,7 +151,8 @@ def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
 def _settle(problem: Crowd | Flow) -> None:
     """Check the density and where it may be."""
     grid = problem.grid
-    domain, given = Domain(grid, problem.walls, problem.exits), np.asarray(problem.density)
+    barriers = problem.barriers if isinstance(problem, Crowd) else None
+    domain, given = Domain(grid, problem.walls, problem.exits, barriers), np.asarray(problem.density)
     rho = checked_density(grid, np.full(grid.shape, given) if given.ndim == 0 else given, domain.walls)
     for wrong, why in (
         (rho > 1.0 + MAX_EXCESS, "at most 1 fits into a cell: scale it, or spread it by jo.macro.obstacle_step"),

@@ -1,0 +1,249 @@
+"""A crowd on a floor plan as a density: the macroscopic sibling of `crowd`.
+
+The plan is covered by square cells. A cell belongs to the room if its centre lies in the plan, and its centre is joined
+to that of a neighbour unless the line between them meets a wall. So thin walls, slanted ones and columns let nothing
+through, however they lie in the grid; cells that are entered through an exit are exit cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Positive, check_arguments
+from jostle.arrays import Array, Booleans, shaped
+from jostle.crowds.groups import DEFAULT_SPEED
+from jostle.crowds.openings import Opening
+from jostle.crowds.outlines import around, package
+from jostle.crowds.plans import Plan
+from jostle.crowds.walk import walk
+from jostle.crowds.wish import Behaviour, FreeWish, Wish
+from jostle.errors import InvalidValue
+from jostle.macro.grid import Grid
+from jostle.macro.motion.domain import after, before
+from jostle.macro.motion.problems import Crowd
+
+MARGIN = 2
+"""Number of cells around the plan."""
+MAX_CELLS = 16_000_000
+ON_WALL = 1e-6
+"""A cell whose centre is this near to a wall, in cells, belongs to the wall."""
+CLEARANCE = 0.25
+"""Ways keep this distance from walls, in cells."""
+ZERO = 1e-9
+"""Wishes below this part of the largest one are zero."""
+SPACING = 0.125
+"""Spacing of the nodes of the grid on which the ways are found, in cells."""
+
+
+@check_arguments
+def densest_packing(radius: Positive) -> float:
+    """People per unit area where the density is one: 1 / (2 sqrt(3) r^2), the triangular lattice of discs.
+
+    A mass of a density times this number is a number of people; a number of people per unit area, divided by it, is a
+    density.
+
+    >>> round(densest_packing(0.25), 2)
+    4.62
+    """
+    return float(1.0 / (2.0 * np.sqrt(3.0) * radius**2))
+
+
+@check_arguments
+def density(
+    n: float | Callable[[Array, Array], ArrayLike],
+    *,
+    room: Plan,
+    radius: Positive,
+    h: Positive,
+    speed: Positive = DEFAULT_SPEED,
+    goal: str | None = None,
+    start: Any = None,
+    wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
+) -> Crowd:
+    """n people on a plan as a density on square cells of side h, who wish to leave by the nearest exit.
+
+    It takes the arguments of `crowd`, and gives a `jo.macro.Crowd` for `jo.macro.solve`. People are spread evenly over
+    the polygon `start`, or over the whole plan; or n is a function of (x, y) that gives people per unit area. The
+    density is one where discs of the radius are packed as densely as possible: see `densest_packing`. All people have
+    the same radius and speed. The default wish is that of points, and it does not change in time; `wish` replaces it.
+    In corners that are too narrow for a wish to know a way, people wish to go to a neighbouring cell.
+
+    Exits and doors are as wide as a whole number of cells: those whose centres they face. Take an h that divides their
+    widths. Doors narrower than h, stairs, and wishes that depend on other people are refused.
+
+    >>> import jostle as jo
+    >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.5), (5, 2.5))])
+    >>> people = density(40, room=room, radius=0.25, speed=1.4, h=0.25)
+    >>> sol = jo.macro.solve(people, jo.macro.Splitting(), t=20.0, h=0.05, every=1.0)
+    >>> inside = sol.mass * densest_packing(0.25)
+    >>> round(float(inside[0]), 9), bool(inside[-1] < 0.01)
+    (40.0, True)
+    """
+    if room.links:
+        raise InvalidValue(
+            f"stairs cannot be followed as a density, and the plan has the link {next(iter(room.links))!r}: make a "
+            f"plan of each floor, with the stairs as an exit"
+        )
+    grid = _grid(room, h)
+    x, y = grid.centres
+    centres = np.stack([x.ravel(), y.ravel()], axis=-1)
+    obstacles = _Obstacles(room)
+    free = (room.inside(centres) & ~obstacles.near(centres, ON_WALL * h)).reshape(grid.shape)
+    exits, barriers = np.zeros(grid.shape, dtype=bool), []
+    crossed: dict[str, int] = {}
+    for axis in (0, 1):
+        low, high = (slice(None, -1), slice(1, None)) if axis == 0 else (np.s_[:, :-1], np.s_[:, 1:])
+        lines = np.stack([np.stack([x[side], y[side]], axis=-1) for side in (low, high)], axis=-2)
+        touched = free[low] | free[high]
+        closed = np.zeros(touched.shape, dtype=bool)
+        closed[touched] = obstacles.meet(lines[touched])
+        for opening in _openings(room):
+            through = np.zeros_like(closed)
+            through[touched] = _meet(opening.ends, lines[touched])
+            through &= ~closed
+            crossed[opening.name] = crossed.get(opening.name, 0) + int(through.sum())
+            if opening.name.startswith("exit"):
+                exits[low] |= through & free[high] & ~free[low]
+                exits[high] |= through & free[low] & ~free[high]
+        barriers.append(np.pad(closed, [(1, 1) if k == axis else (0, 0) for k in (0, 1)]))
+    _check_openings(room, h, crossed)
+    people = Crowd(
+        grid=grid,
+        density=_start(n, grid, free, radius, start),
+        velocity=_wish(room, h, speed, goal, wish),
+        walls=~free & ~exits,
+        exits=exits,
+        barriers=(barriers[0], barriers[1]),
+    )
+    if isinstance(wish, FreeWish) or not (wish is None or isinstance(wish, Wish)):
+        return people  # it may change in time
+    return _steady(people)
+
+
+def _steady(people: Crowd) -> Crowd:
+    """The same crowd, with its wish taken once in each cell."""
+    domain, grid = people.domain, people.grid
+    U = np.zeros((*grid.shape, 2))
+    U[domain.zone] = np.asarray(people.velocity(0.0, people.places))  # type: ignore[operator]
+    speed = np.linalg.norm(U, axis=-1)
+    fastest, known = speed.max(initial=0.0), speed > ZERO * speed.max(initial=0.0)
+    while not known[domain.zone].all():
+        reached = np.zeros_like(known)
+        for axis, way in ((0, 1), (0, -1), (1, 1), (1, -1)):
+            through = domain.open[axis][after(axis) if way > 0 else before(axis)]
+            new = domain.zone & ~known & ~reached & through & np.roll(known, -way, axis)
+            U[new, axis] = way * fastest
+            reached |= new
+        if not reached.any():
+            break
+        known |= reached
+    lost = ~known & (np.asarray(people.density) > 0.0)
+    if lost.any():
+        i, j = np.argwhere(lost)[0]
+        place = [float(centre[i, j]) for centre in grid.centres]
+        raise InvalidValue(f"the wish at {place} is zero: no way leads from there to the goal; leave that part empty")
+    there = domain.zone.astype(float)
+    cells = grid.velocity(U[..., 0], U[..., 1])
+    return replace(people, velocity=grid.velocity(cells.faces(0, there), cells.faces(1, there)))
+
+
+def _grid(plan: Plan, h: float) -> Grid:
+    """Cells that begin in the lower left corner of the plan, so that walls at multiples of h lie between cells."""
+    low, high = np.array(plan.area.bounds).reshape(2, 2)
+    number = np.ceil((high - low) / h - ON_WALL).astype(int)
+    if float(number[0] + 2 * MARGIN) * float(number[1] + 2 * MARGIN) > MAX_CELLS:
+        raise InvalidValue(f"cells of side {h:g} make a grid of {number[0]} x {number[1]} cells; take a larger h")
+    return Grid(low - MARGIN * h, low + (number + MARGIN) * h, h, closed=True)
+
+
+class _Obstacles:
+    """The walls and columns of a plan, in a tree."""
+
+    def __init__(self, plan: Plan) -> None:
+        shapely = package("shapely")
+        discs = [disc for disc in shapely.get_parts(around(plan.columns)) if not disc.is_empty]
+        self.tree = shapely.STRtree([*shapely.linestrings(plan.walls), *discs])
+
+    def near(self, points: Array, distance: float) -> Booleans:
+        """(n,): is an obstacle at most this far away?"""
+        shapely, found = package("shapely"), np.zeros(len(points), dtype=bool)
+        found[self.tree.query(shapely.points(points), predicate="dwithin", distance=distance)[0]] = True
+        return found
+
+    def meet(self, lines: Array) -> Booleans:
+        """(n,): does a line (n, 2, 2) meet an obstacle?"""
+        shapely, found = package("shapely"), np.zeros(len(lines), dtype=bool)
+        found[self.tree.query(shapely.linestrings(lines), predicate="intersects")[0]] = True
+        return found
+
+
+def _meet(segment: Array, lines: Array) -> Booleans:
+    shapely = package("shapely")
+    one = shapely.linestrings(segment)
+    shapely.prepare(one)
+    return np.asarray(shapely.intersects(one, shapely.linestrings(lines)), dtype=bool)
+
+
+def _openings(plan: Plan) -> list[Opening]:
+    exits = [Opening.of(f"exit {name!r}", ends) for name, ends in plan.exits.items()]
+    return exits + [Opening.of(f"door {k}", ends) for k, ends in enumerate(plan.doors)]
+
+
+def _check_openings(plan: Plan, h: float, crossed: dict[str, int]) -> None:
+    """Raise, naming the opening, if one is too narrow for the cells."""
+    for opening in _openings(plan):
+        if opening.width < h * (1.0 - ON_WALL) or crossed[opening.name] == 0:
+            raise InvalidValue(
+                f"{opening} is too narrow for cells of side h = {h:g}: take h = {opening.width / 2.0:.3g} or less, a "
+                f"fraction of the width if possible"
+            )
+
+
+def _start(
+    n: float | Callable[[Array, Array], ArrayLike], grid: Grid, free: Booleans, radius: float, start: Any
+) -> Array:
+    """(nx, ny): the density at the start."""
+    full, (x, y), where = densest_packing(radius), grid.centres, free
+    if start is not None:
+        shapely = package("shapely")
+        polygon = start if hasattr(start, "geom_type") else shapely.Polygon(shaped(start, "start", -1, 2))
+        where = free & shapely.contains_xy(polygon, x, y)
+    if callable(n):
+        return np.where(where, np.broadcast_to(np.asarray(n(x, y), dtype=float), x.shape) / full, 0.0)
+    area = float(where.sum()) * grid.h**2
+    if not 0.0 <= n <= full * area * (1.0 + ON_WALL):
+        raise InvalidValue(
+            f"{n:g} people of radius {radius:g} do not fit into an area of {area:g}: at most {int(full * area)} do"
+        )
+    return np.where(where, min(n / (full * area), 1.0) if area else 0.0, 0.0)
+
+
+def _wish(
+    plan: Plan,
+    h: float,
+    speed: float,
+    goal: str | None,
+    wish: Wish | Callable[[float, Array], ArrayLike] | None,
+) -> Wish | Callable[[float, Array], ArrayLike]:
+    if wish is None:
+        spacing = None if plan.convex else SPACING * h
+        return walk(plan, radius=CLEARANCE * h, speed=speed, goal=goal, spacing=spacing)
+    if goal is not None or speed != DEFAULT_SPEED:
+        raise InvalidValue("with a wish of its own a density takes neither speed nor goal: make them part of the wish")
+    if isinstance(wish, Behaviour):
+        raise InvalidValue(
+            f"{type(wish).__name__} depends on the people around or on the past of each person, which a density does "
+            f"not have: give a plain wish, such as plan.walk(...), or a function of (t, q)"
+        )
+    widest = 0.0 if isinstance(wish, FreeWish) or not isinstance(wish, Wish) else float(wish.widest(1)[0])
+    if widest > h / 2.0:
+        raise InvalidValue(
+            f"the wish is that of people of radius {widest:g}, who do not come as near to walls as cells of side h = "
+            f"{h:g}: make it with plan.walk(radius={CLEARANCE * h:g})"
+        )
+    return wish
