@@ -48,6 +48,7 @@ def test_a_file_says_where_the_density_is_and_how_it_moves():
     assert (u[block] == [1.0, 0.0]).all()
     assert np.linalg.norm(u[disc], axis=1) == pytest.approx(2.0)
     x, y = (centre[disc] for centre in grid.centres)
+    assert (u[disc][:, 0] < 0.0).all()
     assert u[disc][:, 1] / u[disc][:, 0] == pytest.approx((1.0 - y) / (0.0 - x))
     assert (u[~(block | disc)] == 0.0).all()
     assert (run.scheme, run.t, run.h, run.every) == (jo.macro.Splitting(), 1.0, 0.1, 0.2)
