@@ -36,9 +36,9 @@ RESULTS = {
     "Solution", "State", "Scheme", "Solver", "macro.Collision", "macro.ErrorTable", "macro.Homogenised",
     "macro.Lattice", "macro.LineCollision", "macro.Mask", "macro.Merger", "macro.MergeTree", "macro.Evolution",
     "macro.State", "macro.ObstacleStep",
-    "macro.Structure", "macro.Velocity",
+    "macro.Structure", "macro.Velocity", "macro.WassersteinProjection",
     "analysis.Forces",
-    "io.EXPORTS", "io.Facts", "io.Groups", "io.SI", "io.Units",
+    "io.EXPORTS", "io.Facts", "io.Images", "scenarios.DensityRun", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
     "impacts.SpringImpact", "models.TwoMotions",
@@ -291,6 +291,7 @@ def calls(path):
     }
     density = {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None}
     flow = jo.macro.Flow(grid=grid, density=0.5, velocity=grid.velocity(0.0, 0.0))
+    moved = jo.macro.solve(flow, jo.macro.Splitting(), t=0.1, h=0.1, output=path / "moved.vtkhdf")
     macro = {
         "Disc": {"centre": [0.0, 0.0], "radius": 1.0},
         "Polygon": {"points": [[0, 0], [1, 0], [0, 1]]},
@@ -337,8 +338,18 @@ def calls(path):
         "square_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "triangular_lattice": {"spacing": 0.25, "box": ([0, 0], [1, 1]), "zone": None, "walls": None, "angle": 0.0},
         "structure": {"cone": cone, "mass": 1.0, "size": None},
+        "wasserstein_line": {"density": [0.0, 1.5, 0.0], "h": 0.25},
+        "wasserstein_program": {"grid": grid, "density": np.full(grid.shape, 0.5)},
+        "wasserstein_projection": {
+            "grid": grid,
+            "density": np.full(grid.shape, 0.5),
+            "tol": 0.01,
+            "max_iterations": 9,
+        },
     }
     io = {
+        "are_images": {"path": path / "moved.vtkhdf"},
+        "read_images": {"path": path / "moved.vtkhdf"},
         "Checkpoint": {"path": path / "a.checkpoint", "seconds": 60.0, "random": None, "overwrite": False},
         "Output": {
             "path": path / "o.vtkhdf",
@@ -371,6 +382,9 @@ def calls(path):
         "bifurcation": {"parameter": [1.0, 2.0], "values": [[1.0], [2.0]], "names": ("a", "b"), "ax": None},
         "draw": {"sol": run, "k": -1, "ax": None, "colour": "speed", "contacts": True, "view": view},
         "balance": {"sol": run, "ax": None},
+        "density": {"sol": moved, "k": -1, "colour": "density", "contours": True, "arrows": True, "ax": None},
+        "densities": {"sol": moved, "moments": 2, "colour": "density", "contours": True, "arrows": True},
+        "mass_inside": {"runs": moved, "ax": None},
         "energies": {"sol": run, "ax": None}, "history": {"sol": run, "ax": None}, "impacts": {"sol": run, "ax": None},
         "paths": {"sol": run, "ax": None, "view": view}, "phase": {"sol": run, "coordinate": 0, "ax": None},
         "evacuation": {"runs": run, "area": area, "ax": None},

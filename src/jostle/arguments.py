@@ -42,6 +42,7 @@ ALIASES = {
     "FilePath": "os.PathLike",
     "Span": "ArrayLike",
     "OfPlaces": "Callable",
+    "CheckpointFile": "Checkpoint",
 }
 """Names of unions that signatures use."""
 
@@ -78,8 +79,8 @@ def number(value: object) -> bool:
     return isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0 and numbers(value))
 
 
-def _shown(value: object) -> bool:
-    return isinstance(value, str | os.PathLike) or any(kind.__name__ == "Solution" for kind in type(value).__mro__)
+def _shown(value: object, *kinds: str) -> bool:
+    return isinstance(value, str | os.PathLike) or any(kind.__name__ in kinds for kind in type(value).__mro__)
 
 
 def _precision(value: Any) -> bool:
@@ -102,7 +103,10 @@ RULES = {
     "ArrayLike": Rule(numbers, "numbers"),
     "Constant": Rule(_constant, "numbers"),
     "Callable": Rule(callable, "a function"),
-    "Shown": Rule(lambda value: _shown(value), "a Solution, or the path of a trajectory file"),
+    "Shown": Rule(lambda value: _shown(value, "Solution"), "a Solution, or the path of a trajectory file"),
+    "ShownDensity": Rule(
+        lambda value: _shown(value, "Evolution", "Images"), "an Evolution, or the path of a file of images"
+    ),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
     "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Plan"),

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -21,6 +22,9 @@ from rich.progress import (
 from jostle import evolution
 from jostle.kernels.compiling import PATIENCE, Compiling, listening
 from jostle.viz.films import Drawn
+
+if TYPE_CHECKING:
+    from jostle.macro.motion.solve import Progress as DensityProgress
 
 __all__ = ["Watch", "progress_bar"]
 
@@ -63,7 +67,7 @@ class Watch:
 class ProgressBar(Watch):
     """The same with a bar on the screen: steps a second, the time left, the worst overlap and residual so far.
 
-    It follows films too, picture by picture.
+    It follows films too, picture by picture, and the runs of densities.
     """
 
     def __init__(self, bar: Progress) -> None:
@@ -71,7 +75,7 @@ class ProgressBar(Watch):
         self._compiling: TaskID | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
-    def __call__(self, progress: evolution.Progress | Drawn) -> None:
+    def __call__(self, progress: evolution.Progress | Drawn | DensityProgress) -> None:
         if isinstance(progress, evolution.Progress):
             super().__call__(progress)
         else:
@@ -83,7 +87,7 @@ class ProgressBar(Watch):
             self._task = self._bar.add_task("", total=progress.steps)  # type: ignore[assignment]
         self._shown = now
         rate = self.steps / max(now - self._begin, 1e-9)
-        words = f"t = {progress.t:.4g}  {rate:.3g} pictures/s"
+        words = f"t = {progress.t:.4g}  {rate:.3g} {'pictures' if isinstance(progress, Drawn) else 'steps'}/s"
         if isinstance(progress, evolution.Progress):
             words = (
                 f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"

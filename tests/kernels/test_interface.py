@@ -179,6 +179,7 @@ ARGUMENTS = {
     "obstacle": obstacle,
     "isotonic": runs,
     "pressures": runs,
+    "envelopes": lambda random: (random.normal(size=(5, 12)).cumsum(axis=1),),
     "marched": floor,
     "descent": lambda random: (reference.marched(*floor(random)), 0.1),
 }  # fmt: skip

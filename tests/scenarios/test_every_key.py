@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.scenarios import ScenarioError, parse
+from jostle.scenarios import DensityRun, ScenarioError, parse
 from jostle.scenarios.fields import Table
 from jostle.scenarios.one_of import OneOf
 from jostle.scenarios.scenario import Scenario
@@ -69,6 +69,36 @@ stairs = [{ name = "down", start = [[20, 1], [20, 3]], end = [[5, 4], [3, 4]], l
 groups = [{ n = 2, region = [[1, 1], [3, 1], [3, 3], [1, 3]] }, { places = [[24.0, 2.0], [23.0, 2.0]] }]
 """
 
+FLOW = """
+[problem]
+kind = "flow"
+lower = [0.0, 0.0]
+upper = [4.0, 2.0]
+cell = 0.25
+closed = ["top"]
+walls = [{ kind = "box", lower = [3.0, 0.0], upper = [3.5, 0.5] }, { kind = "disc", centre = [3.5, 1.5], radius = 0.3 }]
+exits = [{ kind = "box", lower = [0.0, 0.0], upper = [0.5, 0.5] }]
+blocks = [
+    { kind = "box", lower = [1.0, 0.0], upper = [2.0, 1.0], density = 0.5, velocity = [1.0, 0.0] },
+    { kind = "disc", centre = [2.5, 1.0], radius = 0.4, density = 0.6, towards = [0.0, 0.0], speed = 2.0 },
+    { kind = "box", lower = [0.0, 1.5], upper = [0.5, 2.0], towards = [2.0, 2.0], speed = 2.0 },
+    { kind = "disc", centre = [1.5, 1.5], radius = 0.4, velocity = [0.5, 0.5] },
+]
+"""
+WALKERS = """
+[problem]
+kind = "crowd_density"
+lower = [0.0, 0.0]
+upper = [4.0, 2.0]
+cell = 0.25
+closed = ["top"]
+towards = [4.0, 1.0]
+speed = 1.2
+blocks = [
+    { kind = "box", lower = [0.5, 0.5], upper = [1.5, 1.5], density = 0.5 },
+    { kind = "disc", centre = [2.5, 1.0], radius = 0.4, density = 0.6 },
+]
+"""
 BEHIND = '{ name = "back", start = [[26, 1], [26, 3]], end = [[3, 0], [5, 0]], length = 1.0 }'
 
 WALLS = {
@@ -182,6 +212,31 @@ PROBLEMS = [
     *[(CROWD, with_(CROWD, more)) for more in (
         "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0")],
     (CROWD, CROWD.replace("length = 5.0 }", "length = 5.0 }, @".replace("@", BEHIND))),
+    *replaced(FLOW, ("lower = [0.0, 0.0]", "lower = [-0.5, 0.0]"), ("upper = [4.0, 2.0]", "upper = [4.5, 2.0]"),
+              ("cell = 0.25", "cell = 0.125"), ('["top"]', '["left"]'), ("lower = [3.0, 0.0]", "lower = [2.75, 0.0]"),
+              ("upper = [3.5, 0.5]", "upper = [3.5, 0.25]"), ("centre = [3.5, 1.5]", "centre = [3.25, 1.5]"),
+              ("radius = 0.3", "radius = 0.4"), ("upper = [0.5, 0.5]", "upper = [0.5, 0.25]"),
+              ("lower = [1.0, 0.0]", "lower = [0.75, 0.0]"), ("upper = [2.0, 1.0]", "upper = [2.0, 0.75]"),
+              ("density = 0.5", "density = 0.7"), ("velocity = [1.0, 0.0]", "velocity = [1.0, 0.1]"),
+              ("centre = [2.5, 1.0]", "centre = [2.75, 1.0]"), ("radius = 0.4, density", "radius = 0.6, density"),
+              ("density = 0.6", "density = 0.7"), ("towards = [0.0, 0.0]", "towards = [0.0, 1.0]"),
+              ("speed = 2.0", "speed = 3.0"), ("towards = [2.0, 2.0]", "towards = [2.0, 1.0]"),
+              ("towards = [2.0, 2.0], speed = 2.0", "towards = [2.0, 2.0], speed = 3.0"),
+              ("velocity = [0.5, 0.5]", "velocity = [0.5, 0.4]")),
+    (FLOW, with_(FLOW, "force = [0.0, -1.0]")),
+    (with_(FLOW, '[scheme]\nkind = "impacts"'), with_(FLOW, "e = 0.5", '[scheme]\nkind = "impacts"')),
+    *[(with_(FLOW, f'[scheme]\nkind = "{kind}"\n{given}'), with_(FLOW, f'[scheme]\nkind = "{kind}"\n{other}'))
+      for kind, given, other in (
+          ("splitting", "", "tol = 1e-6"), ("impacts", "", "tol = 1e-6"), ("impacts", "", 'structure = "square"'),
+          ("barrier", "eps = 0.1", "eps = 0.2"), ("barrier", "eps = 0.1", "eps = 0.1\ngamma = 3.0"),
+          ("barrier", "eps = 0.1", "eps = 0.1\ntol = 1e-6"))],
+    *replaced(WALKERS, ("lower = [0.0, 0.0]", "lower = [-0.5, 0.0]"), ("upper = [4.0, 2.0]", "upper = [4.5, 2.0]"),
+              ("cell = 0.25", "cell = 0.125"), ('["top"]', '["left"]'), ("towards = [4.0", "towards = [5.0"),
+              ("speed = 1.2", "speed = 1.3"), ("towards = [4.0, 1.0]\nspeed = 1.2", "velocity = [1.0, 0.0]"),
+              ("lower = [0.5", "lower = [0.75"), ("upper = [1.5", "upper = [1.25"), ("density = 0.5", "density = 0.7"),
+              ("centre = [2.5", "centre = [2.75"), ("radius = 0.4", "radius = 0.6"), ("density = 0.6", "density = 0.7"),
+              ("blocks", 'walls = [{ kind = "box", lower = [3, 0], upper = [4, 1] }]\nblocks'),
+              ("blocks", 'exits = [{ kind = "box", lower = [3, 0], upper = [4, 1] }]\nblocks')),
 ]  # fmt: skip
 OTHERS = [
     *replaced(with_(DISCS, RUN), ("t = 1.0", "t = 2.0"), ("h = 0.01", "h = 0.02"),
@@ -208,6 +263,8 @@ CASES = [(with_(before, RUN), with_(after, RUN)) for before, after in PROBLEMS] 
 def signature(text):
     """Numbers that follow from all that `solve` takes."""
     run = parse(text).build()
+    if isinstance(run, DensityRun):
+        return signature_of_density(run)
     problem, random = run.problem, np.random.default_rng(0)
     start = run.scheme.start(problem, 0.0)
     shape = problem.q0.shape
@@ -231,6 +288,17 @@ def signature(text):
                 found += [np.nan_to_num(state.q), state.u]
     words = f"{run.scheme!r} {[type(one).__name__ for one in run.change or ()]} {run.until is None}"
     return b"".join(np.asarray(part, dtype=float).tobytes() for part in found), words
+
+
+def signature_of_density(run):
+    """Numbers that follow from all that `macro.solve` takes."""
+    problem, start = run.problem, run.scheme.start(run.problem, 0.0)
+    grid, domain = problem.grid, problem.domain
+    found = [grid.lower, grid.upper, grid.h, grid.closed, problem.density, domain.walls, domain.exits, *start.velocity]
+    found += [[run.t, run.h, run.every]]
+    if isinstance(problem, jo.macro.Flow):
+        found += [problem.force, [problem.law.e]]
+    return b"".join(np.asarray(part, dtype=float).tobytes() for part in found), repr(run.scheme)
 
 
 def changed_keys(before, after):
@@ -277,7 +345,7 @@ LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams")}
 """Keys that matter after a while: below, and in test_scenario_crowds."""
 
 
-@pytest.mark.parametrize("text", [DISCS, LATTICE, RANDOM, FOUNTAIN, CRADLE, CROWD, LABYRINTH])
+@pytest.mark.parametrize("text", [DISCS, LATTICE, RANDOM, FOUNTAIN, CRADLE, CROWD, LABYRINTH, FLOW, WALKERS])
 def test_the_same_file_gives_the_same_numbers(text):
     assert signature.__wrapped__(with_(text, RUN)) == signature(with_(text, RUN))
 

@@ -168,11 +168,11 @@ def test_a_script_registers_a_scheme_a_solver_and_a_kind(registered):
         ("sweeps = 2", "sweeps = 2.5", "my.toml:10: solver.sweeps = 2.5: must be a whole number"),
         ("heights = [0.5, 1.0]", "heights = [0.5, 0]", "my.toml:4: problem.heights.1 = 0: must be a positive number"),
         ('kind = "drop"', 'kind = "dorp"',
-         'my.toml:3: problem.kind = "dorp": must be one of "cradle", "crowd", "drop", "grains", '
-         '"labyrinth"; did you mean "drop"?'),
+         'my.toml:3: problem.kind = "dorp": must be one of "cradle", "crowd", "crowd_density", "drop", "flow", '
+         '"grains", "labyrinth"; did you mean "drop"?'),
         ('kind = "damped"', 'kind = "damp"',
-         'my.toml:6: scheme.kind = "damp": must be one of "catching_up", "damped", "gluey", "maury", "moreau_jean", '
-         '"paoli", "venel"; did you mean "damped"?'),
+         'my.toml:6: scheme.kind = "damp": must be one of "barrier", "catching_up", "damped", "gluey", "impacts", '
+         '"maury", "moreau_jean", "paoli", "splitting", "venel"; did you mean "damped"?'),
     ],
 )  # fmt: skip
 def test_mistakes_in_the_tables_of_plugins_are_named_like_all_others(registered, right, wrong, message):

@@ -47,7 +47,8 @@ MISTAKES = [
     ("radii = 0.1", "radii = true",
      'my.toml:7: problem.radii = true: must be a positive number, a list of them, or { uniform = [from, to] }'),
     ('kind = "grains"', 'kind = "grain"',
-     'my.toml:4: problem.kind = "grain": must be one of "cradle", "crowd", "grains", "labyrinth"; '
+     'my.toml:4: problem.kind = "grain": must be one of "cradle", "crowd", "crowd_density", "flow", '
+     '"grains", "labyrinth"; '
      'did you mean "grains"?'),
     ('kind = "lattice"', 'kind = "lattice"\nlattice = "hexagonal"',
      'my.toml:14: problem.start.lattice = "hexagonal": must be one of "triangular", "square"'),

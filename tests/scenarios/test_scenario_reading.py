@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.scenarios import Scenario, ScenarioError, load, names, parse
+from jostle.scenarios import DensityRun, Scenario, ScenarioError, load, names, parse
 from jostle.scenarios.settings import changed
 from jostle.scenarios.writing import document
 
@@ -22,6 +22,9 @@ def few(name):
 def bits(scenario, steps=5):
     """All numbers of the first steps of a run."""
     run = scenario.build()
+    if isinstance(run, DensityRun):
+        sol = jo.macro.solve(**run._replace(t=steps * run.h, every=run.h)._asdict())
+        return run._replace(problem=None), sol.density.tobytes() + sol.pressure.tobytes()
     sol = jo.solve(**run._replace(t=steps * run.h, every=run.h)._asdict())
     return run._replace(problem=None, until=None, change=None), sol.q.tobytes() + sol.u.tobytes()
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jostle.cli import densities
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError
 
 if TYPE_CHECKING:
+    from jostle.io import Images
     from jostle.solution import Solution
 
 PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
@@ -23,9 +25,10 @@ PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".t
 Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists, but never a trajectory.")]
 Colour = Annotated[
-    str,
+    str | None,
     typer.Option(
-        help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ..."
+        help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ...; of "
+        "a density: density, pressure or speed. By default speed, or density."
     ),
 ]
 
@@ -70,7 +73,7 @@ def info(
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the contents of a trajectory or a scenario."""
+    """Show the contents of a trajectory, of a file of a density, or of a scenario."""
     found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
@@ -79,26 +82,29 @@ def info(
 
 
 def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
-    from jostle.scenarios import load
+    from jostle.scenarios import Run, load
 
     scenario = load(name)
     if text:
         return scenario.text
-    run = scenario.build()
-    return {
-        "title": scenario.title, "kind": scenario.problem.kind, "bodies": int(run.problem.q0.shape[0]),
+    run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
+    if not isinstance(run, Run):
+        return said | densities.of_scenario(run)
+    return said | {
+        "bodies": int(run.problem.q0.shape[0]),
         "scheme": type(run.scheme).__name__, "solver": run.scheme.solver.name, "tol": run.scheme.solver.tol,
         "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h), "seed": scenario.seed,
     }  # fmt: skip
 
 
 def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
-    from jostle.io import about, read
+    from jostle.io import about, are_images, read, read_images
 
     kept = about(path)
     if text:
         return kept.get(SCENARIO, "")
-    found = {"title": kept.get("title", ""), **summary(read(path), path)}
+    run = densities.summary(read_images(path), path) if are_images(path) else summary(read(path), path)
+    found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
     return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}
 
@@ -135,11 +141,17 @@ def view(
 
     The page comes from a server that only this machine can reach, and that serves only this file.
     """
+    from jostle.io import are_images
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
     from jostle.viz.sources import target_for
     from jostle.viz.viewer import PAGES
 
+    if are_images(trajectory):
+        raise InvalidValue(
+            f"{trajectory} holds a density, and the viewer shows bodies only: save a film with jostle movie "
+            f"{trajectory}, or a picture with jostle plot {trajectory}"
+        )
     if save is not None:
         check_free(target_for(save, "a page", PAGES, trajectory), overwrite)
         with progress_bar() as bar:
@@ -158,10 +170,11 @@ def plot(
     trajectory: Trajectory,
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
-    colour: Colour = "speed",
+    colour: Colour = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of some moments of a trajectory."""
+    """Save a picture of some moments of a trajectory, or of a density that moves."""
+    from jostle.io import Images
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
@@ -169,13 +182,17 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.viz import strip
+    from jostle.viz import densities, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
     check_free(wanted, overwrite)
-    sol = solution(trajectory)
+    run = shown(trajectory)
+    if isinstance(run, Images):
+        figure = densities(run, moments, colour=colour or "density")
+    else:
+        figure = strip(run, moments, colour=colour or "speed")
     with whole(wanted) as new:
-        strip(sol, moments, colour=colour).savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
+        figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
     say(wanted)
 
 
@@ -203,10 +220,17 @@ def beside(trajectory: Path, suffix: str) -> Path:
     return trajectory.parent / f"{trajectory.stem}{suffix}"
 
 
+def shown(file: Path) -> Solution | Images:
+    """What pictures and films show: the solution in a trajectory, or the fields in the file of a density."""
+    from jostle.io import are_images, read_images
+
+    return read_images(file) if are_images(file) else solution(file)
+
+
 def solution(trajectory: Path) -> Solution:
     """The solution in a file; older formats store no walls, which are then rebuilt from the scenario if possible."""
     from jostle.io import about, read
-    from jostle.scenarios import ScenarioError, parse
+    from jostle.scenarios import Run, ScenarioError, parse
 
     sol, kept = read(trajectory), about(trajectory)
     if sol.stored_facts is not None or SCENARIO not in kept:
@@ -216,4 +240,4 @@ def solution(trajectory: Path) -> Solution:
     except ScenarioError as error:  # a plug-in or a floor plan is missing
         say(f"note: walls hidden: the scenario could not be rebuilt: {error}", error=True)
         return sol
-    return read(trajectory, run.problem, run.scheme)
+    return read(trajectory, run.problem, run.scheme) if isinstance(run, Run) else sol

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from jostle.cli.files import Colour, Overwrite, Trajectory, beside, check_free, solution
+from jostle.cli.files import Colour, Overwrite, Trajectory, beside, check_free, shown
 from jostle.cli.show import say
 
 
@@ -15,10 +15,10 @@ def movie(
     trajectory: Trajectory,
     target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
     speed: Annotated[float, typer.Option(help="Time of the run that one second of the film shows, in seconds.")] = 1.0,
-    colour: Colour = "speed",
+    colour: Colour = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a film of a trajectory, with 25 pictures a second."""
+    """Save a film of a trajectory, or of a density that moves, with 25 pictures a second."""
     from jostle.terminal import progress_bar
     from jostle.viz.films import KINDS
     from jostle.viz.sources import need_matplotlib, target_for
@@ -29,4 +29,4 @@ def movie(
     wanted = target_for(target or beside(trajectory, ".mp4"), "a film", KINDS, trajectory)
     check_free(wanted, overwrite)
     with progress_bar() as bar:
-        say(animate(solution(trajectory), wanted, speed=speed, colour=colour, progress=bar))
+        say(animate(shown(trajectory), wanted, speed=speed, colour=colour, progress=bar))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from rich.console import Console
 
+from jostle.cli import densities
 from jostle.cli.show import say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
@@ -81,7 +82,7 @@ def resume(
     --set run.t=20 makes the run longer. Only the times and `until` of the table [run] may change; the trajectory
     records each change, see jostle info.
     """
-    from jostle.io import about, repair
+    from jostle.io import about, are_images, repair
     from jostle.scenarios import parse
 
     words = about(trajectory)
@@ -94,7 +95,8 @@ def resume(
             f"no checkpoint {checkpoint_of(trajectory)}: the run stopped before the first one; start it again with "
             f"`jostle run --overwrite`"
         )
-    repair(trajectory)
+    if not are_images(trajectory):  # those are written whole
+        repair(trajectory)
     chosen = parse(words[SCENARIO], str(trajectory), settings=settings or ())
     _compute(chosen, trajectory, Compute(threads, device, checkpoint, quiet, as_json), resume=True)
 
@@ -108,10 +110,12 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure the time of the first steps of a scenario, without saving them."""
-    from jostle.scenarios import load
+    from jostle.scenarios import Run, load
 
     _use(threads)
     chosen = load(scenario, settings=settings or (), seed=seed).build()
+    if not isinstance(chosen, Run):
+        raise InvalidValue(f"{scenario} moves a density: jostle bench measures runs of bodies only")
     watch = Clock()
     end = min(chosen.t, steps * chosen.h)
     keep = chosen._asdict() | {"t": end, "every": end, "until": None}
@@ -173,6 +177,7 @@ def _use(threads: int | None) -> None:
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
     """Run a scenario with a progress bar, save its trajectory, and print a summary."""
     from jostle.io import SI, Checkpoint, Output
+    from jostle.scenarios import Run
 
     _use(how.threads)
     console = Console(stderr=True, quiet=how.quiet or how.as_json)
@@ -191,18 +196,24 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
     begin = time.perf_counter()
     try:
         with progress_bar(console) as bar:
-            sol = solve(
-                **built._asdict(), device=how.device, output=output, checkpoint=keep, resume=resume, progress=bar
-            )
+            how_to: dict[str, Any] = {
+                "device": how.device, "output": output, "checkpoint": keep, "resume": resume, "progress": bar,
+            }  # fmt: skip
+            if isinstance(built, Run):
+                sol = solve(**built._asdict(), **how_to)
+                found, shown_by = summary(sol, target), "view it in the browser: jostle view"
+            else:
+                images = densities.solved(built, **how_to)
+                found, shown_by = densities.summary(images, target), "save a film: jostle movie"
     except Interrupted as error:
         say(f"{error}: jostle resume {target}", error=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     seconds = time.perf_counter() - begin
     if not how.quiet:
-        found = {"file": str(target), **summary(sol, target)}
+        found = {"file": str(target), **found}
         found |= {"seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
         show(found, how.as_json)
         if not how.as_json:
-            say(f"view it in the browser: jostle view {target}; save a picture: jostle plot {target}", error=True)
-    if sol.status in EXIT_CODES:
-        raise typer.Exit(EXIT_CODES[sol.status])
+            say(f"{shown_by} {target}; save a picture: jostle plot {target}", error=True)
+    if found["status"] in EXIT_CODES:
+        raise typer.Exit(EXIT_CODES[found["status"]])

@@ -3,6 +3,7 @@
 from jostle.facts import SI, Facts, Groups, Units
 from jostle.io.checkpoint import Checkpoint
 from jostle.io.exports import EXPORTS, export, write
+from jostle.io.images import Images, are_images, read_images
 from jostle.io.reading import about, read, repair
 from jostle.io.recorder import Output
 from jostle.io.trajectory import Writer
@@ -13,12 +14,15 @@ __all__ = [
     "Checkpoint",
     "Facts",
     "Groups",
+    "Images",
     "Output",
     "Units",
     "Writer",
     "about",
+    "are_images",
     "export",
     "read",
+    "read_images",
     "repair",
     "write",
 ]

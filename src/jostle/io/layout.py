@@ -49,6 +49,7 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.facts import Facts
 from jostle.io import stored_facts, wall_states
 from jostle.io.checksums import Checks, of_records
+from jostle.io.images import holds_images
 from jostle.io.pictures import points_of
 from jostle.io.step_records import RECORD, STEPS, steps_in
 from jostle.io.trust import check_size, data_set, inside, rows
@@ -270,6 +271,8 @@ class Header(NamedTuple):
 
 def header(file: Any) -> Header:
     """How many frames and steps count, and of what; `BrokenFile` if it is not a trajectory."""
+    if holds_images(file):
+        raise BrokenFile(f"{file.filename} holds fields on a grid, not bodies: read it with jo.io.read_images")
     run, steps_of = inside(file, "jostle/run").attrs, inside(file, "VTKHDF/Steps").attrs
     version = int(run["format"])
     if version > FORMAT:

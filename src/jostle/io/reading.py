@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue, JostleError
-from jostle.io import changes, layout, stored_facts, wall_states
+from jostle.io import changes, images, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.container import (
     FLAGS,
@@ -91,7 +91,7 @@ def read(
 
 @check_arguments
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What the writer of a trajectory noted about it, as it was changed last.
+    """What the writer of a trajectory, or of a file of fields, noted about it, as it was changed last.
 
     "changes" tells, a line each, what was changed when the run was resumed.
 
@@ -103,6 +103,8 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
     {'seed': '7'}
     """
     with reading(Path(path)) as file:
+        if images.holds_images(file):
+            return images.notes(file)
         layout.header(file)
         noted, lines = (
             {str(name): str(text) for name, text in inside(file, "jostle").attrs.items()},

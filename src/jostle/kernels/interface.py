@@ -171,6 +171,8 @@ class Kernels(ContactKernels, Protocol):
         self, lost: Array, mass: Array, order: Integers, starts: Integers, low: Booleans, high: Booleans
     ) -> Array: ...
 
+    def envelopes(self, p: Array) -> Array: ...
+
     def collisions(
         self,
         y: Array,

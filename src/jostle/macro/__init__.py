@@ -17,6 +17,9 @@ from jostle.macro.motion.solve import solve
 from jostle.macro.motion.splitting import Splitting
 from jostle.macro.motion.state import State
 from jostle.macro.motion.sticky import StickyBlocks
+from jostle.macro.motion.wasserstein import WassersteinProjection, wasserstein_projection
+from jostle.macro.motion.wasserstein_line import wasserstein_line
+from jostle.macro.motion.wasserstein_program import wasserstein_program
 from jostle.macro.outline import Disc, Polygon
 from jostle.macro.packing import Packing
 from jostle.macro.square import Square
@@ -51,6 +54,7 @@ __all__ = [
     "Structure",
     "Triangular",
     "Velocity",
+    "WassersteinProjection",
     "homogenise",
     "obstacle_step",
     "phi",
@@ -58,4 +62,7 @@ __all__ = [
     "square_lattice",
     "structure",
     "triangular_lattice",
+    "wasserstein_line",
+    "wasserstein_program",
+    "wasserstein_projection",
 ]

@@ -60,6 +60,16 @@ class FivePoint:
         total[:, 1:] += self.north[:, :-1]
         return total
 
+    def applied(self, p: Array) -> Array:
+        """(nx, ny): A p as a sum of fluxes through faces, so that what leaves one cell enters the next."""
+        x, y = self.east[:-1] * (p[:-1] - p[1:]), self.north[:, :-1] * (p[:, :-1] - p[:, 1:])
+        total = self.extra * p
+        total[:-1] += x
+        total[1:] -= x
+        total[:, :-1] += y
+        total[:, 1:] -= y
+        return np.asarray(total)
+
     def coarser(self) -> FivePoint:
         """Four cells become one. Twice the width at twice the distance: the sums are halved, as two faces are one."""
         east, north, extra = (_fours(field) for field in (self.east, self.north, self.extra))
@@ -117,7 +127,7 @@ def obstacle(
     if len(pins):
         roomy = _has_room(b, label)
         shut, pins = shut & ~roomy[label], pins[~roomy[label.ravel()[pins]]]
-        jammed = np.where(roomy[label], (b > 0.0 if start is None else start > 0.0) & there, jammed)
+        jammed = np.where(roomy[label], _some(b, label, start) & there, jammed)
         extra = extra.copy()
         extra.ravel()[pins] += diagonal.ravel()[pins]
     first = np.zeros_like(b) if start is None else start
@@ -167,6 +177,16 @@ def _has_room(b: Array, label: Integers) -> Booleans:
     """(parts,): does b sum to less than zero over a part?"""
     total, size = (np.bincount(label.ravel(), weights=field.ravel()) for field in (b, np.abs(b)))
     return np.asarray(total < -SUM_TOLERANCE * size)
+
+
+def _some(b: Array, label: Integers, start: Array | None) -> Booleans:
+    """Cells to begin with in parts where there is room: those with start > 0, or b > 0 if these are all of a part."""
+    loaded = b > 0.0
+    if start is None:
+        return loaded
+    chosen = start > 0.0
+    everything = np.bincount(label.ravel(), weights=~chosen.ravel()) == 0.0
+    return np.where(everything[label], loaded, chosen)
 
 
 def _bounds(there: Booleans) -> tuple[slice, slice]:

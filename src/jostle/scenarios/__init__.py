@@ -15,12 +15,14 @@ from jostle.scenarios.reading import load, names, parse, shipped
 from jostle.scenarios.source import ScenarioError
 
 if _typing.TYPE_CHECKING:
+    from jostle.scenarios.densities import DensityRun
     from jostle.scenarios.problem import Built, ProblemTable
     from jostle.scenarios.scenario import Run, Scenario, schema
 
 __all__ = [
     "KINDS",
     "Built",
+    "DensityRun",
     "ProblemTable",
     "Run",
     "Scenario",
@@ -31,7 +33,10 @@ __all__ = [
     "schema",
     "shipped",
 ]
-_LAZY = {"Built": "problem", "ProblemTable": "problem", "Run": "scenario", "Scenario": "scenario", "schema": "scenario"}
+_LAZY = {
+    "Built": "problem", "DensityRun": "densities", "ProblemTable": "problem", "Run": "scenario",
+    "Scenario": "scenario", "schema": "scenario",
+}  # fmt: skip
 """The modules of the names that need pydantic, which is imported when one of them is first used."""
 
 

@@ -26,6 +26,8 @@ KINDS: Registry[type[ProblemTable]] = Registry(
         "cradle": "jostle.scenarios.others:Cradle",
         "labyrinth": "jostle.scenarios.others:Labyrinth",
         "crowd": "jostle.scenarios.people:Crowd",
+        "flow": "jostle.scenarios.densities:FlowTable",
+        "crowd_density": "jostle.scenarios.densities:CrowdDensityTable",
     },
     _check,
 )

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Iterator
 from functools import cache
-from typing import Any, ClassVar, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, create_model
 
 from jostle.errors import InvalidValue
+from jostle.macro.motion.scheme import Scheme as DensityScheme
+from jostle.macro.motion.schemes import DENSITY_SCHEMES
+from jostle.plugins import Registry
 from jostle.scenarios.fields import (
     CountOrNone,
     Iterations,
@@ -29,7 +33,9 @@ from jostle.scenarios.fields import (
     Text,
     Tolerance,
     Whole,
+    allowed,
 )
+from jostle.schemes import SCHEMES
 
 DEFAULT_SOLVER = "automatic"
 """The solver of a file that does not name one."""
@@ -40,6 +46,9 @@ DESCRIPTIONS = {
     "moreau_jean": "Motion with restitution, by velocities; for many bodies.",
     "venel": "First-order motion, such as crowds; bodies never overlap.",
     "catching_up": "First-order motion, such as labyrinths; projects on the set itself.",
+    "splitting": "Densities: free motion, then a projection on densities of at most one.",
+    "barrier": "Densities: a pressure that grows without bound as the density comes to one.",
+    "impacts": "Densities: the law of impact wherever the density is one, with restitution.",
     "automatic": "Chooses an algorithm by the size of the problem and by its progress. The default.",
     "active_set": "Active-set method, for up to about a hundred contacts.",
     "interior_point": "Interior-point method, for jammed discs and tight tolerances.",
@@ -47,6 +56,8 @@ DESCRIPTIONS = {
     "budget": "Gauss-Seidel sweeps, a fixed number of them; the overlap that remains is reported.",
 }
 """What the schemes and solvers of jostle are for."""
+GammaExponent = Annotated[float, Field(ge=1.0, le=100.0, allow_inf_nan=False), allowed("a number from 1 to 100")]
+Structure = Literal["isotropic", "square", "triangular"]
 OPTIONS: dict[str, tuple[Any, str]] = {
     "samples": (Samples, "Number of Gauss points over which a force that changes in time is averaged."),
     "weakest": (NotPositive, "Minus the largest impulse (N s) that a contact remembers; -inf, the default: all of it."),
@@ -54,14 +65,37 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "implicit": (Switch, "Evaluate the velocity in the force at the new time (e = 0 only)."),
     "tol": (Tolerance, "Largest overlap, relative to the smallest radius; 1e-6 by default for grains."),
     "max_iterations": (Iterations, "Largest number of iterations in one step."),
+    "eps": (Positive, "Strength of the barrier: the smaller it is, the closer to one the density comes."),
+    "gamma": (GammaExponent, "Exponent of the barrier, at least 1."),
+    "structure": (Structure, "The law of impact: isotropic, or that of a square or a triangular lattice."),
     "overlap": (ProperPart, "A step ends when no overlap exceeds this part of the smallest radius."),
 }
 """The options of the classes of jostle: what a file may say, and what they do."""
+DENSITY_TOLERANCE = "Largest amount by which a density may exceed one; 1e-8 by default."
+"""What the option tol does in the schemes for densities."""
 TYPES = {
     "float": Number, "int": Whole, "bool": Switch, "str": Text,
     "Finite": Number, "Positive": Positive, "NotNegative": NotNegative, "Count": Iterations, "Natural": CountOrNone,
 }  # fmt: skip
 """What a file may say for an option of a plug-in, by the annotation of its field."""
+
+
+class AllSchemes:
+    """The schemes for bodies and those for densities, as one list: a file names one of either."""
+
+    lists: tuple[Registry[Any], ...] = (SCHEMES, DENSITY_SCHEMES)
+
+    def names(self) -> list[str]:
+        return [name for each in self.lists for name in each.names()]
+
+    def get(self, name: str) -> Any:
+        return next((each for each in self.lists if name in each), SCHEMES).get(name)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        return ((name, self.get(name)) for name in self.names())
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in each for each in self.lists)
 
 
 class Method(Table):
@@ -90,9 +124,9 @@ def table_of(kind: str, makes: type[Any]) -> type[Method]:
     for each in dataclasses.fields(makes):
         if not each.init or each.name == "solver":
             continue
-        allowed, description = _allowed(makes, each)
-        if allowed is not None:
-            fields[each.name] = (allowed, Field(_default(each), description=description))
+        kinds, description = _allowed(makes, each)
+        if kinds is not None:
+            fields[each.name] = (kinds, Field(_default(each), description=description))
         elif each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING:
             raise InvalidValue(
                 f"{makes.__name__} cannot be used in scenario files: its option {each.name!r} has no default, and "
@@ -107,13 +141,16 @@ def _allowed(makes: type[Any], field: dataclasses.Field[Any]) -> tuple[Any, str]
     """What a file may say for an option, or None, and what the option does."""
     first = next(each for each in reversed(makes.__mro__) if field.name in vars(each).get("__annotations__", {}))
     if first.__module__.startswith("jostle.") and field.name in OPTIONS:
-        return OPTIONS[field.name]
+        kind, description = OPTIONS[field.name]
+        return kind, DENSITY_TOLERANCE if issubclass(makes, DensityScheme) and field.name == "tol" else description
     annotation = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
     return TYPES.get(annotation.removesuffix(" | None")), field.metadata.get("description", "")
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    """The default, as far as JSON can say it."""
+    """The default, as far as JSON can say it; an option without a default must be given."""
+    if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+        return ...
     default = field.default
     known = isinstance(default, bool | int | str) or (isinstance(default, float) and math.isfinite(default))
     return default if known else None

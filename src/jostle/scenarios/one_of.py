@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Union
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Protocol, Union
 
 from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from jostle.plugins import Registry
 from jostle.scenarios.fields import Table
 
 NO_TABLE, UNKNOWN_KIND = "no_table", "unknown_kind"
@@ -18,6 +17,15 @@ NO_TABLE, UNKNOWN_KIND = "no_table", "unknown_kind"
 
 def _itself(kind: str, table: Any) -> type[Table]:
     return table  # type: ignore[no-any-return]
+
+
+class Choices(Protocol):
+    """Named items: a `Registry`, or several of them."""
+
+    def names(self) -> list[str]: ...
+    def get(self, name: str, /) -> Any: ...
+    def items(self) -> Iterator[tuple[str, Any]]: ...
+    def __contains__(self, name: object, /) -> bool: ...
 
 
 class OneOf:
@@ -32,7 +40,7 @@ class OneOf:
 
     def __init__(
         self,
-        registry: Registry[Any],
+        registry: Choices,
         table: Callable[[str, Any], type[Table]] = _itself,
         default: str | None = None,
     ):

@@ -8,11 +8,13 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
+from jostle.macro.motion.schemes import DENSITY_SCHEMES
 from jostle.problems import Motion, Sweeping
+from jostle.scenarios.densities import DensityRun, DensityTable, outside_of_densities
 from jostle.scenarios.endings import AtRest, Below, Ending, Until, jammed
 from jostle.scenarios.fields import Complaint, Path, Positive, Seed, Switch, Table, Text, complain
 from jostle.scenarios.kinds import KINDS
-from jostle.scenarios.methods import DEFAULT_SOLVER, Method, table_of
+from jostle.scenarios.methods import DEFAULT_SOLVER, AllSchemes, Method, table_of
 from jostle.scenarios.one_of import OneOf
 from jostle.scenarios.problem import Built, Change, Misfit, ProblemTable, belongs_to
 from jostle.scenarios.source import ScenarioError, Source
@@ -84,7 +86,7 @@ class Scenario(Table):
     title: Text = Field("", description="One line that says what the scenario shows.")
     seed: Seed = Field(0, description="Seed of all random numbers; the same seed gives the same run.")
     problem: Annotated[ProblemTable, OneOf(KINDS)] = Field(description="What moves.")
-    scheme: Annotated[Method, OneOf(SCHEMES, table_of)] | None = Field(
+    scheme: Annotated[Method, OneOf(AllSchemes(), table_of)] | None = Field(
         None, description="The time-stepping scheme; by default one that fits the problem."
     )
     solver: Annotated[Method, OneOf(SOLVERS, table_of, default=DEFAULT_SOLVER)] = Field(
@@ -100,9 +102,13 @@ class Scenario(Table):
         return self
 
     def _scheme_fits(self) -> Iterator[Complaint]:
+        if isinstance(self.problem, DensityTable):
+            yield from self.problem.scheme_fits(self.problem.scheme() if self.scheme is None else self.scheme.kind)
+            yield from outside_of_densities({name: getattr(self, name) for name in self.model_fields_set})
+            return
         order, needs = FIRST if self.problem.first_order else SECOND, self.problem.needs()
         kind = self.problem.scheme() if self.scheme is None else self.scheme.kind
-        abilities = SCHEMES.get(kind).abilities
+        abilities = SCHEMES.get(kind).abilities if kind in SCHEMES else frozenset()
         if order not in abilities:
             fitting = [f'"{name}"' for name, scheme in SCHEMES.items() if order in scheme.abilities]
             yield ("scheme", "kind"), f'must be {in_words(fitting)} for a problem of kind "{self.problem.kind}"'
@@ -141,11 +147,14 @@ class Scenario(Table):
         """The name of the file, or of the shipped scenario."""
         return "scenario" if self._source is None else self._source.name
 
-    def build(self) -> Run:
-        """The problem, the scheme and all else that `solve` takes: ``jo.solve(**scenario.build()._asdict())``."""
+    def build(self) -> Run | DensityRun:
+        """The problem, the scheme and all else that `solve` takes: ``jo.solve(**scenario.build()._asdict())``.
+
+        A scenario about a density gives what `macro.solve` takes, a `DensityRun`.
+        """
         with np.errstate(all="ignore"):
             try:
-                return self._build()
+                return self._build_density() if isinstance(self.problem, DensityTable) else self._build()
             except Misfit as error:
                 raise self._error(error.path, str(error)) from error.error
 
@@ -159,10 +168,23 @@ class Scenario(Table):
         scheme = self._scheme()
         with belongs_to("problem"):
             scheme.start(built.problem, 0.0)
-        t, h = self.run.t, self.run.h
-        every = t / DEFAULT_FRAMES if self.run.every is None else self.run.every
-        until = self._until(built, scheme)
-        return Run(built.problem, scheme, t, h, every, until, built.change or None, self.run.strict)
+        t, h, until = self.run.t, self.run.h, self._until(built, scheme)
+        return Run(built.problem, scheme, t, h, self._every(), until, built.change or None, self.run.strict)
+
+    def _build_density(self) -> DensityRun:
+        assert isinstance(self.problem, DensityTable)
+        with belongs_to("scheme"):
+            kind, options = (
+                (self.problem.scheme(), {}) if self.scheme is None else (self.scheme.kind, self.scheme.options())
+            )
+            scheme = DENSITY_SCHEMES.get(kind)(**options)
+        with belongs_to("problem"):
+            problem = self.problem.density_problem()
+            scheme.start(problem, 0.0)
+        return DensityRun(problem, scheme, self.run.t, self.run.h, self._every())
+
+    def _every(self) -> float:
+        return self.run.t / DEFAULT_FRAMES if self.run.every is None else self.run.every
 
     def _scheme(self) -> Scheme:
         """The scheme with its solver, whose tolerance is that of the problem if the file does not say."""

@@ -4,6 +4,7 @@ draw, strip                                       one moment of a solution, seve
 history, paths, phase, impacts, energies, balance   curves of a solution
 orders, evacuation, bifurcation                   what many numbers say
 field, arrows                                     densities, pressures, velocities of a continuum
+density, densities, mass_inside                   runs of moving densities, and files of them
 animate                                           a film: mp4 or gif
 page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
 QUANTITIES, OUTLINES                              open lists: what bodies are coloured by, what walls look like
@@ -28,6 +29,7 @@ from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
     from jostle.viz.curves import balance, energies, history, impacts, paths, phase
+    from jostle.viz.density_pictures import densities, density, mass_inside
     from jostle.viz.drawing import draw, strip
     from jostle.viz.fields import arrows, field
     from jostle.viz.movie import animate
@@ -45,12 +47,15 @@ __all__ = [
     "arrows",
     "balance",
     "bifurcation",
+    "densities",
+    "density",
     "draw",
     "energies",
     "evacuation",
     "field",
     "history",
     "impacts",
+    "mass_inside",
     "orders",
     "page",
     "paths",
@@ -62,6 +67,7 @@ __all__ = [
 
 _DRAWN = {
     "drawing": ("draw", "strip"),
+    "density_pictures": ("densities", "density", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
     "results": ("bifurcation", "evacuation", "orders"),
     "fields": ("arrows", "field"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +14,7 @@ from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.moves import jumps
 from jostle.solution import Solution
+from jostle.viz.density_pictures import HEADROOM, ShownDensity, density_in
 from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_for
 from jostle.viz.picture import MARGIN, Picture
 from jostle.viz.sources import Shown, solution
@@ -127,8 +129,10 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
 
 @check_arguments
-def energies(sol: Shown, *, ax: Axes | None = None) -> Axes:
+def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     """Kinetic energy over time, and potential and total energy where the force is constant.
+
+    Of a moving density there is the kinetic energy.
 
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
@@ -138,7 +142,14 @@ def energies(sol: Shown, *, ax: Axes | None = None) -> Axes:
     ['kinetic', 'potential', 'total']
     >>> plt.close(ax.figure)
     """
-    sol = solution(sol)
+    images = density_in(sol)
+    if images is not None:
+        ax = axes(ax)
+        ax.plot(images.t, images.totals["energy"], label="kinetic", linewidth=1.3, **pen(0))
+        most = float(images.totals["energy"].max()) or 1.0
+        ax.set(xlabel="$t$", ylabel="kinetic energy", ylim=(0.0, HEADROOM * most))
+        return ax
+    sol = solution(cast("Shown", sol))
     energy, ax = sol.energy(), axes(ax)
     hit = _hits(sol)
     keep = np.ones(len(sol.t), dtype=bool)

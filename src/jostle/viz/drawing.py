@@ -8,6 +8,7 @@ are hidden behind near ones; the forces are not, but they fade with the distance
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,8 +17,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Finite, check_arguments
+from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.solution import Solution
 from jostle.viz.picture import Picture
 from jostle.viz.sources import Shown, solution
 
@@ -76,7 +77,7 @@ def strip(
     >>> plt.close(figure)
     """
     sol = solution(sol)
-    frames = _frames(sol, moments)
+    frames = frames_at(sol.t, moments)
     picture = Picture.of(sol, frames, colour, view)
     figure = figure_for(picture, len(frames))
     axes = figure.subplots(1, len(frames), sharex=True, sharey=True, squeeze=False)[0]
@@ -88,7 +89,14 @@ def strip(
     return figure
 
 
-def figure_size(picture: Picture, number: int = 1) -> tuple[float, float]:
+class Sized(Protocol):
+    """A picture that knows how wide and how high it is."""
+
+    @property
+    def size(self) -> tuple[float, float]: ...
+
+
+def figure_size(picture: Sized, number: int = 1) -> tuple[float, float]:
     """Width and height of a figure for a number of frames side by side, in inches."""
     width, height = picture.size
     tall = height / width
@@ -101,13 +109,18 @@ def figure_for(picture: Picture, number: int = 1) -> Figure:
     return plt.figure(figsize=figure_size(picture, number), layout="constrained")
 
 
-def _frames(sol: Solution, moments: int | Sequence[float]) -> list[int]:
-    last = len(sol.t) - 1
+def frames_at(t: Array, moments: int | Sequence[float]) -> list[int]:
+    """The numbers of frames with the times t: a number of them from start to end, or those nearest to given times.
+
+    >>> frames_at(np.array([0.0, 0.1, 0.2, 0.3]), 2), frames_at(np.array([0.0, 0.1, 0.2, 0.3]), [0.12])
+    ([0, 3], [1])
+    """
+    last = len(t) - 1
     if isinstance(moments, int):
         if moments < 1:
             raise InvalidValue(f"moments must be at least 1, or a list of times, not {moments}")
         return [int(k) for k in np.unique(np.linspace(0 if moments > 1 else last, last, moments).round())]
     times = np.asarray(moments, dtype=float)
-    if times.size == 0 or not ((times >= sol.t[0]) & (times <= sol.t[-1])).all():
-        raise InvalidValue(f"moments must be times from {sol.t[0]:g} to {sol.t[-1]:g}, not {moments}")
-    return [int(np.abs(sol.t - t).argmin()) for t in times.ravel()]
+    if times.size == 0 or not ((times >= t[0]) & (times <= t[-1])).all():
+        raise InvalidValue(f"moments must be times from {t[0]:g} to {t[-1]:g}, not {moments}")
+    return [int(np.abs(t - each).argmin()) for each in times.ravel()]

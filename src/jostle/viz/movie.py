@@ -1,8 +1,8 @@
-"""Films of a `Solution`: mp4 and gif, in the plane and in space.
+"""Films of a `Solution` or a moving density: mp4 and gif, in the plane and in space.
 
 Time runs evenly: between two saved times bodies move straight on, as the affine q_h of the papers does, while colours
 and forces are those of the nearer one. Who jumped, say from one floor to another, is where the nearer one has him. The
-scale is the same in all pictures.
+scale is the same in all pictures. A density is shown as it was at the nearest saved time.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
@@ -21,9 +22,11 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
+from jostle.io.images import Images
 from jostle.solution import Solution
-from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_size
-from jostle.viz.films import FPS, Drawn, film
+from jostle.viz.density_pictures import DensityPicture, ShownDensity, density_in
+from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_size, frames_at
+from jostle.viz.films import FPS, Drawn, Film, film
 from jostle.viz.frames import Frame
 from jostle.viz.picture import Picture
 from jostle.viz.scene import Scene
@@ -41,20 +44,21 @@ JUMP_FACTOR = 10.0
 
 @check_arguments
 def animate(
-    sol: Shown,
+    sol: Shown | ShownDensity,
     path: str | os.PathLike[str],
     *,
     speed: float = 1.0,
-    colour: str | ArrayLike = "speed",
+    colour: str | ArrayLike | None = None,
     contacts: bool = True,
     view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
     progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
     """Write a film, .mp4 or .gif, with 25 pictures a second; `speed` is the time that passes in a second of it.
 
-    `sol` is a solution, or the path of a trajectory file. `colour`, `contacts` and `view` are those of `draw`. Save
-    often enough for what should be seen, say each ``every=speed / 25``. `progress` is called with a `Drawn` after each
-    picture; `terminal.progress_bar` gives one.
+    `sol` is a solution, the run of a density, or the path of the file of one. `colour`, `contacts` and `view` are those
+    of `draw`; of a density `colour` is that of `density`, and there is nothing else to choose. Save often enough for
+    what should be seen, say each ``every=speed / 25``. `progress` is called with a `Drawn` after each picture;
+    `terminal.progress_bar` gives one.
 
     >>> import jostle as jo, tempfile
     >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.4, h=0.02)
@@ -63,38 +67,74 @@ def animate(
     ...     made.name
     1 2 3 4 5 6 7 8 9 10 11 'rack.gif'
     """
-    shown = solution(sol)
-    times = moments(shown, speed)
+    images = density_in(sol)
+    if images is not None:
+        return _film_of_density(images, path, speed, colour, progress)
+    shown = solution(cast("Shown", sol))
+    times = moments(shown.t, speed)
     with film(path, file_of(shown)) as made:
-        picture = _picture(shown, times, colour, view)
-        figure = _figure(picture)
-        ax = figure.axes[0]
-        canvas: Any = FigureCanvasAgg(figure)
-        for step, t in enumerate(times, start=1):
-            for artist in (*ax.collections, *ax.lines, *ax.patches, *ax.texts):  # not the axes: ticks take longer
-                artist.remove()
+        picture = _picture(shown, times, "speed" if colour is None else colour, view)
+
+        def paint(ax: Axes, t: float) -> None:
             picture.onto(ax, between(picture.scene, t), contacts)
-            if step == 1:
-                canvas.draw()
-                figure.set_layout_engine("none")  # from now on nothing moves but what moves
-            canvas.draw()
-            made.add(np.asarray(canvas.buffer_rgba())[..., :3])
-            if progress is not None:
-                progress(Drawn(step, len(times), float(t), float(times[-1])))
+
+        _record(made, _figure(picture), times, paint, progress)
     return Path(path)
 
 
-def moments(sol: Solution, speed: float) -> Array:
-    """The times of the pictures, evenly spaced.
+def _film_of_density(
+    images: Images,
+    path: str | os.PathLike[str],
+    speed: float,
+    colour: str | ArrayLike | None,
+    progress: Callable[[Drawn], object] | None,
+) -> Path:
+    times = moments(images.t, speed)
+    with film(path, images.path) as made:
+        chosen: Any = "density" if colour is None else colour
+        if not isinstance(chosen, str):
+            raise InvalidValue(f"the colour of a density is the name of a field, not {chosen!r}")
+        picture = DensityPicture.of(images, frames_at(images.t, times.tolist()), chosen)
 
-    >>> import jostle as jo
-    >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.05)
-    >>> moments(sol, 1.0).round(3).tolist()
+        def paint(ax: Axes, t: float) -> None:
+            picture.onto(ax, frames_at(images.t, [min(t, float(images.t[-1]))])[0])
+
+        _record(made, _figure(picture), times, paint, progress)
+    return Path(path)
+
+
+def _record(
+    made: Film,
+    figure: Figure,
+    times: Array,
+    paint: Callable[[Axes, float], None],
+    progress: Callable[[Drawn], object] | None,
+) -> None:
+    """Paint and add a picture for each time."""
+    ax = figure.axes[0]
+    canvas: Any = FigureCanvasAgg(figure)
+    for step, t in enumerate(times, start=1):
+        for artist in (*ax.images, *ax.collections, *ax.lines, *ax.patches, *ax.texts):  # not the axes: ticks are slow
+            artist.remove()
+        paint(ax, float(t))
+        if step == 1:
+            canvas.draw()
+            figure.set_layout_engine("none")  # from now on nothing moves but what moves
+        canvas.draw()
+        made.add(np.asarray(canvas.buffer_rgba())[..., :3])
+        if progress is not None:
+            progress(Drawn(step, len(times), float(t), float(times[-1])))
+
+
+def moments(saved: Array, speed: float) -> Array:
+    """The times of the pictures, evenly spaced, of a run with these saved times.
+
+    >>> moments(np.array([0.0, 0.05, 0.1]), 1.0).round(3).tolist()
     [0.0, 0.04, 0.08]
     """
     if not 0.0 < speed < np.inf:
         raise InvalidValue(f"speed is the time that passes in a second of the film, positive and finite, not {speed}")
-    duration = float(sol.t[-1] - sol.t[0])
+    duration = float(saved[-1] - saved[0])
     pictures = FPS * (duration / float(speed))
     if pictures > MAX_PICTURES:
         raise InvalidValue(
@@ -102,7 +142,7 @@ def moments(sol: Solution, speed: float) -> Array:
             f"{MAX_PICTURES} are drawn: a speed of {duration / 60.0:.3g} makes a minute of it"
         )
     count = int(np.floor(pictures + TIME_TOLERANCE)) + 1
-    return np.asarray(sol.t[0] + speed / FPS * np.arange(count))
+    return np.asarray(saved[0] + speed / FPS * np.arange(count))
 
 
 def between(scene: Scene, t: float) -> Frame:
@@ -144,7 +184,7 @@ def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[F
     return replace(picture, strongest=np.array([np.median(forces)])) if len(forces) else picture
 
 
-def _figure(picture: Picture) -> Figure:
+def _figure(picture: Picture | DensityPicture) -> Figure:
     """A figure with an even number of pixels both ways, and the colour bar."""
     pixels = 2 * np.round(DPI * np.array(figure_size(picture)) / 2.0)
     figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")

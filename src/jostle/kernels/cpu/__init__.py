@@ -13,6 +13,7 @@ from jostle.kernels.cpu.contacts import (
     residual_pairs,
 )
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
+from jostle.kernels.cpu.envelopes import envelopes
 from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.marching import descent, marched
 from jostle.kernels.cpu.multigrid import obstacle
@@ -26,6 +27,7 @@ __all__ = [
     "by_pair",
     "collisions",
     "descent",
+    "envelopes",
     "exact",
     "gauss_seidel",
     "interior_point",

@@ -12,6 +12,7 @@ from jostle.kernels.reference.contacts import (
     residual_pairs,
 )
 from jostle.kernels.reference.dense import exact, project_dense, residual_dense
+from jostle.kernels.reference.envelopes import envelopes
 from jostle.kernels.reference.grids import obstacle
 from jostle.kernels.reference.marching import descent, marched
 from jostle.kernels.reference.runs import isotonic, pressures
@@ -23,6 +24,7 @@ __all__ = [
     "by_pair",
     "collisions",
     "descent",
+    "envelopes",
     "exact",
     "gauss_seidel",
     "interior_point",

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import BrokenFile, InvalidValue
+from jostle.io.checkpoint import Checkpoint as File
 from jostle.macro.grid import Velocity
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
 from jostle.steps import Grid as Steps
 
-INTERVAL = 60.0
-"""Seconds between two checkpoints."""
 FIELDS = ("density", "pressure")
 NUMBERS = ("t", "gone", "iterations", "substeps")
 
@@ -28,9 +27,13 @@ class Checkpoint:
     """Where a run is kept; what it is for is kept with it."""
 
     def __init__(
-        self, path: str | os.PathLike[str], problem: Crowd | Flow, scheme: Scheme, steps: Steps, every: Any
+        self, to: str | os.PathLike[str] | File, problem: Crowd | Flow, scheme: Scheme, steps: Steps, every: Any
     ) -> None:
-        self.path, self.saved = Path(path), time.monotonic()
+        chosen = to if isinstance(to, File) else File(to)
+        if chosen.random is not None:
+            raise InvalidValue("nothing is random in the run of a density: leave random out of the checkpoint")
+        self.path, self.saved = Path(chosen.path), time.monotonic()
+        self.seconds, self.overwrite = chosen.seconds, chosen.overwrite
         self.about = {
             "problem": _digest(problem), "scheme": repr(scheme), "start": repr(steps.start),
             "h": hashlib.sha256(np.asarray(steps.sizes).tobytes()).hexdigest(), "every": repr(every),
@@ -38,11 +41,11 @@ class Checkpoint:
 
     def check_free(self) -> None:
         """Refuse to overwrite another run."""
-        if self.path.exists():
+        if self.path.exists() and not self.overwrite:
             raise InvalidValue(f"{self.path} exists: add resume=True to go on from there, or remove it to start anew")
 
     def due(self) -> bool:
-        return time.monotonic() - self.saved > INTERVAL
+        return time.monotonic() - self.saved >= self.seconds
 
     def save(self, run: Any, number: int) -> None:
         """All of it, under another name first, so that a broken write loses nothing."""

@@ -28,7 +28,8 @@ MAX_EXCESS = 1e-8
 class ObstacleStep(NamedTuple):
     """The density after an obstacle step, and the potential p that moved it.
 
-    >>> obstacle_step(Grid([0, 0], [3, 1], h=1.0), [[0.0], [1.2], [0.0]]).density.ravel().round(9).tolist()
+    >>> corridor = Grid([0, 0], [3, 1], h=1.0, closed=True)
+    >>> obstacle_step(corridor, [[0.0], [1.2], [0.0]]).density.ravel().round(9).tolist()
     [0.1, 1.0, 0.1]
     """
 

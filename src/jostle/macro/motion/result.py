@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array
+from jostle.io.images import Images
 from jostle.macro.motion.domain import Domain, Faces
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
@@ -90,6 +92,17 @@ class Evolution:
         x, y = self.velocity
         here = self.density[frame], (x[frame], y[frame]), self.pressure[frame], float(self.gone[frame])
         return State(float(self.t[frame]), *here)
+
+    def images(self, about: Mapping[str, str] | None = None) -> Images:
+        """What a file of this run holds: density, velocity and pressure in the cells, and words about the run."""
+        grid, domain = self.problem.grid, self.domain
+        known = {"problem": type(self.problem).__name__, "scheme": repr(self.scheme)}
+        return Images(
+            t=self.t, lower=grid.lower, h=grid.h, closed=grid.closed, walls=domain.walls, exits=domain.exits,
+            fields={"density": self.density, "velocity": self.cells, "pressure": self.pressure},
+            totals={"mass": self.mass, "gone": self.gone, "energy": self.energy},
+            steps=self.stats, status=self.status, about=known | dict(about or {}),
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         grid, cut = self.problem.grid, self.stats["substeps"]

@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.errors import Interrupted, InvalidValue, JostleError
 from jostle.interrupts import Interrupts
-from jostle.io.images import check_path, write_images
+from jostle.io.checkpoint import Checkpoint as CheckpointFile
+from jostle.io.recorder import Output
 from jostle.macro.motion.checkpoint import Checkpoint
+from jostle.macro.motion.output import ImageFile
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.result import STATISTICS, Evolution, energy
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
-from jostle.solution import FAILED, FINISHED, INTERRUPTED, STOPPED
+from jostle.solution import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
 from jostle.steps import Grid as Steps
 from jostle.steps import Saving
 
@@ -46,8 +48,8 @@ def solve(
     h: float | ArrayLike,
     every: int | float | None = None,
     until: Callable[[State], bool] | None = None,
-    output: str | os.PathLike[str] | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | Output | None = None,
+    checkpoint: str | os.PathLike[str] | CheckpointFile | None = None,
     resume: bool = False,
     progress: Callable[[Progress], object] | None = None,
 ) -> Evolution:
@@ -57,10 +59,12 @@ def solve(
     of a cell would leave is cut into parts; `stats["substeps"]` says into how many. t, h, `every`, `until` and
     `progress` are those of `jostle.solve`.
 
-    With `output`, a path that ends in .vtkhdf, the frames go into a file of images, which ParaView opens, also if the
-    run ends with an error. `checkpoint`, a path, keeps the whole run every minute and at its end; the same call with
-    `resume=True` goes on from there, with the same bits as a run without a break. An error carries what was computed in
-    ``error.solution``; so does `Interrupted`, which Ctrl-C raises at the end of a step.
+    With `output`, a path that ends in .vtkhdf or a `jostle.io.Output`, the frames go into a file of images, also if the
+    run ends with an error; ParaView opens it, `jostle.io.read_images` and the pictures of `jostle.viz` read it.
+    `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the whole run every minute and at its end; the same call
+    with `resume=True` goes on from there, with the same bits as a run without a break. The file of images is brought up
+    to date with each checkpoint. An error carries what was computed in ``error.solution``; so does `Interrupted`, which
+    Ctrl-C raises at the end of a step.
 
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([-1, -1], [1, 1], h=1 / 16, closed=True)
@@ -75,8 +79,7 @@ def solve(
     if not isinstance(problem, Crowd | Flow):
         raise InvalidValue(f"problem must be a jo.macro.Crowd or a jo.macro.Flow, not {problem!r}")
     scheme.check(problem)
-    if output is not None:
-        check_path(output)
+    file = None if output is None else ImageFile(output, resume=resume)
     steps = Steps.of(t, h)
     run, due = _Run(problem, scheme, scheme.start(problem, steps.start)), Saving(every, steps.start)
     kept = None if checkpoint is None else Checkpoint(checkpoint, problem, scheme, steps, every)
@@ -87,6 +90,8 @@ def solve(
         done = kept.load(run)
     elif kept is not None:
         kept.check_free()
+    if file is not None:
+        file.write(run.evolution(RUNNING))
     status = FINISHED
     with Interrupts() as interrupts:
         for number, (t_next, step, whole) in enumerate(steps.after(done), start=done + 1):
@@ -100,32 +105,29 @@ def solve(
                 run.add(state, step, due(number, before, t_next))
                 if kept is not None and whole and (last or kept.due()):
                     kept.save(run, number)
+                    if file is not None and not last:
+                        file.write(run.evolution(RUNNING))
                 if progress is not None:
                     progress(Progress(number, steps.count, t_next, steps.end, state, status))
             except (Exception, KeyboardInterrupt) as error:
                 if isinstance(error, JostleError):
                     error.step, error.time = number, t_next
                 so_far = run.evolution(INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED)
-                _write(output, so_far)
+                if file is not None:
+                    file.write(so_far)
                 error.solution = so_far  # type: ignore[union-attr]
                 raise
             if last:
                 break
             if interrupts.came:
                 stopped = _interrupted(run, number, kept)
-                _write(output, stopped.solution)
+                if file is not None:
+                    file.write(stopped.solution)
                 raise stopped
     found = run.evolution(status)
-    _write(output, found)
+    if file is not None:
+        file.write(found)
     return found
-
-
-def _write(output: str | os.PathLike[str] | None, found: Evolution) -> None:
-    if output is None:
-        return
-    grid = found.problem.grid
-    fields = {"density": found.density, "velocity": found.cells, "pressure": found.pressure}
-    write_images(output, found.t, grid.lower, grid.h, fields)
 
 
 class _Run:

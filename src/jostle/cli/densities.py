@@ -1,0 +1,65 @@
+"""What the commands do with moving densities: run them, and summaries of scenarios and files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jostle.errors import InvalidValue
+from jostle.solution import MESSAGES, RUNNING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jostle.io import Checkpoint, Images, Output
+    from jostle.scenarios import DensityRun
+
+UNFINISHED = "not finished: the run is under way, or was killed"
+"""Nobody holds a lock on a file of fields, so that a run which goes on and one that was killed look the same."""
+
+
+def summary(images: Images, path: Path) -> dict[str, Any]:
+    """A summary of the run of a density, from its file."""
+    status, steps = images.status, images.steps
+    found = {
+        "status": status, "message": UNFINISHED if status == RUNNING else MESSAGES.get(status, status),
+        "t": float(images.t[-1]), "steps": 0 if steps is None else len(steps), "frames": len(images.t),
+        "cells": list(images.shape), "lower": images.lower.tolist(), "upper": images.upper.tolist(), "h": images.h,
+        "fields": list(images.fields),
+    }  # fmt: skip
+    for name in ("walls", "exits"):
+        mask = getattr(images, name)
+        found[f"{name}_cells"] = 0 if mask is None else int(mask.sum())
+    for name, values in images.totals.items():
+        found |= {f"{name}_at_start": float(values[0]), f"{name}_at_end": float(values[-1])}
+    if steps is not None and len(steps):
+        found |= {"largest_substeps": int(steps["substeps"].max()), "worst_excess": float(steps["excess"].max())}
+    return found | {"bytes": path.stat().st_size}
+
+
+def of_scenario(run: DensityRun) -> dict[str, Any]:
+    """What a scenario about a density would compute."""
+    problem = run.problem
+    return {
+        "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
+        "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h),
+    }  # fmt: skip
+
+
+def solved(
+    run: DensityRun,
+    *,
+    device: str,
+    output: Output,
+    checkpoint: Checkpoint,
+    resume: bool,
+    progress: Callable[[Any], object],
+) -> Images:
+    """Run a density with the options of the commands, and read its file."""
+    from jostle.io import read_images
+    from jostle.macro import solve
+
+    if device != "cpu":
+        raise InvalidValue(f"densities are computed on the cpu only, not on {device!r}")
+    solve(**run._asdict(), output=output, checkpoint=checkpoint, resume=resume, progress=progress)
+    return read_images(output.path)

@@ -1,0 +1,213 @@
+"""The Wasserstein projection on {rho <= 1}: of all densities rho' <= 1 with the mass of rho, that with the least W2.
+
+Maury, Roudneff-Chupin & Santambrogio 2010. Its dual problem is concave: find p >= 0 with the largest
+
+    J(p) = integral of rho q - integral of p,      q(x) = min_y |x - y|^2 / 2 + p(y),      W2^2 = 2 max J.
+
+The gradient of J is T# rho - 1, with T = x - grad q: mass arrives where there is room. As in the back-and-forth method
+(Jacobs & Léger 2020; Jacobs, Lee & Léger 2021) each iteration takes an ascent step in H^1, and the c-transform of p and
+its c-transform back, which never lower J. The step differs in two ways. It keeps p >= 0, which makes it an obstacle
+problem, because a gradient step would never settle where 0 < rho' < 1; and its metric is the second derivative of J,
+(I + D^2 p)^-1 without the terms off the diagonal, so that about ten steps are enough at every size. Each grid starts
+from the answer on a grid of twice the mesh.
+
+Lengths are in cells inside. The iteration ends with the density T# rho. It is one where p > 0, up to the cells at the
+edge of the saturated zone, where p has a kink if there is no mass beyond; `repair` moves what is wrong there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Count, Positive, check_arguments
+from jostle.arrays import Array
+from jostle.errors import InvalidValue, NotConverged
+from jostle.macro.active_set import FivePoint, nested, obstacle
+from jostle.macro.grid import Grid
+from jostle.macro.motion.c_transform import c_transform, map_of_faces
+from jostle.macro.motion.density import check_mass, checked_density
+from jostle.macro.motion.domain import Domain
+from jostle.macro.motion.pushforward import cost, pushed
+from jostle.macro.motion.repair import repaired
+
+MIN_STRETCH, MAX_STRETCH = 0.2, 10.0
+"""Entries of (I + D^2 p)^-1 are kept between these bounds: p has kinks."""
+MIN_DETERMINANT = 0.25
+"""Least determinant of I + D^2 p, as a fraction of the product of its diagonal."""
+STEP_TOLERANCE = 1e-7
+"""Relative residual of the linear systems in a step."""
+MIN_GAIN = 3e-5
+"""The iteration has settled when J grows by less than this fraction,"""
+ROUND_OFF = 1e-7
+"""Values of J that differ by less than this fraction are equal, and p below this fraction of the largest is zero."""
+PATIENCE = 3
+"""in this many iterations in a row."""
+MAX_COARSEST = 32
+"""Grids with at most this many cells along each axis are started from p = 0."""
+
+SIDE_TOLERANCE = 1e-9
+"""Density that may arrive beside an open side."""
+
+
+@dataclass(frozen=True, eq=False)
+class WassersteinProjection:
+    """The Wasserstein projection of a density on {rho <= 1}, with a certificate.
+
+    >>> grid = Grid([0, 0], [4, 1], h=1 / 8, closed=True)
+    >>> found = wasserstein_projection(grid, 2.0 * grid.block([1.5, 0], [2.5, 1]))  # becomes 1 on [1, 3] x [0, 1]
+    >>> bool(abs(found.density - grid.block([1, 0], [3, 1])).max() < 1e-6)
+    True
+    >>> round(found.squared_distance, 3), round(found.dual, 3), round(1 / 6, 3)
+    (0.163, 0.17, 0.167)
+    """
+
+    density: Array
+    """(nx, ny): rho', at most one, with the mass of rho."""
+    potential: Array
+    """(nx, ny): p >= 0, and p = 0 where rho' < 1; mass at y came from y + grad p."""
+    displacement: Array
+    """(nx, ny, 2): T(x) - x, averaged over each cell; zero where there is no mass."""
+    squared_distance: float
+    """W2^2: the cost of the transport from rho to rho' that was found."""
+    dual: float
+    """2 J(p): a lower bound of W2^2 up to the accuracy of the grid, h^2 times the mass that changes cells."""
+    iterations: int
+    """Number of iterations on the finest grid."""
+
+    @property
+    def gap(self) -> float:
+        """The certificate |squared_distance - dual|: zero for the projection, up to the accuracy of the grid."""
+        return abs(self.squared_distance - self.dual)
+
+
+class _Iterate(NamedTuple):
+    p: Array
+    q: Array
+    density: Array
+    """T# rho."""
+    J: float
+
+
+@check_arguments
+def wasserstein_projection(
+    grid: Grid, density: ArrayLike, *, tol: Positive = 0.01, max_iterations: Count = 60
+) -> WassersteinProjection:
+    """Find the density rho' <= 1 on a rectangle that is nearest to a density rho in the Wasserstein distance W2.
+
+    No mass leaves the rectangle; an answer that reaches a side which is not closed is an error. `NotConverged` is
+    raised if the duality gap exceeds tol W2^2 plus h^2 times the mass that changes cells, the accuracy of the grid.
+
+    >>> grid = Grid([-1, -1], [1, 1], h=1 / 64)
+    >>> found = wasserstein_projection(grid, 2.0 * grid.disc([0, 0], 0.5))      # the disc of radius sqrt(2) / 2
+    >>> exact = (2**0.5 - 1) ** 2 * np.pi / 2**4
+    >>> bool(abs(found.squared_distance / exact - 1) < 0.01), bool(found.gap < 0.005 * exact)
+    (True, True)
+    """
+    rho = checked_density(grid, density)
+    if rho.max() <= 1.0:
+        return WassersteinProjection(rho, np.zeros(grid.shape), np.zeros((*grid.shape, 2)), 0.0, 0.0, 0)
+    check_mass(Domain(Grid(grid.lower, grid.upper, grid.h, closed=True)), rho)
+    found, iterations = _ascent(rho, max_iterations)
+    x, y = map_of_faces(found.q)
+    after, moved = repaired(found.density, found.p > ROUND_OFF * found.p.max())
+    _check_sides(grid, after, rho)
+    # a flux f through a face adds 2 f . (y - x) + f^2 to the cost, for mass that has come from x = y + grad p
+    squares = sum(float((np.diff(moved, axis=axis) ** 2).sum()) for axis in (0, 1))
+    total = cost(rho, x, y) - 2.0 * float((found.p * (after - found.density)).sum()) + squares
+    allowed = tol * total + 0.5 * float(np.abs(after - rho).sum())
+    gap = abs(total - 2.0 * found.J)
+    if gap > allowed:
+        raise NotConverged(
+            f"the duality gap of the Wasserstein projection is {gap * grid.h**4:.3g} after {iterations} iterations, "
+            f"more than {allowed * grid.h**4:.3g}; resolve large densities with more cells, or raise max_iterations"
+        )
+    steps = np.stack([_displacement(x, 0), _displacement(y, 1)], axis=-1)
+    return WassersteinProjection(
+        density=after,
+        potential=grid.h**2 * found.p,
+        displacement=grid.h * np.where(rho[..., None] > 0.0, steps, 0.0),
+        squared_distance=total * grid.h**4,
+        dual=2.0 * found.J * grid.h**4,
+        iterations=iterations,
+    )
+
+
+def _ascent(rho: Array, most: int) -> tuple[_Iterate, int]:
+    """The p with the largest J that was found, and the number of iterations."""
+    best = now = _iterate(rho, _start(rho, most))
+    idle = 0
+    for k in range(1, most + 1):
+        now = _iterate(rho, _step(now))
+        idle = 0 if now.J > (1.0 + MIN_GAIN) * best.J else idle + 1
+        best = now if now.J > (1.0 + ROUND_OFF) * best.J else best  # symmetric data have ties, up to round-off
+        if idle == PATIENCE:
+            return best, k
+    return best, most
+
+
+def _start(rho: Array, most: int) -> Array:
+    """p on a grid of twice the mesh, linear in between."""
+    if max(rho.shape) <= MAX_COARSEST:
+        return np.zeros(rho.shape)
+    nx, ny = (n + n % 2 for n in rho.shape)
+    padded = np.pad(rho, [(0, n % 2) for n in rho.shape])
+    coarse = _ascent(padded.reshape(nx // 2, 2, ny // 2, 2).mean(axis=(1, 3)), most)[0].p
+    fine = 4.0 * _refined(_refined(coarse).T).T
+    fine[coarse.repeat(2, axis=0).repeat(2, axis=1) == 0.0] = 0.0
+    return np.ascontiguousarray(fine[: rho.shape[0], : rho.shape[1]])
+
+
+def _refined(field: Array) -> Array:
+    around = np.pad(field, [(1, 1), (0, 0)], mode="edge")
+    halves = 0.75 * field + 0.25 * around[:-2], 0.75 * field + 0.25 * around[2:]
+    return np.stack(halves, axis=1).reshape(-1, field.shape[1])
+
+
+def _iterate(rho: Array, p: Array) -> _Iterate:
+    """Both c-transforms, and what they say about p."""
+    q = c_transform(p)
+    p = np.maximum(np.minimum(p, -c_transform(-q)), 0.0)
+    return _Iterate(p, q, pushed(rho, *map_of_faces(q)), float((rho * q).sum() - p.sum()))
+
+
+def _step(now: _Iterate) -> Array:
+    """The p >= 0 with the largest J, as far as its first and second derivatives tell."""
+    A = _second_derivative(now.p)
+    load = now.density - 1.0 + A.applied(now.p)
+    start = now.p if now.p.any() else nested(A, load)
+    return obstacle(A, load, start, tol=STEP_TOLERANCE)[0]
+
+
+def _second_derivative(p: Array) -> FivePoint:
+    """-J'' without mixed derivatives: the diagonal of (I + D^2 p)^-1, averaged over faces."""
+    around = np.pad(p, 1, mode="edge")
+    x = np.maximum(1.0 + around[2:, 1:-1] - 2.0 * p + around[:-2, 1:-1], 1.0 / MAX_STRETCH)
+    y = np.maximum(1.0 + around[1:-1, 2:] - 2.0 * p + around[1:-1, :-2], 1.0 / MAX_STRETCH)
+    mixed = 0.25 * (around[2:, 2:] - around[2:, :-2] - around[:-2, 2:] + around[:-2, :-2])
+    determinant = np.maximum(x * y - mixed**2, MIN_DETERMINANT * x * y)
+    stretch_x, stretch_y = (np.maximum(field / determinant, MIN_STRETCH) for field in (y, x))
+    east, north = np.zeros(p.shape), np.zeros(p.shape)
+    east[:-1] = 0.5 * (stretch_x[1:] + stretch_x[:-1])
+    north[:, :-1] = 0.5 * (stretch_y[:, 1:] + stretch_y[:, :-1])
+    return FivePoint(east, north, np.zeros(p.shape))
+
+
+def _displacement(faces: Array, axis: int) -> Array:
+    """(nx, ny): the mean displacement of each cell along an axis, from the places to which its faces went."""
+    moved = np.moveaxis(faces, axis, 0) - np.arange(faces.shape[axis])[:, None]
+    return np.moveaxis(0.5 * (moved[1:] + moved[:-1]), 0, axis)
+
+
+def _check_sides(grid: Grid, after: Array, before: Array) -> None:
+    """Refuse an answer that puts mass beside an open side: it would have gone on."""
+    for name, axis, end in (("left", 0, 0), ("right", 0, -1), ("bottom", 1, 0), ("top", 1, -1)):
+        gain = (after - before).take(end, axis=axis)
+        if not grid.closed[axis][end] and gain.max() > SIDE_TOLERANCE:
+            raise InvalidValue(
+                f"the projected density reaches the {name} side of the grid, which is open; use a larger grid, "
+                "or close the side: Grid(..., closed=True)"
+            )

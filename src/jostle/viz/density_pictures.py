@@ -1,0 +1,235 @@
+"""Pictures of moving densities: a frame, several frames side by side, the mass over time.
+
+Cells are to scale and coloured by density, pressure or speed. Walls and closed sides are dark, open sides are dashed,
+and exits are green. Contours of the pressure are vermilion, arrows of the velocity orange.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, to_rgba
+from matplotlib.figure import Figure
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array
+from jostle.errors import InvalidValue
+from jostle.io.images import Images, are_images, read_images
+from jostle.macro.grid import Grid
+from jostle.macro.motion.result import Evolution
+from jostle.viz.drawing import figure_size, frames_at
+from jostle.viz.fields import arrows as draw_arrows
+from jostle.viz.picture import COLOURS, MARGIN, PUSH
+from jostle.viz.style import PALETTE, axes, legend, pen
+
+ShownDensity = Evolution | Images | str | os.PathLike[str]
+"""The run of a density, the fields of one, or the path of a file of them."""
+LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
+"""What cells can be coloured by, and what the colour bar says."""
+HEADROOM = 1.05
+"""The axis of a curve that starts at zero ends at this multiple of its maximum."""
+VACUUM = 1e-3
+"""Cells with less density have no speed and no arrow in a picture."""
+CONTOURS = 6
+"""Number of contours of the pressure, evenly spaced up to its maximum."""
+WALL, EXIT, ARROW = to_rgba("0.3"), to_rgba(PALETTE[2], 0.55), PALETTE[4]
+"""Colours of the cells of walls and of exits, and of arrows."""
+
+
+def images_of(shown: ShownDensity) -> Images:
+    """The fields of a run, or of a file."""
+    if isinstance(shown, Evolution):
+        return shown.images()
+    return shown if isinstance(shown, Images) else read_images(shown)
+
+
+def density_in(shown: object) -> Images | None:
+    """The fields of a density; None if something else is shown, such as a solution or a trajectory of bodies.
+
+    >>> print(density_in(7))
+    None
+    """
+    if isinstance(shown, Evolution | Images):
+        return images_of(shown)
+    return read_images(shown) if isinstance(shown, str | os.PathLike) and are_images(shown) else None
+
+
+@dataclass(frozen=True, eq=False)
+class DensityPicture:
+    """Fields, what of them is shown, and the scale that some of their frames share."""
+
+    images: Images
+    colour: str
+    key: ScalarMappable
+    most: Mapping[str, float]
+    """The largest pressure and the largest speed of these frames."""
+
+    @classmethod
+    def of(cls, images: Images, numbers: Sequence[int], colour: str) -> DensityPicture:
+        """On a scale that fits the frames with these numbers."""
+        if colour not in LABELS:
+            raise InvalidValue(f"the colour of a density is one of {', '.join(LABELS)}, not {colour!r}")
+        most = {
+            name: max(float(np.nanmax(_values(images, name, k), initial=0.0)) for k in numbers)
+            for name in ("pressure", "speed")
+        }
+        top = 1.0 if colour == "density" else most[colour] or 1.0
+        return cls(images, colour, ScalarMappable(Normalize(0.0, top), COLOURS.with_extremes(bad="white")), most)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height."""
+        width, height = self.images.upper - self.images.lower
+        return float(width), float(height)
+
+    def bar(self, figure: Any, axes: Axes | list[Axes]) -> None:
+        """Add the colour bar."""
+        figure.colorbar(self.key, ax=axes, label=LABELS[self.colour], shrink=0.8)
+
+    def onto(self, ax: Axes, k: int, *, contours: bool = False, arrows: bool = False) -> None:
+        """Draw frame k."""
+        images = self.images
+        (left, bottom), (right, top) = images.lower, images.upper
+        place: dict[str, Any] = {"origin": "lower", "extent": (left, right, bottom, top), "interpolation": "nearest"}
+        low, high = self.key.get_clim()
+        ax.imshow(_values(images, self.colour, k).T, cmap=self.key.cmap, zorder=0, vmin=low, vmax=high, **place)
+        for mask, colour in ((images.walls, WALL), (images.exits, EXIT)):
+            if mask is not None and mask.any():
+                ax.imshow(np.where(mask.T[..., None], colour, 0.0), zorder=1, **place)
+        self._sides(ax)
+        grid = Grid(images.lower, images.upper, images.h)
+        if contours and self.most["pressure"] > 0.0 and min(grid.shape) > 1:
+            levels = self.most["pressure"] * (np.arange(CONTOURS) + 0.5) / CONTOURS
+            p = np.ma.array(images.fields["pressure"][k], mask=False if images.walls is None else images.walls)
+            ax.contour(*grid.centres, p, levels=levels, colors=PUSH, linewidths=0.9)
+        if arrows and self.most["speed"] > 0.0:
+            u = grid.velocity(*np.moveaxis(images.fields["velocity"][k], -1, 0))
+            there = np.asarray(images.fields["density"][k]) > VACUUM
+            draw_arrows(u, zone=there, fastest=self.most["speed"], ax=ax)
+            ax.collections[-1].set_color(ARROW)
+        margin = MARGIN * max(self.size)
+        ax.set(
+            xlabel="$x$", ylabel="$y$", aspect="equal", title=f"t = {images.t[k]:.4g}",
+            xlim=(left - margin, right + margin), ylim=(bottom - margin, top + margin),
+        )  # fmt: skip
+
+    def _sides(self, ax: Axes) -> None:
+        """The sides of the grid: closed ones are walls."""
+        (left, bottom), (right, top) = self.images.lower, self.images.upper
+        (at_left, at_right), (at_bottom, at_top) = self.images.closed
+        for closed, x, y in (
+            (at_left, (left, left), (bottom, top)), (at_right, (right, right), (bottom, top)),
+            (at_bottom, (left, right), (bottom, bottom)), (at_top, (left, right), (top, top)),
+        ):  # fmt: skip
+            if closed:
+                ax.plot(x, y, color=WALL, linewidth=2.0, solid_capstyle="projecting", zorder=2)
+            else:
+                ax.plot(x, y, color="0.6", linewidth=0.8, linestyle=(0, (4, 3)), zorder=2)
+
+
+def _values(images: Images, name: str, k: int) -> Array:
+    """(nx, ny): what the cells of frame k are coloured by; the speed is not known where there is nothing."""
+    if name != "speed":
+        return np.asarray(images.fields[name][k])
+    speed = np.linalg.norm(images.fields["velocity"][k], axis=-1)
+    return np.where(np.asarray(images.fields["density"][k]) > VACUUM, speed, np.nan)
+
+
+@check_arguments
+def density(
+    sol: ShownDensity,
+    k: int = -1,
+    *,
+    colour: str = "density",
+    contours: bool = False,
+    arrows: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Frame k of a moving density: the cells, the walls, the exits.
+
+    `sol` is what `jo.macro.solve` returns, or the path of its file. `colour` is "density", "pressure" or "speed".
+    `contours` adds lines of equal pressure, `arrows` the velocity. Without `ax` there is a new figure, with a colour
+    bar.
+
+    >>> import jostle as jo
+    >>> grid = jo.macro.Grid([0, 0], [4, 2], h=1 / 8, closed=True)
+    >>> left, right = grid.block([0.5, 0.5], [1.5, 1.5]), grid.block([2, 0.5], [3, 1.5])
+    >>> blocks = jo.macro.Flow(grid=grid, density=left | right, velocity=grid.velocity(left - right, 0))
+    >>> ax = density(jo.macro.solve(blocks, jo.macro.Splitting(), t=0.5, h=0.05), contours=True)
+    >>> ax.get_title(), ax.get_aspect(), ax.images[0].get_array().shape
+    ('t = 0.5', 1.0, (16, 32))
+    >>> plt.close(ax.figure)
+    """
+    images = images_of(sol)
+    if not -len(images.t) <= k < len(images.t):
+        raise InvalidValue(f"k must be the number of one of the {len(images.t)} frames, not {k}")
+    picture, alone = DensityPicture.of(images, [k], colour), ax is None
+    if ax is None:
+        ax = plt.figure(figsize=figure_size(picture), layout="constrained").subplots()
+    picture.onto(ax, k, contours=contours, arrows=arrows)
+    if alone:
+        picture.bar(ax.figure, ax)
+    return ax
+
+
+@check_arguments
+def densities(
+    sol: ShownDensity,
+    moments: int | Sequence[float] = 3,
+    *,
+    colour: str = "density",
+    contours: bool = False,
+    arrows: bool = False,
+) -> Figure:
+    """Several frames of a moving density side by side, on one scale: a number of them, or those at given times.
+
+    >>> import jostle as jo
+    >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
+    >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
+    >>> figure = densities(jo.macro.solve(block, jo.macro.Splitting(), t=0.5, h=0.05), [0.0, 0.5])
+    >>> [ax.get_title() for ax in figure.axes[:-1]]
+    ['t = 0', 't = 0.5']
+    >>> plt.close(figure)
+    """
+    images = images_of(sol)
+    numbers = frames_at(images.t, moments)
+    picture = DensityPicture.of(images, numbers, colour)
+    figure = plt.figure(figsize=figure_size(picture, len(numbers)), layout="constrained")
+    found = figure.subplots(1, len(numbers), sharex=True, sharey=True, squeeze=False)[0]
+    for ax, k in zip(found, numbers, strict=True):
+        picture.onto(ax, k, contours=contours, arrows=arrows)
+        if ax is not found[0]:
+            ax.set_ylabel("")
+    picture.bar(figure, found.tolist())
+    return figure
+
+
+@check_arguments
+def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | None = None) -> Axes:
+    """The mass of a density that has not left, over time: of one run, or of several with names.
+
+    >>> import jostle as jo
+    >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
+    >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
+    >>> ax = mass_inside(jo.macro.solve(block, jo.macro.Splitting(), t=3.0, h=0.1))
+    >>> ax.lines[0].get_ydata()[[0, -1]].round(3).tolist()
+    [1.0, 0.0]
+    >>> plt.close(ax.figure)
+    """
+    named = {name: images_of(run) for name, run in (runs if isinstance(runs, Mapping) else {"": runs}).items()}
+    if not named:
+        raise InvalidValue("there is no run to draw: give one, or some by their names, {'wide door': sol}")
+    ax = axes(ax)
+    for number, (name, images) in enumerate(named.items()):
+        ax.plot(images.t, images.totals["mass"], label=name, linewidth=1.4, **pen(number))
+    most = max(float(images.totals["mass"].max()) for images in named.values())
+    ax.set(xlabel="$t$", ylabel="mass inside", ylim=(0.0, HEADROOM * (most or 1.0)))
+    legend(ax, list(named))
+    return ax

@@ -1,0 +1,147 @@
+"""Files of fields on a grid: what was written is read, and what is damaged or strange is refused by name."""
+
+import json
+
+import h5py
+import numpy as np
+import pytest
+
+import jostle as jo
+from commands import run_commands
+from jostle.errors import BrokenFile, FileIsThere
+from jostle.macro import Flow, Grid, Splitting
+
+
+@pytest.fixture
+def room():
+    """A block flies past a wall and out of an exit."""
+    grid = Grid([-1, 0], [3, 1], h=1 / 4, closed=((True, False), (True, True)))
+    block, wall, out = grid.block([-1, 0], [0, 0.5]), grid.block([1, 0.5], [1.5, 1]), grid.block([2.5, 0], [3, 0.5])
+    return Flow(grid=grid, density=0.5 * block, velocity=grid.velocity(1.0, 0), walls=wall, exits=out)
+
+
+@pytest.fixture
+def run(room, tmp_path):
+    place = tmp_path / "room.vtkhdf"
+    output = jo.io.Output(place, about={"title": "A room"})
+    return place, jo.macro.solve(room, Splitting(), t=3.0, h=0.1, every=4, output=output)
+
+
+def test_a_file_of_fields_is_read_as_it_was_written(run):
+    place, sol = run
+    found = jo.io.read_images(place)
+    assert (found.t == sol.t).all()
+    assert found.lower.tolist() == [-1, 0]
+    assert found.upper.tolist() == [3, 1]
+    assert found.h == 0.25
+    assert found.closed == ((True, False), (True, True))
+    assert (found.walls == sol.domain.walls).all()
+    assert (found.exits == sol.domain.exits).all()
+    for name, values in {"density": sol.density, "velocity": sol.cells, "pressure": sol.pressure}.items():
+        field = found.fields[name]
+        assert field.shape == values.shape
+        assert (np.asarray(field) == values).all()
+        assert (field[-1] == values[-1]).all()
+        assert (field[1:3] == values[1:3]).all()
+        assert (field[2, 3] == values[2, 3]).all()
+        assert (np.stack(list(field)) == values).all()
+    assert {name: total.tolist() for name, total in found.totals.items()} == {
+        "mass": sol.mass.tolist(), "gone": sol.gone.tolist(), "energy": sol.energy.tolist(),
+    }  # fmt: skip
+    assert (found.steps == sol.stats).all()
+    assert found.status == "finished"
+    assert found.about["problem"] == "Flow"
+    assert found.about["scheme"] == repr(Splitting())
+    assert found.about["version of jostle"]
+    assert jo.io.about(place)["title"] == "A room"
+
+
+def test_info_says_what_a_file_of_fields_is(run):
+    place, sol = run
+    ((code, out, _), (_, table, _)) = run_commands(["info", place, "--json"], ["info", place], folder=place.parent)
+    assert code == 0
+    assert "mass at end" in table
+    found = json.loads(out)
+    assert found["cells"] == [16, 4]
+    assert found["frames"] == len(sol.t)
+    assert found["mass_at_start"] == pytest.approx(0.25)
+    assert found["mass_at_end"] == sol.mass[-1]
+    assert found["gone_at_end"] > 0.0
+    assert (found["walls_cells"], found["exits_cells"]) == (4, 4)
+    assert found["title"] == "A room"
+    assert found["message"] == "reached the end time"
+
+
+def test_bodies_and_fields_are_told_apart(run, tmp_path):
+    place, _ = run
+    with pytest.raises(BrokenFile, match=r"holds fields on a grid, not bodies: read it with jo\.io\.read_images"):
+        jo.io.read(place)
+    bodies = tmp_path / "bodies.vtkhdf"
+    jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1, output=bodies)
+    with pytest.raises(BrokenFile, match=r"read a trajectory of bodies with jo\.io\.read"):
+        jo.io.read_images(bodies)
+    assert jo.io.are_images(place)
+    assert not jo.io.are_images(bodies)
+
+
+def test_files_are_replaced_only_when_asked_and_never_those_of_others(run, room, tmp_path):
+    place, _ = run
+    with pytest.raises(FileIsThere, match="exists already"):
+        jo.macro.solve(room, Splitting(), t=0.1, h=0.1, output=place)
+    jo.macro.solve(room, Splitting(), t=0.1, h=0.1, output=jo.io.Output(place, overwrite=True))
+    assert jo.io.read_images(place).t[-1] == 0.1
+    place.write_text("thoughts")
+    with pytest.raises(FileIsThere, match="not a file of fields"):
+        jo.macro.solve(room, Splitting(), t=0.1, h=0.1, output=jo.io.Output(place, overwrite=True))
+    assert place.read_text() == "thoughts"
+
+
+def test_a_run_that_is_killed_leaves_a_file_that_says_so(room, tmp_path):
+    seen, place = [], tmp_path / "room.vtkhdf"
+    keep = jo.io.Checkpoint(tmp_path / "room.checkpoint", seconds=0.0)
+
+    def look(state):
+        found = jo.io.read_images(place)
+        seen.append((len(found.t), found.status))
+
+    jo.macro.solve(room, Splitting(), t=0.3, h=0.1, progress=look, output=place, checkpoint=keep)
+    assert seen == [(2, "running"), (3, "running"), (3, "running")]
+    assert jo.io.read_images(place).status == "finished"
+
+
+def damaged(place, change):
+    with h5py.File(place, "r+") as file:
+        change(file)
+
+
+DAMAGES = {
+    "its times must ascend": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
+    "has shape": lambda file: file["VTKHDF"].attrs.__setitem__("WholeExtent", np.array([0, 15, 0, 4, 0, 1])),
+    "newer jostle": lambda file: file["jostle/images"].attrs.__setitem__("format", 99),
+    "has no jostle/images": lambda file: file.__delitem__("jostle/images"),
+    "walls has shape": lambda file: (
+        file["jostle/images"].__delitem__("walls"),
+        file["jostle/images"].create_dataset("walls", data=np.zeros((2, 2))),
+    ),
+    "link to another place": lambda file: (
+        file["VTKHDF/CellData"].__delitem__("pressure"),
+        file["VTKHDF/CellData"].__setitem__("pressure", h5py.ExternalLink("other.h5", "/numbers")),
+    ),
+    "declares": lambda file: (
+        file["VTKHDF/CellData"].__delitem__("pressure"),
+        file["VTKHDF/CellData"].create_dataset("pressure", (9, 1, 4, 1 << 40), dtype=float, chunks=(1, 1, 4, 16)),
+    ),
+    "stored in a way": lambda file: (
+        file["VTKHDF/CellData"].__delitem__("pressure"),
+        file["VTKHDF/CellData"].create_dataset("pressure", data=np.zeros((9, 1, 4, 16)), compression="lzf"),
+    ),
+}
+
+
+@pytest.mark.parametrize("message", DAMAGES)
+def test_damaged_files_of_fields_are_refused(run, message):
+    place, sol = run
+    assert len(sol.t) == 9
+    damaged(place, DAMAGES[message])
+    with pytest.raises(BrokenFile, match=message):
+        jo.io.read_images(place)
