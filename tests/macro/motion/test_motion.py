@@ -237,6 +237,8 @@ def test_refusals():
         jo.macro.solve(bouncing, Splitting(), t=1, h=0.1)
     with pytest.raises(jo.SchemeRefuses, match=r"Barrier is for a jo\.macro\.Flow"):
         jo.macro.solve(Crowd(grid=grid, density=block, velocity=still), Barrier(eps=1e-3), t=1, h=0.1)
+    with pytest.raises(jo.SchemeRefuses, match="infinite pressure at density 1"):
+        jo.macro.solve(Flow(grid=grid, density=block, velocity=still), Barrier(eps=1e-3), t=1, h=0.1)
     with pytest.raises(jo.InvalidValue, match="structure must be one of"):
         Impacts(structure="hexagonal")
     with pytest.raises(jo.InvalidValue, match="two numbers"):

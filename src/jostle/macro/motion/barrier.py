@@ -11,13 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from jostle.arguments import Positive
 from jostle.arrays import Array
-from jostle.errors import InvalidValue
+from jostle.errors import InvalidValue, SchemeRefuses
 from jostle.macro.motion.pressure import Spread, barrier
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.splitting import Splitting
 from jostle.macro.motion.state import State
+
+ROOM = 1e-6
+"""A flow must begin with at least so much room below the density one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +47,15 @@ class Barrier(Splitting):
         super().__post_init__()
         if not self.gamma >= 1.0:
             raise InvalidValue(f"gamma must be at least 1, not {self.gamma}")
+
+    def check(self, problem: Crowd | Flow) -> None:
+        super().check(problem)
+        most = float(np.max(problem.density))
+        if most > 1.0 - ROOM:
+            raise SchemeRefuses(
+                f"Barrier has an infinite pressure at density 1, and the flow begins with {most:.9g}: begin below, as "
+                f"with 0.99 times the density, or use jo.macro.Splitting"
+            )
 
     def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
         return barrier(problem.domain, arrived, self.eps * (h / problem.grid.h) ** 2, self.gamma, self.tol)
