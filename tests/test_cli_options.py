@@ -143,7 +143,7 @@ def test_a_film_has_the_speed_and_the_colours_that_are_asked_for(pair, jostle, m
     monkeypatch.setattr("jostle.viz.movie.animate", animate)
     assert jostle("movie", pair) == (0, "pair.mp4\n", "")
     assert jostle("movie", pair, "a.gif", "--speed", "4", "--colour", "pressure") == (0, "a.gif\n", "")
-    assert asked == [("pair.mp4", 1.0, "speed"), ("a.gif", 4.0, "pressure")]
+    assert asked == [("pair.mp4", 1.0, None), ("a.gif", 4.0, "pressure")]
 
 
 @pytest.mark.parametrize(("option", "opened"), [([], True), (["--no-browser"], False)])

@@ -4,7 +4,7 @@ import pytest
 
 import jostle as jo
 
-NEW = {"Behaviour", "Group"}
+NEW = {"Behaviour", "Group", "density", "densest_packing"}
 MOVED = [*(name for name in jo.crowds.__all__ if name not in NEW), "TIME_GAP"]
 
 

@@ -388,3 +388,10 @@ def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path, monkeypatch):
                         file.commit()
                     monkeypatch.setattr(Writer, "_append", plain)
     assert_identical(whole, broken)
+
+
+def test_records_of_steps_with_missing_fields_are_refused_by_their_names(tmp_path):
+    with Writer(tmp_path / "a.vtkhdf", shape=(1, 2), about={}) as file:
+        with pytest.raises(jo.InvalidValue, match=r"records must have one value for each of t, h, .* wall_work"):
+            file.steps([(0.1, 0.1, 1)])
+        file.frame(0.0, np.zeros((1, 2)), np.zeros((1, 2)))

@@ -40,7 +40,7 @@ def assert_right(sol, n: int, frames=None) -> None:
 def write(path: str, n: int) -> None:
     writer = Writer(path, shape=(n, 3), contacts=True, about={"n": str(n)})
     for frame in range(10**9):
-        writer.steps([(0.25 * frame, 0.25, n, n, 1, 0.0, 0.0, 0.0, 0.0, True, "ActiveSet")])
+        writer.steps([(0.25 * frame, 0.25, n, n, 1, 0.0, 0.0, 0.0, 0.0, True, "ActiveSet", 0.0, 0.0)])
         writer.frame(0.25 * frame, *state(n, frame))
         if frame % 3 == 2:
             writer.commit()

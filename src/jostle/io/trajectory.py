@@ -172,7 +172,11 @@ class Writer:
     def steps(self, records: ArrayLike) -> None:
         """Add statistics of steps: records of `STATISTICS`, or one."""
         self._check_open()
-        given = np.atleast_1d(np.asarray(records, dtype=STATISTICS))
+        try:
+            given = np.atleast_1d(np.asarray(records, dtype=STATISTICS))
+        except (TypeError, ValueError) as error:
+            fields = ", ".join(STATISTICS.names or ())
+            raise InvalidValue(f"records must have one value for each of {fields}: {error}") from None
         self._pending.add(STEPS, as_stored(given, self._data[STEPS].dtype))
         self.commit_if_due()
 
