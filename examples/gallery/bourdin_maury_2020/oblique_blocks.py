@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 
 import jostle as jo
 
-grid = jo.macro.Grid([-1.2, -1.2], [1.2, 1.2], h=1 / 30)
+grid = jo.macro.Grid([-1.2, -1.2], [1.2, 1.2], h=1 / 20)
 left, right = grid.block([-0.9, -0.7], [0.0, 0.2]), grid.block([0.0, -0.2], [0.9, 0.7])
 routes = {
     "splitting": (jo.macro.Splitting(), 0.0),
