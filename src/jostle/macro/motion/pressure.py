@@ -28,8 +28,6 @@ a set that changes more is found sooner from coarser grids."""
 MOST_NEWTON_STEPS = 60
 SWITCH = 0.5
 """Cells with a lower density are followed by their density, others by their pressure."""
-LOWEST = 1e-150
-"""Densities below this have no pressure."""
 
 
 class Spread(NamedTuple):

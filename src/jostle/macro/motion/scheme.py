@@ -59,7 +59,7 @@ class Scheme:
     def advance(self, problem: Crowd | Flow, state: State, h: float, t_next: float | None = None) -> State:
         """From state.t to state.t + h, or exactly to t_next, in as many parts as the velocities ask for."""
         end = state.t + h if t_next is None else t_next
-        begin, left, parts, iterations, pressure = state.t, h, 0, 0, np.zeros(problem.grid.shape)
+        left, parts, iterations, pressure = h, 0, 0, np.zeros(problem.grid.shape)
         while left > 0.0:
             crossed = crossing(problem.domain, driven(problem, state, left), left)
             if not np.isfinite(crossed):
@@ -76,8 +76,7 @@ class Scheme:
             parts, iterations = parts + 1, iterations + state.iterations
             pressure += part / h * state.pressure
             left = 0.0 if number == 1 else left - part
-            state = state._replace(t=end - left if left > 0.0 else end)
-        assert state.t == end > begin
+            state = state._replace(t=end - left)
         return state._replace(pressure=pressure, substeps=parts, iterations=iterations)
 
 

@@ -42,14 +42,13 @@ class Splitting(Scheme):
         back = domain.differences(P)
         crossed = free[0] - back[0], free[1] - back[1]
         full = arrived + domain.divergence(back)
-        unit, density_one = side / h, impulses(domain, P)
+        x, y = (side / h * push for push in impulses(domain, P))
         if isinstance(problem, Flow):
             m = carried(domain, state.density, u, crossed)
-            u = velocities(domain, full, (m[0] - unit * density_one[0], m[1] - unit * density_one[1]))
+            u, pressure = velocities(domain, full, (m[0] - x, m[1] - y)), P * (side / h) ** 2
         else:
-            u = u[0] - unit * density_one[0], u[1] - unit * density_one[1]
+            u, pressure = (u[0] - x, u[1] - y), P * side**2 / h
         density, gone = emptied(problem, full, crossed)
-        pressure = P * (unit if isinstance(problem, Crowd) else unit**2) * (side if isinstance(problem, Crowd) else 1.0)
         return State(state.t + h, density, u, pressure, state.gone + gone, iterations)
 
     def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
