@@ -52,7 +52,7 @@ def test_the_program_of_the_readme_runs_as_written(tmp_path, monkeypatch, capsys
     assert programs
     for program in programs:
         exec(compile(program, "README.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("3 impacts\n")
+    assert capsys.readouterr().out == re.findall(r"^```text\n(.*?)^```", README, re.S | re.M)[0]
 
 
 def test_the_commands_of_the_readme_exist():
