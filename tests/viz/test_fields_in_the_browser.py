@@ -1,5 +1,7 @@
 """The page of a moving density in a real browser: cells, walls and exits, colours, what a cell says, keys."""
 
+import itertools
+
 import numpy as np
 import pytest
 from browsing import facts, image, picked, place, play_faster, scrub, wait_until
@@ -9,7 +11,9 @@ from jostle import viz
 from jostle.io import Images
 
 EMPTY, FULL, WALL, EXIT = (238, 243, 249), (6, 27, 69), (139, 143, 150), (47, 174, 135)
-"""Colours of the page by day."""
+"""Colours of cells by day."""
+MARK = (194, 24, 155)
+"""Colour of the frame around the picked cell, by day."""
 
 
 def cell(sol, x, y):
@@ -84,8 +88,13 @@ def test_a_cell_is_read_by_a_click_and_by_keys(served, density_run):
         assert tab.locator("#picked-name").inner_text() == f"Cell {there}"
     tab.mouse.click(*place(tab, cell(sol, 1.6, 1.9)))
     assert facts(tab) == {"centre": "1.625, 1.875", "": "wall"}
+    assert (image(tab) == MARK).all(axis=2).sum() > 20, "the picked cell has a frame"
+    tab.set_viewport_size({"width": 390, "height": 700})
+    tops = [tab.locator(name).bounding_box() for name in ("#title", "#legend", "#view", "#picked", "footer")]
+    assert all(a["y"] + a["height"] <= b["y"] + 1 for a, b in itertools.pairwise(tops)), "words hide no cell"
     tab.keyboard.press("Escape")
     assert picked(tab) is None
+    assert not (image(tab) == MARK).all(axis=2).any()
     tab.keyboard.press("n")
     assert picked(tab) == int(flat(sol.density[5].astype(np.float32)).argmax()), "the fullest comes first"
     tab.keyboard.press("c")

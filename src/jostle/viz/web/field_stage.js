@@ -1,6 +1,7 @@
 // What is to be seen of a moving density: cells, walls and exits, the sides of the grid, and the cell that is picked.
 
 const DASHES = 90; // along both sides of the grid together
+const LEAST_MARK = 10; // pixels: the frame around the picked cell is at least as large
 
 class FieldStage extends Stage {
   constructor(view, source, wish) {
@@ -67,10 +68,16 @@ class FieldStage extends Stage {
     side(closed[1][1], left, top, right, top);
     const cell = this.wish.cell();
     if (cell !== null) {
-      const [a, b, c, d] = this.edges(cell), mark = packed(theme.mark);
+      const mark = packed(theme.mark), short = LEAST_MARK / this.camera.scale - this.source.about.grid.h;
+      const [a, b, c, d] = this.edges(cell).map((edge, k) => edge + ((k < 2 ? -1 : 1) * Math.max(short, 0)) / 2);
       for (const ends of [[a, b, c, b], [c, b, c, d], [c, d, a, d], [a, d, a, b]]) add(ends, 2.5, mark);
     }
     this.painter.load("walls", Float32Array.from(lines), Uint32Array.from(colours));
+  }
+
+  paint() {
+    if (this.frame && this.wish.cell() !== null) this.loadSides(); // its frame depends on the scale
+    super.paint();
   }
 
   // Where a cell is: left, bottom, right, top.

@@ -11,7 +11,7 @@ async function decodedFields(bytes, { small, grid }) {
   const head = new Float64Array(buffer, 0, 1 + 2 * count), take = reader(buffer, head.byteLength);
   const arrays = Array.from({ length: count }, (_, k) => {
     const stored = take(small ? Uint16Array : Float32Array, n);
-    return small ? Float32Array.from(stored, (code) => head[1 + 2 * k] + head[2 + 2 * k] * code) : stored;
+    return small ? scaled(stored, head[2 + 2 * k], head[1 + 2 * k]) : stored;
   });
   const fields = Object.fromEntries(grid.scalars.map((name, k) => [name, arrays[k]]));
   return { t: head[0], fields, u: grid.velocity === null ? null : arrays.slice(-2) };
@@ -20,8 +20,11 @@ async function decodedFields(bytes, { small, grid }) {
 // One number a cell; the speed is not known where there is no mass.
 function cellValues(name, { fields, u }, { vacuum }) {
   if (name in fields) return fields[name];
-  const [x, y] = u, { density } = fields;
-  return Float32Array.from(x, (_, c) => (density && !(density[c] > vacuum) ? NaN : Math.hypot(x[c], y[c])));
+  const [x, y] = u, { density } = fields, out = new Float32Array(x.length);
+  for (let c = 0; c < out.length; c++) {
+    out[c] = density && !(density[c] > vacuum) ? NaN : Math.sqrt(x[c] * x[c] + y[c] * y[c]);
+  }
+  return out;
 }
 
 // Which cells are walls, or exits: one byte each.

@@ -73,9 +73,9 @@ function chosen(values, rows) {
   return out;
 }
 
-function scaled(values, by) {
+function scaled(values, by, low = 0) {
   const out = new Float32Array(values.length);
-  for (let i = 0; i < values.length; i++) out[i] = by * values[i];
+  for (let i = 0; i < values.length; i++) out[i] = low + by * values[i];
   return out;
 }
 
