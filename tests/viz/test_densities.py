@@ -29,7 +29,7 @@ def test_a_frame_is_to_scale_with_its_walls_and_exits(density_run, source):
     assert ax.images[0].get_extent() == [0.0, 4.0, 0.0, 2.0]
     assert ax.images[0].get_clim() == (0.0, 1.0)
     assert ax.get_aspect() == 1.0
-    assert ax.get_title() == f"t = {sol.t[2]:.4g}"
+    assert ax.get_title() == f"t = {sol.t[2]:.4g}" + (" s" if source == "file" else "")
     dashed = [line.is_dashed() for line in ax.lines]
     assert dashed == [False, True, False, False]  # the right side is open
 
@@ -62,6 +62,7 @@ def test_moments_share_a_scale_and_curves_have_the_totals(density_run):
     figure = viz.densities(place, [0.0, 0.6], colour="speed")
     first, second = (ax.images[0].get_clim() for ax in figure.axes[:2])
     assert first == second
+    assert figure.axes[2].get_ylabel() == "speed $|u|$ (m/s)"
     curve = viz.mass_inside({"one": sol, "two": place})
     assert [line.get_ydata().tolist() for line in curve.lines] == [sol.mass.tolist()] * 2
     assert viz.energies(place).lines[0].get_ydata().tolist() == sol.energy.tolist()

@@ -23,10 +23,11 @@ from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.macro.grid import Grid
 from jostle.viz.drawing import figure_size, frames_at
-from jostle.viz.field_values import VACUUM, ShownDensity, images_of, values
+from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.fields import arrows as draw_arrows
 from jostle.viz.picture import COLOURS, MARGIN, PUSH
 from jostle.viz.style import PALETTE, axes, legend, pen
+from jostle.viz.units import with_time, with_unit
 
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
 """What cells can be coloured by, and what the colour bar says."""
@@ -68,7 +69,8 @@ class DensityPicture:
 
     def bar(self, figure: Any, axes: Axes | list[Axes]) -> None:
         """Add the colour bar."""
-        figure.colorbar(self.key, ax=axes, label=LABELS[self.colour], shrink=0.8)
+        label = with_unit(LABELS[self.colour], self.images.units, unit_of(self.images, self.colour))
+        figure.colorbar(self.key, ax=axes, label=label, shrink=0.8)
 
     def onto(self, ax: Axes, k: int, *, contours: bool = False, arrows: bool = False) -> None:
         """Draw frame k."""
@@ -93,7 +95,7 @@ class DensityPicture:
             ax.collections[-1].set_color(ARROW)
         margin = MARGIN * max(self.size)
         ax.set(
-            xlabel="$x$", ylabel="$y$", aspect="equal", title=f"t = {images.t[k]:.4g}",
+            xlabel="$x$", ylabel="$y$", aspect="equal", title=with_time(f"t = {images.t[k]:.4g}", images.units),
             xlim=(left - margin, right + margin), ylim=(bottom - margin, top + margin),
         )  # fmt: skip
 
