@@ -11,7 +11,7 @@ from commands import run_commands
 from jostle import viz
 from jostle.io import Images, Output
 from jostle.macro import Flow, Grid, Splitting
-from jostle.viz.field_streaming import FieldStream
+from jostle.viz.field_streaming import FieldStream, continues
 
 
 def fields(about, raw):
@@ -120,6 +120,21 @@ def test_a_file_that_goes_on_is_followed_and_another_run_is_another(written, mon
     written(0.4, velocity=0.5)
     about = stream.header()[1]
     assert (about["note"], about["session"]) == ("", 1)
+
+
+def test_the_last_frame_of_an_unfinished_run_may_give_way_but_not_change():
+    def run(t, mass, status="running"):
+        field = {"density": np.zeros((len(t), 2, 2))}
+        return Images(
+            t=np.array(t), lower=np.zeros(2), h=1.0, fields=field, totals={"mass": np.array(mass)}, status=status
+        )
+
+    short = run([0.0, 0.15], [1.0, 0.9])
+    assert continues(short, run([0.0, 0.2, 0.3], [1.0, 0.8, 0.7]))
+    assert continues(run([0.0, 0.2, 0.3], [1.0, 0.8, 0.7]), short)
+    assert not continues(short, run([0.0, 0.15], [1.0, 0.8]))
+    assert not continues(short, run([0.0, 0.2], [0.9, 0.8]))
+    assert not continues(run([0.0, 0.15], [1.0, 0.9], "finished"), run([0.0, 0.2, 0.3], [1.0, 0.8, 0.7]))
 
 
 def test_a_run_that_is_under_way_is_live_while_its_file_is_fresh(density_run, tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from test_viewer import WITHOUT_WEBGL
 
 from jostle import viz
 from jostle.io import Images
+from jostle.io.images import write_images
 
 EMPTY, FULL, WALL, EXIT = (238, 243, 249), (6, 27, 69), (139, 143, 150), (47, 174, 135)
 """Colours of cells by day."""
@@ -122,3 +123,25 @@ def test_cells_smaller_than_a_pixel_are_mixed_and_rounded_pages_are_read(opened,
     assert len(row) > 300
     assert row[:, 0].max() < EMPTY[0] - 40
     assert row[:, 0].min() > FULL[0] + 40
+
+
+def test_the_state_at_a_checkpoint_gives_way_to_the_frame_that_follows(served, tmp_path):
+    """An unfinished file ends with the state at its checkpoint, which is not a frame of the next file."""
+
+    def written(t, level):
+        fields = {"density": np.full((3, 4, 3), level)}
+        run = Images(t=np.array([0.0, 0.1, t]), lower=np.zeros(2), h=1.0, fields=fields, status="running")
+        write_images(tmp_path / "run.vtkhdf", run)
+        return tmp_path / "run.vtkhdf"
+
+    tab = served(written(0.15, 0.25))
+    assert tab.locator("#note").inner_text() == "Not finished: the run is under way, or was killed."
+    assert tab.locator("#live").is_visible()
+    scrub(tab, 2)
+    assert values(tab, "density") == pytest.approx(0.25)
+    tab.evaluate("() => (window.same = true)")
+    written(0.2, 0.75)
+    wait_until(tab, "() => viewer.stage.frame.t === 0.2")
+    assert values(tab, "density") == pytest.approx(0.75)
+    assert tab.locator("#time").inner_text() == "t = 0.2 · frame 3 of 3"
+    assert tab.evaluate("window.same"), "the page was not loaded anew"

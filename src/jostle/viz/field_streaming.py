@@ -12,7 +12,7 @@ import numpy as np
 
 from jostle.errors import JostleError
 from jostle.io.images import Images, read_images
-from jostle.solution import RUNNING
+from jostle.solution import FINISHED, RUNNING
 from jostle.viz.field_encoding import Fields
 from jostle.viz.viewer import SAMPLED_FRAMES, evenly
 
@@ -31,9 +31,9 @@ class FieldStream:
 
     >>> fields = {"density": np.ones((2, 4, 3))}
     >>> stream = FieldStream(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields), title="A block")
-    >>> tag, about = stream.header()
-    >>> tag, about["title"], about["times"], about["live"], stream.frame(2)
-    ('0-2-False-0', 'A block', [0.0, 1.0], False, None)
+    >>> _, about = stream.header()
+    >>> about["title"], about["times"], about["live"], stream.frame(2)
+    ('A block', [0.0, 1.0], False, None)
     """
 
     def __init__(self, images: Images, *, title: str = "") -> None:
@@ -55,7 +55,8 @@ class FieldStream:
             note = self._trouble or (UNFINISHED if unfinished else "")
             now = {"times": images.t.tolist(), "live": live, "status": images.status, "note": note}
             about = self._about | now | {"title": self.title, "session": self._number}
-            return f"{self._number}-{len(images.t)}-{live}-{zlib.crc32(note.encode()):x}", about
+            told = zlib.crc32(note.encode(), zlib.crc32(images.t.tobytes()))
+            return f"{self._number}-{len(images.t)}-{live}-{told:x}", about
 
     def frame(self, k: int) -> bytes | None:
         """The bytes of frame k; None if there is none."""
@@ -63,11 +64,11 @@ class FieldStream:
         return reel.encoder(small=False).frame(reel.frame(k)) if 0 <= k < len(reel.t) else None
 
     def _begin(self, images: Images) -> None:
-        self._reel = Fields(images)
-        encoder, scales = self._reel.encoder(small=False), self._reel.scales()
-        for frame in self._reel.frames(evenly(len(images.t), SAMPLED_FRAMES)):
+        reel = Fields(images)
+        encoder, scales = reel.encoder(small=False), reel.scales()
+        for frame in reel.frames(evenly(len(images.t), SAMPLED_FRAMES)):
             scales.take(frame, encoder)
-        self._about = encoder.about() | scales.about(encoder)
+        self._reel, self._about = reel, encoder.about() | scales.about(encoder)
 
     def _live(self) -> bool:
         if self._reel.images.status != RUNNING or self._file is None or self._trouble:
@@ -96,12 +97,17 @@ class FieldStream:
 def continues(before: Images, after: Images) -> bool:
     """Are the frames that two files share the same? Their grids, times and totals tell.
 
+    The last frame of an unfinished run is the state at its checkpoint, which the next file may replace.
+
     >>> images = [Images(t=np.arange(n, dtype=float), lower=np.zeros(2), h=h, fields={"density": np.ones((n, 4, 3))})
     ...           for n, h in ((2, 0.5), (3, 0.5), (3, 0.25))]
     >>> continues(images[0], images[1]), continues(images[1], images[2])
     (True, False)
     """
     shared = min(len(before.t), len(after.t))
+    shorter = before if len(before.t) <= len(after.t) else after
+    if shorter.status != FINISHED and before.t[shared - 1] != after.t[shared - 1]:
+        shared -= 1
     old, new = (_known(one, shared) for one in (before, after))
     return len(old) == len(new) and all(np.array_equal(a, b) for a, b in zip(old, new, strict=True))
 

@@ -132,6 +132,7 @@ function mount(root, source) {
     if (!played) offerSpeeds();
     if (ended) tellAloud(source.about.note || "the run has ended");
     if (wanted >= source.count) [shown, wanted] = [-1, source.count - 1];
+    else if (stage.frame && stage.frame.t !== source.times[shown]) shown = -1; // another frame took its place
     if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
     if (ended) follow(false);
     if (stage.frame && shown >= 0) {
