@@ -95,8 +95,9 @@ def _digest(problem: Crowd | Flow) -> str:
     """The same for problems with the same numbers; functions are known by their name alone."""
     found = hashlib.sha256(type(problem).__name__.encode())
     parts: list[Any] = [problem.density, problem.domain.walls, problem.domain.exits, *problem.domain.barriers]
-    parts += [problem.grid.lower]
-    parts += [problem.grid.upper, problem.grid.h, np.array(problem.grid.closed)]
+    for passage in problem.domain.passages:
+        parts += [passage.start, passage.end, passage.outward]
+    parts += [problem.grid.lower, problem.grid.upper, problem.grid.h, np.array(problem.grid.closed)]
     velocity = problem.velocity
     if isinstance(velocity, Velocity):
         parts += [velocity.faces(0), velocity.faces(1)]

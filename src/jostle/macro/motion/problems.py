@@ -8,7 +8,7 @@ flow:   d(rho u) / dt + div(rho u x u) + grad p = rho f    (Bourdin & Maury 2020
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,6 +23,7 @@ from jostle.macro.grid import Grid, Velocity
 from jostle.macro.law import fitting
 from jostle.macro.motion.density import checked_density
 from jostle.macro.motion.domain import Domain, Faces
+from jostle.macro.motion.passages import Passage
 
 MAX_EXCESS = 1e-9
 """A density may exceed one by this much at the start: round-off."""
@@ -37,8 +38,9 @@ class Crowd:
 
     `density` is one number a cell, `velocity` the wish: a velocity of the grid, or a function U(t, q) as for people who
     are followed one by one. `walls` and `exits` are masks of cells. `barriers` are walls without thickness: two masks
-    of the faces across x, (nx + 1, ny), and across y, (nx, ny + 1). What enters an exit, or leaves through a side of
-    the grid that is not closed, is gone. `jo.crowds.density` makes a crowd from a floor plan.
+    of the faces across x, (nx + 1, ny), and across y, (nx, ny + 1). `passages` lead from some cells to others: stairs.
+    What enters an exit, or leaves through a side of the grid that is not closed, is gone. `jo.crowds.density` makes a
+    crowd from a floor plan.
 
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
@@ -53,6 +55,7 @@ class Crowd:
     walls: ArrayLike | None = None
     exits: ArrayLike | None = None
     barriers: tuple[ArrayLike, ArrayLike] | None = None
+    passages: Sequence[Passage] = ()
     domain: Domain = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -150,9 +153,9 @@ def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
 
 def _settle(problem: Crowd | Flow) -> None:
     """Check the density and where it may be."""
-    grid = problem.grid
-    barriers = problem.barriers if isinstance(problem, Crowd) else None
-    domain, given = Domain(grid, problem.walls, problem.exits, barriers), np.asarray(problem.density)
+    grid, given = problem.grid, np.asarray(problem.density)
+    more = (problem.barriers, problem.passages) if isinstance(problem, Crowd) else ()
+    domain = Domain(grid, problem.walls, problem.exits, *more)
     rho = checked_density(grid, np.full(grid.shape, given) if given.ndim == 0 else given, domain.walls)
     for wrong, why in (
         (rho > 1.0 + MAX_EXCESS, "at most 1 fits into a cell: scale it, or spread it by jo.macro.obstacle_step"),
