@@ -21,12 +21,13 @@ from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.law import fitting
-from jostle.macro.motion.density import checked_density
+from jostle.macro.motion.density import MAX_EXCESS, checked_density
 from jostle.macro.motion.domain import Domain, Faces
 from jostle.macro.motion.passages import Passage
+from jostle.macro.motion.state import State
 
-MAX_EXCESS = 1e-9
-"""A density may exceed one by this much at the start: round-off."""
+EMPTY = 1e-3
+"""A problem is empty when less than this part of its mass is left."""
 WishedVelocity = Callable[[float, Array], ArrayLike]
 """U(t, q): the velocities (n, 2) that people at the places q (n, 2) wish for, as for `Sweeping`."""
 
@@ -71,6 +72,10 @@ class Crowd:
     def mass(self) -> float:
         """At the start."""
         return float(np.sum(self.density)) * self.grid.h**2
+
+    def empty(self, state: State) -> bool:
+        """Is less than a thousandth of the mass left? For `macro.solve(..., until=people.empty)`."""
+        return _empty(self, state)
 
     @cached_property
     def places(self) -> Array:
@@ -138,11 +143,19 @@ class Flow:
         """At the start."""
         return float(np.sum(self.density)) * self.grid.h**2
 
+    def empty(self, state: State) -> bool:
+        """Is less than a thousandth of the mass left? For `macro.solve(..., until=flow.empty)`."""
+        return _empty(self, state)
+
     def start(self) -> Faces:
         """The velocity on the faces at the start: of cells the mean of the two beside, by their masses."""
         moved = self.velocity.faces(0, self.density), self.velocity.faces(1, self.density)
         heavy = self.domain.means(np.asarray(self.density))
         return _through(self.domain, tuple(np.where(mass > 0.0, u, 0.0) for u, mass in zip(moved, heavy, strict=True)))
+
+
+def _empty(problem: Crowd | Flow, state: State) -> bool:
+    return float(state.density.sum()) * problem.grid.h**2 <= EMPTY * problem.mass
 
 
 def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
