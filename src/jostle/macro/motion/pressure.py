@@ -25,6 +25,12 @@ INNER_TOLERANCE = 1e-3
 MAX_WARM_STEPS = 15
 """Active-set steps from the cells that were full before. They change the set by about one layer of cells each, so that
 a set that changes more is found sooner from coarser grids."""
+MAX_GROWING_STEPS = 100
+"""Active-set steps from the cells that are full when the mass has arrived."""
+FULL = 0.5
+"""Densities that are this part of the tolerance away from one are one."""
+MARGIN = 8
+"""Number of cells around those that are at least half full in which a potential is looked for first."""
 MOST_NEWTON_STEPS = 60
 SWITCH = 0.5
 """Cells with a lower density are followed by their density, others by their pressure."""
@@ -38,18 +44,25 @@ class Spread(NamedTuple):
 
 
 def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Spread:
-    """The potential that leaves no density above one; before: that of the step before, to start from."""
+    """The potential that leaves no density above one; before: that of the step before, to start from.
+
+    Without it, the cells that are full when the mass has arrived are where to start: a little excess in a corner of a
+    large full zone raises the potential in all of it, and coarser grids, on which the corner has room, do not see that.
+    """
     excess = np.where(domain.zone, arrived - 1.0, 0.0)
+    excess[np.abs(excess) <= FULL * tol] = 0.0
     if excess.max() <= 0.0:
         return Spread(np.zeros_like(excess), 0)
-    A = domain.laplacian()
-    iterations, found = 0, False
-    if before is not None and before.any():
-        P, iterations = obstacle(A, excess, before, tol=INNER_TOLERANCE * tol, most=MAX_WARM_STEPS)
-        found = iterations < MAX_WARM_STEPS
-    if not found:
-        P, more = obstacle(A, excess, nested(A, excess), tol=INNER_TOLERANCE * tol)
-        iterations += more
+    A, P, iterations = domain.laplacian(), np.zeros_like(excess), 0
+    if before is None or not before.any():
+        start, most = np.where(domain.zone & (excess >= 0.0), tol, 0.0), MAX_GROWING_STEPS
+    else:
+        start, most = before, MAX_WARM_STEPS
+    for box in (_box(excess), np.s_[:, :]):
+        P[box], used = _spread(A.cut(box), excess[box], start[box], tol, most)
+        iterations += used
+        if not _reaches_out(P, box):
+            break
     left = arrived + domain.divergence(domain.differences(P)) - 1.0
     wrong = float(np.where(P > 0.0, np.abs(left), left)[domain.zone].max())
     round_off = float(np.finfo(float).eps) * max(P.shape) * float(P.max(initial=0.0))
@@ -59,6 +72,31 @@ def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Sp
             f"or a larger tol"
         )
     return Spread(P, iterations)
+
+
+def _spread(A: FivePoint, excess: Array, start: Array, tol: float, most: int) -> Spread:
+    """The potential, from a start in at most so many active-set steps, or else from coarser grids."""
+    P, iterations = obstacle(A, excess, start, tol=INNER_TOLERANCE * tol, most=most)
+    if iterations < most:
+        return Spread(P, iterations)
+    P, more = obstacle(A, excess, nested(A, excess), tol=INNER_TOLERANCE * tol)
+    return Spread(P, iterations + more)
+
+
+def _box(excess: Array) -> tuple[slice, slice]:
+    """The part of the grid around all cells that are at least half full: what does not fit goes hardly beyond."""
+    near = [np.flatnonzero((excess >= -0.5).any(axis=1 - axis)) for axis in (0, 1)]
+    x, y = (slice(max(int(found[0]) - MARGIN, 0), int(found[-1]) + 1 + MARGIN) for found in near)
+    return x, y
+
+
+def _reaches_out(P: Array, box: tuple[slice, slice]) -> bool:
+    """Is a potential in a box not zero beside the rest of the grid?"""
+    for axis, (cut, size) in enumerate(zip(box, P.shape, strict=True)):
+        for end, last in ((cut.start or 0, 0), (min(cut.stop or size, size) - 1, size - 1)):
+            if end != last and P.take(end, axis=axis).any():
+                return True
+    return False
 
 
 def barrier(domain: Domain, arrived: Array, scale: float, gamma: float, tol: float) -> Spread:
