@@ -25,10 +25,6 @@ INNER_TOLERANCE = 1e-3
 MAX_WARM_STEPS = 15
 """Active-set steps from the cells that were full before. They change the set by about one layer of cells each, so that
 a set that changes more is found sooner from coarser grids."""
-MAX_GROWING_STEPS = 100
-"""Active-set steps from the cells that are full when the mass has arrived."""
-FULL = 0.5
-"""Densities that are this part of the tolerance away from one are one."""
 MARGIN = 8
 """Number of cells around those that are at least half full in which a potential is looked for first."""
 MOST_NEWTON_STEPS = 60
@@ -43,23 +39,15 @@ class Spread(NamedTuple):
     iterations: int
 
 
-def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Spread:
-    """The potential that leaves no density above one; before: that of the step before, to start from.
-
-    Without it, the cells that are full when the mass has arrived are where to start: a little excess in a corner of a
-    large full zone raises the potential in all of it, and coarser grids, on which the corner has room, do not see that.
-    """
+def hard(domain: Domain, arrived: Array, start: Array | None, tol: float, *, most: int = MAX_WARM_STEPS) -> Spread:
+    """The potential that leaves no density above one; the start is positive in cells that may be full, such as the
+    potential of the step before. After so many active-set steps from there, it is looked for from coarser grids."""
     excess = np.where(domain.zone, arrived - 1.0, 0.0)
-    excess[np.abs(excess) <= FULL * tol] = 0.0
     if excess.max() <= 0.0:
         return Spread(np.zeros_like(excess), 0)
     A, P, iterations = domain.laplacian(), np.zeros_like(excess), 0
-    if before is None or not before.any():
-        start, most = np.where(domain.zone & (excess >= 0.0), tol, 0.0), MAX_GROWING_STEPS
-    else:
-        start, most = before, MAX_WARM_STEPS
     for box in (_box(excess), np.s_[:, :]):
-        P[box], used = _spread(A.cut(box), excess[box], start[box], tol, most)
+        P[box], used = _spread(A.cut(box), excess[box], None if start is None else start[box], tol, most)
         iterations += used
         if not _reaches_out(P, box):
             break
@@ -74,11 +62,13 @@ def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Sp
     return Spread(P, iterations)
 
 
-def _spread(A: FivePoint, excess: Array, start: Array, tol: float, most: int) -> Spread:
+def _spread(A: FivePoint, excess: Array, start: Array | None, tol: float, most: int) -> Spread:
     """The potential, from a start in at most so many active-set steps, or else from coarser grids."""
-    P, iterations = obstacle(A, excess, start, tol=INNER_TOLERANCE * tol, most=most)
-    if iterations < most:
-        return Spread(P, iterations)
+    iterations = 0
+    if start is not None and start.any():
+        P, iterations = obstacle(A, excess, start, tol=INNER_TOLERANCE * tol, most=most)
+        if iterations < most:
+            return Spread(P, iterations)
     P, more = obstacle(A, excess, nested(A, excess), tol=INNER_TOLERANCE * tol)
     return Spread(P, iterations + more)
 
