@@ -165,10 +165,25 @@ def translation(n: int) -> dict[str, float]:
     return {"translation of a block, density in L1": float(np.abs(sol.density[-1] - exact).sum()) * grid.h**2}
 
 
+def bounces(n: int) -> dict[str, float]:
+    """Two blocks of length 1 fly 0.2 each, bounce, and part with the velocities -e and e."""
+    grid, found = Grid([-2.5, 0], [2.5, 8 / n], h=2 / n, closed=((False, False), (True, True))), {}
+    left, right = grid.block([-1.2, 0], [-0.2, 1]), grid.block([0.2, 0], [1.2, 1])
+    x = grid.places(0.0, 0.5)[0]
+    for e in (1.0, 0.5):
+        flow = Flow(grid=grid, density=left | right, velocity=grid.velocity(left - right, 0), law=jo.Restitution(e))
+        sol = jo.macro.solve(flow, Impacts(), t=0.5, h=0.4 * grid.h, every=0.5)
+        mass = np.where(x > 0.0, sol.domain.means(sol.density[-1])[0], 0.0)
+        velocity = float((mass * sol.velocity[0][-1]).sum() / mass.sum())
+        found[f"bouncing blocks, e = {e:g}, velocity"] = abs(velocity - e)
+        found[f"bouncing blocks, e = {e:g}, energy"] = abs(float(sol.energy[-1] / sol.energy[0]) - e**2)
+    return found
+
+
 def orders(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     """Errors on several grids, and the least-squares order."""
     found: list[dict[str, Any]] = []
-    for case in (radial, riemann, translation):
+    for case in (radial, riemann, translation, bounces):
         errors = [case(n) for n in sizes]
         for name in errors[0]:
             values = [error[name] for error in errors]
