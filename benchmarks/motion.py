@@ -2,7 +2,7 @@
 
 One step of each model on two blocks that collide obliquely, and of a crowd, at 256^2 and 512^2 cells; the obstacle
 problem of such a step beside a peer, an active-set loop with the sparse direct solver of SciPy; and the observed
-orders of exact solutions. It takes about six minutes of one core. With ``--doors`` also the flow through doors as
+orders of exact solutions. It takes about four minutes of one core. With ``--doors`` also the flow through doors as
 people and as a density, which takes some minutes more.
 """
 
