@@ -70,7 +70,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, theory, viz
+    from jostle import analysis, crowds, ensembles, impacts, io, macro, models, scenarios, terminal, theory, viz
 
 __version__ = "0.1.0"
 
@@ -140,6 +140,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "ensembles",
     "equalities",
     "glue",
     "impact",
@@ -158,7 +159,9 @@ __all__ = [
     "viz",
 ]
 
-_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz")
+_LAZY = (
+    "analysis", "crowds", "ensembles", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz",
+)  # fmt: skip
 """Modules that are imported when they are first used."""
 _RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
 """Old names and today's; the old names are removed in version 0.2."""

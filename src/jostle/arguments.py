@@ -108,6 +108,9 @@ RULES = {
         lambda value: _shown(value, "Evolution", "Images"), "an Evolution, or the path of a file of images"
     ),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
+    "StoppingRule": Rule(
+        lambda value: callable(getattr(value, "holds", None)), "a stopping rule such as jo.ensembles.PreciseMean(...)"
+    ),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
     "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Plan"),
     "HasStairs": Rule(lambda value: hasattr(value, "shafts"), "a jo.crowds.Plan"),
@@ -129,6 +132,7 @@ CLASSES = {
     "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
     "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
+    "Executor": "an executor of concurrent.futures", "Study": "a jo.ensembles.Study",
     "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",

@@ -154,6 +154,8 @@ class Interrupted(KeyboardInterrupt):
     """
 
     solution: Any = None
+    results: Any = None
+    """The results of the finished runs, where a study was interrupted."""
 
 
 class JostleWarning(UserWarning):

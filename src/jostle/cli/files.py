@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli import densities
+from jostle.cli import densities, sweeps
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError
@@ -69,11 +69,19 @@ def schema() -> None:
 
 
 def info(
-    file: Annotated[str, typer.Argument(help="A trajectory, a .toml file, or a name from jostle list.")],
+    file: Annotated[
+        str, typer.Argument(help="A trajectory, a .toml file, the folder of a study, or a name from jostle list.")
+    ],
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the contents of a trajectory, of a file of a density, or of a scenario."""
+    """Show the contents of a trajectory, of a file of a density, of a scenario, or of a study."""
+    if Path(file).is_dir():
+        found_there, results = sweeps.of_folder(Path(file))
+        show(found_there, as_json)
+        if not as_json:
+            sweeps.show_summary(results)
+        return
     found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
@@ -82,8 +90,11 @@ def info(
 
 
 def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
+    from jostle.ensembles.study_files import is_study
     from jostle.scenarios import Run, load
 
+    if name.endswith(".toml") and is_study(Path(name)):
+        return Path(name).read_text(encoding="utf-8") if text else sweeps.of_file(Path(name))
     scenario = load(name)
     if text:
         return scenario.text
