@@ -16,6 +16,7 @@ from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
 from jostle.errors import (
+    CannotCompile,
     CloseImpacts,
     DeviceUnavailable,
     EmptySet,
@@ -80,6 +81,7 @@ __all__ = [
     "Balls",
     "Box",
     "Budget",
+    "CannotCompile",
     "CatchingUp",
     "CloseImpacts",
     "Cone",

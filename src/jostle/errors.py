@@ -104,6 +104,10 @@ class NotPicklable(JostleError, pickle.PicklingError, TypeError):
     """A part of a problem cannot be sent to another process; the message names it."""
 
 
+class CannotCompile(JostleError, TypeError):
+    """A function that numba cannot compile; the message names it, and says why."""
+
+
 class DeviceUnavailable(JostleError, RuntimeError):
     """The device asked for is not there."""
 
