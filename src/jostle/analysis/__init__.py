@@ -16,15 +16,13 @@ from jostle.analysis.grains import (
 )
 from jostle.analysis.order import Order, order
 from jostle.analysis.ranges import impulse_range, load_range, multiplier_range
-from jostle.analysis.samples import Band, Summary, band, people_inside, summary
+from jostle.analysis.samples import band, people_inside, summary
 from jostle.analysis.venel import eta, gamma, inverse_triangle, most_neighbours
 from jostle.analysis.voronoi import densities, density, density_map, speed_map
 
 __all__ = [
-    "Band",
     "Forces",
     "Order",
-    "Summary",
     "acute",
     "band",
     "coordination",

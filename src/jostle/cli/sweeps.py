@@ -144,7 +144,8 @@ def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
     found = {
         "title": known["title"], "status": "running" if running else finished, "runs_asked": asked, **_counts(results),
         "parameters": list(identity["cases"][0]), "measures": list(results.measures),
-        "curves": list(identity["curves"]), "seed": identity["seed"], "function": identity.get("function", ""), "jostle": identity["jostle"],
+        "curves": list(identity["curves"]), "seed": identity["seed"], "function": identity.get("function", ""),
+        "jostle": identity["jostle"],
     }  # fmt: skip
     return {key: item for key, item in found.items() if item not in ("", [])}, results
 

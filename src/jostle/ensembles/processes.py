@@ -8,14 +8,16 @@ next run of the thread starts a new process. Processes are spawned, so that they
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
+from jostle.ensembles.executing import ONE_THREAD
 from jostle.errors import JostleError
 
 CANNOT_START = (
@@ -88,7 +90,8 @@ class _Process:
         self._pipe, theirs = context.Pipe()
         self._ready = False
         self._process = context.Process(target=_serve, args=(theirs,))
-        self._process.start()
+        with _environment(ONE_THREAD):
+            self._process.start()
         theirs.close()
 
     def call(self, function: Callable[..., Any], arguments: Any, named: Any) -> Any:
@@ -106,6 +109,21 @@ class _Process:
         """End the process; its thread finds the pipe closed."""
         self._process.kill()
         self._process.join()
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Variables that a process inherits which is started in this context."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _ending(code: int | None) -> str:

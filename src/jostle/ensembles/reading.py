@@ -20,11 +20,11 @@ def read(folder: str | os.PathLike[str]) -> Results:
 
     >>> import jostle as jo, tempfile
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> study = jo.ensembles.Study("cradle_apart", repeat=2, measures=["end_time"])
+    >>> study = jo.ensembles.Study("cradle_apart", over=[{"run.t": 0.1}], measures=["end_time"])
     >>> with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as threads:
     ...     results = jo.ensembles.sweep(study, executor=threads, folder=folder + "/study")
     ...     read(folder + "/study")["end_time"].tolist()
-    [6.0, 6.0]
+    [0.1]
     """
     place = Path(folder)
     identity, known = description(place)["identity"], outcomes(place)

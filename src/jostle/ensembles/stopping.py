@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.analysis.samples import summary
-from jostle.arguments import Count, Positive, check_fields
+from jostle.arguments import Count, Positive, check_arguments, check_fields
 from jostle.arrays import Array
 from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import Study
@@ -134,6 +134,7 @@ class CurveChanges(NamedTuple):
     std: Array
 
 
+@check_arguments
 def curve_changes(leaving_times: Sequence[ArrayLike]) -> CurveChanges:
     """ERD, |1 - EPC|, |1 - SC| and the changes of T and S with the runs j = 2, 3 ...: see the formulas above.
 

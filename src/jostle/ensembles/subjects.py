@@ -125,7 +125,7 @@ class FunctionSubject:
 def subject_of(of: Any) -> Subject:
     """The subject of a study: the name or the file of a scenario, a `Scenario`, or a function.
 
-    >>> subject_of("cradle_apart").run({"problem.n": 3}, seed=0).status
+    >>> subject_of("cradle_apart").run({"run.t": 0.1}, seed=0).status
     'finished'
     """
     if isinstance(of, str | Path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +78,7 @@ def sweep(
 
     >>> import jostle as jo
     >>> from concurrent.futures import ThreadPoolExecutor
-    >>> study = Study("cradle_apart", over=[{"problem.n": 2}, {"problem.n": 3}], measures=["kinetic_energy"])
+    >>> study = Study("cradle_apart", over=[{"run.t": 0.1}, {"run.t": 0.2}], measures=["kinetic_energy"])
     >>> with ThreadPoolExecutor(1) as threads:
     ...     sweep(study, executor=threads)["kinetic_energy"].round(6).tolist()
     [0.5, 0.5]
@@ -92,7 +92,9 @@ def sweep(
     if study.trajectories and place is None:
         raise InvalidValue("folder is missing: a study with trajectories needs one to write them to")
     trajectories = None if place is None or not study.trajectories else place.absolute() / TRAJECTORIES
-    work = packed(Work(study.subject, study.measured, study.traced, trajectories))
+    work: bytes | Work = Work(study.subject, study.measured, study.traced, trajectories)
+    if not isinstance(executor, ThreadPoolExecutor):  # threads share the functions, which then need not be picklable
+        work = packed(work)
     with _journal(place, study) as journal:
         sweeping = _Sweep(study, until, journal, retry_failed, progress)
         try:
@@ -159,7 +161,7 @@ class _Sweep:
             if number not in self.outcomes and self.wanted(number):
                 yield self.study.run(number)
 
-    def loop(self, executor: Executor, work: bytes, most: int) -> None:
+    def loop(self, executor: Executor, work: bytes | Work, most: int) -> None:
         """Hand runs to the executor until all are finished."""
         pending, attempts = self.pending(), dict[int, int]()
         flying: dict[Future[Outcome], RunOf] = {}
@@ -171,7 +173,7 @@ class _Sweep:
                 if not flying:
                     return
                 done, _ = wait(flying, timeout=POLL, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in sorted(done, key=lambda future: flying[future].number):
                     run = flying.pop(future)
                     problem = None if future.cancelled() else future.exception()
                     if isinstance(problem, BrokenExecutor | NoWorkers | KeyboardInterrupt):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -166,7 +167,7 @@ def _column(values: list[Any]) -> NDArray[Any]:
 
 
 @check_arguments
-def write_table(columns: Mapping[str, Any], path: str | Path) -> Path:
+def write_table(columns: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write the columns of a table as .csv or .parquet, which needs pyarrow; an existing file is replaced.
 
     >>> import tempfile
