@@ -323,7 +323,7 @@ WRONG = {
     "Paoli cannot have constraints that move": lambda: advance(
         Copies(q0=[0.5], force=[0.0], within=Gaps(table, flat=True, moving=True)), jo.Paoli(), t=1.0, h=0.1
     ),
-    "are run by ByEvents": lambda: advance(oscillators(2.6), jo.Maury(), t=1.0, h=0.1),
+    "scheme must be a jo.ensembles.ByEvents": lambda: advance(oscillators(2.6), jo.Maury(), t=1.0, h=0.1),
     "z = 1/2 and an explicit force": lambda: advance(oscillators(2.6), jo.Paoli(z=0.0), t=1.0, h=0.1),
     "must be a multiple of h": lambda: advance(oscillators(2.6), t=1.0, h=0.3),
     "skip must be below periods": lambda: sections(oscillators(2.6), period=1.0, steps=10, periods=5, skip=5),

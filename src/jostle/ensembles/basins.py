@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, Positive, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.ensembles.copies import Copies
-from jostle.ensembles.marching import CompiledScheme
+from jostle.ensembles.marching import ByEvents
 from jostle.ensembles.sections import sections
 from jostle.errors import InvalidValue
+from jostle.schemes.moreau_jean import MoreauJean
+from jostle.schemes.paoli import Paoli
 
 SAME_ORBIT = 20.0
 """Two copies are on the same orbit if their sections agree up to this multiple of the tolerance of a repetition."""
@@ -56,7 +58,7 @@ class Basins:
 @check_arguments
 def basins(
     copies: Copies,
-    scheme: CompiledScheme | None = None,
+    scheme: ByEvents | Paoli | MoreauJean | None = None,
     *,
     period: ArrayLike,
     steps: Count,

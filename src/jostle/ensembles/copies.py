@@ -95,7 +95,7 @@ class Copies:
         mass: ArrayLike = 1.0,
         t0: ArrayLike = 0.0,
     ):
-        q, v, own = finite(q0, "q0"), finite(v0, "v0"), finite(parameters, "parameters")
+        q, v, own = finite(q0, "q0"), finite(v0, "v0"), np.atleast_1d(finite(parameters, "parameters"))
         e, start = finite(restitution, "restitution"), finite(t0, "t0")
         if q.ndim not in (1, 2) or q.size == 0 or own.ndim > 2 or e.ndim > 1 or start.ndim > 1:
             raise InvalidValue(

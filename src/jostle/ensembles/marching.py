@@ -120,10 +120,8 @@ class March:
         return found, count
 
 
-def check_scheme(copies: Copies, scheme: Any) -> None:
+def check_scheme(copies: Copies, scheme: CompiledScheme) -> None:
     """Refuse what the compiled loop of a scheme cannot do."""
-    if not isinstance(scheme, CompiledScheme):
-        raise SchemeRefuses(f"many copies are run by ByEvents(), Paoli() or MoreauJean(), not by {scheme!r}")
     if isinstance(scheme, Paoli) and (scheme.implicit or scheme.z != DEFAULT_Z):
         raise SchemeRefuses("the compiled loop has Paoli's scheme with z = 1/2 and an explicit force only")
     if copies.moving and not isinstance(scheme, MoreauJean):

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jostle.arguments import Count, Natural, Positive, check_arguments
+from jostle.arguments import Count, Natural, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.ensembles.copies import Copies
-from jostle.ensembles.marching import ByEvents, March, check_smooth, step_of
+from jostle.ensembles.marching import ByEvents, CompiledScheme, March, check_smooth, step_of
+from jostle.schemes.moreau_jean import MoreauJean
+from jostle.schemes.paoli import Paoli
 
 DIFFERENCE = 1e-6
 """Step of the central differences of the map, as a part of the state."""
@@ -74,7 +76,7 @@ class Orbits:
 @check_arguments
 def periodic_orbits(
     copies: Copies,
-    scheme: ByEvents | None = None,
+    scheme: ByEvents | Paoli | MoreauJean | None = None,
     *,
     period: ArrayLike,
     steps: Count,
@@ -120,7 +122,7 @@ def periodic_orbits(
     return Orbits(x[:, :d].copy(), x[:, d:].copy(), derivative, converged)
 
 
-def _mapped(copies: Copies, scheme: ByEvents | None, h: Array, x: Array, steps: int) -> Array:
+def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, steps: int) -> Array:
     """The states (n, 2 d) so many steps after the states x."""
     d = copies.q0.shape[1]
     march = March(copies.with_starts(x[:, :d], x[:, d:], copies.t0), scheme, h)
@@ -131,9 +133,9 @@ def _mapped(copies: Copies, scheme: ByEvents | None, h: Array, x: Array, steps: 
 @check_arguments
 def lyapunov_exponents(
     copies: Copies,
-    scheme: ByEvents | None = None,
+    scheme: ByEvents | Paoli | MoreauJean | None = None,
     *,
-    period: Positive | ArrayLike,
+    period: ArrayLike,
     steps: Count,
     periods: Count,
     skip: Natural = 0,

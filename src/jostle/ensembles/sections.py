@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, Natural, Positive, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.ensembles.copies import Copies
-from jostle.ensembles.marching import CompiledScheme, March, step_of
+from jostle.ensembles.marching import ByEvents, March, step_of
 from jostle.errors import InvalidValue
+from jostle.schemes.moreau_jean import MoreauJean
+from jostle.schemes.paoli import Paoli
 
 REPEATS = 1e-5
 """A section repeats itself if it comes back to within this part of its extent."""
@@ -81,7 +83,7 @@ class CopyImpacts:
 @check_arguments
 def sections(
     copies: Copies,
-    scheme: CompiledScheme | None = None,
+    scheme: ByEvents | Paoli | MoreauJean | None = None,
     *,
     period: ArrayLike,
     steps: Count,
@@ -111,7 +113,7 @@ def sections(
 
 @check_arguments
 def impacts(
-    copies: Copies, scheme: CompiledScheme | None = None, *, t: Positive, h: Positive, keep: Count = 100
+    copies: Copies, scheme: ByEvents | Paoli | MoreauJean | None = None, *, t: Positive, h: Positive, keep: Count = 100
 ) -> CopyImpacts:
     """The last `keep` impacts of all copies in a time t, with steps h.
 
@@ -133,7 +135,7 @@ def impacts(
 
 
 @check_arguments
-def advance(copies: Copies, scheme: CompiledScheme | None = None, *, t: Positive, h: Positive) -> Copies:
+def advance(copies: Copies, scheme: ByEvents | Paoli | MoreauJean | None = None, *, t: Positive, h: Positive) -> Copies:
     """The copies after a time t, with steps h: their q0, v0 and t0 are those of the end.
 
     >>> import jostle as jo
