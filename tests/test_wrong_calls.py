@@ -50,6 +50,8 @@ RESULTS = {
     "macro.State", "macro.ObstacleStep",
     "macro.Structure", "macro.Velocity", "macro.WassersteinProjection",
     "analysis.Forces",
+    "ensembles.Attractor", "ensembles.Basins", "ensembles.ByEvents", "ensembles.CopyImpacts", "ensembles.Orbits",
+    "ensembles.Sections",
     "ensembles.CURVES", "ensembles.MEASURES", "ensembles.Results", "ensembles.StudyProgress",
     "io.EXPORTS", "io.Facts", "io.Images", "scenarios.DensityRun", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
@@ -328,7 +330,8 @@ def calls(path):
         "Barrier": {"eps": 1e-3, "gamma": 2.0, "tol": 1e-8},
         "Impacts": {"structure": "square", "tol": 1e-8},
         "Splitting": {"tol": 1e-8},
-        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0), "barriers": None},
+        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0), "barriers": None, "passages": ()},
+        "Passage": {"start": [[0, 0]], "end": [[2, 0]], "outward": [1.0, 0.0]},
         "Flow": {**density, "velocity": grid.velocity(1.0, 0.0), "force": [0.0, 1.0], "law": jo.Restitution(0.0)},
         "solve": {
             "problem": flow,
@@ -426,7 +429,22 @@ def calls(path):
         "load": {"source": "cradle_apart", "settings": (), "seed": 0}, "shipped": {"name": "cradle_apart"},
         "parse": {"text": jo.scenarios.shipped("cradle_apart"), "name": "a", "settings": (), "seed": 0},
     }  # fmt: skip
+    copies = jo.ensembles.Copies(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    periods = {"copies": copies, "scheme": None, "period": 1.0, "steps": 4, "periods": 3}
     ensembles = {
+        "Copies": {
+            "q0": [1.0], "force": [-1.0], "within": jo.HalfSpace([1.0]), "v0": 0.0, "parameters": (),
+            "restitution": 0.5, "mass": 1.0, "t0": 0.0,
+        },
+        "Gaps": {"function": lambda t, q, p: q[0], "gradient": None, "flat": True, "moving": False, "length": 1.0},
+        "advance": {"copies": copies, "scheme": None, "t": 1.0, "h": 0.5},
+        "impacts": {"copies": copies, "scheme": None, "t": 1.0, "h": 0.5, "keep": 3},
+        "sections": {**periods, "skip": 1},
+        "lyapunov_exponents": {**periods, "skip": 1},
+        "basins": {**periods, "periods": 20, "most": 8, "tol": 1e-5},
+        "periodic_orbits": {
+            "copies": copies, "scheme": None, "period": 1.0, "steps": 4, "times": 1, "max_iterations": 3,
+        },
         "PreciseMean": {"measure": "x", "width": 1.0, "relative": None, "confidence": 0.95, "least": 5},
         "SettledCurves": {
             "curve": "x", "erd": 0.1, "epc": 0.1, "sc": 0.1, "mean": 0.1, "std": 0.1, "consecutive": 3,
@@ -495,7 +513,7 @@ LEGITIMATE = {
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration", "parameters", "t0",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

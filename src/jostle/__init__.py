@@ -16,6 +16,7 @@ from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
 from jostle.errors import (
+    CannotCompile,
     CloseImpacts,
     DeviceUnavailable,
     EmptySet,
@@ -31,6 +32,7 @@ from jostle.errors import (
     NotContinuous,
     NotConverged,
     NotFinite,
+    NotPicklable,
     SchemeRefuses,
     UndefinedGradient,
     UnresolvedEvent,
@@ -79,6 +81,7 @@ __all__ = [
     "Balls",
     "Box",
     "Budget",
+    "CannotCompile",
     "CatchingUp",
     "CloseImpacts",
     "Cone",
@@ -110,6 +113,7 @@ __all__ = [
     "NotContinuous",
     "NotConverged",
     "NotFinite",
+    "NotPicklable",
     "Outlet",
     "Outside",
     "Pairs",

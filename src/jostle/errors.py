@@ -7,6 +7,7 @@ and the solution computed so far (``error.step``, ``error.time``, ``error.soluti
 
 from __future__ import annotations
 
+import pickle
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,14 @@ class UnresolvedEvent(JostleError, RuntimeError):
 
 class SchemeRefuses(JostleError, NotImplementedError):
     """The problem is not one that this scheme can solve."""
+
+
+class NotPicklable(JostleError, pickle.PicklingError, TypeError):
+    """A part of a problem cannot be sent to another process; the message names it."""
+
+
+class CannotCompile(JostleError, TypeError):
+    """A function that numba cannot compile; the message names it, and says why."""
 
 
 class DeviceUnavailable(JostleError, RuntimeError):
