@@ -406,6 +406,7 @@ def calls(path):
         "animate": {"sol": run, "path": path / "a.gif", "speed": 4.0, "colour": "speed", "contacts": True,
                     "view": view, "progress": None},
         "arrows": {"velocity": grid.velocity(1.0, 0.0), "zone": zone, "fastest": 1.0, "ax": None},
+        "basins": {"label": [[0, 1]], "x": (0.0, 1.0), "y": (0.0, 1.0), "names": ("a", "b"), "ax": None},
         "bifurcation": {"parameter": [1.0, 2.0], "values": [[1.0], [2.0]], "names": ("a", "b"), "ax": None},
         "draw": {"sol": run, "k": -1, "ax": None, "colour": "speed", "contacts": True, "view": view},
         "balance": {"sol": run, "ax": None},
