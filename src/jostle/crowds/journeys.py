@@ -7,7 +7,7 @@ starts with the stages that the journey was made with, and a checkpoint holds th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,8 @@ class Journey(Behaviour):
     ([[0.0, 1.0]], [[1.0, -0.0]])
     """
 
+    notes: ClassVar[type[Any]] = Stages
+
     def __init__(
         self,
         wish: Wish,
@@ -68,15 +70,11 @@ class Journey(Behaviour):
         """(n,) how many places each person has passed."""
 
     @property
-    def remembers(self) -> type[Any]:
-        return Stages
-
-    @property
-    def memory(self) -> Stages:
+    def noted(self) -> Stages:
         return Stages(self.stage)
 
-    def remind(self, memory: Stages | None) -> None:
-        self.stage = self.first if memory is None else self._checked(memory.stage)
+    def note(self, noted: Stages | None) -> None:
+        self.stage = self.first if noted is None else self._checked(noted.stage)
 
     def _checked(self, stage: ArrayLike) -> Integers:
         people, stages = self.route.shape
@@ -93,9 +91,9 @@ class Journey(Behaviour):
         nearest = goal == NEAREST
         return np.where(nearest, self.wish.chosen(q), goal) if nearest.any() else goal
 
-    def remember(self, q: Array) -> None:
+    def remember(self, t: float, q: Array) -> None:
         """Those who have come to their next place go on to the one after it; several of them, if they overlap."""
-        super().remember(q)
+        super().remember(t, q)
         places = np.array([goal.passable for goal in self.goals])
         last = self.route.shape[1] - 1
         for _ in range(last):
