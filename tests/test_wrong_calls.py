@@ -45,6 +45,7 @@ RESULTS = {
     "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
+    "crowds.Distribution",
     "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
@@ -232,10 +233,16 @@ def calls(path):
             "n": 2,
             "radius": 0.25,
             "speed": 1.0,
+            "reaction": 2.0,
             "goal": None,
             "start": None,
             "places": None,
         },
+        "Normal": {"mean": 1.0, "deviation": 0.2, "low": 0.5, "high": 2.0},
+        "LogNormal": {"mean": 1.0, "deviation": 0.2, "low": 0.5, "high": 2.0},
+        "Uniform": {"low": 0.5, "high": 2.0},
+        "walking_speed": {"name": "weidmann"},
+        "Reaction": {"wish": at["walk"], "times": 2.0},
         "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
         "Plan": {
             "area": area,
@@ -251,6 +258,7 @@ def calls(path):
             "radius": 0.25,
             "room": room,
             "speed": 1.0,
+            "reaction": 0.0,
             "seed": 0,
             "goal": None,
             "inhibition": False,
@@ -448,6 +456,7 @@ LEGITIMATE = {
     "nan": {"values", "zone"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
+        "low", "mean",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
         "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration",
     },

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
+from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Reaction, Room, Wish, crowd, following, inhibition, walk
 from jostle.crowds.strategies import ahead
 from jostle.crowds.wish import Behaviour
 
@@ -29,6 +29,7 @@ BEHAVIOURS = {
     "inhibition": lambda wish: inhibition(wish, np.full(N, R), T=0.8),
     "following": lambda wish: following(wish, np.full(N, R), sight=1.5),
     "AvoidJams": AvoidJams,
+    "Reaction": lambda wish: Reaction(wish, 0.5),
     "Journey": lambda wish: Journey(wish, [None], people=N, reach=0.5),
 }
 
@@ -116,6 +117,9 @@ class Spy(Wish):
     def order(self, q, goal=None):
         return self._answer("order", q, goal)
 
+    def waits(self, t, n):
+        return self._answer("waits", t, n)
+
     def remember(self, t, q):
         return self._answer("remember", t, q)
 
@@ -125,13 +129,15 @@ class Spy(Wish):
 
 ASKED = {
     "own": (3,), "speeds": (3,), "widest": (3,), "chosen": ("q",), "towards": (0.5, "q", "goal"),
-    "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "remember": (0.5, "q"), "remind": ("memory",),
+    "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "waits": (0.5, 3),
+    "remember": (0.5, "q"), "remind": ("memory",),
 }  # fmt: skip
 READ = {"goals", "eligible", "remembers", "memory"}
 CHANGED = {
     "Inhibition": {"towards"},
     "Following": {"towards"},
     "AvoidJams": {"chosen"},
+    "Reaction": {"towards", "waits"},
     "Journey": {"own", "chosen", "remember", "remembers", "memory", "remind"},
 }
 """What each behaviour says itself."""

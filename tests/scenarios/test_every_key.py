@@ -210,8 +210,16 @@ PROBLEMS = [
               ("[20, 1], [20, 3]", "[20, 0.5], [20, 2.5]"),
               ("length = 5.0", "length = 9.0"), ("n = 2", "n = 3"),
               (", region = [[1, 1], [3, 1], [3, 3], [1, 3]]", ""), ("[24.0, 2.0]", "[25.0, 2.0]"),
-              ("n = 2", "n = 2, radius = 0.25"), ("n = 2", "n = 2, speed = 1.0"), ("n = 2", 'n = 2, goal = "east"'),
+              ("n = 2", "n = 2, radius = 0.25"), ("n = 2", "n = 2, speed = 1.0"), ("n = 2", "n = 2, reaction = 0.5"),
+              ("n = 2", 'n = 2, speed = { kind = "uniform", low = 1.0, high = 1.2 }'),
+              ("n = 2", 'n = 2, goal = "east"'),
               ("n = 2, region", "places = [[1.0, 1.0]] }, { n = 2, region")),
+    *replaced(CROWD.replace("n = 2", 'n = 2, speed = { kind = "uniform", low = 1.0, high = 1.2 }'),
+              ("low = 1.0", "low = 0.9"), ("high = 1.2", "high = 1.3")),
+    *[pair for kind in ("normal", "log-normal") for pair in replaced(CROWD.replace(
+        "n = 2", f'n = 2, speed = {{ kind = "{kind}", mean = 1.0, deviation = 0.2, low = 0.3, high = 1.7 }}'),
+        ("mean = 1.0", "mean = 1.1"), ("deviation = 0.2", "deviation = 0.3"), ("low = 0.3", "low = 1.2"),
+        ("high = 1.7", "high = 0.7"))],
     *[(CROWD, with_(CROWD, more)) for more in (
         "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0")],
     (CROWD, CROWD.replace("length = 5.0 }", "length = 5.0 }, @".replace("@", BEHIND))),

@@ -2,9 +2,11 @@
 
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
+from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
 from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
 from jostle.crowds.plans import Plan
+from jostle.crowds.reactions import Reaction
 from jostle.crowds.rooms import Room
 from jostle.crowds.stairs import Link
 from jostle.crowds.strategies import TIME_GAP as TIME_GAP
@@ -16,12 +18,17 @@ __all__ = [
     "AvoidJams",
     "Behaviour",
     "Crowd",
+    "Distribution",
     "FreeWish",
     "Group",
     "Journey",
     "Link",
+    "LogNormal",
+    "Normal",
     "Plan",
+    "Reaction",
     "Room",
+    "Uniform",
     "Wish",
     "crowd",
     "densest_packing",
@@ -29,4 +36,5 @@ __all__ = [
     "following",
     "inhibition",
     "walk",
+    "walking_speed",
 ]

@@ -14,15 +14,18 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Integers, finite
+from jostle.crowds.distributions import Distribution
 from jostle.crowds.groups import DEFAULT_SPEED, Group, places_of
 from jostle.crowds.openings import check_ways
 from jostle.crowds.plans import Plan
+from jostle.crowds.reactions import Reaction
 from jostle.crowds.strategies import TIME_GAP
 from jostle.crowds.strategies import inhibition as inhibited
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
+from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.segments import Segments
@@ -30,6 +33,8 @@ from jostle.sets.walls import Outside
 
 ONE_GROUP = "people"
 """The name of the group of a crowd that is made without groups."""
+UNSAID = {"speed": DEFAULT_SPEED, "reaction": 0.0}
+"""What `crowd` assumes where nothing is said."""
 
 
 class Crowd(Sweeping):
@@ -49,6 +54,8 @@ class Crowd(Sweeping):
     """The names of the groups."""
     group: Integers
     """(n,) the number of the group of each person."""
+    reaction: Array
+    """(n,) the times before which nobody walks."""
 
     def __init__(
         self,
@@ -60,11 +67,17 @@ class Crowd(Sweeping):
         groups: Sequence[str] = (ONE_GROUP,),
         group: Integers | None = None,
         present: ArrayLike | None = None,
+        reaction: ArrayLike = 0.0,
     ):
+        late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
+        if late.any() and not isinstance(wish, Reaction):
+            wish = Reaction(wish, late)
+        late.setflags(write=False)
         super().__init__(q0=q0, velocity=wish, within=within, present=present)
         numbers = np.zeros(len(self.q0), dtype=np.int64) if group is None else np.array(group, dtype=np.int64)
         numbers.setflags(write=False)
-        for name, value in {"plan": plan, "wish": wish, "groups": tuple(groups), "group": numbers}.items():
+        values = {"plan": plan, "wish": wish, "groups": tuple(groups), "group": numbers, "reaction": late}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def members(self, name: str) -> Integers:
@@ -80,8 +93,20 @@ class Crowd(Sweeping):
             raise InvalidValue(f"there is no group {name!r}; the groups are {', '.join(map(repr, self.groups))}")
         return np.flatnonzero(self.group == self.groups.index(name))
 
+    def anyone_waits(self, state: State) -> bool:
+        """Does somebody who is there stand of their own accord, such as before their reaction time?
+
+        >>> import jostle as jo
+        >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+        >>> people = jo.crowds.crowd(8, radius=0.25, room=room, reaction=5.0)
+        >>> [people.anyone_waits(jo.Venel().start(people, t)) for t in (0.0, 6.0)]
+        [True, False]
+        """
+        waits = self.wish.waits(state.t, len(state.q))
+        return bool((waits if state.presence is None else waits & state.presence.here).any())
+
     def wishing(self, wish: Wish) -> Crowd:
-        """The same people with another wish, such as a behaviour around their own.
+        """The same people, with the same reaction times, and another wish, such as a behaviour around their own.
 
         >>> import jostle as jo
         >>> box, exits = [(0, 0), (5, 0), (5, 4), (0, 4)], {"a": ((5, 1), (5, 2)), "b": ((0, 1), (0, 2))}
@@ -94,7 +119,7 @@ class Crowd(Sweeping):
         present = None if self.presence is None else self.presence.here
         return Crowd(
             q0=self.q0, wish=wish, within=self.within, plan=self.plan, groups=self.groups, group=self.group,
-            present=present,
+            present=present, reaction=self.reaction,
         )  # fmt: skip
 
 
@@ -103,8 +128,9 @@ def crowd(
     n: int | Group | Sequence[Group],
     *,
     room: Plan,
-    radius: ArrayLike | None = None,
-    speed: ArrayLike = DEFAULT_SPEED,
+    radius: ArrayLike | Distribution | None = None,
+    speed: ArrayLike | Distribution = DEFAULT_SPEED,
+    reaction: ArrayLike | Distribution = 0.0,
     seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
     inhibition: float | bool = False,
@@ -114,9 +140,10 @@ def crowd(
 ) -> Crowd:
     """n people, discs placed at random on a plan, who wish to leave it by the nearest exit; or groups of people.
 
-    Radius, speed and goal, the name of an exit, are one for all or one for each. With `inhibition`, nobody wishes to
-    walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon in
-    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
+    Radius, speed and goal, the name of an exit, are one for all or one for each, and so is the `reaction` time before
+    which nobody walks; radius, speed and reaction may be drawn from a `Distribution`. With `inhibition`, nobody wishes
+    to walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon
+    in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
     for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. Only of a `Wish`
     it is checked that people fit through its exits: a plain function does not say where they go.
 
@@ -129,7 +156,9 @@ def crowd(
     >>> jo.crowds.crowd(groups, room=room).group.tolist()
     [0, 0, 0, 0, 0, 1, 1, 1]
     """
-    groups = _groups(n, {"radius": radius, "speed": speed, "goal": goal, "start": start, "q0": q0})
+    said = {"radius": radius, "speed": speed, "reaction": reaction, "goal": goal, "start": start, "q0": q0}
+    random = np.random.default_rng(seed)
+    groups = [group.drawn(random) for group in _groups(n, said)]
     radii = np.concatenate([group.radii for group in groups])
     speeds = np.concatenate([group.speeds for group in groups])
     goals = [goal for group in groups for goal in group.goals]
@@ -142,7 +171,7 @@ def crowd(
     if inhibition is not False:
         # a plain function is refused here: it does not say who is nearer
         wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)  # type: ignore[arg-type]
-    places = places_of(groups, room, np.random.default_rng(seed))
+    places = places_of(groups, room, random)
     room.check_inside(places)
     within.check_start(0.0, places)
     if not isinstance(wished, Wish):
@@ -150,7 +179,8 @@ def crowd(
     check_ways(room, places, radii, wished)
     group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
     names = [group.name for group in groups]
-    return Crowd(q0=places, wish=wished, within=within, plan=room, groups=names, group=group)
+    late = np.concatenate([group.reactions for group in groups])
+    return Crowd(q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late)
 
 
 def _groups(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Group]:
@@ -159,7 +189,7 @@ def _groups(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Grou
         groups = [n] if isinstance(n, Group) else list(n)
         names = [group.name for group in groups]
         for name, value in said.items():
-            if value is not None and not (name == "speed" and np.ndim(value) == 0 and value == DEFAULT_SPEED):
+            if not (value is None or (name in UNSAID and np.ndim(value) == 0 and value == UNSAID[name])):
                 raise InvalidValue(f"a crowd of groups takes no {name}: each Group says its own")
         if not groups or len(set(names)) < len(names):
             raise InvalidValue(f"a crowd needs at least one group, and groups with different names, not {names}")

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, numbers
+from jostle.arrays import Array, Booleans, Integers, numbers
 from jostle.crowds.goals import Goal
 from jostle.errors import InvalidValue
 
@@ -96,6 +96,10 @@ class Wish(ABC):
     def remind(self, memory: Any) -> None:  # noqa: B027 - most wishes have nothing to remember
         """Go on with this memory, or start again with None."""
 
+    def waits(self, t: float, n: int) -> Booleans:
+        """(n,) who stands of their own accord at the time t, and will walk on later."""
+        return np.zeros(n, dtype=bool)
+
     def length(self, q: Array) -> Array:
         """(n,) how far it is to the goal that each person walks to; infinite where there is no way, and outside."""
         return self.distance(q, self.chosen(q))
@@ -172,6 +176,9 @@ class Behaviour(Wish):
 
     def lengths(self, q: Array) -> Array:
         return self.wish.lengths(q)
+
+    def waits(self, t: float, n: int) -> Booleans:
+        return self.wish.waits(t, n)
 
     def remember(self, t: float, q: Array) -> None:
         self.wish.remember(t, q)

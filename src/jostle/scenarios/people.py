@@ -24,12 +24,12 @@ from jostle.scenarios.fields import (
     Switch,
     Table,
     Text,
-    WalkingSpeed,
     allowed,
     complain,
 )
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.scenarios.spreads import Radius, Speed, Times, spread
 from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
@@ -77,8 +77,15 @@ class GroupTable(Table):
     places: Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
         None, description="Instead of n and region: where each of them starts, [x, y] (m)."
     )
-    radius: Positive = Field(0.2, description="Radius of a person (m).")
-    speed: WalkingSpeed = Field(1.34, description="How fast they wish to walk (m/s).")
+    radius: Radius = Field(0.2, description="Radius of a person (m): a number, one for each, or a distribution.")
+    speed: Speed = Field(
+        1.34,
+        description='How fast they wish to walk (m/s): a number, one for each, a distribution, or a name, "weidmann".',
+    )
+    reaction: Times = Field(
+        0.0,
+        description="Pre-movement time before which nobody walks (s): a number, one for each, or a distribution.",
+    )
     goal: Text | None = Field(None, description="The name of the exit they go to; the nearest if not said.")
 
     @model_validator(mode="after")
@@ -87,6 +94,11 @@ class GroupTable(Table):
             complain([((), "must have either n = ... or places = ...")])
         if self.places is not None and self.region is not None:
             complain([(("region",), "must not be given together with places")])
+        count = self.n if self.places is None else len(self.places)
+        for key in ("radius", "speed", "reaction"):
+            value = getattr(self, key)
+            if isinstance(value, tuple) and len(value) != count:
+                complain([((key,), f"must have {count} numbers, one for each person, not {len(value)}")])
         return self
 
     def named(self, number: int) -> str:
@@ -94,8 +106,9 @@ class GroupTable(Table):
         return f"group {number}" if self.name is None else self.name
 
     def build(self, number: int) -> Group:
-        where = {"start": self.region, "places": self.places}
-        return Group(self.named(number), self.n, radius=self.radius, speed=self.speed, goal=self.goal, **where)
+        said: dict[str, Any] = {"start": self.region, "places": self.places, "goal": self.goal}
+        each = {name: spread(getattr(self, name)) for name in ("radius", "speed", "reaction")}
+        return Group(self.named(number), self.n, **each, **said)
 
 
 class Crowd(ProblemTable):
@@ -217,4 +230,5 @@ class Crowd(ProblemTable):
         if self.inhibition is not False:
             wish = inhibition(wish, radii, T=TIME_GAP if self.inhibition is True else self.inhibition)
         people = people.wishing(wish)
-        return Built(people, tuple(plan.changes(people, beyond=self.outlet)), EmptyOrBlocked(plan.empty, radii))
+        until = EmptyOrBlocked(plan.empty, radii, people.anyone_waits)
+        return Built(people, tuple(plan.changes(people, beyond=self.outlet)), until)
