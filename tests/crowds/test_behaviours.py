@@ -7,7 +7,21 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Reaction, Room, Wish, crowd, following, inhibition, walk
+from jostle.crowds import (
+    AvoidJams,
+    FreeWish,
+    Journey,
+    KnownExits,
+    Plan,
+    Reaction,
+    Room,
+    Together,
+    Wish,
+    crowd,
+    following,
+    inhibition,
+    walk,
+)
 from jostle.crowds.strategies import ahead
 from jostle.crowds.wish import Behaviour
 
@@ -30,6 +44,8 @@ BEHAVIOURS = {
     "following": lambda wish: following(wish, np.full(N, R), sight=1.5),
     "AvoidJams": AvoidJams,
     "Reaction": lambda wish: Reaction(wish, 0.5),
+    "KnownExits": lambda wish: KnownExits(wish, np.ones((N, 2), dtype=bool)),
+    "Together": lambda wish: Together(wish, np.full(N, -1)),
     "Journey": lambda wish: Journey(wish, [None], people=N, reach=0.5),
 }
 
@@ -138,7 +154,9 @@ CHANGED = {
     "Following": {"towards"},
     "AvoidJams": {"chosen"},
     "Reaction": {"towards", "waits"},
-    "Journey": {"own", "chosen", "remember", "remembers", "memory", "remind"},
+    "Journey": {"own", "chosen", "towards", "waits", "remember", "remembers", "memory", "remind"},
+    "KnownExits": {"chosen", "lengths"},
+    "Together": {"chosen", "towards"},
 }
 """What each behaviour says itself."""
 
@@ -252,7 +270,7 @@ def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):
     after = jo.solve(resumed, jo.Venel(), t=4.0, resume=True, **kept)
     whole = people()
     np.testing.assert_array_equal(after.q[-1], jo.solve(whole, jo.Venel(), t=4.0, h=0.05).q[-1])
-    assert resumed.wish.memory._asdict().keys() == {"calls", "stage"}
+    assert resumed.wish.memory._asdict().keys() == {"calls", "stage", "there", "since", "ticket"}
     assert resumed.wish.memory.calls == whole.wish.memory.calls == 80
     assert resumed.wish.memory.stage.tolist() == [1]
     whole.wish.remind(None)

@@ -351,9 +351,14 @@ def test_what_a_key_says_changes_what_is_computed(before, after):
 SHOWN = {("Scenario", "title"), ("Scenario", "output"), ("OutputTable", "contacts"), ("OutputTable", "precision")}
 """Keys that decide what the command line shows and stores: the tests of the command line change them."""
 NAMES = {("ExitTable", "name"), ("StairsTable", "name"), ("GroupTable", "name")}
+NAMES |= {(table, "name") for table in ("StopTable", "AreaTable", "QueueTable")}
 """Names by which goals and errors call things: test_scenario_crowds."""
-LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams")}
-"""Keys that matter after a while: below, and in test_scenario_crowds."""
+LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams"), ("Crowd", "stops"), ("GroupTable", "route")}
+LATER |= {("GroupTable", "knows"), ("GroupTable", "family")}
+LATER |= {(table, key) for table in ("StopTable", "AreaTable") for key in ("dwell", "until")}
+LATER |= {("StopTable", "place"), ("StopTable", "reach"), ("AreaTable", "corners")}
+LATER |= {("QueueTable", key) for key in ("line", "service", "spacing", "until")}
+"""Keys that matter after a while: below, in test_scenario_crowds and in test_stops."""
 
 
 @pytest.mark.parametrize("text", [DISCS, LATTICE, RANDOM, FOUNTAIN, CRADLE, CROWD, LABYRINTH, FLOW, WALKERS])

@@ -6,7 +6,7 @@ walls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.groups import DEFAULT_SPEED, Group, places_of
+from jostle.crowds.itineraries import Itinerary
 from jostle.crowds.openings import check_ways
 from jostle.crowds.plans import Plan
 from jostle.crowds.reactions import Reaction
+from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP
 from jostle.crowds.strategies import inhibition as inhibited
 from jostle.crowds.walk import walk
@@ -137,6 +139,7 @@ def crowd(
     start: Any = None,
     q0: ArrayLike | None = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
+    stops: Mapping[str, AnyStop] | None = None,
 ) -> Crowd:
     """n people, discs placed at random on a plan, who wish to leave it by the nearest exit; or groups of people.
 
@@ -144,8 +147,9 @@ def crowd(
     which nobody walks; radius, speed and reaction may be drawn from a `Distribution`. With `inhibition`, nobody wishes
     to walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon
     in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
-    for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. Only of a `Wish`
-    it is checked that people fit through its exits: a plain function does not say where they go.
+    for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. `stops` are the
+    places, by name, that the routes of groups pass: `Stop`, `WaitingArea` or `Queue`. Only of a `Wish` it is checked
+    that people fit through its exits: a plain function does not say where they go.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -167,12 +171,19 @@ def crowd(
     within = Balls(radii) & Segments(room.walls, radii=radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
-    wished = walk(room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals)) if wish is None else wish
-    if inhibition is not False:
-        # a plain function is refused here: it does not say who is nearer
-        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)  # type: ignore[arg-type]
     places = places_of(groups, room, random)
     room.check_inside(places)
+    itinerary = Itinerary(groups, stops or {}, room)
+    if wish is None:
+        places_to_stop = {name: stop.target for name, stop in itinerary.stops.items()}
+        to = walk(room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals), stops=places_to_stop)
+        wished: Any = itinerary.around(to, places, radii, random)
+    else:
+        itinerary.check_unused()
+        wished = wish
+    if inhibition is not False:
+        # a plain function is refused here: it does not say who is nearer
+        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
     within.check_start(0.0, places)
     if not isinstance(wished, Wish):
         wished = FreeWish(wished, nearer=None)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, finite
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.places import free_places
@@ -39,6 +39,10 @@ class Group:
     time (s), the pre-movement time. The goal is the name of an exit, or None for the nearest exit. `start` is the
     polygon in which the random places are, the whole plan if it is None.
 
+    `route` are the names of stops, see `crowd`, that they pass before they leave by their goal. `knows` are the names
+    of the exits and stairs that they know; people without a goal choose among these. `family` is the number of people
+    in a family: neighbours at the start stay together.
+
     >>> from jostle.crowds.distributions import Normal
     >>> pupils = Group("pupils", 24, radius=0.2, speed=Normal(1.2, 0.2, low=0.6, high=1.8), goal="stairs")
     >>> teacher = Group("teacher", places=[[1.0, 2.0]], radius=0.25, speed=1.4, reaction=5.0)
@@ -57,6 +61,9 @@ class Group:
     goal: str | Sequence[str | None] | None = None
     start: Any = None
     places: ArrayLike | None = None
+    route: Sequence[str] = ()
+    knows: Sequence[str] | None = None
+    family: Count = 1
 
     def __post_init__(self) -> None:
         if (self.n is None) == (self.places is None):
@@ -79,6 +86,13 @@ class Group:
             check_speed(np.asarray(self.speed, dtype=float), self.radii)
         if not (self.goal is None or isinstance(self.goal, str)) and len(self.goal) != self.size:
             raise InvalidValue(f"there are {len(self.goal)} goals and {self.size} people")
+        if self.knows is not None:
+            if not self.knows:
+                raise InvalidValue(f"group {self.name!r} knows no exit: give knows= at least one name, or leave it out")
+            for goal in set(self.goals) - {None, *self.knows}:
+                raise InvalidValue(
+                    f"group {self.name!r} has the goal {goal!r}, which it does not know: add it to knows"
+                )
 
     @property
     def size(self) -> int:

@@ -249,15 +249,15 @@ class Plan:
         """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
         step = SPACING * radius if spacing is None else spacing
         shut = shaped(closed, "closed", -1, 2, 2)
-        places = {name: self._stop(name, place) for name, place in (stops or {}).items()}
+        places = {name: self.stop(name, place) for name, place in (stops or {}).items()}
         stopping = b"".join(name.encode() + place.tobytes() for name, place in places.items())
         key = (float(radius), float(step), shut.tobytes() + stopping)
         if key not in self._ways:
             self._ways[key] = Ways.on(self, float(radius), float(step), shut, places)
         return self._ways[key]
 
-    def _stop(self, name: str, place: ArrayLike) -> Array:
-        """A point or a segment of the plan, as a segment."""
+    def stop(self, name: str, place: ArrayLike) -> Array:
+        """A point or a segment of the plan where people stop, as a segment (2, 2); raise if it is not inside."""
         ends = np.array(place, dtype=float)
         if ends.shape not in ((2,), (2, 2)) or not self.inside(np.atleast_2d(ends)).all():
             raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -12,6 +13,7 @@ from jostle.crowds.groups import Group
 from jostle.crowds.outlines import package
 from jostle.crowds.plans import OUTLET_RADII, Plan
 from jostle.crowds.stairs import Link
+from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
 from jostle.errors import JostleError
 from jostle.scenarios.endings import EmptyOrBlocked
@@ -30,6 +32,7 @@ from jostle.scenarios.fields import (
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 from jostle.scenarios.spreads import Radius, Speed, Times, spread
+from jostle.scenarios.waypoints import AnyWaypoint
 from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
@@ -87,6 +90,13 @@ class GroupTable(Table):
         description="Pre-movement time before which nobody walks (s): a number, one for each, or a distribution.",
     )
     goal: Text | None = Field(None, description="The name of the exit they go to; the nearest if not said.")
+    route: Annotated[tuple[Text, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="The names of the stops and stairs that they pass before they leave."
+    )
+    knows: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
+        None, description="The names of the exits and stairs that they know; all if not said."
+    )
+    family: HowMany = Field(1, description="Number of people in a family: neighbours at the start stay together.")
 
     @model_validator(mode="after")
     def _says_where(self) -> Self:
@@ -107,6 +117,7 @@ class GroupTable(Table):
 
     def build(self, number: int) -> Group:
         said: dict[str, Any] = {"start": self.region, "places": self.places, "goal": self.goal}
+        said |= {"route": self.route, "knows": self.knows, "family": self.family}
         each = {name: spread(getattr(self, name)) for name in ("radius", "speed", "reaction")}
         return Group(self.named(number), self.n, **each, **said)
 
@@ -136,6 +147,9 @@ class Crowd(ProblemTable):
     stairs: Annotated[tuple[StairsTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Stairs between floors."
     )
+    stops: Annotated[tuple[AnyWaypoint, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Places that the routes of groups pass: stops, waiting areas and queues."
+    )
     groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
         description="The people."
     )
@@ -155,17 +169,22 @@ class Crowd(ProblemTable):
     def _fits_together(self) -> Self:
         wrong: list[Complaint] = []
         exits, stairs = [table.name for table in self.exits], [table.name for table in self.stairs]
-        for key, names in (("exits", exits), ("stairs", stairs)):
+        stops = [table.name for table in self.stops]
+        for key, names in (("exits", exits), ("stairs", stairs), ("stops", stops)):
             for k, name in enumerate(names):
-                if (exits + stairs).count(name) > 1:
-                    wrong.append(((key, k, "name"), "must not be the name of another exit or stairs"))
+                if (exits + stairs + stops).count(name) > 1:
+                    wrong.append(((key, k, "name"), "must not be the name of another exit, stairs or stop"))
         groups = [group.named(k) for k, group in enumerate(self.groups)]
         for k, group in enumerate(self.groups):
             if groups.count(groups[k]) > 1:
                 wrong.append((("groups", k, "name"), "must not be the name of another group"))
             if group.goal is not None and group.goal not in exits:
-                known = ", ".join(f'"{name}"' for name in exits)
-                wrong.append((("groups", k, "goal"), f"must be one of the exits {known}"))
+                wrong.append((("groups", k, "goal"), f"must be one of the exits {_quoted(exits)}"))
+            for key, known in (("route", [*stops, *stairs]), ("knows", [*exits, *stairs])):
+                for j, name in enumerate(getattr(group, key) or ()):
+                    if name not in known:
+                        words = _quoted(known) or "none: add a table [[problem.stops]]"
+                        wrong.append((("groups", k, key, j), f"must be one of {words}"))
         complain(wrong)
         return self
 
@@ -206,24 +225,40 @@ class Crowd(ProblemTable):
             with belongs_to("stairs", k):
                 Plan(area, exits=exits, links=[Link(way.name, way.start, way.end, length=way.length)])
 
+    def beyond(self, t: float) -> Iterator[Complaint]:
+        for k, stop in enumerate(self.stops):
+            if stop.leaving() >= t:
+                yield ("stops", k, "until"), f"must be before the end of the run, t = {t:g}: nobody would ever go on"
+        for k, group in enumerate(self.groups):
+            if isinstance(group.reaction, float) and group.reaction >= t:
+                yield ("groups", k, "reaction"), f"must be before the end of the run, t = {t:g}: nobody would ever walk"
+
     def _people(self, plan: Plan, seed: int) -> People:
         """The groups on the plan; what does not fit is an error of the first group with which it does not."""
+        stops: dict[str, AnyStop] = {}
+        for k, stop in enumerate(self.stops):
+            with belongs_to("stops", k):
+                stops[stop.name] = stop.build()
+                plan.stop(stop.name, stops[stop.name].target)
+        with belongs_to("groups"):
+            return self._groups(plan, seed, stops)
+
+    def _groups(self, plan: Plan, seed: int, stops: dict[str, AnyStop]) -> People:
         groups: list[Group] = []
         for k, group in enumerate(self.groups):
             with belongs_to(k):
                 groups.append(group.build(k))
         try:
-            return crowd(groups, room=plan, seed=seed)
+            return crowd(groups, room=plan, seed=seed, stops=stops)
         except JostleError:
             for k in range(len(groups)):
                 with belongs_to(k):
-                    crowd(groups[: k + 1], room=plan, seed=seed)
+                    crowd(groups[: k + 1], room=plan, seed=seed, stops=stops)
             raise
 
     def build(self, seed: int) -> Built:
         plan = self.plan()
-        with belongs_to("groups"):
-            people = self._people(plan, seed)
+        people = self._people(plan, seed)
         radii, wish = people.within.radii_at(0.0), people.wish
         if self.avoid_jams:
             wish = AvoidJams(wish)
@@ -232,3 +267,7 @@ class Crowd(ProblemTable):
         people = people.wishing(wish)
         until = EmptyOrBlocked(plan.empty, radii, people.anyone_waits)
         return Built(people, tuple(plan.changes(people, beyond=self.outlet)), until)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
