@@ -248,7 +248,11 @@ def calls(path):
             "route": (),
             "knows": None,
             "family": 1,
+            "enters": 0.0,
         },
+        "Gate": {"at": "a", "open": [(0.0, 5.0)], "most": 3},
+        "timetable": {"table": [(0.0, 2), (5.0, 3)]},
+        "steady": {"n": 2, "rate": 1.0, "start": 0.0},
         "Stop": {"place": (1.0, 1.0), "dwell": 2.0, "until": 5.0, "reach": 0.5},
         "WaitingArea": {"corners": area, "dwell": 2.0, "until": 5.0},
         "Queue": {"line": [(1, 1), (2, 1)], "service": 2.0, "spacing": 0.6, "until": 5.0},
@@ -282,6 +286,7 @@ def calls(path):
             "q0": None,
             "wish": None,
             "stops": None,
+            "gates": (),
         },
         "densest_packing": {"radius": 0.25},
         "density": {
@@ -468,7 +473,7 @@ USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
 """What may depend on time is looked at when it is used."""
 LEGITIMATE = {
     "None": None,  # wherever the signature says so
-    "text": {"output", "checkpoint", "goal", "name", "path", "title"},
+    "text": {"at", "output", "checkpoint", "goal", "name", "path", "title"},
     "texts": {"goal", "knows", "names", "route"},
     "nan": {"values", "zone"},
     "-1": {

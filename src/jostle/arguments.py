@@ -123,7 +123,7 @@ RULES = {
 }
 CLASSES = {
     "Distribution": "a distribution such as jo.crowds.Normal(...)",
-    "AnyStop": "a jo.crowds.Stop, WaitingArea or Queue",
+    "Gate": "a jo.crowds.Gate", "AnyStop": "a jo.crowds.Stop, WaitingArea or Queue",
     "Facts": "a jo.io.Facts", "Units": "a jo.io.Units, such as jo.io.SI",
     "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.Cone", "Console": "a rich.Console",
     "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid", "Group": "a jo.crowds.Group",

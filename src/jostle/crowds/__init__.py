@@ -3,7 +3,9 @@
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
 from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
+from jostle.crowds.entries import steady, timetable
 from jostle.crowds.families import Together
+from jostle.crowds.gates import Gate
 from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
 from jostle.crowds.knowledge import KnownExits
@@ -23,6 +25,7 @@ __all__ = [
     "Crowd",
     "Distribution",
     "FreeWish",
+    "Gate",
     "Group",
     "Journey",
     "KnownExits",
@@ -43,6 +46,8 @@ __all__ = [
     "density",
     "following",
     "inhibition",
+    "steady",
+    "timetable",
     "walk",
     "walking_speed",
 ]

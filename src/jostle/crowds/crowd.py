@@ -7,6 +7,7 @@ walls.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.crowds.distributions import Distribution
+from jostle.crowds.entries import Entry, regions
+from jostle.crowds.gates import ClosedGates, Gate, GatedWalk, Gates, check_gates, ends_of
 from jostle.crowds.groups import DEFAULT_SPEED, Group, places_of
 from jostle.crowds.itineraries import Itinerary
 from jostle.crowds.openings import check_ways
@@ -30,6 +33,7 @@ from jostle.problems import Sweeping
 from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
+from jostle.sets.presence import Presence
 from jostle.sets.segments import Segments
 from jostle.sets.walls import Outside
 
@@ -58,6 +62,10 @@ class Crowd(Sweeping):
     """(n,) the number of the group of each person."""
     reaction: Array
     """(n,) the times before which nobody walks."""
+    entries: tuple[Entry, ...]
+    """How people come in who are not there at the start."""
+    gates: Gates | None
+    """The doors and exits that open and close."""
 
     def __init__(
         self,
@@ -70,6 +78,8 @@ class Crowd(Sweeping):
         group: Integers | None = None,
         present: ArrayLike | None = None,
         reaction: ArrayLike = 0.0,
+        entries: Sequence[Entry] = (),
+        gates: Gates | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
         if late.any() and not isinstance(wish, Reaction):
@@ -78,7 +88,14 @@ class Crowd(Sweeping):
         super().__init__(q0=q0, velocity=wish, within=within, present=present)
         numbers = np.zeros(len(self.q0), dtype=np.int64) if group is None else np.array(group, dtype=np.int64)
         numbers.setflags(write=False)
-        values = {"plan": plan, "wish": wish, "groups": tuple(groups), "group": numbers, "reaction": late}
+        values: dict[str, Any] = {
+            "plan": plan,
+            "wish": wish,
+            "groups": tuple(groups),
+            "group": numbers,
+            "reaction": late,
+        }
+        values |= {"entries": tuple(entries), "gates": gates}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -96,7 +113,7 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Does somebody who is there stand of their own accord, such as before their reaction time?
+        """Does somebody who is there stand of their own accord, is somebody to come in, or a gate to open?
 
         >>> import jostle as jo
         >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -105,7 +122,12 @@ class Crowd(Sweeping):
         [True, False]
         """
         waits = self.wish.waits(state.t, len(state.q))
-        return bool((waits if state.presence is None else waits & state.presence.here).any())
+        if self.gates is not None and self.gates.opens_later(state.t):
+            return True
+        if state.presence is None:
+            return bool(waits.any())
+        coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
+        return bool((waits & state.presence.here).any() or any(coming))
 
     def wishing(self, wish: Wish) -> Crowd:
         """The same people, with the same reaction times, and another wish, such as a behaviour around their own.
@@ -121,7 +143,7 @@ class Crowd(Sweeping):
         present = None if self.presence is None else self.presence.here
         return Crowd(
             q0=self.q0, wish=wish, within=self.within, plan=self.plan, groups=self.groups, group=self.group,
-            present=present, reaction=self.reaction,
+            present=present, reaction=self.reaction, entries=self.entries, gates=self.gates,
         )  # fmt: skip
 
 
@@ -140,6 +162,7 @@ def crowd(
     q0: ArrayLike | None = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
     stops: Mapping[str, AnyStop] | None = None,
+    gates: Sequence[Gate] = (),
 ) -> Crowd:
     """n people, discs placed at random on a plan, who wish to leave it by the nearest exit; or groups of people.
 
@@ -148,8 +171,9 @@ def crowd(
     to walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon
     in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
     for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. `stops` are the
-    places, by name, that the routes of groups pass: `Stop`, `WaitingArea` or `Queue`. Only of a `Wish` it is checked
-    that people fit through its exits: a plain function does not say where they go.
+    places, by name, that the routes of groups pass: `Stop`, `WaitingArea` or `Queue`. `gates` are doors and exits that
+    open and close. Only of a `Wish` it is checked that people fit through its exits: a plain function does not say
+    where they go.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -174,24 +198,55 @@ def crowd(
     places = places_of(groups, room, random)
     room.check_inside(places)
     itinerary = Itinerary(groups, stops or {}, room)
+    shutting = Gates(gates, ends_of(gates, room.exits, room.doors), radii, places) if gates else None
+    if shutting is not None:
+        within &= ClosedGates(shutting, radii)
     if wish is None:
-        places_to_stop = {name: stop.target for name, stop in itinerary.stops.items()}
-        to = walk(room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals), stops=places_to_stop)
-        wished: Any = itinerary.around(to, places, radii, random)
+        to = partial(
+            walk, room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals),
+            stops={name: stop.target for name, stop in itinerary.stops.items()},
+        )  # fmt: skip
+        if shutting is not None:
+            find = partial(_passing, to)
+            check_gates(shutting, find, places)
+            walking: Wish = GatedWalk(shutting, find)
+        else:
+            walking = to()
+        wished: Any = itinerary.around(walking, places, radii, random)
     else:
         itinerary.check_unused()
         wished = wish
     if inhibition is not False:
         # a plain function is refused here: it does not say who is nearer
         wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
-    within.check_start(0.0, places)
+    enters = np.concatenate([group.times_of_entry for group in groups])
+    here = enters == 0.0
+    if here.all():
+        within.check_start(0.0, places)
+    else:
+        presence = Presence.of(places, here, float(radii.max()))
+        presence.within(within).check_start(0.0, presence.placed(places))
     if not isinstance(wished, Wish):
         wished = FreeWish(wished, nearer=None)
     check_ways(room, places, radii, wished)
     group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
     names = [group.name for group in groups]
     late = np.concatenate([group.reactions for group in groups])
-    return Crowd(q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late)
+    entries = []
+    for k, one in enumerate(groups):
+        who = np.flatnonzero((group == k) & ~here)
+        if len(who):
+            region = regions(room.area, one.start, float(radii[who].max()))
+            entries.append(Entry(region, who, enters[who], within, int(random.integers(2**32))))
+    return Crowd(
+        q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late, entries=entries,
+        gates=shutting, present=None if here.all() else here,
+    )  # fmt: skip
+
+
+def _passing(to: Callable[..., Wish], closed: Array) -> Wish:
+    """The walk that passes none of some segments (k, 2, 2)."""
+    return to(closed=closed)
 
 
 def _groups(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Group]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, finite
 from jostle.crowds.distributions import Distribution
+from jostle.crowds.entries import regions
 from jostle.crowds.places import free_places
 from jostle.crowds.plans import Plan
 from jostle.crowds.polygons import plain_corners
@@ -41,7 +42,8 @@ class Group:
 
     `route` are the names of stops, see `crowd`, that they pass before they leave by their goal. `knows` are the names
     of the exits and stairs that they know; people without a goal choose among these. `family` is the number of people
-    in a family: neighbours at the start stay together.
+    in a family: neighbours at the start stay together. `enters` are the times (s) at which they come in, in the region
+    `start`, see `timetable` and `steady`; those with the time 0 are there from the start.
 
     >>> from jostle.crowds.distributions import Normal
     >>> pupils = Group("pupils", 24, radius=0.2, speed=Normal(1.2, 0.2, low=0.6, high=1.8), goal="stairs")
@@ -64,6 +66,7 @@ class Group:
     route: Sequence[str] = ()
     knows: Sequence[str] | None = None
     family: Count = 1
+    enters: ArrayLike | Distribution = 0.0
 
     def __post_init__(self) -> None:
         if (self.n is None) == (self.places is None):
@@ -80,8 +83,10 @@ class Group:
             raise InvalidValue(f"start must be a polygon of shapely, or its corners (k, 2), not {self.start!r}")
         if self.size < 1:
             raise InvalidValue(f"a crowd is at least one person, not {self.size}")
-        for name in ("speed", "reaction"):
+        for name in ("speed", "reaction", "enters"):
             self._check_numbers(name)
+        if self.places is not None and (isinstance(self.enters, Distribution) or np.any(np.asarray(self.enters) > 0.0)):
+            raise InvalidValue(f"group {self.name!r} has places, so it is there from the start: it takes no enters")
         if not isinstance(self.speed, Distribution) and not isinstance(self.radius, Distribution):
             check_speed(np.asarray(self.speed, dtype=float), self.radii)
         if not (self.goal is None or isinstance(self.goal, str)) and len(self.goal) != self.size:
@@ -125,6 +130,11 @@ class Group:
         """(size,) the times before which nobody walks."""
         return self._each("reaction")
 
+    @property
+    def times_of_entry(self) -> Array:
+        """(size,) when they come in; 0 for those who are there from the start."""
+        return self._each("enters")
+
     def _each(self, name: str) -> Array:
         return np.array(np.broadcast_to(np.asarray(self._known(name), dtype=float), (self.size,)))
 
@@ -159,21 +169,31 @@ class Group:
 def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) -> Array:
     """(n, 2) where everyone starts, in the order of the groups; random places are found after those that are given.
 
+    Those who come in later are at a point of the region in which they will appear.
+
     >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
     >>> groups = [Group("a", 2, radius=0.2), Group("b", places=[[2.0, 1.5]], radius=0.3)]
     >>> places_of(groups, plan, np.random.default_rng(0))[2].tolist()
     [2.0, 1.5]
     """
     found = {k: np.asarray(group.places) for k, group in enumerate(groups) if group.places is not None}
+    here = {k: np.ones(len(places), dtype=bool) for k, places in found.items()}
     for k, group in enumerate(groups):
         if k in found:
             continue
         taken = (
-            np.concatenate([np.zeros((0, 2)), *found.values()]),
-            np.concatenate([np.zeros(0), *(groups[j].radii for j in found)]),
+            np.concatenate([np.zeros((0, 2)), *(places[here[j]] for j, places in found.items())]),
+            np.concatenate([np.zeros(0), *(groups[j].radii[here[j]] for j in found)]),
         )
+        now = group.times_of_entry == 0.0
         try:
-            found[k] = free_places(group.radii, plan, group.start, random, taken)
+            places = np.empty((group.size, 2))
+            if now.any():
+                places[now] = free_places(group.radii[now], plan, group.start, random, taken)
+            if not now.all():
+                point = regions(plan.area, group.start, float(group.radii.max())).representative_point()
+                places[~now] = [point.x, point.y]
+            found[k], here[k] = places, now
         except InvalidValue as error:
             raise error if len(groups) == 1 else InvalidValue(f"group {group.name!r}: {error}") from None
     return np.concatenate([found[k] for k in range(len(groups))])

@@ -220,7 +220,7 @@ class Plan:
         return not self.inside(q).any()
 
     def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
-        """What `solve(..., change=...)` needs: an `Outlet` behind the exits, and the stairs.
+        """What `solve(..., change=...)` needs: an `Outlet` behind the exits, stairs, entries and gates.
 
         People go out of the run at a distance `beyond` from the plan, OUTLET_RADII times the largest radius by default.
 
@@ -236,7 +236,9 @@ class Plan:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
         radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))
         stairs = [Stairs(link, self.shafts[name], radii, people.within) for name, link in self.links.items()]
-        return [*stairs, Outlet(lambda q: self.outside(q) > limit)]
+        gates = getattr(people, "gates", None)
+        coming = [*getattr(people, "entries", ()), *([] if gates is None else [gates])]
+        return [*stairs, Outlet(lambda q: self.outside(q) > limit), *coming]
 
     def ways(
         self,

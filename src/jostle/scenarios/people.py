@@ -17,6 +17,7 @@ from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
 from jostle.errors import JostleError
 from jostle.scenarios.endings import EmptyOrBlocked
+from jostle.scenarios.entering import Enters, GateTable, TimetableTable, entering, last_entry
 from jostle.scenarios.fields import (
     Complaint,
     Number,
@@ -96,6 +97,11 @@ class GroupTable(Table):
     knows: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
         None, description="The names of the exits and stairs that they know; all if not said."
     )
+    enters: Enters = Field(
+        0.0,
+        description="When they come in (s), in their region: a time, one for each, a distribution, a timetable, or "
+        "steady; those with the time 0 are there from the start.",
+    )
     family: HowMany = Field(1, description="Number of people in a family: neighbours at the start stay together.")
 
     @model_validator(mode="after")
@@ -105,11 +111,18 @@ class GroupTable(Table):
         if self.places is not None and self.region is not None:
             complain([(("region",), "must not be given together with places")])
         count = self.n if self.places is None else len(self.places)
-        for key in ("radius", "speed", "reaction"):
+        if isinstance(self.enters, TimetableTable) and self.enters.count() != count:
+            complain([(("enters",), f"must be a timetable of n = {count} people, not of {self.enters.count()}")])
+        for key in ("radius", "speed", "reaction", "enters"):
             value = getattr(self, key)
             if isinstance(value, tuple) and len(value) != count:
                 complain([((key,), f"must have {count} numbers, one for each person, not {len(value)}")])
         return self
+
+    @property
+    def size(self) -> int:
+        """The number of people."""
+        return len(self.places) if self.places is not None else int(self.n or 0)
 
     def named(self, number: int) -> str:
         """Its name, if it is the group with this number."""
@@ -118,6 +131,7 @@ class GroupTable(Table):
     def build(self, number: int) -> Group:
         said: dict[str, Any] = {"start": self.region, "places": self.places, "goal": self.goal}
         said |= {"route": self.route, "knows": self.knows, "family": self.family}
+        said["enters"] = entering(self.enters, self.size)
         each = {name: spread(getattr(self, name)) for name in ("radius", "speed", "reaction")}
         return Group(self.named(number), self.n, **each, **said)
 
@@ -150,6 +164,9 @@ class Crowd(ProblemTable):
     stops: Annotated[tuple[AnyWaypoint, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Places that the routes of groups pass: stops, waiting areas and queues."
     )
+    gates: Annotated[tuple[GateTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Doors and exits that open and close."
+    )
     groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
         description="The people."
     )
@@ -174,6 +191,10 @@ class Crowd(ProblemTable):
             for k, name in enumerate(names):
                 if (exits + stairs + stops).count(name) > 1:
                     wrong.append(((key, k, "name"), "must not be the name of another exit, stairs or stop"))
+        gated = [*exits, *(f"door {k}" for k in range(len(self.doors)))]
+        for k, gate in enumerate(self.gates):
+            if gate.at not in gated or [one.at for one in self.gates].count(gate.at) > 1:
+                wrong.append((("gates", k, "at"), f"must be one of {_quoted(gated)}, each once"))
         groups = [group.named(k) for k, group in enumerate(self.groups)]
         for k, group in enumerate(self.groups):
             if groups.count(groups[k]) > 1:
@@ -232,6 +253,15 @@ class Crowd(ProblemTable):
         for k, group in enumerate(self.groups):
             if isinstance(group.reaction, float) and group.reaction >= t:
                 yield ("groups", k, "reaction"), f"must be before the end of the run, t = {t:g}: nobody would ever walk"
+            if last_entry(group.enters, group.size) >= t:
+                yield (
+                    ("groups", k, "enters"),
+                    f"must end before the end of the run, t = {t:g}: somebody would never come",
+                )
+        for k, gate in enumerate(self.gates):
+            for j, (start, _) in enumerate(gate.open or ()):
+                if start >= t:
+                    yield ("gates", k, "open", j), f"must begin before the end of the run, t = {t:g}"
 
     def _people(self, plan: Plan, seed: int) -> People:
         """The groups on the plan; what does not fit is an error of the first group with which it does not."""
@@ -240,20 +270,21 @@ class Crowd(ProblemTable):
             with belongs_to("stops", k):
                 stops[stop.name] = stop.build()
                 plan.stop(stop.name, stops[stop.name].target)
+        gates = [gate.build() for gate in self.gates]
         with belongs_to("groups"):
-            return self._groups(plan, seed, stops)
+            return self._groups({"room": plan, "seed": seed, "stops": stops, "gates": gates})
 
-    def _groups(self, plan: Plan, seed: int, stops: dict[str, AnyStop]) -> People:
+    def _groups(self, said: dict[str, Any]) -> People:
         groups: list[Group] = []
         for k, group in enumerate(self.groups):
             with belongs_to(k):
                 groups.append(group.build(k))
         try:
-            return crowd(groups, room=plan, seed=seed, stops=stops)
+            return crowd(groups, **said)
         except JostleError:
             for k in range(len(groups)):
                 with belongs_to(k):
-                    crowd(groups[: k + 1], room=plan, seed=seed, stops=stops)
+                    crowd(groups[: k + 1], **said)
             raise
 
     def build(self, seed: int) -> Built:
