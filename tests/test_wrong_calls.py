@@ -263,7 +263,16 @@ def calls(path):
         "Uniform": {"low": 0.5, "high": 2.0},
         "walking_speed": {"name": "weidmann"},
         "Reaction": {"wish": at["walk"], "times": 2.0},
-        "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
+        "Link": {
+            "name": "a",
+            "start": [[0, 0], [1, 0]],
+            "end": [[5, 0], [6, 0]],
+            "length": 1.0,
+            "pace": 1.0,
+            "flights": None,
+            "both": False,
+            "every": None,
+        },
         "Plan": {
             "area": area,
             "exits": {"a": [(6, 1), (6, 3)]},

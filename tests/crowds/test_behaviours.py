@@ -156,6 +156,7 @@ CHANGED = {
     "Reaction": {"towards", "waits"},
     "Journey": {"own", "chosen", "towards", "waits", "remember", "remembers", "memory", "remind"},
     "KnownExits": {"chosen", "lengths"},
+    "StairPaces": {"towards"},
     "Together": {"chosen", "towards"},
 }
 """What each behaviour says itself."""

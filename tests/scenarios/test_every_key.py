@@ -362,10 +362,11 @@ NAMES |= {(table, "name") for table in ("StopTable", "AreaTable", "QueueTable")}
 LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams"), ("Crowd", "stops"), ("GroupTable", "route")}
 LATER |= {("GroupTable", "knows"), ("GroupTable", "family")}
 LATER |= {(table, key) for table in ("StopTable", "AreaTable") for key in ("dwell", "until")}
+LATER |= {("StairsTable", key) for key in ("pace", "flights", "both", "every")}
 LATER |= {("Crowd", "gates"), *(("GateTable", key) for key in ("at", "open", "most"))}
 LATER |= {("StopTable", "place"), ("StopTable", "reach"), ("AreaTable", "corners")}
 LATER |= {("QueueTable", key) for key in ("line", "service", "spacing", "until")}
-"""Keys that matter after a while: below, in test_scenario_crowds, test_stops and test_gates."""
+"""Keys that matter after a while: below, in test_scenario_crowds, test_stops, test_gates and test_stair_paces."""
 
 
 @pytest.mark.parametrize("text", [DISCS, LATTICE, RANDOM, FOUNTAIN, CRADLE, CROWD, LABYRINTH, FLOW, WALKERS])

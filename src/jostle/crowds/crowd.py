@@ -23,6 +23,8 @@ from jostle.crowds.itineraries import Itinerary
 from jostle.crowds.openings import check_ways
 from jostle.crowds.plans import Plan
 from jostle.crowds.reactions import Reaction
+from jostle.crowds.stair_paces import StairPaces
+from jostle.crowds.stairs import passages
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP
 from jostle.crowds.strategies import inhibition as inhibited
@@ -82,6 +84,8 @@ class Crowd(Sweeping):
         gates: Gates | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
+        if any(link.pace != 1.0 for link in plan.links.values()) and not isinstance(wish, StairPaces | Reaction):
+            wish = StairPaces(wish, plan)
         if late.any() and not isinstance(wish, Reaction):
             wish = Reaction(wish, late)
         late.setflags(write=False)
@@ -113,7 +117,7 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Does somebody who is there stand of their own accord, is somebody to come in, or a gate to open?
+        """Does somebody stand of their own accord or in a lift, is somebody to come in, or a gate to open?
 
         >>> import jostle as jo
         >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -124,6 +128,9 @@ class Crowd(Sweeping):
         waits = self.wish.waits(state.t, len(state.q))
         if self.gates is not None and self.gates.opens_later(state.t):
             return True
+        for one in passages(self.plan.links, self.plan.shafts):
+            if one.link.every is not None:
+                waits |= one.inside(state.q)
         if state.presence is None:
             return bool(waits.any())
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]

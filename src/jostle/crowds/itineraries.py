@@ -13,10 +13,13 @@ from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
 from jostle.crowds.knowledge import KnownExits
 from jostle.crowds.plans import Plan
-from jostle.crowds.stops import AnyStop
+from jostle.crowds.stairs import passages
+from jostle.crowds.stops import AnyStop, Stop
 from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
+ENDS = np.array([0.0, 1.0])
+"""The parts of the width of stairs at their two sides."""
 REACH_RADII = 2.0
 """Distance from a stop within which it counts as reached, in multiples of the largest radius."""
 
@@ -30,7 +33,7 @@ class Itinerary:
     plan: Plan
 
     def __post_init__(self) -> None:
-        exits, links = list(self.plan.exits), list(self.plan.links)
+        exits, links = list(self.plan.exits), [one.name for one in passages(self.plan.links, self.plan.shafts)]
         for group in self.groups:
             self._check_names(group, "route", group.route, [*self.stops, *links])
             self._check_names(group, "knows", group.knows or (), [*exits, *links])
@@ -61,7 +64,10 @@ class Itinerary:
             return wish
         self._check_routes(wish, routes, q)
         reach = REACH_RADII * float(radii.max())
-        return Journey(wish, routes, people=len(q), reach=reach, stops=dict(self.stops), seed=random)
+        ways = passages(self.plan.links, self.plan.shafts)
+        arrivals = {one.name: Stop(one.places(ENDS, np.full(2, float(radii.max()))), reach=reach) for one in ways}
+        stops = {**self.stops, **{name: stop for name, stop in arrivals.items() if any(name in r for r in routes)}}
+        return Journey(wish, routes, people=len(q), reach=reach, stops=stops, seed=random)
 
     def _known(self, wish: Wish) -> Booleans:
         names = [goal.name for goal in wish.goals[: wish.eligible]]
@@ -85,6 +91,7 @@ class Itinerary:
     def _check_routes(self, wish: Wish, routes: list[list[str | None]], q: Array) -> None:
         """Raise, naming the person and the stop, if somebody cannot walk from one place of their route to the next."""
         names = [goal.name for goal in wish.goals]
+        ways = {one.name: one for one in passages(self.plan.links, self.plan.shafts)}
         where, before = np.array(q), np.array(["the start"] * len(q), dtype=object)
         for stage in range(max(map(len, routes))):
             names_now = [route[stage] if stage < len(route) else None for route in routes]
@@ -102,10 +109,10 @@ class Itinerary:
                 )
             for person in map(int, np.flatnonzero(left)):
                 name = names[goal[person]]
-                link = self.plan.links.get(name)
-                if link is not None:
+                way = ways.get(name)
+                if way is not None:
                     depth = np.array([2.0 * float(wish.widest(len(q))[person])])
-                    where[person] = link.landing(self.plan.shafts[name], np.array([0.5]), depth)[0]
+                    where[person] = way.places(np.array([0.5]), depth)[0]
                 elif name in self.stops:
                     where[person] = self.stops[name].target.mean(axis=0)
                 before[person] = repr(name)

@@ -22,7 +22,7 @@ from jostle.crowds.half_planes import HalfPlanes
 from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
 from jostle.crowds.png import read_png, write_png
 from jostle.crowds.polygons import plain_corners, polygons, rings, without_doubles
-from jostle.crowds.stairs import Link, Shaft, Stairs
+from jostle.crowds.stairs import BACK, Link, Shaft, Stairs, passages
 from jostle.crowds.walk import walk
 from jostle.crowds.ways import SPACING, Ways
 from jostle.crowds.wkt import read_wkt, write_wkt
@@ -235,7 +235,11 @@ class Plan:
         if not limit > 0.0:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
         radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))
-        stairs = [Stairs(link, self.shafts[name], radii, people.within) for name, link in self.links.items()]
+        wish = getattr(people, "wish", None)
+        stairs = [
+            Stairs(one, radii, people.within, wish if one.link.both else None, len(self.exits) + k)
+            for k, one in enumerate(passages(self.links, self.shafts))
+        ]
         gates = getattr(people, "gates", None)
         coming = [*getattr(people, "entries", ()), *([] if gates is None else [gates])]
         return [*stairs, Outlet(lambda q: self.outside(q) > limit), *coming]
@@ -263,7 +267,7 @@ class Plan:
         ends = np.array(place, dtype=float)
         if ends.shape not in ((2,), (2, 2)) or not self.inside(np.atleast_2d(ends)).all():
             raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")
-        if name in self.exits or name in self.links:
+        if name in self.exits or name in self.links or name.removesuffix(BACK) in self.links:
             raise InvalidValue(f"stop {name!r} has the name of an exit")
         return np.array(np.broadcast_to(ends, (2, 2)))
 

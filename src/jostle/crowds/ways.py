@@ -19,6 +19,7 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.goals import Goal
 from jostle.crowds.outlines import around, nearest_on, package, shrunk
+from jostle.crowds.stairs import passages
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 
@@ -198,9 +199,7 @@ class Ways:
 
 def _goals(plan: Geometry, radius: float) -> tuple[Goal, ...]:
     ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
-    for name, link in plan.links.items():
-        outward = plan.shafts[name].outward
-        ends.append((name, link.start + (link.length - radius) * outward, outward))
+    ends += [(one.name, *one.goal(radius)) for one in passages(plan.links, plan.shafts)]
     return tuple(
         Goal(name, shrunk(segment, radius), outward, float(np.linalg.norm(segment[1] - segment[0])))
         for name, segment, outward in ends
@@ -320,11 +319,11 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
 def _remaining(plan: Geometry, radius: float, grid: Grid, distance: Array) -> Array:
     """(goals,) the way from each goal to an exit: none from exits, and from stairs that behind them."""
     rest = np.zeros(len(distance))
-    links = list(plan.links.items())
+    ways = passages(plan.links, plan.shafts)
     first = len(plan.exits)
     rest[first:] = np.inf
-    landings = [link.landing(plan.shafts[name], np.array([0.5]), np.array([1.5 * radius])) for name, link in links]
-    for _ in links:
+    landings = [one.places(np.array([0.5]), np.array([1.5 * radius])) for one in ways]
+    for _ in ways:
         for k, landing in enumerate(landings):
             rest[first + k] = float((distance[:, grid.cells(landing)[0]] + rest).min()) + 0.5 * radius
     return rest

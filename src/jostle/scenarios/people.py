@@ -12,7 +12,7 @@ from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
 from jostle.crowds.outlines import package
 from jostle.crowds.plans import OUTLET_RADII, Plan
-from jostle.crowds.stairs import Link
+from jostle.crowds.stairs import BACK, Link
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
 from jostle.errors import JostleError
@@ -20,6 +20,7 @@ from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.entering import Enters, GateTable, TimetableTable, entering, last_entry
 from jostle.scenarios.fields import (
     Complaint,
+    NotNegative,
     Number,
     Path,
     Point,
@@ -41,6 +42,11 @@ MOST_ENTRIES = 10_000
 Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
 Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
 Column = Annotated[tuple[Number, ...], Field(min_length=3, max_length=3, strict=False)]
+Pace = Annotated[
+    Annotated[Positive, allowed('a positive number, "up" or "down"'), Tag("<one>")]
+    | Annotated[Literal["up", "down"], allowed('a positive number, "up" or "down"'), Tag("<text>")],
+    Discriminator(lambda value: "<text>" if isinstance(value, str) else "<one>"),
+]
 Inhibition = Annotated[
     Annotated[Switch, Tag("<switch>")] | Annotated[Positive, allowed("true, false or a positive time"), Tag("<time>")],
     Discriminator(lambda value: "<switch>" if isinstance(value, bool) else "<time>"),
@@ -70,6 +76,24 @@ class StairsTable(Table):
     start: Ends = Field(description="The segment (m) through which they leave a floor.")
     end: Ends = Field(description="The segment (m) in front of which people come off them, as wide.")
     length: Positive = Field(description="Their length (m).")
+    pace: Pace = Field(
+        1.0, description='Speed on them as a part of that on level ground; "up" or "down": the values of Weidmann 1993.'
+    )
+    flights: (
+        Annotated[
+            tuple[Annotated[tuple[NotNegative, ...], Field(min_length=2, max_length=2, strict=False)], ...],
+            Field(min_length=1, max_length=MOST_ENTRIES, strict=False),
+        ]
+        | None
+    ) = Field(None, description="Where there are steps, [from, to] along the length (m); landings are between them.")
+    both: Switch = Field(False, description="They are walked in both directions.")
+    every: Positive | None = Field(
+        None, description="A lift: all who are in it are put on the other floor every so many seconds."
+    )
+
+    def build(self) -> Link:
+        said: dict[str, Any] = {"pace": self.pace, "flights": self.flights, "both": self.both, "every": self.every}
+        return Link(self.name, self.start, self.end, length=self.length, **said)
 
 
 class GroupTable(Table):
@@ -191,6 +215,7 @@ class Crowd(ProblemTable):
             for k, name in enumerate(names):
                 if (exits + stairs + stops).count(name) > 1:
                     wrong.append(((key, k, "name"), "must not be the name of another exit, stairs or stop"))
+        ways = [*stairs, *(table.name + BACK for table in self.stairs if table.both)]
         gated = [*exits, *(f"door {k}" for k in range(len(self.doors)))]
         for k, gate in enumerate(self.gates):
             if gate.at not in gated or [one.at for one in self.gates].count(gate.at) > 1:
@@ -201,7 +226,7 @@ class Crowd(ProblemTable):
                 wrong.append((("groups", k, "name"), "must not be the name of another group"))
             if group.goal is not None and group.goal not in exits:
                 wrong.append((("groups", k, "goal"), f"must be one of the exits {_quoted(exits)}"))
-            for key, known in (("route", [*stops, *stairs]), ("knows", [*exits, *stairs])):
+            for key, known in (("route", [*stops, *ways]), ("knows", [*exits, *ways])):
                 for j, name in enumerate(getattr(group, key) or ()):
                     if name not in known:
                         words = _quoted(known) or "none: add a table [[problem.stops]]"
@@ -223,7 +248,7 @@ class Crowd(ProblemTable):
         area = rooms if len(rooms) > 1 else rooms[0]
         exits = {one.name: one.ends for one in self.exits}
         try:
-            links = [Link(way.name, way.start, way.end, length=way.length) for way in self.stairs]
+            links = [way.build() for way in self.stairs]
             return Plan(area, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
         except JostleError:
             self._blame(area, exits)
@@ -244,7 +269,7 @@ class Crowd(ProblemTable):
                 Plan(area, exits=somewhere, doors=[door])
         for k, way in enumerate(self.stairs):
             with belongs_to("stairs", k):
-                Plan(area, exits=exits, links=[Link(way.name, way.start, way.end, length=way.length)])
+                Plan(area, exits=exits, links=[way.build()])
 
     def beyond(self, t: float) -> Iterator[Complaint]:
         for k, stop in enumerate(self.stops):
