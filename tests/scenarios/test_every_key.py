@@ -359,14 +359,16 @@ SHOWN = {("Scenario", "title"), ("Scenario", "output"), ("OutputTable", "contact
 NAMES = {("ExitTable", "name"), ("StairsTable", "name"), ("GroupTable", "name")}
 NAMES |= {(table, "name") for table in ("StopTable", "AreaTable", "QueueTable")}
 """Names by which goals and errors call things: test_scenario_crowds."""
+DRAWING = ("file", "scale", "shift", "walls", "exits", "tolerance")
 LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams"), ("Crowd", "stops"), ("GroupTable", "route")}
 LATER |= {("GroupTable", "knows"), ("GroupTable", "family")}
 LATER |= {(table, key) for table in ("StopTable", "AreaTable") for key in ("dwell", "until")}
 LATER |= {("StairsTable", key) for key in ("pace", "flights", "both", "every")}
+LATER |= {("Crowd", "plan"), *(("DrawingTable", key) for key in DRAWING)}
 LATER |= {("Crowd", "gates"), *(("GateTable", key) for key in ("at", "open", "most"))}
 LATER |= {("StopTable", "place"), ("StopTable", "reach"), ("AreaTable", "corners")}
 LATER |= {("QueueTable", key) for key in ("line", "service", "spacing", "until")}
-"""Keys that matter after a while: below, in test_scenario_crowds, test_stops, test_gates and test_stair_paces."""
+"""Keys that matter after a while: below, in test_scenario_crowds, and in tests of stops, gates, stairs and drawings."""
 
 
 @pytest.mark.parametrize("text", [DISCS, LATTICE, RANDOM, FOUNTAIN, CRADLE, CROWD, LABYRINTH, FLOW, WALKERS])

@@ -113,6 +113,14 @@ class Plan:
         shapely.prepare(area)
         return area
 
+    @property
+    def size(self) -> float:
+        """The area in square metres, with the stairs."""
+        if self._half_planes is None:
+            return float(self.area.area)
+        x, y = self._half_planes.corners.T
+        return float(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2.0)
+
     def _check_openings(self, edges: Array, covered: Array) -> None:
         names = [f"exit {name!r}" for name in self.exits] + [f"link {name!r}" for name in self.links]
         names += [f"door {k}" for k in range(len(covered) - len(names))]

@@ -16,6 +16,7 @@ from jostle.crowds.stairs import BACK, Link
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
 from jostle.errors import JostleError
+from jostle.scenarios.drawings import Drawings
 from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.entering import Enters, GateTable, TimetableTable, entering, last_entry
 from jostle.scenarios.fields import (
@@ -167,11 +168,14 @@ class Crowd(ProblemTable):
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
 
     kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
+    plan: Drawings | None = Field(
+        None, description="A drawing of the floor plan, .dxf, .png or .wkt, or one for each floor; in files only."
+    )
     rooms: Annotated[tuple[RoomTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        description="The rooms; doors join those that share an edge."
+        (), description="The rooms; doors join those that share an edge. Needed without a plan."
     )
     exits: Annotated[tuple[ExitTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        description="The ways out."
+        (), description="The ways out. Needed without a plan."
     )
     doors: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Doors between two rooms, each from one point of their common edge to another (m)."
@@ -208,7 +212,11 @@ class Crowd(ProblemTable):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        wrong: list[Complaint] = []
+        wrong: list[Complaint] = [
+            ((), f"the key '{key}' is missing: give {key} = [...], or plan = \"floor.dxf\" in a file")
+            for key in ("rooms", "exits")
+            if not getattr(self, key)
+        ]
         exits, stairs = [table.name for table in self.exits], [table.name for table in self.stairs]
         stops = [table.name for table in self.stops]
         for key, names in (("exits", exits), ("stairs", stairs), ("stops", stops)):
@@ -240,7 +248,7 @@ class Crowd(ProblemTable):
     def needs(self) -> dict[str, Path]:
         return {EXCHANGE: ()}
 
-    def plan(self) -> Plan:
+    def floor_plan(self) -> Plan:
         """The floor plan."""
         rooms = [
             package("shapely").Polygon(room.corners, room.holes) if room.holes else room.corners for room in self.rooms
@@ -313,7 +321,7 @@ class Crowd(ProblemTable):
             raise
 
     def build(self, seed: int) -> Built:
-        plan = self.plan()
+        plan = self.floor_plan()
         people = self._people(plan, seed)
         radii, wish = people.within.radii_at(0.0), people.wish
         if self.avoid_jams:
