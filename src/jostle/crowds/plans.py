@@ -24,7 +24,7 @@ from jostle.crowds.png import read_png, write_png
 from jostle.crowds.polygons import plain_corners, polygons, rings, without_doubles
 from jostle.crowds.stairs import BACK, Link, Shaft, Stairs, passages
 from jostle.crowds.walk import walk
-from jostle.crowds.ways import SPACING, Ways
+from jostle.crowds.ways import Ways, usual_spacing
 from jostle.crowds.wkt import read_wkt, write_wkt
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
@@ -261,8 +261,9 @@ class Plan:
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
         """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
-        step = SPACING * radius if spacing is None else spacing
         shut = shaped(closed, "closed", -1, 2, 2)
+        goals = len(self.exits) + len(passages(self.links, self.shafts)) + len(stops or {})
+        step = usual_spacing(self, float(radius), goals) if spacing is None else spacing
         places = {name: self.stop(name, place) for name, place in (stops or {}).items()}
         stopping = b"".join(name.encode() + place.tobytes() for name, place in places.items())
         key = (float(radius), float(step), shut.tobytes() + stopping)
