@@ -76,11 +76,20 @@ def test_a_lift_takes_all_who_are_in_it_at_its_times():
 
 def test_a_route_leads_over_the_stairs_to_a_stop_on_another_floor():
     stops = {"desk": Stop((2.0, 2.5), dwell=3.0)}
-    sol = alone(building(), route=["stairs", "desk"], stops=stops)
-    assert sol.status == "stopped"
-    assert np.linalg.norm(sol.q[:, 0] - [2.0, 2.5], axis=1).min() < 2 * R
-    with pytest.raises(jo.InvalidValue, match=r"cannot walk from the start .* to 'desk'.*name the stairs"):
-        alone(building(), route=["desk"], stops=stops)
+    ends = []
+    for route in (["stairs", "desk"], ["desk"]):  # the stairs need not be named
+        sol = alone(building(), route=route, stops=stops)
+        assert sol.status == "stopped"
+        assert np.linalg.norm(sol.q[:, 0] - [2.0, 2.5], axis=1).min() < 2 * R
+        ends.append(sol.t[-1])
+    assert ends[0] == ends[1]
+
+
+def test_an_exit_on_another_floor_may_be_a_goal():
+    plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))})
+    assert jo.analysis.crossings(alone(plan, goal="street"), plan.exits["street"]).person.tolist() == [0]
+    with pytest.raises(jo.InvalidValue, match=r"person 0 at .* cannot walk from the start to 'roof'.*add stairs"):
+        alone(plan, (2.0, 1.5), goal="roof")
 
 
 @pytest.mark.parametrize("said", [{"both": True, "pace": "down"}, {"every": 4.0}])

@@ -219,7 +219,7 @@ def crowd(
             walking: Wish = GatedWalk(shutting, find)
         else:
             walking = to()
-        wished: Any = itinerary.around(walking, places, radii, random)
+        wished: Any = itinerary.around(walking, to(), places, radii, random)
     else:
         itinerary.check_unused()
         wished = wish

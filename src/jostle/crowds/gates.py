@@ -8,7 +8,7 @@ one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -166,14 +166,21 @@ class GatedWalk(Wish):
     gates: Gates
     find: Callable[[Array], Wish]
     """The walk that passes none of some segments (k, 2, 2)."""
+    _walks: dict[bytes, Wish] = field(default_factory=dict)
+    """The walks that have been found, by which gates are closed."""
 
     @property
     def _open(self) -> Wish:
-        return self.find(np.zeros((0, 2, 2)))
+        return self._walk(np.zeros_like(self.gates.shut))
 
     @property
     def _now(self) -> Wish:
-        return self.find(self.gates.closed)
+        return self._walk(self.gates.shut)
+
+    def _walk(self, shut: Booleans) -> Wish:
+        if shut.tobytes() not in self._walks:
+            self._walks[shut.tobytes()] = self.find(self.gates.ends[shut])
+        return self._walks[shut.tobytes()]
 
     @property
     def goals(self) -> tuple[Goal, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, finite
 from jostle.crowds.distributions import Distribution
-from jostle.crowds.entries import regions
+from jostle.crowds.entries import point_in, regions
 from jostle.crowds.places import free_places
 from jostle.crowds.plans import Plan
 from jostle.crowds.polygons import plain_corners
@@ -169,7 +169,7 @@ class Group:
 def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) -> Array:
     """(n, 2) where everyone starts, in the order of the groups; random places are found after those that are given.
 
-    Those who come in later are at a point of the region in which they will appear.
+    Those who come in later are at points of the region in which they will appear.
 
     >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
     >>> groups = [Group("a", 2, radius=0.2), Group("b", places=[[2.0, 1.5]], radius=0.3)]
@@ -191,8 +191,8 @@ def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) 
             if now.any():
                 places[now] = free_places(group.radii[now], plan, group.start, random, taken)
             if not now.all():
-                point = regions(plan.area, group.start, float(group.radii.max())).representative_point()
-                places[~now] = [point.x, point.y]
+                region = regions(plan.area, group.start, float(group.radii.max()))
+                places[~now] = [point_in(region, random) for _ in range(int((~now).sum()))]
             found[k], here[k] = places, now
         except InvalidValue as error:
             raise error if len(groups) == 1 else InvalidValue(f"group {group.name!r}: {error}") from None

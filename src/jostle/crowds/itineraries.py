@@ -13,9 +13,9 @@ from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
 from jostle.crowds.knowledge import KnownExits
 from jostle.crowds.plans import Plan
-from jostle.crowds.stairs import passages
+from jostle.crowds.stairs import Passage, passages
 from jostle.crowds.stops import AnyStop, Stop
-from jostle.crowds.wish import NEAREST, Wish
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 ENDS = np.array([0.0, 1.0])
@@ -33,7 +33,7 @@ class Itinerary:
     plan: Plan
 
     def __post_init__(self) -> None:
-        exits, links = list(self.plan.exits), [one.name for one in passages(self.plan.links, self.plan.shafts)]
+        exits, links = list(self.plan.exits), [one.name for one in self._ways]
         for group in self.groups:
             self._check_names(group, "route", group.route, [*self.stops, *links])
             self._check_names(group, "knows", group.knows or (), [*exits, *links])
@@ -52,22 +52,28 @@ class Itinerary:
                 if said:
                     raise InvalidValue(f"with a wish of its own a crowd takes no {what}: make it part of the wish")
 
-    def around(self, walk: Wish, q: Array, radii: Array, random: np.random.Generator) -> Wish:
-        """The walk of people at q with all that their groups say; a stop that somebody cannot reach is refused."""
+    def around(self, walk: Wish, unhindered: Wish, q: Array, radii: Array, random: np.random.Generator) -> Wish:
+        """The walk of people at q with all that their groups say; a stop that somebody cannot reach is refused.
+
+        `unhindered` is the walk while all gates are open: people may have to wait on their route.
+        """
         wish = walk
         if any(group.knows is not None for group in self.groups):
             wish = KnownExits(wish, self._known(wish))
         if any(group.family > 1 for group in self.groups):
             wish = Together(wish, self._families(q))
-        routes = [[*group.route, goal] for group in self.groups for goal in group.goals]
+        routes = self._complete(unhindered, [[*group.route, goal] for group in self.groups for goal in group.goals], q)
         if all(len(route) == 1 for route in routes):
             return wish
-        self._check_routes(wish, routes, q)
         reach = REACH_RADII * float(radii.max())
-        ways = passages(self.plan.links, self.plan.shafts)
-        arrivals = {one.name: Stop(one.places(ENDS, np.full(2, float(radii.max()))), reach=reach) for one in ways}
-        stops = {**self.stops, **{name: stop for name, stop in arrivals.items() if any(name in r for r in routes)}}
+        arrivals = {one.name: Stop(one.places(ENDS, np.full(2, float(radii.max()))), reach=reach) for one in self._ways}
+        used = {name for route in routes for name in route}
+        stops = {**self.stops, **{name: stop for name, stop in arrivals.items() if name in used}}
         return Journey(wish, routes, people=len(q), reach=reach, stops=stops, seed=random)
+
+    @property
+    def _ways(self) -> list[Passage]:
+        return passages(self.plan.links, self.plan.shafts)
 
     def _known(self, wish: Wish) -> Booleans:
         names = [goal.name for goal in wish.goals[: wish.eligible]]
@@ -88,31 +94,62 @@ class Itinerary:
             first += group.size
         return family
 
-    def _check_routes(self, wish: Wish, routes: list[list[str | None]], q: Array) -> None:
-        """Raise, naming the person and the stop, if somebody cannot walk from one place of their route to the next."""
-        names = [goal.name for goal in wish.goals]
-        ways = {one.name: one for one in passages(self.plan.links, self.plan.shafts)}
-        where, before = np.array(q), np.array(["the start"] * len(q), dtype=object)
-        for stage in range(max(map(len, routes))):
-            names_now = [route[stage] if stage < len(route) else None for route in routes]
-            left = np.array([stage < len(route) for route in routes])
-            nearest = wish.chosen(where)
-            goal = np.array([NEAREST if name is None else names.index(name) for name in names_now])
-            goal = np.where(goal == NEAREST, nearest, goal)
-            lost = np.flatnonzero(left & ~np.isfinite(wish.distance(where, goal)))
-            if len(lost):
-                person = int(lost[0])
-                raise InvalidValue(
-                    f"person {person} cannot walk from {before[person]} at {where[person].round(3).tolist()} to "
-                    f"{names[goal[person]]!r}: a wall or a door that is too narrow is on all ways, or it is on another "
-                    f"floor; open a door, move the stop, or name the stairs between them in the route"
-                )
-            for person in map(int, np.flatnonzero(left)):
-                name = names[goal[person]]
-                way = ways.get(name)
-                if way is not None:
-                    depth = np.array([2.0 * float(wish.widest(len(q))[person])])
-                    where[person] = way.places(np.array([0.5]), depth)[0]
-                elif name in self.stops:
-                    where[person] = self.stops[name].target.mean(axis=0)
-                before[person] = repr(name)
+    def _complete(self, wish: Wish, routes: list[list[str | None]], q: Array) -> list[list[str | None]]:
+        """The routes with the stairs that lead from floor to floor; a place that somebody cannot reach is refused."""
+        if all(route == [None] or (len(route) == 1 and not self._ways) for route in routes):
+            return routes
+        names, over = [goal.name for goal in wish.goals], Floors(wish, self._ways, len(q))
+        found: list[list[str | None]] = []
+        far = wish.lengths(q)
+        for person, route in enumerate(routes):
+            here, where, legs = far[:, person], "the start", list[str | None]()
+            for name in route:
+                way = [] if name is None else over.stairs(person, here, names.index(name))
+                if way is None or (name is None and not np.isfinite(here[: wish.eligible]).any()):
+                    goal = "an exit" if name is None else repr(name)
+                    raise InvalidValue(
+                        f"person {person} at {q[person].round(3).tolist()} cannot walk from {where} to {goal}: on all "
+                        f"ways there is a wall or an opening that is too narrow; open a door, add stairs, or move it"
+                    )
+                legs += [*(self._ways[k].name for k in way), name]
+                if name is not None and name in self.stops:
+                    here = over.from_place(self.stops[name].target.mean(axis=0))[:, person]
+                elif name in over.names:
+                    here = over.after[over.names.index(name)][:, person]
+                where = repr(name)
+            found.append(legs)
+        return found
+
+
+class Floors:
+    """Which stairs lead from one place to another, for each of n people."""
+
+    def __init__(self, wish: Wish, ways: Sequence[Passage], n: int):
+        self.wish, self.n, self.names = wish, n, [one.name for one in ways]
+        self.goals = [[goal.name for goal in wish.goals].index(name) for name in self.names]
+        size = float(wish.widest(n).max()) if ways else 0.0
+        landings = [one.places(np.array([0.5]), np.array([2.0 * size]))[0] for one in ways]
+        self.after = [self.from_place(place) for place in landings]
+        """(goals, n) how far it is from where each of the stairs ends."""
+        ends = [one.goal(size)[0].mean(axis=0) for one in ways]
+        self.behind = [self.from_place(place)[goal] for place, goal in zip(ends, self.goals, strict=True)]
+        """(n,) what the length of the way to each of the stairs counts for the way behind them."""
+
+    def from_place(self, place: Array) -> Array:
+        """(goals, n) how far it is from a place to each goal."""
+        return self.wish.lengths(np.tile(place, (self.n, 1)))
+
+    def stairs(self, person: int, here: Array, goal: int) -> list[int] | None:
+        """The numbers of the stairs on the shortest way, of those over the fewest, to a goal; None if there is none."""
+        open_ways: list[tuple[float, list[int], Array]] = [(0.0, [], here)]
+        for _ in range(len(self.goals) + 1):
+            arrived = [(far + there[goal], way) for far, way, there in open_ways if np.isfinite(there[goal])]
+            if arrived:
+                return min(arrived)[1]
+            open_ways = [
+                (far + float(there[number] - self.behind[k][person]), [*way, k], self.after[k][:, person])
+                for far, way, there in open_ways
+                for k, number in enumerate(self.goals)
+                if k not in way and np.isfinite(there[number])
+            ]
+        return None

@@ -176,13 +176,12 @@ class Journey(Behaviour):
     def _queue(self, t: float, q: Array, queue: Queue, here: Booleans, new: Integers) -> None:
         """Those who come to the end of a queue join it; the clock of those who are not at its head stands still."""
         inside = np.flatnonzero(here & self.now.there)
-        end = queue.places(np.arange(len(inside), len(inside) + 1))[0]
-        order = new[np.argsort(np.linalg.norm(q[new] - end, axis=1), kind="stable")]
+        end = queue.places(np.array([len(inside)]))[0]
         ticket = self.now.ticket
-        for person in order:
-            end = queue.places(np.array([len(inside)]))[0]
-            if np.linalg.norm(q[person] - end) > self.reach:
-                break
+        for person in new[np.argsort(np.linalg.norm(q[new] - end, axis=1), kind="stable")]:
+            line = np.concatenate([queue.places(np.arange(len(inside) + 1)), queue.target[:1]])
+            if np.linalg.norm(q[person] - line, axis=1).min() > self.reach:
+                continue
             ticket = ticket.copy()
             ticket[person] = ticket.max() + 1
             inside = np.append(inside, person)
@@ -193,7 +192,7 @@ class Journey(Behaviour):
         head = inside[ticket[inside].argmin()]
         waiting = inside[inside != head]
         since[waiting] = t
-        if head in new or np.linalg.norm(q[head] - queue.target[0]) > self.reach:
+        if head in new or np.linalg.norm(q[head] - queue.head) > self.reach:
             since[head] = t
         if (since != self.now.since).any() or len(inside) > (here & self.now.there).sum():
             self.now = self.now._replace(there=there, since=since, ticket=ticket)

@@ -99,8 +99,9 @@ class WaitingArea:
 class Queue:
     """A line in which people stand one behind the other, and from whose head each goes on after the time `service`.
 
-    `line` (k, 2) are points from the head to the tail; people stand `spacing` (m) apart on it, and further back along
-    its last piece if there are more. They are served in the order in which they came.
+    `line` (k, 2) are points from the head to the tail. People walk to the tail, then up to the last who stand there,
+    `spacing` (m) apart, and further back along its last piece if there are more. They are served in the order in which
+    they came.
 
     >>> queue = Queue([(2.0, 0.0), (2.0, 4.0)], service=20.0, spacing=0.8)
     >>> queue.places(np.array([0, 2])).round(6).tolist()
@@ -127,8 +128,13 @@ class Queue:
 
     @property
     def target(self) -> Array:
-        """(2, 2) the head, as a segment."""
-        return np.array([np.asarray(self.line)[0]] * 2)
+        """(2, 2) the tail, to which people walk, as a segment."""
+        return np.array([np.asarray(self.line)[-1]] * 2)
+
+    @property
+    def head(self) -> Array:
+        """(2,) where people are served."""
+        return np.asarray(np.asarray(self.line, dtype=float)[0])
 
     def places(self, number: Any) -> Array:
         """(k, 2) where those with these numbers (k,) stand, counted from the head."""
