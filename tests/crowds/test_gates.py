@@ -1,10 +1,12 @@
 """People who come in by a timetable, and doors that open and close at times or by counting."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import Gate, Group, Plan, crowd, steady, timetable
+from jostle.crowds import Gate, Group, Plan, arrivals, crowd, timetable
 from jostle.scenarios import ScenarioError, parse
 
 ROOMS = [[(0, 0), (6, 0), (6, 4), (0, 4)], [(6, 0), (10, 0), (10, 4), (6, 4)]]
@@ -95,7 +97,7 @@ def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
     def go(end, **more):
         groups = [
             Group("all", 6, radius=0.2, speed=1.2, start=RIGHT),
-            Group("late", 4, radius=0.2, start=LEFT, goal="east", enters=steady(4, rate=1.0, start=2.0)),
+            Group("late", 4, radius=0.2, start=LEFT, goal="east", enters=arrivals(4, rate=1.0, start=2.0)),
         ]
         gates = [Gate("east", open=[(5.0, 99.0)], most=4), Gate("door 0", open=[(2.0, 6.0)])]
         people = crowd(groups, room=PLAN, seed=4, gates=gates)
@@ -112,6 +114,18 @@ def test_the_same_people_may_be_resumed_and_run_again(tmp_path):
     jo.solve(people, jo.Venel(), t=4.0, checkpoint=tmp_path / "c", **said)
     resumed = jo.solve(people, jo.Venel(), t=6.0, checkpoint=tmp_path / "c", resume=True, **said)
     np.testing.assert_array_equal(jo.solve(people, jo.Venel(), t=6.0, **said).q[-1], resumed.q[-1])
+
+
+def test_people_with_gates_entries_and_routes_can_be_pickled():
+    group = Group(
+        "all", 4, radius=0.2, start=RIGHT, enters=arrivals(4, rate=1.0), reaction=2.0, route=["desk"], family=2,
+        knows=["west", "east"],
+    )  # fmt: skip
+    stops = {"desk": jo.crowds.Stop((8.0, 2.0), dwell=1.0)}
+    people = crowd(group, room=PLAN, gates=[Gate("east", open=[(4.0, 99.0)])], stops=stops, seed=1)
+    again = pickle.loads(pickle.dumps(people))
+    found = [jo.solve(one, jo.Venel(), t=7.0, h=H, change=one.plan.changes(one)).q[-1] for one in (people, again)]
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from jostle.analysis.grains import (
 )
 from jostle.analysis.order import Order, order
 from jostle.analysis.ranges import impulse_range, load_range, multiplier_range
+from jostle.analysis.samples import band, people_inside, summary
 from jostle.analysis.venel import eta, gamma, inverse_triangle, most_neighbours
 from jostle.analysis.voronoi import densities, density, density_map, speed_map
 
@@ -23,6 +24,7 @@ __all__ = [
     "Forces",
     "Order",
     "acute",
+    "band",
     "coordination",
     "coordination_by_gap",
     "crossings",
@@ -46,10 +48,12 @@ __all__ = [
     "order",
     "orthogonal",
     "packing_fraction",
+    "people_inside",
     "pressed",
     "pressure",
     "speed_map",
     "stress",
+    "summary",
     "time_in_contact",
     "wall_force",
     "wall_pressure",

@@ -3,7 +3,7 @@
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
 from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
-from jostle.crowds.entries import steady, timetable
+from jostle.crowds.entries import arrivals, timetable
 from jostle.crowds.families import Together
 from jostle.crowds.gates import Gate
 from jostle.crowds.groups import Group
@@ -41,12 +41,12 @@ __all__ = [
     "Uniform",
     "WaitingArea",
     "Wish",
+    "arrivals",
     "crowd",
     "densest_packing",
     "density",
     "following",
     "inhibition",
-    "steady",
     "timetable",
     "walk",
     "walking_speed",

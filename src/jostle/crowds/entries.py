@@ -34,10 +34,10 @@ def timetable(table: ArrayLike) -> Array:
 
 
 @check_arguments
-def steady(n: Count, *, rate: Positive, start: Finite = 0.0) -> Array:
+def arrivals(n: Count, *, rate: Positive, start: Finite = 0.0) -> Array:
     """(n,) the times at which people come in one after the other, `rate` in a second, the first at the time `start`.
 
-    >>> steady(3, rate=0.5, start=10.0).tolist()
+    >>> arrivals(3, rate=0.5, start=10.0).tolist()
     [10.0, 12.0, 14.0]
     """
     return np.asarray(start + np.arange(n) / rate)

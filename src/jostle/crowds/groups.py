@@ -43,7 +43,7 @@ class Group:
     `route` are the names of stops, see `crowd`, that they pass before they leave by their goal. `knows` are the names
     of the exits and stairs that they know; people without a goal choose among these. `family` is the number of people
     in a family: neighbours at the start stay together. `enters` are the times (s) at which they come in, in the region
-    `start`, see `timetable` and `steady`; those with the time 0 are there from the start.
+    `start`, see `timetable` and `arrivals`; those with the time 0 are there from the start.
 
     >>> from jostle.crowds.distributions import Normal
     >>> pupils = Group("pupils", 24, radius=0.2, speed=Normal(1.2, 0.2, low=0.6, high=1.8), goal="stairs")

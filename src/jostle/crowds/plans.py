@@ -8,7 +8,7 @@ whatever unit the radii have.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -250,7 +250,10 @@ class Plan:
         ]
         gates = getattr(people, "gates", None)
         coming = [*getattr(people, "entries", ()), *([] if gates is None else [gates])]
-        return [*stairs, Outlet(lambda q: self.outside(q) > limit), *coming]
+        return [*stairs, Outlet(partial(self._is_beyond, limit)), *coming]
+
+    def _is_beyond(self, limit: float, q: Array) -> Booleans:
+        return self.outside(q) > limit
 
     def ways(
         self,

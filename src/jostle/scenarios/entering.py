@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from jostle.crowds.entries import steady, timetable
+from jostle.crowds.entries import arrivals, timetable
 from jostle.crowds.gates import Gate
 from jostle.scenarios.fields import (
     MAX_PEOPLE,
@@ -80,7 +80,7 @@ def entering(value: Any, n: int) -> Any:
     """
     if isinstance(value, TimetableTable):
         return timetable(value.rows)
-    return steady(n, rate=value.rate, start=value.start) if isinstance(value, SteadyTable) else spread(value)
+    return arrivals(n, rate=value.rate, start=value.start) if isinstance(value, SteadyTable) else spread(value)
 
 
 def last_entry(value: Any, n: int) -> float:

@@ -3,6 +3,7 @@
 draw, strip                                       one moment of a solution, several side by side
 history, paths, phase, impacts, energies, balance   curves of a solution
 orders, evacuation, bifurcation                   what many numbers say
+quantile_band, mean_curve                         what many runs say: quantiles, confidence intervals
 field, arrows                                     densities, pressures, velocities of a continuum
 density, densities, mass_inside                   runs of moving densities, and files of them
 animate                                           a film: mp4 or gif
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from jostle.viz.fields import arrows, field
     from jostle.viz.movie import animate
     from jostle.viz.results import bifurcation, evacuation, orders
+    from jostle.viz.samples import mean_curve, quantile_band
 
 __all__ = [
     "OUTLINES",
@@ -56,10 +58,12 @@ __all__ = [
     "history",
     "impacts",
     "mass_inside",
+    "mean_curve",
     "orders",
     "page",
     "paths",
     "phase",
+    "quantile_band",
     "serve",
     "strip",
     "widget",
@@ -70,6 +74,7 @@ _DRAWN = {
     "density_pictures": ("densities", "density", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
     "results": ("bifurcation", "evacuation", "orders"),
+    "samples": ("mean_curve", "quantile_band"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),
 }
