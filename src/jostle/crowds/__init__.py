@@ -2,11 +2,18 @@
 
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
+from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
+from jostle.crowds.entries import arrivals, timetable
+from jostle.crowds.families import Together
+from jostle.crowds.gates import Gate
 from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
+from jostle.crowds.knowledge import KnownExits
 from jostle.crowds.plans import Plan
+from jostle.crowds.reactions import Reaction
 from jostle.crowds.rooms import Room
 from jostle.crowds.stairs import Link
+from jostle.crowds.stops import Queue, Stop, WaitingArea
 from jostle.crowds.strategies import TIME_GAP as TIME_GAP
 from jostle.crowds.strategies import AvoidJams, following, inhibition
 from jostle.crowds.walk import walk
@@ -16,17 +23,31 @@ __all__ = [
     "AvoidJams",
     "Behaviour",
     "Crowd",
+    "Distribution",
     "FreeWish",
+    "Gate",
     "Group",
     "Journey",
+    "KnownExits",
     "Link",
+    "LogNormal",
+    "Normal",
     "Plan",
+    "Queue",
+    "Reaction",
     "Room",
+    "Stop",
+    "Together",
+    "Uniform",
+    "WaitingArea",
     "Wish",
+    "arrivals",
     "crowd",
     "densest_packing",
     "density",
     "following",
     "inhibition",
+    "timetable",
     "walk",
+    "walking_speed",
 ]

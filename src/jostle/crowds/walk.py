@@ -130,9 +130,10 @@ def walk(
     """The wish to walk along the shortest way to the nearest exit of a plan, or to the one that `goal` names.
 
     Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
-    pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent,
-    by name, as `goal` or by a `Journey`. The ways are found on a grid whose `spacing` is `ways.SPACING` of the radius
-    if it is not given; in a convex plan without `spacing`, `closed` and `stops` they are known in closed form.
+    pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent, by
+    name, as `goal` or by a `Journey`. The ways are found on a grid whose `spacing` is a quarter of the radius, up to
+    half of it on very large plans, if it is not given; in a convex plan without `spacing`, `closed` and `stops` they
+    are known in closed form.
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})

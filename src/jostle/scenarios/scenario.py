@@ -98,7 +98,8 @@ class Scenario(Table):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        complain([*self._scheme_fits(), *self._ends(), *self._steps()])
+        late = [(("problem", *path), message) for path, message in self.problem.beyond(self.run.t)]
+        complain([*self._scheme_fits(), *self._ends(), *self._steps(), *late])
         return self
 
     def _scheme_fits(self) -> Iterator[Complaint]:
