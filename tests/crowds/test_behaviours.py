@@ -132,6 +132,9 @@ CHANGED = {
     "Following": {"towards"},
     "AvoidJams": {"chosen"},
     "Journey": {"own", "chosen", "remember", "remembers", "memory", "remind"},
+    "Quickest": {"towards", "remembers", "memory", "remind"},
+    "Repulsion": {"towards"},
+    "TimeGap": {"towards"},
 }
 """What each behaviour says itself."""
 

@@ -108,6 +108,7 @@ def crowd(
     seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
     inhibition: float | bool = False,
+    behaviour: Callable[[Wish, Plan, Array], Wish] | None = None,
     start: Any = None,
     q0: ArrayLike | None = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
@@ -115,10 +116,11 @@ def crowd(
     """n people, discs placed at random on a plan, who wish to leave it by the nearest exit; or groups of people.
 
     Radius, speed and goal, the name of an exit, are one for all or one for each. With `inhibition`, nobody wishes to
-    walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon in
-    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
-    for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. Only of a `Wish`
-    it is checked that people fit through its exits: a plain function does not say where they go.
+    walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `behaviour` makes the wish
+    from the walk, the plan and the radii (n,), such as `Pedestrians()`, how people walk in buildings. `start` is the
+    polygon in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says
+    all this for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. Only of
+    a `Wish` it is checked that people fit through its exits: a plain function does not say where they go.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -142,6 +144,10 @@ def crowd(
     if inhibition is not False:
         # a plain function is refused here: it does not say who is nearer
         wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)  # type: ignore[arg-type]
+    if behaviour is not None:
+        if inhibition is not False:
+            raise InvalidValue("a crowd takes inhibition or behaviour, not both: both set the speed by the gap ahead")
+        wished = behaviour(wished, room, radii)  # type: ignore[arg-type]
     places = places_of(groups, room, np.random.default_rng(seed))
     room.check_inside(places)
     within.check_start(0.0, places)

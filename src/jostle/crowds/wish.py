@@ -123,7 +123,7 @@ class Behaviour(Wish):
     wish: Wish
 
     def __post_init__(self) -> None:
-        _check(self.wish, type(self).__name__)
+        check_wish(self.wish, type(self).__name__)
         if type(self).remembers is not Behaviour.remembers and self.wish.remembers is not None:
             inner = self.wish.remembers.__name__
             raise InvalidValue(
@@ -245,7 +245,18 @@ class FreeWish(Wish):
         return far, to
 
 
-def _check(given: object, behaviour: str) -> None:
+def polar(u: Array) -> tuple[Array, Array]:
+    """Speeds (n,) and unit vectors (n, 2) of velocities; zero for those who stand.
+
+    >>> polar(np.array([[0.0, 2.0], [0.0, 0.0]]))[1].tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    speed = np.sqrt(u[:, 0] ** 2 + u[:, 1] ** 2)
+    return speed, u / np.where(speed > 0.0, speed, 1.0)[:, None]
+
+
+def check_wish(given: object, behaviour: str) -> None:
+    """Raise if what a behaviour is to wrap is not a `Wish`."""
     if not isinstance(given, Wish):
         raise InvalidValue(
             f"{behaviour} needs to know who is nearer to which exit, and a function of (t, q) does not tell: give the "
