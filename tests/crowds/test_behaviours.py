@@ -126,7 +126,7 @@ ASKED = {
     "own": (3,), "speeds": (3,), "widest": (3,), "chosen": ("q",), "towards": (0.5, "q", "goal"),
     "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "remember": ("q",), "remind": ("memory",),
 }  # fmt: skip
-READ = {"goals", "eligible", "remembers", "memory"}
+READ = {"goals", "eligible", "remembers", "memory", "longest_step"}
 CHANGED = {
     "Inhibition": {"towards"},
     "Following": {"towards"},
@@ -134,7 +134,7 @@ CHANGED = {
     "Journey": {"own", "chosen", "remember", "remembers", "memory", "remind"},
     "Quickest": {"towards", "remembers", "memory", "remind"},
     "Repulsion": {"towards"},
-    "TimeGap": {"towards"},
+    "TimeGap": {"towards", "longest_step"},
 }
 """What each behaviour says itself."""
 

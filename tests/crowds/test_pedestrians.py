@@ -40,18 +40,17 @@ def test_repulsion_is_its_formula():
 
 def test_the_speed_is_that_of_the_gap_ahead():
     q, radii = people_at_random()
-    goal = np.arange(len(q)) % 2
-    wish = FreeWish(lambda t, x: np.where(goal[:, None] == 0, [V, 0.0], [-V, 0.0]), nearer=lambda x: x[:, 1])
-    found = time_gap(wish, radii, T=0.5).towards(0.0, q, goal)
+    way = np.where(np.arange(len(q)) % 2 == 0, 1.0, -1.0)
+    wish = FreeWish(lambda t, x: np.outer(way, [V, 0.0]), nearer=None)
+    found = time_gap(wish, radii, T=0.5)(0.0, q)
     for k in range(len(q)):
-        way, least = (1.0 if goal[k] == 0 else -1.0), np.inf
+        least = np.inf
         for other in range(len(q)):
             x, y = q[other] - q[k]
             width = radii[k] + radii[other]
-            before = goal[k] != goal[other] or q[other, 1] < q[k, 1]
-            if other != k and way * x > 0.0 and abs(y) < width and before:
+            if other != k and way[k] * x > 0.0 and abs(y) < width:
                 least = min(least, np.hypot(x, y) - width)
-        np.testing.assert_allclose(found[k], [way * min(V, max(least, 0.0) / 0.5), 0.0], atol=1e-12)
+        np.testing.assert_allclose(found[k], [way[k] * min(V, max(least, 0.0) / 0.5), 0.0], atol=1e-12)
 
 
 def test_those_who_stand_stay_and_nobody_is_faster_than_they_wish():
@@ -122,7 +121,8 @@ def moved(matrix, seed=1):
 
 @pytest.mark.parametrize("turn", TURNS)
 def test_a_plan_that_is_turned_or_mirrored_turns_the_wish(turn):
-    np.testing.assert_allclose(moved(TURNS[turn]), moved(np.eye(2)) @ TURNS[turn].T, atol=1e-8)
+    """Up to 1e-6: round-off may decide between differences of first and second order in the marching."""
+    np.testing.assert_allclose(moved(TURNS[turn]), moved(np.eye(2)) @ TURNS[turn].T, atol=1e-6)
 
 
 def counterflow(n=6, behaviour=None):
@@ -173,6 +173,13 @@ def test_quickest_ways_of_a_journey_are_resumed_with_its_stages(tmp_path):
     whole = go(4.0)
     go(2.3, checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(go(4.0, checkpoint=tmp_path / "c", resume=True).q[-1], whole.q[-1])
+
+
+def test_steps_that_are_too_long_are_warned_of():
+    people = counterflow()
+    assert people.longest_step == pytest.approx(0.15 * Pedestrians().T)
+    with pytest.warns(jo.LongStep, match=r"h = 0\.2 is longer than .*; take h = "):
+        jo.solve(people, jo.Venel(), t=0.2, h=0.2)
 
 
 def test_what_cannot_be_meant_is_refused():

@@ -193,7 +193,7 @@ ARGUMENTS = {
     "marched": floor,
     "descent": lambda random: (reference.marched(*floor(random)), 0.1),
     "turned": lambda random: (*walkers(random), 2.0, 0.3),
-    "gaps_ahead": lambda random: (*walkers(random), random.integers(0, 2, 14), random.normal(size=14)),
+    "gaps_ahead": lambda random: walkers(random),
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
 LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12}

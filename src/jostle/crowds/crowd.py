@@ -67,6 +67,11 @@ class Crowd(Sweeping):
         for name, value in {"plan": plan, "wish": wish, "groups": tuple(groups), "group": numbers}.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def longest_step(self) -> float:
+        """The longest time step of which `solve` does not warn."""
+        return self.wish.longest_step
+
     def members(self, name: str) -> Integers:
         """The numbers of the people of a group.
 

@@ -18,8 +18,9 @@ from jostle.crowds.outlines import around, package
 from jostle.crowds.ways import Grid
 from jostle.kernels import kernels_for
 
-LARGEST_PART = 0.25
-"""The largest part of a difference that two neighbours exchange in a pass: with more, values would oscillate."""
+LARGEST_PART = 0.2
+"""The largest part of a difference that two neighbours exchange in a pass. Near 1/4 odd and even nodes would keep
+different values; beyond, values would grow."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ from jostle.arguments import NotNegative, Positive, check_arguments
 from jostle.crowds.plans import Plan
 from jostle.crowds.quickest import OTHERS_WEIGHT, OWN_WEIGHT, quickest
 from jostle.crowds.repulsion import DECAY, STRENGTH, repulsion
-from jostle.crowds.strategies import TIME_GAP
-from jostle.crowds.time_gap import time_gap
+from jostle.crowds.time_gap import FOLLOWING_TIME, time_gap
 from jostle.crowds.wish import Wish
 
 
@@ -31,7 +30,7 @@ class Pedestrians:
     [[1.0, 0.0], [1.4, 0.0]]
     """
 
-    T: Positive = TIME_GAP
+    T: Positive = FOLLOWING_TIME
     """The time in seconds that people keep behind each other."""
     own: NotNegative = OWN_WEIGHT
     """The weight of the density of people with the same goal, in square metres."""

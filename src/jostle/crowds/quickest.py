@@ -32,7 +32,7 @@ from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 
-OWN_WEIGHT, OTHERS_WEIGHT = 1.5, 4.0
+OWN_WEIGHT, OTHERS_WEIGHT = 0.8, 4.0
 """The area in square metres by which a density is multiplied: own and others, if nothing else is said."""
 DENSITY_WIDTH = 0.35
 """The standard deviation in metres of the Gaussian around a person."""
@@ -203,11 +203,12 @@ class Quickest(Behaviour):
         if seen is None or seen.number != number or len(seen.places) != len(q):
             seen = Seen(number, q.copy(), np.where(speed > 0.0, goal, NOWHERE))
             self._look(seen)
-        walking = speed > 0.0
         size = np.broadcast_to(self.group, (len(q),))
-        for k, g in np.unique(np.stack([size[walking], goal[walking]], axis=1), axis=0):
-            some = np.flatnonzero(walking & (size == k) & (goal == g))
-            direction[some] = self._field(seen, int(k), int(g)).directions(q[some], np.zeros(len(some), dtype=np.int64))
+        which = np.where(speed > 0.0, size * len(self.goals) + goal, NOWHERE)
+        for one in np.unique(which[which >= 0]):
+            k, g = divmod(int(one), len(self.goals))
+            some = np.flatnonzero(which == one)
+            direction[some] = self._field(seen, k, g).directions(q[some], np.zeros(len(some), dtype=np.int64))
         return speed[:, None] * direction
 
     def _field(self, seen: Seen, size: int, goal: int) -> Ways:

@@ -24,8 +24,8 @@ STRENGTH = 2.0
 """The repulsion of two people who touch, as a multiple of the wish to walk on, if nothing else is said."""
 DECAY = 0.1
 """The distance in metres over which the repulsion falls by a factor e, if nothing else is said."""
-SIGHT = 8.0
-"""People further away than this many decays are left out: their repulsion is below a thousandth of the strength."""
+SIGHT = 6.0
+"""People further away than this many decays are left out: their repulsion is below 1/400 of the strength."""
 
 
 @check_arguments

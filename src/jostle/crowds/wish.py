@@ -94,6 +94,11 @@ class Wish(ABC):
     def remind(self, memory: Any) -> None:  # noqa: B027 - most wishes have nothing to remember
         """Go on with this memory, or start again with None."""
 
+    @property
+    def longest_step(self) -> float:
+        """The longest time step with which results are near those of short steps; `solve` warns of longer ones."""
+        return np.inf
+
     def length(self, q: Array) -> Array:
         """(n,) how far it is to the goal that each person walks to; infinite where there is no way, and outside."""
         return self.distance(q, self.chosen(q))
@@ -173,6 +178,10 @@ class Behaviour(Wish):
 
     def remind(self, memory: Any) -> None:
         self.wish.remind(memory)
+
+    @property
+    def longest_step(self) -> float:
+        return self.wish.longest_step
 
     def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
         return self.wish.order(q, self.chosen(q) if goal is None else goal)

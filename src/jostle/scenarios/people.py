@@ -12,8 +12,9 @@ from jostle.crowds.groups import Group
 from jostle.crowds.outlines import package
 from jostle.crowds.plans import OUTLET_RADII, Plan
 from jostle.crowds.stairs import Link
-from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
+from jostle.crowds.strategies import TIME_GAP, AvoidJams
 from jostle.errors import JostleError
+from jostle.scenarios.behaviours import DEFAULT, Behaviour, InhibitionTable, PlainTable
 from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.fields import (
     Complaint,
@@ -126,8 +127,13 @@ class Crowd(ProblemTable):
     groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
         description="The people."
     )
-    inhibition: Inhibition = Field(
-        True, description="Nobody walks faster than the free way ahead over a time T (s); true: the calibrated T."
+    behaviour: Behaviour | None = Field(
+        None, description="What people do about each other; quickest ways, repulsion and time gaps if not said."
+    )
+    inhibition: Inhibition | None = Field(
+        None,
+        description='Instead of behaviour: true or a time T (s) stands for { kind = "inhibition", T = ... }, false for '
+        '{ kind = "plain" }.',
     )
     avoid_jams: Switch = Field(
         False, description="People without a goal choose the exit with the shortest expected time."
@@ -153,8 +159,18 @@ class Crowd(ProblemTable):
             if group.goal is not None and group.goal not in exits:
                 known = ", ".join(f'"{name}"' for name in exits)
                 wrong.append((("groups", k, "goal"), f"must be one of the exits {known}"))
+        if self.behaviour is not None and self.inhibition is not None:
+            wrong.append((("inhibition",), "must not be given together with behaviour"))
         complain(wrong)
         return self
+
+    def _behaviour(self) -> Behaviour:
+        """What people do about each other."""
+        if self.inhibition is None:
+            return DEFAULT if self.behaviour is None else self.behaviour
+        if self.inhibition is False:
+            return PlainTable(kind="plain")
+        return InhibitionTable(kind="inhibition", T=TIME_GAP if self.inhibition is True else self.inhibition)
 
     def ending(self) -> str:
         return "empty"
@@ -214,7 +230,5 @@ class Crowd(ProblemTable):
         radii, wish = people.within.radii_at(0.0), people.wish
         if self.avoid_jams:
             wish = AvoidJams(wish)
-        if self.inhibition is not False:
-            wish = inhibition(wish, radii, T=TIME_GAP if self.inhibition is True else self.inhibition)
-        people = people.wishing(wish)
+        people = people.wishing(self._behaviour().build(wish, plan, radii))
         return Built(people, tuple(plan.changes(people, beyond=self.outlet)), EmptyOrBlocked(plan.empty, radii))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, Ints, OutFloats, OutFloats2, Shorts
+from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, OutFloats, OutFloats2, Shorts
 
 
 def turned(
@@ -46,34 +46,30 @@ def _turn(
         out[a, 1] = out[a, 1] / size if size > 0.0 else 0.0
 
 
-def gaps_ahead(i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floats2, goal: Ints, rank: Floats) -> Floats:
+def gaps_ahead(i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floats2) -> Floats:
     """The free distances to the next person ahead: see `reference.gaps_ahead`."""
     out = np.full(len(q), np.inf)
-    _look_ahead(i, j, q, radii, direction, goal, rank, out)
+    _look_ahead(i, j, q, radii, direction, out)
     return out
 
 
 @jit()
-def _look_ahead(
-    i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floats2, goal: Ints, rank: Floats, out: OutFloats
-) -> None:
+def _look_ahead(i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floats2, out: OutFloats) -> None:
     for k in range(len(i)):
         a, b = i[k], j[k]
         x, y = q[b, 0] - q[a, 0], q[b, 1] - q[a, 1]
-        apart, width, alike = np.sqrt(x * x + y * y), radii[a] + radii[b], goal[a] == goal[b]
-        gap = apart - width
+        width = radii[a] + radii[b]
+        gap = np.sqrt(x * x + y * y) - width
         if (
             gap < out[a]
             and x * direction[a, 0] + y * direction[a, 1] > 0.0
             and abs(x * direction[a, 1] - y * direction[a, 0]) < width
-            and not (alike and rank[b] >= rank[a])
         ):
             out[a] = gap
         if (
             gap < out[b]
             and x * direction[b, 0] + y * direction[b, 1] < 0.0
             and abs(x * direction[b, 1] - y * direction[b, 0]) < width
-            and not (alike and rank[a] >= rank[b])
         ):
             out[b] = gap
 

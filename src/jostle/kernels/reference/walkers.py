@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, Shorts
+from jostle.arrays import Array, Booleans, Shorts
 
 
 def turned(i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array, strength: float, decay: float) -> Array:
@@ -25,11 +25,10 @@ def turned(i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array, stren
     return np.asarray(np.where(size[:, None] > 0.0, total / np.where(size > 0.0, size, 1.0)[:, None], 0.0))
 
 
-def gaps_ahead(i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array, goal: Integers, rank: Array) -> Array:
+def gaps_ahead(i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array) -> Array:
     """(n,) the smallest gap to a person ahead; infinite if nobody is.
 
-    Ahead are those whose disc meets the strip of the own width in the direction of walking. Of two people with the same
-    goal only the one of smaller rank is ahead of the other.
+    Ahead are those whose disc meets the strip of the own width in the direction of walking.
     """
     normal, gap = _apart(i, j, q, radii)
     least = np.full(len(q), np.inf)
@@ -37,7 +36,6 @@ def gaps_ahead(i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array, g
         (x, y), (a, b) = towards.T, direction[one].T
         width = radii[one] + radii[other]
         ahead = (x * a + y * b > 0.0) & (np.abs(x * b - y * a) * (gap + width) < width)
-        ahead &= (goal[one] != goal[other]) | (rank[other] < rank[one])
         np.minimum.at(least, one[ahead], gap[ahead])
     return least
 
