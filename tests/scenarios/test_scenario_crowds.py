@@ -84,6 +84,17 @@ def test_people_walk_as_pedestrians_unless_the_file_says_otherwise():
         speeds('inhibition = true\nbehaviour = { kind = "plain" }')
 
 
+def test_a_crowd_has_a_time_step_of_which_nobody_is_warned(recwarn):
+    text = hall().text
+    assert "h = 0.05\n" in text
+    run = parse(text.replace("h = 0.05\n", "")).build()
+    assert run.h == 0.05 < run.problem.longest_step
+    jo.solve(**run._replace(t=0.1)._asdict())
+    assert not recwarn.list
+    with pytest.raises(ScenarioError, match=r"missing key 'h' in \[run\]"):
+        parse('[problem]\nkind = "cradle"\n[run]\nt = 1.0\n')
+
+
 def test_parameters_of_pedestrians_in_a_file_are_those_of_python():
     said = {"T": 0.7, "own": 1.0, "others": 2.0, "strength": 3.0, "decay": 0.2}
     words = ", ".join(f"{name} = {value}" for name, value in said.items())

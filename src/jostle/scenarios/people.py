@@ -34,6 +34,8 @@ from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
+DEFAULT_STEP = 0.05
+"""The time step (s) if the file does not say: half of the longest one of which `solve` does not warn."""
 
 Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
 Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
@@ -104,6 +106,7 @@ class Crowd(ProblemTable):
 
     first_order: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
+    step: ClassVar[float | None] = DEFAULT_STEP
 
     kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
     rooms: Annotated[tuple[RoomTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
