@@ -319,7 +319,8 @@ def calls(path):
         "Barrier": {"eps": 1e-3, "gamma": 2.0, "tol": 1e-8},
         "Impacts": {"structure": "square", "tol": 1e-8},
         "Splitting": {"tol": 1e-8},
-        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0), "barriers": None},
+        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0), "barriers": None, "passages": ()},
+        "Passage": {"start": [[0, 0]], "end": [[2, 0]], "outward": [1.0, 0.0]},
         "Flow": {**density, "velocity": grid.velocity(1.0, 0.0), "force": [0.0, 1.0], "law": jo.Restitution(0.0)},
         "solve": {
             "problem": flow,

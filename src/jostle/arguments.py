@@ -211,7 +211,8 @@ def _one(name: str) -> Rule | None:
     if base in ALIASES:
         return _rule(ALIASES[base])
     if base == "Callable" and inside.startswith("["):
-        return _function(_split(inside[1:].partition("]")[0], ","))
+        parameters = _split(_split(inside, ",")[0][1:-1], ",")
+        return _function([kind.partition("[")[0] for kind in parameters])
     if base in RULES:
         return RULES[base]
     if base in CLASSES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,8 +36,12 @@ Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """What happens to the state after each step."""
 
 
-class Progress(NamedTuple):
-    """What `solve(..., progress=...)` is called with after each step.
+AnyState = TypeVar("AnyState")
+"""A state of bodies, or of a density."""
+
+
+class Progress(NamedTuple, Generic[AnyState]):
+    """What `solve(..., progress=...)` is called with after each step, and `macro.solve`, too.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -55,8 +59,8 @@ class Progress(NamedTuple):
     """Number of steps of the whole run."""
     t: float
     end: float
-    state: State
-    """After the step; ``state.projection`` has its residuals."""
+    state: AnyState
+    """After the step; in runs of bodies ``state.projection`` has its residuals."""
     status: str
     """What the status of the run would be now."""
 
@@ -76,7 +80,7 @@ def solve(
     output: str | os.PathLike[str] | Output | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     resume: bool = False,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress[State]], object] | None = None,
     tol: Positive | None = None,
 ) -> Solution:
     """Solve a problem with a scheme from time 0 (or t[0]) to t (or t[1]), with steps of length h.

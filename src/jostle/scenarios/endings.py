@@ -32,11 +32,12 @@ class Never(Table):
 
 
 class Empty(Table):
-    """Everyone is gone: the crowd has left the room, or no grain is left and none waits; or the crowd is blocked."""
+    """Everyone is gone: the crowd has left the room, or no grain is left and none waits, or less than a thousandth of a
+    density is left; or the crowd is blocked."""
 
     kind: Literal["empty"] = Field(
-        description="Everyone is gone: nobody is left in the room, or no grain is left. A crowd that does not move for "
-        f"{STANDSTILL:g} s ends as blocked."
+        description="Everyone is gone: nobody is left in the room, no grain, or less than a thousandth of a density. A "
+        f"crowd of people that does not move for {STANDSTILL:g} s ends as blocked."
     )
 
 

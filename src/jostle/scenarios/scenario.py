@@ -192,7 +192,8 @@ class Scenario(Table):
         with belongs_to("problem"):
             problem = self.problem.density_problem()
             scheme.start(problem, 0.0)
-        return DensityRun(problem, scheme, self.run.t, self.run.h, self._every())
+        until = problem.empty if self._ending() == "empty" else None
+        return DensityRun(problem, scheme, self.run.t, self.run.h, self._every(), until)
 
     def _every(self) -> float:
         return self.run.t / DEFAULT_FRAMES if self.run.every is None else self.run.every
