@@ -317,6 +317,7 @@ def calls(path):
             "seed": 0,
             "goal": None,
             "inhibition": False,
+            "behaviour": None,
             "start": None,
             "q0": None,
             "wish": None,
@@ -336,6 +337,20 @@ def calls(path):
         },
         "following": {"wish": at["walk"], "radii": [0.25, 0.25], "sight": 2.0},
         "inhibition": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
+        "Pedestrians": {"T": 0.6, "own": 1.5, "others": 4.0, "strength": 2.0, "decay": 0.1},
+        "quickest": {
+            "wish": at["walk"],
+            "plan": room,
+            "radii": [0.25, 0.25],
+            "own": 1.5,
+            "others": 4.0,
+            "width": 0.35,
+            "every": 0.5,
+            "closed": (),
+            "stops": None,
+        },
+        "repulsion": {"wish": at["walk"], "radii": [0.25, 0.25], "strength": 2.0, "decay": 0.1},
+        "time_gap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},
         "walk": {"plan": room, "radius": 0.25, "speed": 1.0, "goal": None, "spacing": 0.1, "closed": (), "stops": None},
     }
     models = {
