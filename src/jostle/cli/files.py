@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jostle.cli import densities
+from jostle.cli.crowds import answers
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError
@@ -103,7 +104,11 @@ def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
     kept = about(path)
     if text:
         return kept.get(SCENARIO, "")
-    run = densities.summary(read_images(path), path) if are_images(path) else summary(read(path), path)
+    if are_images(path):
+        run = densities.summary(read_images(path), path)
+    else:
+        sol = read(path)
+        run = summary(sol, path) | answers(sol)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
     return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from jostle.cli import densities
+from jostle.cli.crowds import answers
 from jostle.cli.show import say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
@@ -201,7 +202,8 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
             }  # fmt: skip
             if isinstance(built, Run):
                 sol = solve(**built._asdict(), **how_to)
-                found, shown_by = summary(sol, target), "view it in the browser: jostle view"
+                found = summary(sol, target) | answers(sol)
+                shown_by = "view it in the browser: jostle view"
             else:
                 images = densities.solved(built, **how_to)
                 found, shown_by = densities.summary(images, target), "save a film: jostle movie"
@@ -215,5 +217,7 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         show(found, how.as_json)
         if not how.as_json:
             say(f"{shown_by} {target}; save a picture: jostle plot {target}", error=True)
-    if found["status"] in EXIT_CODES:
-        raise typer.Exit(EXIT_CODES[found["status"]])
+    blocked = found.get("crowd", {}).get("blocked", False)
+    status = BLOCKED if blocked and found["status"] not in EXIT_CODES else found["status"]
+    if status in EXIT_CODES:
+        raise typer.Exit(EXIT_CODES[status])

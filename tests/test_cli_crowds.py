@@ -1,0 +1,89 @@
+"""What the command line answers about crowds, while they run and from their files."""
+
+import json
+
+import pytest
+
+import jostle as jo
+
+pytest.importorskip("shapely")
+TWO_EXITS = """
+title = "Three people"
+[problem]
+kind = "crowd"
+rooms = [{ corners = [[0, 0], [10, 0], [10, 2], [0, 2]] }]
+exits = [{ name = "west", ends = [[0, 0], [0, 2]] }, { name = "east", ends = [[10, 0], [10, 2]] }]
+groups = [{ name = "walkers", places = [[2, 0.5], [2, 1.5], [7, 1]], speed = 1.0 }]
+[run]
+t = 10.0
+h = 0.1
+[output]
+contacts = true
+"""
+HEAD_ON = """
+[problem]
+kind = "crowd"
+rooms = [{ corners = [[0, 0], [6, 0], [6, 0.7], [0, 0.7]] }]
+exits = [{ name = "west", ends = [[0, 0], [0, 0.7]] }, { name = "east", ends = [[6, 0], [6, 0.7]] }]
+groups = [{ places = [[2, 0.35]], goal = "east" }, { places = [[4, 0.35]], goal = "west" }]
+[run]
+t = 16.0
+h = 0.1
+"""
+
+
+def test_run_and_info_tell_who_left_where_and_when(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    code, out, _ = jostle("run", "a.toml")
+    words = " ".join(out.split())
+    assert code == 0
+    for text in (
+        "people 3, all have left",
+        "evacuation time 95 % after 3.0 s, the last after 3.0 s",
+        "exit west 2 people from 2.0 to 2.0 s",
+        "exit east 1 people from 3.0 to 3.0 s (2 m wide)",
+        "time loss 0.0 s on average",
+        "jams none",
+    ):
+        assert text in words, out
+    found = json.loads(jostle("info", "a.vtkhdf", "--json")[1])
+    assert found["crowd"]["exits"]["east"]["people"] == 1
+    assert found["crowd"]["inside_at_end"] == 0
+    assert found["crowd"]["evacuation_time"] == pytest.approx(3.0, abs=0.01)
+    assert found["crowd"]["blocked"] is False
+
+
+def test_a_blockade_is_named_and_ends_the_command_with_code_4(here, jostle):
+    (here / "a.toml").write_text(HEAD_ON)
+    code, out, _ = jostle("run", "a.toml", "--json")
+    found = json.loads(out)
+    assert (code, found["status"], found["crowd"]["blocked"]) == (4, "blocked", True)
+    assert "0 and 1" in found["crowd"]["blockade"]
+    assert "blocked nobody has moved since" in " ".join(jostle("info", "a.vtkhdf")[1].split())
+
+
+def test_a_run_that_goes_on_although_people_are_blocked_ends_with_code_4(here, jostle):
+    """Contacts that carry forces tell that they want to walk."""
+    text = HEAD_ON.replace('kind = "crowd"', 'kind = "crowd"\ninhibition = false')
+    (here / "a.toml").write_text(text.replace("h = 0.1", 'h = 0.1\nuntil = { kind = "never" }'))
+    code, out, _ = jostle("run", "a.toml", "--json", "--set", "output.contacts=true")
+    found = json.loads(out)
+    assert (code, found["status"], found["crowd"]["blocked"]) == (4, "finished", True)
+
+
+def test_grains_have_no_answers_about_people(here, jostle):
+    found = json.loads(jostle("run", "cradle_apart", "--set", "run.t=0.1", "--json")[1])
+    assert "crowd" not in found
+    assert "note" not in found
+
+
+def test_doors_and_desired_speeds_are_in_the_file(here):
+    rooms = [[(0, 0), (4, 0), (4, 3), (0, 3)], [(4, 0), (8, 0), (8, 3), (4, 3)]]
+    plan = jo.crowds.Plan(rooms, exits={"east": ((8, 1), (8, 2))}, doors=[((4, 1), (4, 2))])
+    people = jo.crowds.crowd(2, radius=0.2, room=plan, speed=[1.0, 1.5])
+    sol = jo.solve(people, jo.Venel(), t=0.2, h=0.1)
+    found = jo.io.read(jo.io.write(sol, here / "a.vtkhdf")).facts
+    assert found.plan.doors.tolist() == [[[4.0, 1.0], [4.0, 2.0]]]
+    assert found.speeds.tolist() == [1.0, 1.5]
+    free = jo.crowds.crowd(2, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
+    assert jo.solve(free, jo.Venel(), t=0.2, h=0.1).facts.speeds is None
