@@ -87,3 +87,30 @@ def test_doors_and_desired_speeds_are_in_the_file(here):
     assert found.speeds.tolist() == [1.0, 1.5]
     free = jo.crowds.crowd(2, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
     assert jo.solve(free, jo.Venel(), t=0.2, h=0.1).facts.speeds is None
+
+
+def test_people_are_exported_for_jupedsim_and_pedpy(here, jostle):
+    """The run ends between two saved times: frames are those of the usual spacing."""
+    pedpy = pytest.importorskip("pedpy")
+    (here / "a.toml").write_text(TWO_EXITS.replace("t = 10.0", "t = 1.25").replace("h = 0.1", "h = 0.05\nevery = 0.1"))
+    assert jostle("run", "a.toml", "-q")[0] == 0
+    for name in ("a.sqlite", "a.txt"):
+        assert jostle("export", "a.vtkhdf", name)[:2] == (0, f"{name}\n")
+    walkable = pedpy.load_walkable_area_from_jupedsim_sqlite(trajectory_file=here / "a.sqlite")
+    assert walkable.polygon.area == pytest.approx(20.0)
+    read = (
+        pedpy.load_trajectory_from_jupedsim_sqlite(trajectory_file=here / "a.sqlite"),
+        pedpy.load_trajectory(trajectory_file=here / "a.txt"),
+    )
+    for data in read:
+        assert data.frame_rate == pytest.approx(10.0)
+        assert data.data.frame.max() == 12
+        last = data.data[(data.data.id == 2) & (data.data.frame == 12)]
+        assert last.x.item() == pytest.approx(8.2, abs=1e-3)
+
+
+def test_grains_are_not_exported_as_people(here, jostle):
+    jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q")
+    code, _, err = jostle("export", "cradle_apart.vtkhdf", "a.sqlite")
+    assert code == 1
+    assert "the plan of this run is not known" in err or "people walk in the plane" in err

@@ -119,7 +119,8 @@ def export(
     target: Annotated[
         Path,
         typer.Argument(
-            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, or the suffix of a plug-in."
+            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, of people .sqlite (JuPedSim) "
+            "and .txt (PedPy), or the suffix of a plug-in."
         ),
     ],
     overwrite: Overwrite = False,
