@@ -114,3 +114,14 @@ def test_grains_are_not_exported_as_people(here, jostle):
     code, _, err = jostle("export", "cradle_apart.vtkhdf", "a.sqlite")
     assert code == 1
     assert "the plan of this run is not known" in err or "people walk in the plane" in err
+
+
+def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    jostle("run", "a.toml", "-q")
+    assert jostle("plot", "a.vtkhdf")[0] == 0
+    assert jostle("plot", "a.vtkhdf", "--layer", "level of service", "--save", "b.png")[0] == 0
+    assert (here / "b.png").read_bytes()[:4] == b"\x89PNG"
+    code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
+    assert code == 1
+    assert "give one of them" in err

@@ -402,6 +402,8 @@ def calls(path):
         "evacuation": {"runs": run, "area": area, "ax": None},
         "field": {"on": grid, "values": np.zeros(grid.shape), "zone": zone, "name": "", "ax": None},
         "orders": {"fits": at["order"], "ax": None},
+        "plan": {"sol": at["walked"], "k": -1, "layer": "density", "plan": room, "ax": None},
+        "plans": {"sol": at["walked"], "moments": 2, "plan": room},
         "page": {"sol": run, "path": path / "a.html", "title": "", "quantities": None, "most_bytes": 10**6,
                  "progress": None},
         "serve": {"sol": run, "title": "", "quantities": None},

@@ -32,6 +32,12 @@ Colour = Annotated[
         "a density: density, pressure or speed. By default speed, or density."
     ),
 ]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a crowd, a map of the whole run: density, worst density, level of service, speed, jam time, or force."
+    ),
+]
 
 
 def list_(as_json: Json = False) -> None:
@@ -177,9 +183,10 @@ def plot(
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
     colour: Colour = None,
+    layer: Layer = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of some moments of a trajectory, or of a density that moves."""
+    """Save a picture of some moments of a trajectory, of a crowd on its plan, or of a density that moves."""
     from jostle.io import Images
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for
@@ -188,13 +195,23 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.viz import densities, strip
+    from jostle.io.moves import plan_of
+    from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
     check_free(wanted, overwrite)
     run = shown(trajectory)
+    if layer is not None and colour is not None:
+        raise InvalidValue("--layer is a map of a whole run and --colour belongs to moments: give one of them")
+    figure: Any
     if isinstance(run, Images):
+        if layer is not None:
+            raise InvalidValue(f"{trajectory} holds a density: --layer is for runs of people")
         figure = densities(run, moments, colour=colour or "density")
+    elif layer is not None:
+        figure = plan(run, layer=layer).figure
+    elif colour is None and plan_of(run) is not None:
+        figure = plans(run, moments)
     else:
         figure = strip(run, moments, colour=colour or "speed")
     with whole(wanted) as new:

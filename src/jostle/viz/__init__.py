@@ -4,6 +4,7 @@ draw, strip                                       one moment of a solution, seve
 history, paths, phase, impacts, energies, balance   curves of a solution
 orders, evacuation, bifurcation                   what many numbers say
 field, arrows                                     densities, pressures, velocities of a continuum
+plan, plans                                       a crowd on its plan: names, scale, groups, counters, maps
 density, densities, mass_inside                   runs of moving densities, and files of them
 animate                                           a film: mp4 or gif
 page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from jostle.viz.density_pictures import densities, density, mass_inside
     from jostle.viz.drawing import draw, strip
     from jostle.viz.fields import arrows, field
+    from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
     from jostle.viz.results import bifurcation, evacuation, orders
 
@@ -60,6 +62,8 @@ __all__ = [
     "page",
     "paths",
     "phase",
+    "plan",
+    "plans",
     "serve",
     "strip",
     "widget",
@@ -72,6 +76,7 @@ _DRAWN = {
     "results": ("bifurcation", "evacuation", "orders"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),
+    "floor_plans": ("plan", "plans"),
 }
 
 
