@@ -404,6 +404,8 @@ def calls(path):
         "orders": {"fits": at["order"], "ax": None},
         "plan": {"sol": at["walked"], "k": -1, "layer": "density", "plan": room, "ax": None},
         "plans": {"sol": at["walked"], "moments": 2, "plan": room},
+        "report": {"sol": at["walked"], "path": path / "r.html", "title": "", "plan": room, "film": False,
+                   "most_bytes": 10**7},
         "page": {"sol": run, "path": path / "a.html", "title": "", "quantities": None, "most_bytes": 10**6,
                  "progress": None},
         "serve": {"sol": run, "title": "", "quantities": None},

@@ -16,7 +16,7 @@ pytest.importorskip("shapely")
 @pytest.fixture(scope="module")
 def run():
     rooms = [[(0, 0), (6, 0), (6, 4), (0, 4)], [(6, 0), (12, 0), (12, 4), (6, 4)]]
-    exits = {"east": ((12, 1), (12, 2)), "west": ((0, 1), (0, 2))}
+    exits = {"east": ((12, 1), (12, 1.5)), "west": ((0, 1), (0, 2))}
     plan = jo.crowds.Plan(rooms, exits=exits, doors=[((6, 1), (6, 2))], columns=[(3, 3, 0.3)])
     groups = [
         jo.crowds.Group("adults", 12, radius=0.2, speed=1.3, goal="east"),

@@ -5,6 +5,7 @@ history, paths, phase, impacts, energies, balance   curves of a solution
 orders, evacuation, bifurcation                   what many numbers say
 field, arrows                                     densities, pressures, velocities of a continuum
 plan, plans                                       a crowd on its plan: names, scale, groups, counters, maps
+report                                            one HTML page about a crowd: answers, plan, film, maps, tables
 density, densities, mass_inside                   runs of moving densities, and files of them
 animate                                           a film: mp4 or gif
 page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
@@ -29,6 +30,7 @@ from jostle.viz.viewer import page
 from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
+    from jostle.viz.crowd_report import report
     from jostle.viz.curves import balance, energies, history, impacts, paths, phase
     from jostle.viz.density_pictures import densities, density, mass_inside
     from jostle.viz.drawing import draw, strip
@@ -64,6 +66,7 @@ __all__ = [
     "phase",
     "plan",
     "plans",
+    "report",
     "serve",
     "strip",
     "widget",
@@ -77,6 +80,7 @@ _DRAWN = {
     "fields": ("arrows", "field"),
     "movie": ("animate",),
     "floor_plans": ("plan", "plans"),
+    "crowd_report": ("report",),
 }
 
 
