@@ -16,7 +16,7 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 try:
     import typer
 
-    from jostle.cli import files, machine, movie, report, runs
+    from jostle.cli import files, machine, movie, report, runs, verify
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
@@ -33,7 +33,7 @@ app = typer.Typer(
 )
 for command in (
     runs.run, runs.resume, runs.bench, files.list_, files.new, files.info, files.view, files.plot, movie.movie,
-    report.report, files.export, files.schema, machine.doctor,
+    report.report, files.export, files.schema, verify.verify, machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
 

@@ -186,7 +186,7 @@ def _travel(found: CrowdSummary) -> Figure:
     """How long people took, and how much of it was lost."""
     ax = axes(None, (5.4, 3.4))
     out = np.isfinite(found.travel.left)
-    bins = np.linspace(0.0, max(float(found.travel.time[out].max(initial=0.0)), 1.0), 21)
+    bins = np.linspace(0.0, max(float(found.travel.time[out].max(initial=0.0)), 1.0), 21).tolist()
     ax.hist(found.travel.time[out], bins=bins, color=pen(0)["color"], label="travel time")
     if found.travel.speeds_known:
         ax.hist(
@@ -205,7 +205,15 @@ def _tables(shot: Shot) -> list[str]:
          _number(use.flow), _number(use.specific))
         for name, use in found.exits.items()
     ]  # fmt: skip
-    head = ("exit", "people", "first (s)", "last (s)", "width (m)", "flow (people/s)", "specific flow (people/s/m)")
+    head: tuple[str, ...] = (
+        "exit",
+        "people",
+        "first (s)",
+        "last (s)",
+        "width (m)",
+        "flow (people/s)",
+        "specific flow (people/s/m)",
+    )
     html = ["<h2>Exits</h2>", table(head, exits)]
     if found.left_elsewhere:
         html.append(f"<p>{found.left_elsewhere} people left the plan without crossing an exit.</p>")

@@ -165,7 +165,7 @@ class Shot:
             "", (end - length, y), xytext=(end, y), annotation_clip=False,
             arrowprops={"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "shrinkA": 0, "shrinkB": 0, "linewidth": 1.6},
         )  # fmt: skip
-        middle = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 7}
+        middle: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 7}
         ax.annotate(label, (end - length / 2.0, y), xytext=(0, -4), annotation_clip=False, **middle)
 
     def people(self, ax: Axes, k: int) -> None:
