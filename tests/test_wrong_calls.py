@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,18 @@ PARTS = {
     "": jo,
     **{
         f"{part}.": getattr(jo, part)
-        for part in ("crowds", "models", "macro", "analysis", "impacts", "io", "viz", "scenarios", "theory")
+        for part in (
+            "crowds",
+            "ensembles",
+            "models",
+            "macro",
+            "analysis",
+            "impacts",
+            "io",
+            "viz",
+            "scenarios",
+            "theory",
+        )
     },
 }
 WRONG = {
@@ -38,6 +50,9 @@ RESULTS = {
     "macro.State", "macro.ObstacleStep",
     "macro.Structure", "macro.Velocity", "macro.WassersteinProjection",
     "analysis.Forces",
+    "ensembles.Attractor", "ensembles.Basins", "ensembles.ByEvents", "ensembles.CopyImpacts", "ensembles.Orbits",
+    "ensembles.Sections",
+    "ensembles.CURVES", "ensembles.MEASURES", "ensembles.Results", "ensembles.StudyProgress",
     "io.EXPORTS", "io.Facts", "io.Images", "scenarios.DensityRun", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
@@ -78,6 +93,14 @@ def trajectory():
     """The bytes of a file with the run."""
     with TemporaryDirectory() as folder:
         return jo.io.write(things()["run"], Path(folder) / "run.vtkhdf").read_bytes()
+
+
+def study_folder(path):
+    """The folder of a finished study, whose name no other test changes."""
+    folder = path / "run.vtkhdf.study"
+    if not folder.exists():
+        jo.ensembles.sweep(jo.ensembles.Study(dict), executor=ThreadPoolExecutor(1), folder=folder)
+    return folder
 
 
 def calls(path):
@@ -139,6 +162,9 @@ def calls(path):
             "upper": [4.0, 4.0],
             "period": None,
         },
+        "band": {"curves": [[1.0, 2.0], [2.0, 2.0]], "level": 0.9, "confidence": 0.95},
+        "people_inside": {"leaving_times": [[1.0, 2.0]], "t": [0.0, 1.0]},
+        "summary": {"values": [1.0, 2.0], "confidence": 0.95, "levels": [0.5]},
         "pressed": {"sol": run, "threshold": 0.1},
         "pressure": {"sol": run, "k": -1, "radii": [0.4, 0.4], "volume": 1.0},
         "stress": {"sol": run, "k": -1, "radii": [0.4, 0.4], "volume": 1.0},
@@ -316,7 +342,8 @@ def calls(path):
         "Barrier": {"eps": 1e-3, "gamma": 2.0, "tol": 1e-8},
         "Impacts": {"structure": "square", "tol": 1e-8},
         "Splitting": {"tol": 1e-8},
-        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0), "barriers": None},
+        "Crowd": {**density, "velocity": grid.velocity(1.0, 0.0), "barriers": None, "passages": ()},
+        "Passage": {"start": [[0, 0]], "end": [[2, 0]], "outward": [1.0, 0.0]},
         "Flow": {**density, "velocity": grid.velocity(1.0, 0.0), "force": [0.0, 1.0], "law": jo.Restitution(0.0)},
         "solve": {
             "problem": flow,
@@ -401,11 +428,13 @@ def calls(path):
         "paths": {"sol": run, "ax": None, "view": view}, "phase": {"sol": run, "coordinate": 0, "ax": None},
         "evacuation": {"runs": run, "area": area, "ax": None},
         "field": {"on": grid, "values": np.zeros(grid.shape), "zone": zone, "name": "", "ax": None},
+        "mean_curve": {"x": [1.0], "samples": [[1.0, 2.0]], "confidence": 0.95, "names": ("a", "b"), "ax": None},
         "orders": {"fits": at["order"], "ax": None},
         "plan": {"sol": at["walked"], "k": -1, "layer": "density", "plan": room, "ax": None},
         "plans": {"sol": at["walked"], "moments": 2, "plan": room},
         "report": {"sol": at["walked"], "path": path / "r.html", "title": "", "plan": room, "film": False,
                    "most_bytes": 10**7},
+        "quantile_band": {"t": [0.0], "curves": [[1.0], [2.0]], "level": 0.9, "names": ("a", "b"), "ax": None},
         "page": {"sol": run, "path": path / "a.html", "title": "", "quantities": None, "most_bytes": 10**6,
                  "progress": None},
         "serve": {"sol": run, "title": "", "quantities": None},
@@ -416,9 +445,44 @@ def calls(path):
         "load": {"source": "cradle_apart", "settings": (), "seed": 0}, "shipped": {"name": "cradle_apart"},
         "parse": {"text": jo.scenarios.shipped("cradle_apart"), "name": "a", "settings": (), "seed": 0},
     }  # fmt: skip
+    copies = jo.ensembles.Copies(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    periods = {"copies": copies, "scheme": None, "period": 1.0, "steps": 4, "periods": 3}
+    ensembles = {
+        "Copies": {
+            "q0": [1.0], "force": [-1.0], "within": jo.HalfSpace([1.0]), "v0": 0.0, "parameters": (),
+            "restitution": 0.5, "mass": 1.0, "t0": 0.0,
+        },
+        "Gaps": {"function": lambda t, q, p: q[0], "gradient": None, "flat": True, "moving": False, "length": 1.0},
+        "advance": {"copies": copies, "scheme": None, "t": 1.0, "h": 0.5},
+        "impacts": {"copies": copies, "scheme": None, "t": 1.0, "h": 0.5, "keep": 3},
+        "sections": {**periods, "skip": 1},
+        "lyapunov_exponents": {**periods, "skip": 1},
+        "basins": {**periods, "periods": 20, "most": 8, "tol": 1e-5},
+        "periodic_orbits": {
+            "copies": copies, "scheme": None, "period": 1.0, "steps": 4, "times": 1, "max_iterations": 3,
+        },
+        "PreciseMean": {"measure": "x", "width": 1.0, "relative": None, "confidence": 0.95, "least": 5},
+        "SettledCurves": {
+            "curve": "x", "erd": 0.1, "epc": 0.1, "sc": 0.1, "mean": 0.1, "std": 0.1, "consecutive": 3,
+        },
+        "Study": {
+            "of": "cradle_apart", "over": [{}], "repeat": 1, "measures": (), "curves": (), "seed": 0,
+            "trajectories": False, "title": "",
+        },
+        "curve_changes": {"leaving_times": [[1.0, 2.0], [1.0, 3.0]]},
+        "grid": {"parameters": {"a": [1]}},
+        "latin_hypercube": {"parameters": {"a": (0.0, 1.0)}, "n": 2, "seed": 0},
+        "read": {"folder": study_folder(path)},
+        "sweep": {
+            "study": jo.ensembles.Study(dict), "executor": ThreadPoolExecutor(1), "workers": 1,
+            "folder": path / "study", "until": None, "retry_failed": False, "progress": None,
+        },
+        "write_table": {"columns": {"n": [1]}, "path": path / "table.csv"},
+    }  # fmt: skip
     groups = {
         "": ours,
         "crowds.": crowds,
+        "ensembles.": ensembles,
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,
@@ -459,13 +523,13 @@ USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
 """What may depend on time is looked at when it is used."""
 LEGITIMATE = {
     "None": None,  # wherever the signature says so
-    "text": {"output", "checkpoint", "goal", "name", "path", "title"},
+    "text": {"output", "checkpoint", "curve", "folder", "goal", "measure", "name", "path", "title"},
     "texts": {"goal", "names"},
     "nan": {"values", "zone", "density"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration", "parameters", "t0",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

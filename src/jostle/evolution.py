@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from jostle.arrays import Array, numbers, to_host
 from jostle.devices import Device
 from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, NotConverged
 from jostle.exchange import changes
+from jostle.free_flight import FreeFlight
 from jostle.interrupts import Interrupts
 from jostle.past import remembering
 from jostle.problems import Motion, Sweeping
@@ -36,8 +37,12 @@ Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """What happens to the state after each step."""
 
 
-class Progress(NamedTuple):
-    """What `solve(..., progress=...)` is called with after each step.
+AnyState = TypeVar("AnyState")
+"""A state of bodies, or of a density."""
+
+
+class Progress(NamedTuple, Generic[AnyState]):
+    """What `solve(..., progress=...)` is called with after each step, and `macro.solve`, too.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -55,8 +60,8 @@ class Progress(NamedTuple):
     """Number of steps of the whole run."""
     t: float
     end: float
-    state: State
-    """After the step; ``state.projection`` has its residuals."""
+    state: AnyState
+    """After the step; in runs of bodies ``state.projection`` has its residuals."""
     status: str
     """What the status of the run would be now."""
 
@@ -76,7 +81,7 @@ def solve(
     output: str | os.PathLike[str] | Output | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     resume: bool = False,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress[State]], object] | None = None,
     tol: Positive | None = None,
 ) -> Solution:
     """Solve a problem with a scheme from time 0 (or t[0]) to t (or t[1]), with steps of length h.
@@ -150,8 +155,12 @@ def solve(
         recorder.save(state)
     state = where.moved(state)
     here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
+    watched = made or until or progress or checkpoint or output or device != "cpu"
+    flight, flown = None if watched else FreeFlight.of(problem, scheme, grid), done
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
+            if number <= flown:  # a step of a free flight
+                continue
             before, there = state, here
             try:
                 problem.within.memory = remembered  # whatever looked at the set since the last step
@@ -179,6 +188,10 @@ def solve(
                 raise
             if last:
                 break
+            if flight is not None and (steps := flight.after(state, number, grid)) is not None:
+                assert isinstance(recorder, Recorder)
+                flight.record(recorder, state, steps, number, due)
+                state, flown = flight.landed(state, steps), number + len(steps.t)
             if interrupts.came:
                 keeping.save(recorder, here)
                 raise _interrupted(recorder, where.host(state), number, keeping)

@@ -22,6 +22,7 @@ from jostle.analysis.grains import (
 from jostle.analysis.level_of_service import crowd_maps, level_of_service
 from jostle.analysis.order import Order, order
 from jostle.analysis.ranges import impulse_range, load_range, multiplier_range
+from jostle.analysis.samples import band, people_inside, summary
 from jostle.analysis.venel import eta, gamma, inverse_triangle, most_neighbours
 from jostle.analysis.voronoi import densities, density, density_map, speed_map
 from jostle.analysis.walks import jams, travel
@@ -30,6 +31,7 @@ __all__ = [
     "Forces",
     "Order",
     "acute",
+    "band",
     "blockade",
     "coordination",
     "coordination_by_gap",
@@ -61,10 +63,12 @@ __all__ = [
     "order",
     "orthogonal",
     "packing_fraction",
+    "people_inside",
     "pressed",
     "pressure",
     "speed_map",
     "stress",
+    "summary",
     "time_in_contact",
     "travel",
     "wall_force",

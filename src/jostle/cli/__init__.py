@@ -1,14 +1,15 @@
 """The command line, ``jostle run hourglass``; ``jostle --help`` lists the commands.
 
 Exit codes: 0 success; 1 the run failed, or a file could not be read or written; 2 the command or the scenario is wrong;
-3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 130 interrupted by Ctrl-C
-(0 for ``view``, which ends in this way).
+3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 5 some runs of a study
+failed; 130 interrupted by Ctrl-C (0 for ``view``, which ends in this way).
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from typing import Annotated
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes of a failure, of a wrong command or scenario, and of Ctrl-C."""
@@ -16,7 +17,7 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 try:
     import typer
 
-    from jostle.cli import files, machine, movie, report, runs, verify
+    from jostle.cli import files, machine, movie, report, runs, sweeps, verify
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
@@ -25,17 +26,33 @@ except KeyboardInterrupt:  # Ctrl-C while all this is imported
 
 app = typer.Typer(
     name="jostle",
-    help="Simulate bodies that move, may touch, and never overlap.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 for command in (
-    runs.run, runs.resume, runs.bench, files.list_, files.new, files.info, files.view, files.plot, movie.movie,
-    report.report, files.export, files.schema, verify.verify, machine.doctor,
+    runs.run, runs.resume, runs.bench, sweeps.sweep, files.list_, files.new, files.info, files.view, files.plot,
+    movie.movie, report.report, files.export, files.schema, verify.verify, machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and exit."""
+    if wanted:
+        from jostle import __version__
+
+        say(f"jostle {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Simulate bodies that move, may touch, and never overlap."""
 
 
 def reason(error: OSError) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli import densities
+from jostle.cli import densities, sweeps
 from jostle.cli.crowds import answers
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
@@ -76,11 +76,19 @@ def schema() -> None:
 
 
 def info(
-    file: Annotated[str, typer.Argument(help="A trajectory, a .toml file, or a name from jostle list.")],
+    file: Annotated[
+        str, typer.Argument(help="A trajectory, a .toml file, the folder of a study, or a name from jostle list.")
+    ],
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the contents of a trajectory, of a file of a density, or of a scenario."""
+    """Show the contents of a trajectory, of a file of a density, of a scenario, or of a study."""
+    if Path(file).is_dir():
+        found_there, results = sweeps.of_folder(Path(file))
+        show(found_there, as_json)
+        if not as_json:
+            sweeps.show_summary(results)
+        return
     found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
@@ -89,8 +97,11 @@ def info(
 
 
 def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
+    from jostle.ensembles.study_files import is_study
     from jostle.scenarios import Run, load
 
+    if name.endswith(".toml") and is_study(Path(name)):
+        return Path(name).read_text(encoding="utf-8") if text else sweeps.of_file(Path(name))
     scenario = load(name)
     if text:
         return scenario.text
@@ -149,28 +160,21 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
-    """Show a trajectory in the browser, also while it is being written; Ctrl-C ends the command.
+    """Show a trajectory or a moving density in the browser, also while it is being written; Ctrl-C ends the command.
 
     The page comes from a server that only this machine can reach, and that serves only this file.
     """
-    from jostle.io import are_images
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
     from jostle.viz.sources import target_for
     from jostle.viz.viewer import PAGES
 
-    if are_images(trajectory):
-        raise InvalidValue(
-            f"{trajectory} holds a density, and the viewer shows bodies only: save a film with jostle movie "
-            f"{trajectory}, or a picture with jostle plot {trajectory}"
-        )
     if save is not None:
         check_free(target_for(save, "a page", PAGES, trajectory), overwrite)
         with progress_bar() as bar:
-            say(page(solution(trajectory), save, title=plain(trajectory.stem), progress=bar))
+            say(page(shown(trajectory), save, title=plain(trajectory.stem), progress=bar))
         return
-    sol = solution(trajectory)
-    with serve(sol, title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
+    with serve(shown(trajectory), title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
         say(server.address)
         opened = browser and webbrowser.open(server.address)
         hint = "" if opened else "Open this address in a browser of this machine. "
@@ -244,7 +248,7 @@ def beside(trajectory: Path, suffix: str) -> Path:
 
 
 def shown(file: Path) -> Solution | Images:
-    """What pictures and films show: the solution in a trajectory, or the fields in the file of a density."""
+    """What the viewer, pictures and films show: the solution in a trajectory, or the fields of a moving density."""
     from jostle.io import are_images, read_images
 
     return read_images(file) if are_images(file) else solution(file)

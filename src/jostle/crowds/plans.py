@@ -8,7 +8,7 @@ whatever unit the radii have.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from typing import Any
 
@@ -236,7 +236,10 @@ class Plan:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
         radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))
         stairs = [Stairs(link, self.shafts[name], radii, people.within) for name, link in self.links.items()]
-        return [*stairs, Outlet(lambda q: self.outside(q) > limit)]
+        return [*stairs, Outlet(partial(self._is_beyond, limit))]
+
+    def _is_beyond(self, limit: float, q: Array) -> Booleans:
+        return self.outside(q) > limit
 
     def ways(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -32,11 +33,12 @@ class Never(Table):
 
 
 class Empty(Table):
-    """Everyone is gone: the crowd has left the room, or no grain is left and none waits; or the crowd is blocked."""
+    """Everyone is gone: the crowd has left the room, or no grain is left and none waits, or less than a thousandth of a
+    density is left; or the crowd is blocked."""
 
     kind: Literal["empty"] = Field(
-        description="Everyone is gone: nobody is left in the room, or no grain is left. A crowd that does not move for "
-        f"{STANDSTILL:g} s ends as blocked."
+        description="Everyone is gone: nobody is left in the room, no grain, or less than a thousandth of a density. A "
+        f"crowd of people that does not move for {STANDSTILL:g} s ends as blocked."
     )
 
 
@@ -48,15 +50,16 @@ class Below(Table):
     share: Share = Field(1.0, description="The part of all grains that must be below.")
 
     def build(self) -> Ending:
-        def fallen(state: State) -> bool:
-            below = state.q[:, -1] < self.height
-            if state.presence is not None:
-                gone = ~state.presence.here
-                gone[state.presence.waiting] = False
-                below = gone | (below & state.presence.here)
-            return bool(below.mean() >= self.share)
+        return partial(_fallen, self.height, self.share)
 
-        return fallen
+
+def _fallen(height: float, share: float, state: State) -> bool:
+    below = state.q[:, -1] < height
+    if state.presence is not None:
+        gone = ~state.presence.here
+        gone[state.presence.waiting] = False
+        below = gone | (below & state.presence.here)
+    return bool(below.mean() >= share)
 
 
 class Jammed(Table):
@@ -73,13 +76,14 @@ class AtRest(Table):
     after: NotNegative = Field(0.0, description="Not before this time (s): things at rest may be about to fall.")
 
     def build(self) -> Ending:
-        def resting(state: State) -> bool:
-            if state.presence is not None and len(state.presence.waiting):
-                return False
-            fastest = float(np.atleast_1d(np.linalg.norm(state.u, axis=-1)).max())
-            return state.t >= self.after and fastest <= self.speed
+        return partial(_resting, self.speed, self.after)
 
-        return resting
+
+def _resting(speed: float, after: float, state: State) -> bool:
+    if state.presence is not None and len(state.presence.waiting):
+        return False
+    fastest = float(np.atleast_1d(np.linalg.norm(state.u, axis=-1)).max())
+    return state.t >= after and fastest <= speed
 
 
 def nobody_left(state: State) -> bool:
@@ -140,15 +144,15 @@ class EmptyOrBlocked:
 
 def jammed(problem: Motion, scheme: Scheme, h: float) -> Ending:
     """Is there no velocity at which all could grow for one more step of length h?"""
+    return partial(_stuck, problem, scheme, h)
 
-    def stuck(state: State) -> bool:
-        try:
-            scheme.advance(problem, state, h)
-        except EmptySet:
-            return True
-        return False
 
-    return stuck
+def _stuck(problem: Motion, scheme: Scheme, h: float, state: State) -> bool:
+    try:
+        scheme.advance(problem, state, h)
+    except EmptySet:
+        return True
+    return False
 
 
 Until = Annotated[Never | Empty | Below | Jammed | AtRest, Field(discriminator="kind")]

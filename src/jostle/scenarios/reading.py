@@ -74,6 +74,16 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     path, name = FilePath(source), str(source)
     if isinstance(source, str) and not name.endswith(".toml") and not re.search(r"[/\\\0]", name):
         return parse(shipped(name), name, settings=settings, seed=seed)
+    return parse(text_of(path), name, settings=settings, seed=seed)
+
+
+def text_of(path: FilePath) -> str:
+    """The text of a file, or a `ScenarioError` that says why it cannot be read.
+
+    >>> text_of(SHIPPED / "silo.toml") == shipped("silo")
+    True
+    """
+    name = str(path)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
@@ -88,11 +98,10 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     if len(content) > MAX_FILE_SIZE:
         raise ScenarioError([f"{name}: is larger than {MAX_FILE_SIZE // 2**20} MB, the limit for scenario files"])
     try:
-        text = content.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScenarioError([f"{name}:{line}: is not valid UTF-8: byte {content[error.start]:#04x}"]) from error
-    return parse(text, name, settings=settings, seed=seed)
 
 
 @check_arguments
@@ -107,7 +116,7 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     from jostle.scenarios.messages import problems
     from jostle.scenarios.scenario import Scenario
 
-    data = _tables(text, name)
+    data = tables(text, name)
     known: dict[Path, int] = lines(text)
     given = [*settings, *([] if seed is None else [f"seed={seed}"])]
     data, origins, wrong = changed(data, given)
@@ -126,7 +135,12 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     return scenario
 
 
-def _tables(text: str, name: str) -> dict[str, Any]:
+def tables(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    >>> tables("[run]\\nt = 1.0", "mine.toml")
+    {'run': {'t': 1.0}}
+    """
     try:
         text.encode("utf-8")
         data = tomllib.loads(text)

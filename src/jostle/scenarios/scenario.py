@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -135,6 +135,10 @@ class Scenario(Table):
         elif self.run.t / self.run.h > MAX_STEPS:
             yield ("run", "h"), f"must be at least {self.run.t / MAX_STEPS:g}: a run has at most {MAX_STEPS} steps"
 
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[dict[str, Any], Source | None]]:
+        """Classes of tables that are made for a scheme or a solver cannot be pickled; what they hold can."""
+        return _validated, (self.model_dump(exclude_none=True, exclude_unset=True), self._source)
+
     @property
     def text(self) -> str:
         """The TOML text with all settings and the seed; ``parse(scenario.text)`` builds the same run."""
@@ -181,7 +185,8 @@ class Scenario(Table):
         with belongs_to("problem"):
             problem = self.problem.density_problem()
             scheme.start(problem, 0.0)
-        return DensityRun(problem, scheme, self.run.t, self.run.h, self._every())
+        until = problem.empty if self._ending() == "empty" else None
+        return DensityRun(problem, scheme, self.run.t, self.run.h, self._every(), until)
 
     def _every(self) -> float:
         return self.run.t / DEFAULT_FRAMES if self.run.every is None else self.run.every
@@ -209,6 +214,13 @@ class Scenario(Table):
             assert isinstance(built.problem, Motion)
             return jammed(built.problem, scheme, self.run.h)
         return built.empty if self._ending() == "empty" else None
+
+
+def _validated(data: dict[str, Any], source: Source | None) -> Scenario:
+    """The scenario again that was pickled."""
+    scenario = Scenario.model_validate(data)
+    scenario._source = source
+    return scenario
 
 
 def schema() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 draw, strip                                       one moment of a solution, several side by side
 history, paths, phase, impacts, energies, balance   curves of a solution
 orders, evacuation, bifurcation                   what many numbers say
+quantile_band, mean_curve                         what many runs say: quantiles, confidence intervals
 field, arrows                                     densities, pressures, velocities of a continuum
 plan, plans                                       a crowd on its plan: names, scale, groups, counters, maps
 report                                            one HTML page about a crowd: answers, plan, film, maps, tables
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
     from jostle.viz.results import bifurcation, evacuation, orders
+    from jostle.viz.samples import mean_curve, quantile_band
 
 __all__ = [
     "OUTLINES",
@@ -60,12 +62,14 @@ __all__ = [
     "history",
     "impacts",
     "mass_inside",
+    "mean_curve",
     "orders",
     "page",
     "paths",
     "phase",
     "plan",
     "plans",
+    "quantile_band",
     "report",
     "serve",
     "strip",
@@ -77,6 +81,7 @@ _DRAWN = {
     "density_pictures": ("densities", "density", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
     "results": ("bifurcation", "evacuation", "orders"),
+    "samples": ("mean_curve", "quantile_band"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),
     "floor_plans": ("plan", "plans"),
