@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/ready       ## an hourglass runs: a bar, a trajectory, a picture, a film, a page
+demo: $(VENV)/demo-ready  ## an hourglass runs: a bar, a trajectory, a picture, a film, a page
 	$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
 	$(BIN)/jostle plot demo.vtkhdf --save demo.png
 	$(BIN)/jostle view demo.vtkhdf --save demo.html
@@ -41,6 +41,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/crowd.py
 	$(BENCH)/bin/python benchmarks/ways.py
 	$(BENCH)/bin/python benchmarks/doors.py
+	$(BENCH)/bin/python benchmarks/sweeps.py
 	$(BENCH)/bin/python benchmarks/macro.py
 	$(BENCH)/bin/python benchmarks/sticky.py
 	$(BENCH)/bin/python benchmarks/import_time.py
@@ -57,6 +58,11 @@ $(VENV)/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jostle needs Python 3.11 or newer; run: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+
+$(VENV)/demo-ready: $(VENV)/bin/uv pyproject.toml constraints.txt
+	@echo "installing jostle with matplotlib into $(VENV)"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[plot,movie]' -c constraints.txt
+	@touch $@
 
 $(VENV)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[dev]' -c constraints.txt

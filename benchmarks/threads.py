@@ -144,9 +144,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer spheres, within a minute")
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of spheres")
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4, 8, 16], help="numbers of threads")
     chosen = parser.parse_args()
     sizes = chosen.sizes or ([10_000, 30_000] if chosen.quick else [10_000, 100_000, 1_000_000])
-    counts = [count for count in (1, 2, 4, 8, 16) if count <= most_threads()]
+    counts = [count for count in chosen.threads if count <= most_threads()]
     print(
         f"{'spheres':>9} {'threads':>9} {'ns a row':>9} {'gain':>6} {'colliding':>9} {'gain':>6} {'settled':>9} "
         f"{'gain':>6}   iterations; bits"

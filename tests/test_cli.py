@@ -37,6 +37,10 @@ def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle
     assert about["version of numpy"] == np.__version__
 
 
+def test_the_version_is_that_of_the_package(jostle):
+    assert jostle("--version") == (0, f"jostle {jo.__version__}\n", "")
+
+
 def test_quiet_says_nothing_and_json_is_one_line(here, jostle):
     assert jostle("run", *CRADLE, "--quiet", "-o", "a.vtkhdf") == (0, "", "")
     code, out, err = jostle("run", *CRADLE, "--json", "-o", "b.vtkhdf")

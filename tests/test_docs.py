@@ -52,7 +52,17 @@ def test_the_program_of_the_readme_runs_as_written(tmp_path, monkeypatch, capsys
     assert programs
     for program in programs:
         exec(compile(program, "README.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("3 impacts\n")
+    assert capsys.readouterr().out == re.findall(r"^```text\n(.*?)^```", README, re.S | re.M)[0]
+
+
+def test_the_programs_for_those_who_come_from_elsewhere_run_as_written():
+    text = (DOCS / "coming_from.md").read_text(encoding="utf-8")
+    programs = [one for one in re.findall(r"^```python\n(.*?)^```", text, re.S | re.M) if "import jostle" in one]
+    assert len(programs) == 4
+    for program in programs:
+        names: dict = {}
+        exec(compile(program, "coming_from.md", "exec"), names)
+        assert names["sol"].status in ("finished", "stopped")
 
 
 def test_the_commands_of_the_readme_exist():

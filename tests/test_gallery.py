@@ -33,6 +33,16 @@ def nobody_overlaps_and_everyone_leaves(result):
     assert plt.figure(2).axes[0].lines[0].get_ydata()[[0, -1]].tolist() == [80, 0]
 
 
+def the_band_falls_and_who_slows_down_leaves_later(result):
+    results = result["results"]
+    assert results.failures == {}
+    assert len(results) == 20
+    fast, slow = (results.summary("evacuation_time", case) for case in (0, 1))
+    assert fast.high < slow.low
+    assert all((np.diff(curves) <= 0.0).all() for curves in result["inside"].values())
+    assert len(plt.figure(1).axes[0].collections) == 2
+
+
 def obtuse_corners_let_shots_slide_out(result):
     for (degrees, offset), speed in result["after"].items():
         exact = 0.25 if degrees == 120 and offset else 0.0  # P09
@@ -200,6 +210,7 @@ CHECKS = {
     "venel_2009/projections.py": the_numerical_projection_is_inside_and_further,
     "venel_2009/labyrinth.py": the_ball_reaches_its_target_and_enters_no_hole,
     "venel_2009/crowd.py": nobody_overlaps_and_everyone_leaves,
+    "venel_2009/many_evacuations.py": the_band_falls_and_who_slows_down_leaves_later,
     "paoli_2005_2010/corners_inelastic.py": obtuse_corners_let_shots_slide_out,
     "paoli_2005_2010/corners_elastic.py": a_right_angle_sends_all_shots_back_and_sixty_degrees_do_not,
     "paoli_2005_2010/pendulum.py": the_first_angle_never_passes_the_vertical,

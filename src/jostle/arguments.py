@@ -125,6 +125,8 @@ RULES = {
     "None": Rule(lambda value: value is None, "None"),
 }
 CLASSES = {
+    "Distribution": "a distribution such as jo.crowds.Normal(...)",
+    "Gate": "a jo.crowds.Gate", "AnyStop": "a jo.crowds.Stop, WaitingArea or Queue",
     "ByEvents": "a jo.ensembles.ByEvents()", "Copies": "a jo.ensembles.Copies", "Gaps": "a jo.ensembles.Gaps",
     "MoreauJean": "a jo.MoreauJean()", "Paoli": "a jo.Paoli()",
     "Facts": "a jo.io.Facts", "Units": "a jo.io.Units, such as jo.io.SI",
@@ -217,7 +219,8 @@ def _one(name: str) -> Rule | None:
     if base in ALIASES:
         return _rule(ALIASES[base])
     if base == "Callable" and inside.startswith("["):
-        return _function(_split(inside[1:].partition("]")[0], ","))
+        parameters = _split(_split(inside, ",")[0][1:-1], ",")
+        return _function([kind.partition("[")[0] for kind in parameters])
     if base in RULES:
         return RULES[base]
     if base in CLASSES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, numbers, to_host
 from jostle.devices import Device
-from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, NotConverged
+from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
 from jostle.exchange import changes
 from jostle.free_flight import FreeFlight
 from jostle.interrupts import Interrupts
@@ -37,8 +37,12 @@ Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """What happens to the state after each step."""
 
 
-class Progress(NamedTuple):
-    """What `solve(..., progress=...)` is called with after each step.
+AnyState = TypeVar("AnyState")
+"""A state of bodies, or of a density."""
+
+
+class Progress(NamedTuple, Generic[AnyState]):
+    """What `solve(..., progress=...)` is called with after each step, and `macro.solve`, too.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -56,8 +60,8 @@ class Progress(NamedTuple):
     """Number of steps of the whole run."""
     t: float
     end: float
-    state: State
-    """After the step; ``state.projection`` has its residuals."""
+    state: AnyState
+    """After the step; in runs of bodies ``state.projection`` has its residuals."""
     status: str
     """What the status of the run would be now."""
 
@@ -77,7 +81,7 @@ def solve(
     output: str | os.PathLike[str] | Output | None = None,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
     resume: bool = False,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress[State]], object] | None = None,
     tol: Positive | None = None,
 ) -> Solution:
     """Solve a problem with a scheme from time 0 (or t[0]) to t (or t[1]), with steps of length h.
@@ -135,6 +139,7 @@ def solve(
     scheme.check(problem)
     where = Device(device, problem, scheme)
     grid, made = Grid.of(t, h), changes(change)
+    _warn_of_long_steps(problem, grid)
     due = Saving(every, grid.start)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     keeping = _Keeping(checkpoint, problem, scheme, made, grid, free, where)
@@ -192,6 +197,17 @@ def solve(
                 keeping.save(recorder, here)
                 raise _interrupted(recorder, where.host(state), number, keeping)
     return recorder.solution(_status(quality, ended))
+
+
+def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
+    """Warn of steps beyond those up to which results are known to depend little on h."""
+    longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
+    if step > longest * (1.0 + STEP_TOLERANCE):
+        warn(
+            f"h = {step:g} is longer than {longest:g}, the longest step with which the behaviour of these people gives "
+            f"about the results of short steps; take h = {longest / 2.0:.2g}",
+            LongStep,
+        )
 
 
 def _check_alone(**others: object) -> None:

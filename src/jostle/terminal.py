@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 from rich.progress import (
@@ -22,10 +22,11 @@ from rich.progress import (
 from jostle import evolution
 from jostle.ensembles.sweeps import StudyProgress
 from jostle.kernels.compiling import PATIENCE, Compiling, listening
+from jostle.schemes.state import State
 from jostle.viz.films import Drawn
 
 if TYPE_CHECKING:
-    from jostle.macro.motion.solve import Progress as DensityProgress
+    from jostle.macro.motion.state import State as DensityState
 
 __all__ = ["Watch", "progress_bar"]
 
@@ -55,7 +56,7 @@ class Watch:
     status: str = "running"
     t: float = 0.0
 
-    def __call__(self, progress: evolution.Progress) -> None:
+    def __call__(self, progress: evolution.Progress[State]) -> None:
         P = progress.state.projection
         assert P is not None
         self.overlap = max(self.overlap, P.residual.primal, progress.state.overshoot)
@@ -76,12 +77,15 @@ class ProgressBar(Watch):
         self._compiling: TaskID | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
-    def __call__(self, progress: evolution.Progress | Drawn | DensityProgress | StudyProgress) -> None:
+    def __call__(
+        self, progress: evolution.Progress[State] | evolution.Progress[DensityState] | Drawn | StudyProgress
+    ) -> None:
         if isinstance(progress, StudyProgress):
             self._show_study(progress)
             return
-        if isinstance(progress, evolution.Progress):
-            super().__call__(progress)
+        bodies = isinstance(progress, evolution.Progress) and isinstance(progress.state, State)
+        if bodies:
+            super().__call__(cast("evolution.Progress[State]", progress))
         else:
             self.steps, self.t = progress.step, progress.t
         now = time.monotonic()
@@ -92,7 +96,7 @@ class ProgressBar(Watch):
         self._shown = now
         rate = self.steps / max(now - self._begin, 1e-9)
         words = f"t = {progress.t:.4g}  {rate:.3g} {'pictures' if isinstance(progress, Drawn) else 'steps'}/s"
-        if isinstance(progress, evolution.Progress):
+        if bodies:
             words = (
                 f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"
             )

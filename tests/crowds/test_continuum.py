@@ -147,12 +147,113 @@ def test_refusals():
         densest_packing(0.0)
 
 
-def test_stairs_are_refused_by_name():
-    upper, lower = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
-    stairs = jo.crowds.Link("stairs", ((4, 1), (4, 2)), ((20, 1), (20, 2)), length=3.0)
-    plan = Plan([upper, lower], exits={"east": ((24, 1), (24, 2))}, links=[stairs])
-    with pytest.raises(jo.InvalidValue, match=r"stairs cannot be followed as a density.*'stairs'"):
-        density(5, room=plan, radius=0.25, h=0.25)
+def two_floors(*, width=2.0, turn=0.0, length=3.0, exit_width=2.0):
+    """An upper floor with stairs to a lower one, which has the exit; turned by an angle."""
+    T = np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    upper, lower, low = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)], 1.5 - width / 2
+    door, way_out = (
+        np.array([(4, low), (4, low + width)]),
+        np.array([(24, 1.5 - exit_width / 2), (24, 1.5 + exit_width / 2)]),
+    )
+    stairs = jo.crowds.Link("stairs", door @ T, (door + np.array([16, 0])) @ T, length=length)
+    return Plan([upper @ T, lower @ T], exits={"east": way_out @ T}, links=[stairs]), upper @ T
+
+
+@pytest.mark.parametrize(("turn", "length"), [(0.0, 3.0), (0.0, 3.1), (np.pi / 2, 3.0), (0.4, 3.0)])
+def test_everybody_comes_down_the_stairs_and_leaves(turn, length):
+    plan, upper = two_floors(turn=turn, length=length)
+    people = density(30, room=plan, radius=0.25, speed=1.4, h=0.25, start=upper)
+    sol = leaving(people, 16.0)
+    assert sol.mass + sol.gone == pytest.approx(people.mass, rel=1e-14)
+    assert sol.mass[-1] < 2e-3 * people.mass
+    assert 0.0 <= sol.density.min() <= sol.density.max() <= 1.0 + 1e-8
+
+
+def test_on_stairs_a_density_is_as_fast_as_people():
+    """One narrow row starts 1 m before the stairs: it is on them for length / speed, and then on the other floor."""
+    plan, _ = two_floors(length=4.2)
+    row = [(2.75, 0.5), (3.25, 0.5), (3.25, 2.5), (2.75, 2.5)]
+    people = density(2, room=plan, radius=0.25, speed=1.4, h=0.125, start=row)
+    sol = leaving(people, 6.5, h=0.04, every=0.25)
+    x = people.grid.centres[0]
+    below = (sol.density * (x > 19)).sum(axis=(1, 2)) * 0.125**2 + sol.gone
+    half = np.interp(0.5, below / people.mass, sol.t)
+    assert half == pytest.approx((1.0 + 4.2) / 1.4, abs=0.1)
+    out = np.interp(0.5, sol.gone / people.mass, sol.t)
+    assert out == pytest.approx((1.0 + 4.2 + 4.0) / 1.4, abs=0.1)
+
+
+def test_stairs_carry_the_flow_of_their_width():
+    """Full stairs, and a free floor behind them: w * speed arrives."""
+    plan, upper = two_floors()
+    people = density(densest_packing(0.25) * 12, room=plan, radius=0.25, speed=1.2, h=0.25, start=upper)
+    sol = leaving(people, 5.0, h=0.05, every=0.5)
+    below = (sol.density * (people.grid.centres[0] > 19)).sum(axis=(1, 2)) * 0.25**2 + sol.gone
+    assert np.diff(below)[-2:] / 0.5 == pytest.approx(2.0 * 1.2, rel=0.02)
+
+
+def test_who_finds_no_room_waits_on_the_stairs():
+    """The exit is shut by a wish that does not lead there: the lower floor fills up, and the stairs behind it."""
+    plan, upper = two_floors()
+    ways = plan.walk(radius=0.0625, speed=1.4, goal="stairs")
+
+    def wish(t, q):
+        return np.where(q[:, :1] < 19, ways(t, q), 0.0)
+
+    people = density(densest_packing(0.25) * 12, room=plan, radius=0.25, h=0.25, start=upper, wish=wish)
+    sol = leaving(people, 12.0, every=4.0)
+    x = people.grid.centres[0]
+    assert sol.density.max() <= 1.0 + 1e-8
+    assert sol.mass == pytest.approx(people.mass, rel=1e-14)
+    landing = people.passages[0].end
+    assert sol.density[-1][tuple(landing.T)] == pytest.approx(1.0)
+    assert sol.density[-1][(x > 6) & (x < 7) & people.domain.zone] == pytest.approx(1.0, abs=1e-6)
+    assert sol.density[-1][x > 20.25].max() < 1e-6
+
+
+def test_a_floor_whose_stairs_lead_nowhere_is_refused():
+    floors = [[(k, 0), (k + 4, 0), (k + 4, 3), (k, 3)] for k in (0, 20, 40)]
+    down, up = (
+        jo.crowds.Link(name, ((a, 1), (a, 2)), ((b, 1), (b, 2)), length=2.0)
+        for name, a, b in (("down", 24, 0), ("up", 24, 40))
+    )
+    for link, known in ((down, False), (up, True)):
+        plan = Plan(floors, exits={"east": ((44, 1), (44, 2))}, links=[link])
+        if known:
+            assert density(5, room=plan, radius=0.25, h=0.25, start=floors[1]).mass > 0
+        else:
+            with pytest.raises(jo.InvalidValue, match="cannot reach an exit"):
+                density(5, room=plan, radius=0.25, h=0.25, start=floors[1])
+
+
+def test_people_and_density_come_down_the_same_stairs():
+    plan, upper = two_floors()
+    same = {"room": plan, "radius": 0.25, "speed": 1.4, "start": upper}
+    crowd = jo.crowds.crowd(20, **same, seed=0)
+    people = jo.solve(crowd, jo.Venel(), t=20.0, h=0.1, every=0.1, change=plan.changes(crowd), until=plan.empty)
+    inside = np.array([plan.inside(q[np.isfinite(q).all(axis=1)]).sum() for q in people.q])
+    sol = leaving(density(20, **same, h=0.25), 12.0, every=0.1)
+    for part in (0.75, 0.5, 0.25):
+        micro, macro = (s.t[np.argmax(left < part * left[0])] for s, left in ((people, inside), (sol, sol.mass)))
+        assert macro == pytest.approx(micro, abs=0.6)
+
+
+def test_passages_that_do_not_fit_the_grid_are_refused():
+    grid = jo.macro.Grid([0, 0], [2, 1], h=0.5)
+
+    def made(*passages):
+        return jo.macro.Crowd(grid=grid, density=0.0, velocity=grid.velocity(0, 0), passages=passages)
+
+    with pytest.raises(jo.InvalidValue, match=r"a passage ends in cell \(4, 0\), which is outside of the grid"):
+        made(jo.macro.Passage([[0, 0]], [[4, 0]], [1, 0]))
+    with pytest.raises(jo.InvalidValue, match=r"must be a list of jo\.macro\.Passage"):
+        made("stairs")
+    for start, outward, why in (
+        ([[0, 0], [0, 0]], [1, 0], "named twice"), ([0, 0], [1, 0], "must be the indices"),
+        ([[0.5, 0]], [1, 0], "must be the indices"), ([[0, 0]], [0, 0], "must not be zero"),
+    ):  # fmt: skip
+        with pytest.raises(jo.InvalidValue, match=why):
+            jo.macro.Passage(start, [[1, 0]], outward)
 
 
 def test_barriers_of_a_wrong_shape_are_refused():

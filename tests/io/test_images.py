@@ -118,6 +118,7 @@ DAMAGES = {
     "its times must ascend": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
     "has shape": lambda file: file["VTKHDF"].attrs.__setitem__("WholeExtent", np.array([0, 15, 0, 4, 0, 1])),
     "newer jostle": lambda file: file["jostle/images"].attrs.__setitem__("format", 99),
+    "must name the units": lambda file: file["jostle/images"].attrs.__setitem__("units", ["m", "s"]),
     "has no jostle/images": lambda file: file.__delitem__("jostle/images"),
     "walls has shape": lambda file: (
         file["jostle/images"].__delitem__("walls"),

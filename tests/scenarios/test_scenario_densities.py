@@ -72,6 +72,11 @@ every = 1.0
     sol = jo.macro.solve(**parse(text).build()._asdict())
     assert sol.mass[0] == pytest.approx(0.8)
     assert sol.mass[-1] < 0.01
+    ended = jo.macro.solve(**parse(text + 'until = { kind = "empty" }').build()._asdict())
+    assert ended.status == "stopped"
+    inside = ended.stats["mass"] / 0.8
+    assert inside[-1] < 1e-3 < inside[-2]
+    assert ended.t[-1] < sol.t[-1]
 
 
 def test_the_shipped_blocks_collide_and_lose_the_energy_of_the_impact():
@@ -90,7 +95,8 @@ def test_the_shipped_blocks_collide_and_lose_the_energy_of_the_impact():
         ('kind = "splitting"', 'kind = "barrier"', "missing key 'eps' in [scheme]"),
         ('kind = "splitting"', 'kind = "splitting"\n[solver]\nkind = "budget"', "solver: must be left out"),
         ("t = 1.0", "t = 1.0\nstrict = false", "strict = false: must be left out"),
-        ("t = 1.0", 't = 1.0\nuntil = { kind = "at_rest", speed = 1.0 }', 'must be "never"'),
+        ("t = 1.0", 't = 1.0\nuntil = { kind = "at_rest", speed = 1.0 }', 'must be "never" or "empty"'),
+        ("t = 1.0", 't = 1.0\nuntil = { kind = "empty" }', "there is no exit, so that nothing can leave"),
         ("speed = 2.0", "speed = 2.0\nvelocity = [1.0, 0.0]", "must be left out where velocity is given"),
         ("towards = [0.0, 1.0]\n", "", "belongs to towards"),
         ("cell = 0.25", "cell = 0.3", "do not fill"),
@@ -123,7 +129,7 @@ def test_the_schema_and_the_list_know_densities():
 
 
 def test_the_command_line_runs_resumes_and_refuses(tmp_path):
-    (tmp_path / "mine.toml").write_text(FILE)
+    (tmp_path / "mine.toml").write_text(FILE.replace("every = 0.2\n", ""))  # a longer run then saves less often
     answers = run_commands(
         "run mine.toml --json --set run.t=0.5",
         "resume mine.vtkhdf --json --set run.t=1.0",

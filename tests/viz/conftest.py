@@ -49,6 +49,22 @@ def leaving():
     return jo.solve(fall, jo.Maury(), t=1.0, h=0.05, change=jo.Outlet(lambda q: q[:, 2] < 0.0))
 
 
+@pytest.fixture(scope="session")
+def density_run(tmp_path_factory):
+    """Two blocks of a density fly against each other beside a wall; the file of the run, and the run."""
+    grid = jo.macro.Grid([0, 0], [4, 2], h=1 / 4, closed=((True, False), (True, True)))
+    left, right = grid.block([0.5, 0.5], [1.5, 1.5]), grid.block([2, 0.5], [3, 1.5])
+    flow = jo.macro.Flow(
+        grid=grid,
+        density=0.8 * (left | right),
+        velocity=grid.velocity(left - right, 0),
+        walls=grid.block([1.5, 1.75], [2.0, 2.0]),
+        exits=grid.block([3.75, 0.0], [4.0, 0.5]),
+    )
+    output = jo.io.Output(tmp_path_factory.mktemp("run") / "blocks.vtkhdf", units=jo.io.SI)
+    return Path(output.path), jo.macro.solve(flow, jo.macro.Splitting(), t=1.0, h=0.05, every=4, output=output)
+
+
 @pytest.fixture
 def as_read():
     """A solution as it comes from a file: without its problem, perhaps with radii."""

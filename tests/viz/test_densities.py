@@ -10,23 +10,6 @@ from test_movie import pictures
 import jostle as jo
 from commands import run_commands
 from jostle import viz
-from jostle.macro import Flow, Grid, Splitting
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Two blocks fly against each other beside a wall; the file of the run, and the run."""
-    grid = Grid([0, 0], [4, 2], h=1 / 4, closed=((True, False), (True, True)))
-    left, right = grid.block([0.5, 0.5], [1.5, 1.5]), grid.block([2, 0.5], [3, 1.5])
-    flow = Flow(
-        grid=grid,
-        density=0.8 * (left | right),
-        velocity=grid.velocity(left - right, 0),
-        walls=grid.block([1.5, 1.75], [2.0, 2.0]),
-        exits=grid.block([3.75, 0.0], [4.0, 0.5]),
-    )
-    place = tmp_path_factory.mktemp("run") / "blocks.vtkhdf"
-    return place, jo.macro.solve(flow, Splitting(), t=1.0, h=0.05, every=4, output=place)
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +19,8 @@ def _close_figures():
 
 
 @pytest.mark.parametrize("source", ["memory", "file"])
-def test_a_frame_is_to_scale_with_its_walls_and_exits(run, source):
-    place, sol = run
+def test_a_frame_is_to_scale_with_its_walls_and_exits(density_run, source):
+    place, sol = density_run
     ax = viz.density(sol if source == "memory" else place, 2)
     cells, walls, exits = (image.get_array() for image in ax.images)
     assert np.asarray(cells) == pytest.approx(sol.density[2].T)
@@ -46,13 +29,13 @@ def test_a_frame_is_to_scale_with_its_walls_and_exits(run, source):
     assert ax.images[0].get_extent() == [0.0, 4.0, 0.0, 2.0]
     assert ax.images[0].get_clim() == (0.0, 1.0)
     assert ax.get_aspect() == 1.0
-    assert ax.get_title() == f"t = {sol.t[2]:.4g}"
+    assert ax.get_title() == f"t = {sol.t[2]:.4g}" + (" s" if source == "file" else "")
     dashed = [line.is_dashed() for line in ax.lines]
     assert dashed == [False, True, False, False]  # the right side is open
 
 
-def test_pressure_and_velocity_are_drawn_over_it(run):
-    _, sol = run
+def test_pressure_and_velocity_are_drawn_over_it(density_run):
+    _, sol = density_run
     ax = viz.density(sol, -1, contours=True, arrows=True)
     lines = next(each for each in ax.collections if isinstance(each, ContourSet))
     assert 0.0 < lines.levels[-1] < sol.pressure[-1].max()
@@ -62,8 +45,8 @@ def test_pressure_and_velocity_are_drawn_over_it(run):
     assert not plain.collections
 
 
-def test_cells_can_show_the_pressure_and_the_speed(run):
-    _, sol = run
+def test_cells_can_show_the_pressure_and_the_speed(density_run):
+    _, sol = density_run
     shown = np.asarray(viz.density(sol, -1, colour="pressure").images[0].get_array())
     assert shown == pytest.approx(sol.pressure[-1].T)
     speed = viz.density(sol, 0, colour="speed").images[0].get_array()
@@ -74,19 +57,20 @@ def test_cells_can_show_the_pressure_and_the_speed(run):
         viz.density(sol, 6)
 
 
-def test_moments_share_a_scale_and_curves_have_the_totals(run):
-    place, sol = run
+def test_moments_share_a_scale_and_curves_have_the_totals(density_run):
+    place, sol = density_run
     figure = viz.densities(place, [0.0, 0.6], colour="speed")
     first, second = (ax.images[0].get_clim() for ax in figure.axes[:2])
     assert first == second
+    assert figure.axes[2].get_ylabel() == "speed $|u|$ (m/s)"
     curve = viz.mass_inside({"one": sol, "two": place})
     assert [line.get_ydata().tolist() for line in curve.lines] == [sol.mass.tolist()] * 2
     assert viz.energies(place).lines[0].get_ydata().tolist() == sol.energy.tolist()
 
 
 @pytest.mark.parametrize("suffix", [".mp4", ".gif"])
-def test_a_film_of_a_density_moves(run, tmp_path, suffix):
-    place, sol = run
+def test_a_film_of_a_density_moves(density_run, tmp_path, suffix):
+    place, sol = density_run
     shown, _ = pictures(viz.animate(place if suffix == ".mp4" else sol, tmp_path / f"blocks{suffix}", speed=5.0))
     assert len(shown) == 6
     assert np.abs(shown[0].astype(int) - shown[-1]).max() > 100
@@ -94,8 +78,8 @@ def test_a_film_of_a_density_moves(run, tmp_path, suffix):
         viz.animate(sol, tmp_path / "wrong.gif", colour=[1.0])
 
 
-def test_the_commands_draw_and_film_the_file(run, tmp_path):
-    place, _ = run
+def test_the_commands_draw_and_film_the_file(density_run, tmp_path):
+    place, _ = density_run
     answers = run_commands(
         ["plot", place, "--save", tmp_path / "a.png", "--colour", "pressure"],
         ["movie", place, tmp_path / "a.gif", "--speed", "10"],

@@ -151,7 +151,7 @@ def test_a_page_of_a_file_is_that_of_its_solution(pile, tmp_path):
         assert about["times"] == [head(raw)[0] for raw in frames] == pile.t.tolist()
         for k, raw in enumerate(frames):
             assert places(about, raw) == pytest.approx(pile.q[k], abs=1e-5)
-    with pytest.raises(jo.InvalidValue, match="the path of a trajectory file, not 3"):
+    with pytest.raises(jo.InvalidValue, match=r"the path of a trajectory file or an Evolution.*, not 3"):
         page(3, tmp_path / "pile.html")
 
 

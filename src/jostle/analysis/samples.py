@@ -116,7 +116,7 @@ def people_inside(leaving_times: Sequence[ArrayLike], t: ArrayLike) -> Array:
     """
     times = np.asarray(t, dtype=float)
     if times.ndim != 1 or np.isnan(times).any():
-        raise InvalidValue(f"t must be a list of times, not an array of shape {times.shape}")
+        raise InvalidValue(f"t must be a list of times without NaN, not {t!r:.80}")
     runs = [np.sort(np.asarray(each, dtype=float)) for each in leaving_times]
     if not runs or any(run.ndim != 1 or np.isnan(run).any() for run in runs):
         raise InvalidValue("leaving_times must hold a list of times, without NaN, for each run")

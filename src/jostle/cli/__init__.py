@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Annotated
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 """Exit codes of a failure, of a wrong command or scenario, and of Ctrl-C."""
@@ -25,9 +26,7 @@ except KeyboardInterrupt:  # Ctrl-C while all this is imported
 
 app = typer.Typer(
     name="jostle",
-    help="Simulate bodies that move, may touch, and never overlap.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -36,6 +35,24 @@ for command in (
     movie.movie, files.export, files.schema, machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and exit."""
+    if wanted:
+        from jostle import __version__
+
+        say(f"jostle {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Simulate bodies that move, may touch, and never overlap."""
 
 
 def reason(error: OSError) -> str:

@@ -148,28 +148,21 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
-    """Show a trajectory in the browser, also while it is being written; Ctrl-C ends the command.
+    """Show a trajectory or a moving density in the browser, also while it is being written; Ctrl-C ends the command.
 
     The page comes from a server that only this machine can reach, and that serves only this file.
     """
-    from jostle.io import are_images
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
     from jostle.viz.sources import target_for
     from jostle.viz.viewer import PAGES
 
-    if are_images(trajectory):
-        raise InvalidValue(
-            f"{trajectory} holds a density, and the viewer shows bodies only: save a film with jostle movie "
-            f"{trajectory}, or a picture with jostle plot {trajectory}"
-        )
     if save is not None:
         check_free(target_for(save, "a page", PAGES, trajectory), overwrite)
         with progress_bar() as bar:
-            say(page(solution(trajectory), save, title=plain(trajectory.stem), progress=bar))
+            say(page(shown(trajectory), save, title=plain(trajectory.stem), progress=bar))
         return
-    sol = solution(trajectory)
-    with serve(sol, title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
+    with serve(shown(trajectory), title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
         say(server.address)
         opened = browser and webbrowser.open(server.address)
         hint = "" if opened else "Open this address in a browser of this machine. "
@@ -232,7 +225,7 @@ def beside(trajectory: Path, suffix: str) -> Path:
 
 
 def shown(file: Path) -> Solution | Images:
-    """What pictures and films show: the solution in a trajectory, or the fields in the file of a density."""
+    """What the viewer, pictures and films show: the solution in a trajectory, or the fields of a moving density."""
     from jostle.io import are_images, read_images
 
     return read_images(file) if are_images(file) else solution(file)

@@ -201,10 +201,9 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
             }  # fmt: skip
             if isinstance(built, Run):
                 sol = solve(**built._asdict(), **how_to)
-                found, shown_by = summary(sol, target), "view it in the browser: jostle view"
+                found = summary(sol, target)
             else:
-                images = densities.solved(built, **how_to)
-                found, shown_by = densities.summary(images, target), "save a film: jostle movie"
+                found = densities.summary(densities.solved(built, **how_to), target)
     except Interrupted as error:
         say(f"{error}: jostle resume {target}", error=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -214,6 +213,6 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         found |= {"seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
         show(found, how.as_json)
         if not how.as_json:
-            say(f"{shown_by} {target}; save a picture: jostle plot {target}", error=True)
+            say(f"view it in the browser: jostle view {target}; save a picture: jostle plot {target}", error=True)
     if found["status"] in EXIT_CODES:
         raise typer.Exit(EXIT_CODES[found["status"]])

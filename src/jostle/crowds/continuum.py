@@ -8,23 +8,24 @@ through, however they lie in the grid; cells that are entered through an exit ar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, shaped
+from jostle.arrays import Array, Booleans, Integers, shaped
 from jostle.crowds.groups import DEFAULT_SPEED
 from jostle.crowds.openings import Opening
 from jostle.crowds.outlines import around, package
 from jostle.crowds.plans import Plan
+from jostle.crowds.stairs import Link, Shaft
+from jostle.crowds.steady import steady
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import Behaviour, FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
-from jostle.macro.motion.domain import after, before
+from jostle.macro.motion.passages import Passage
 from jostle.macro.motion.problems import Crowd
 
 MARGIN = 2
@@ -34,8 +35,8 @@ ON_WALL = 1e-6
 """A cell whose centre is this near to a wall, in cells, belongs to the wall."""
 CLEARANCE = 0.25
 """Ways keep this distance from walls, in cells."""
-ZERO = 1e-9
-"""Wishes below this part of the largest one are zero."""
+LAST_STEP = 0.32
+"""Cells whose centres are this near to the end of stairs, in cells, are left out: the ways lead to a point before."""
 SPACING = 0.125
 """Spacing of the nodes of the grid on which the ways are found, in cells."""
 
@@ -71,10 +72,12 @@ def density(
     the polygon `start`, or over the whole plan; or n is a function of (x, y) that gives people per unit area. The
     density is one where discs of the radius are packed as densely as possible: see `densest_packing`. All people have
     the same radius and speed. The default wish is that of points, and it does not change in time; `wish` replaces it.
-    In corners that are too narrow for a wish to know a way, people wish to go to a neighbouring cell.
+    In corners that are too narrow for a wish to know a way, and where walls of cells would hold people who follow it,
+    they wish to go to a neighbouring cell from where a way leads on.
 
-    Exits and doors are as wide as a whole number of cells: those whose centres they face. Take an h that divides their
-    widths. Doors narrower than h, stairs, and wishes that depend on other people are refused.
+    Exits, doors and stairs are as wide as a whole number of cells: those whose centres they face. Take an h that
+    divides their widths. Doors narrower than h, and wishes that depend on other people, are refused. On stairs people
+    walk their length at the same speed; at their end they wait until there is room on the other floor.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.5), (5, 2.5))])
@@ -84,16 +87,12 @@ def density(
     >>> round(float(inside[0]), 9), bool(inside[-1] < 0.01)
     (40.0, True)
     """
-    if room.links:
-        raise InvalidValue(
-            f"stairs cannot be followed as a density, and the plan has the link {next(iter(room.links))!r}: make a "
-            f"plan of each floor, with the stairs as an exit"
-        )
     grid = _grid(room, h)
     x, y = grid.centres
     centres = np.stack([x.ravel(), y.ravel()], axis=-1)
     obstacles = _Obstacles(room)
-    free = (room.inside(centres) & ~obstacles.near(centres, ON_WALL * h)).reshape(grid.shape)
+    free = room.inside(centres) & ~obstacles.near(centres, ON_WALL * h) & ~_behind_goals(room, centres, h)
+    free = free.reshape(grid.shape)
     exits, barriers = np.zeros(grid.shape, dtype=bool), []
     crossed: dict[str, int] = {}
     for axis in (0, 1):
@@ -112,6 +111,7 @@ def density(
                 exits[high] |= through & free[low] & ~free[high]
         barriers.append(np.pad(closed, [(1, 1) if k == axis else (0, 0) for k in (0, 1)]))
     _check_openings(room, h, crossed)
+    passages = [_passage(link, room.shafts[name], grid, free) for name, link in room.links.items()]
     people = Crowd(
         grid=grid,
         density=_start(n, grid, free, radius, start),
@@ -119,37 +119,11 @@ def density(
         walls=~free & ~exits,
         exits=exits,
         barriers=(barriers[0], barriers[1]),
+        passages=passages,
     )
     if isinstance(wish, FreeWish) or not (wish is None or isinstance(wish, Wish)):
         return people  # it may change in time
-    return _steady(people)
-
-
-def _steady(people: Crowd) -> Crowd:
-    """The same crowd, with its wish taken once in each cell."""
-    domain, grid = people.domain, people.grid
-    U = np.zeros((*grid.shape, 2))
-    U[domain.zone] = np.asarray(people.velocity(0.0, people.places))  # type: ignore[operator]
-    speed = np.linalg.norm(U, axis=-1)
-    fastest, known = speed.max(initial=0.0), speed > ZERO * speed.max(initial=0.0)
-    while not known[domain.zone].all():
-        reached = np.zeros_like(known)
-        for axis, way in ((0, 1), (0, -1), (1, 1), (1, -1)):
-            through = domain.open[axis][after(axis) if way > 0 else before(axis)]
-            new = domain.zone & ~known & ~reached & through & np.roll(known, -way, axis)
-            U[new, axis] = way * fastest
-            reached |= new
-        if not reached.any():
-            break
-        known |= reached
-    lost = ~known & (np.asarray(people.density) > 0.0)
-    if lost.any():
-        i, j = np.argwhere(lost)[0]
-        place = [float(centre[i, j]) for centre in grid.centres]
-        raise InvalidValue(f"the wish at {place} is zero: no way leads from there to the goal; leave that part empty")
-    there = domain.zone.astype(float)
-    cells = grid.velocity(U[..., 0], U[..., 1])
-    return replace(people, velocity=grid.velocity(cells.faces(0, there), cells.faces(1, there)))
+    return steady(people)
 
 
 def _grid(plan: Plan, h: float) -> Grid:
@@ -189,9 +163,49 @@ def _meet(segment: Array, lines: Array) -> Booleans:
     return np.asarray(shapely.intersects(one, shapely.linestrings(lines)), dtype=bool)
 
 
+def _behind_goals(plan: Plan, places: Array, h: float) -> Booleans:
+    """(n,): are places behind the point of the stairs to which people walk, so near to their end?"""
+    found = np.zeros(len(places), dtype=bool)
+    for name, link in plan.links.items():
+        shaft, along = plan.shafts[name], link.start[1] - link.start[0]
+        depth, part = (places - link.start[0]) @ shaft.outward, (places - link.start[0]) @ along / (along @ along)
+        found |= (part > 0.0) & (part < 1.0) & (depth < link.length) & (depth > link.length - LAST_STEP * h)
+    return found
+
+
+def _passage(link: Link, shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
+    """From the last cells of the stairs of a link to the first cells of the other floor."""
+    last = link.start + link.length * shaft.outward
+    start = _rows(grid, free, last, -shaft.outward)
+    end = _rows(grid, free, link.end, shaft.inward)
+    for cells, ends in ((start, last), (end, link.end)):
+        if len(cells) == 0:
+            raise InvalidValue(
+                f"{Opening.of(f'stairs {link.name!r}', ends)} meet no cell of side h = {grid.h:g}: take a smaller h"
+            )
+    return Passage(start, end, shaft.outward)
+
+
+def _rows(grid: Grid, free: Booleans, segment: Array, inward: Array) -> Integers:
+    """(m, 2): the cells that are first behind a segment, looked at in a direction, from its first end to its last."""
+    along = segment[1] - segment[0]
+    width = float(np.linalg.norm(along))
+    places = np.stack(grid.centres, axis=-1) - segment[0]
+    depth, part = places @ inward, places @ along / width**2
+    axis = int(np.argmax(np.abs(inward)))
+    near = free & (part > 0.0) & (part < 1.0) & (depth > 0.0) & (depth < 2.0 * grid.h)
+    line = np.indices(grid.shape)[1 - axis]
+    first = np.full(grid.shape[1 - axis], np.inf)
+    np.minimum.at(first, line[near], depth[near])
+    chosen = near & (depth <= first[line])
+    cells = np.argwhere(chosen)
+    return np.asarray(cells[np.argsort(part[chosen], kind="stable")])
+
+
 def _openings(plan: Plan) -> list[Opening]:
     exits = [Opening.of(f"exit {name!r}", ends) for name, ends in plan.exits.items()]
-    return exits + [Opening.of(f"door {k}", ends) for k, ends in enumerate(plan.doors)]
+    stairs = [Opening.of(f"stairs {name!r}", link.start) for name, link in plan.links.items()]
+    return exits + stairs + [Opening.of(f"door {k}", ends) for k, ends in enumerate(plan.doors)]
 
 
 def _check_openings(plan: Plan, h: float, crossed: dict[str, int]) -> None:

@@ -3,7 +3,8 @@
 The group /VTKHDF is an ImageData of many time steps, one cell thick; CellData holds the fields, (frame, z, y, x).
 The group /jostle is ours. Its attributes are what the writer noted about the run.
 
-    images          attributes: format, the status of the run, and which sides of the grid are closed
+    images          attributes: format, the status of the run, which sides of the grid are closed, and the names of the
+                    units of length, time and mass if they are known
     images/walls    (nx, ny) 1 where a cell is a wall
     images/exits    (nx, ny) 1 where a cell is an exit
     images/steps    a record for each step of the run
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from numpy.typing import DTypeLike, NDArray
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
+from jostle.facts import Units
 from jostle.io.container import HDF5_ERRORS, reading, whole
 from jostle.io.trust import inside
 from jostle.solution import FINISHED
@@ -66,6 +68,7 @@ class Images:
     """One record for each step of the run."""
     status: str = FINISHED
     about: Mapping[str, str] = field(default_factory=dict)
+    units: Units = field(default_factory=Units)
     path: Path | None = None
     """The file that the fields are read from."""
 
@@ -141,6 +144,8 @@ def _write_run(root: Any, images: Images) -> None:
     run = root.create_group("images")
     run.attrs["format"], run.attrs["status"] = FORMAT, images.status
     run.attrs["closed"] = np.array(images.closed, np.uint8)
+    if images.units != Units():
+        run.attrs["units"] = list(astuple(images.units))
     for name, mask in (("walls", images.walls), ("exits", images.exits)):
         if mask is not None:
             run.create_dataset(name, data=np.asarray(mask, np.uint8), compression="gzip", compression_opts=1)
@@ -217,8 +222,16 @@ def read_images(path: str | os.PathLike[str]) -> Images:
         return Images(
             t=t, lower=lower, h=float(h), fields=fields, closed=((left, right), (bottom, top)), totals=totals,
             steps=_numbers(file, "jostle/images/steps") if "steps" in run else None,
-            status=str(run.attrs["status"]), about=notes(file), path=place.absolute(), **masks,
+            status=str(run.attrs["status"]), about=notes(file), units=_units(run), path=place.absolute(), **masks,
         )  # fmt: skip
+
+
+def _units(run: Any) -> Units:
+    """The names of the units; older files have none."""
+    names = [str(name) for name in np.ravel(run.attrs.get("units", []))]
+    if len(names) not in (0, 3):
+        raise BrokenFile(f"{run.file.filename} is damaged: it must name the units of length, time and mass")
+    return Units(*names)
 
 
 def notes(file: Any) -> dict[str, str]:

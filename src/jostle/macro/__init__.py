@@ -11,6 +11,7 @@ from jostle.macro.motion.barrier import Barrier
 from jostle.macro.motion.impacts import Impacts
 from jostle.macro.motion.merging import Merger, MergeTree
 from jostle.macro.motion.obstacle_step import ObstacleStep, obstacle_step
+from jostle.macro.motion.passages import Passage
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.result import Evolution
 from jostle.macro.motion.solve import solve
@@ -46,6 +47,7 @@ __all__ = [
     "Merger",
     "ObstacleStep",
     "Packing",
+    "Passage",
     "Polygon",
     "Splitting",
     "Square",

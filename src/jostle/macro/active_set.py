@@ -70,6 +70,24 @@ class FivePoint:
         total[:, 1:] -= y
         return np.asarray(total)
 
+    def cut(self, box: tuple[slice, slice]) -> FivePoint:
+        """The cells of a box, if p = 0 in all others.
+
+        >>> row = FivePoint(np.array([[1.0], [1.0], [0.0]]), np.zeros((3, 1)), np.zeros((3, 1)))
+        >>> row.cut(np.s_[1:2, :]).extra.tolist(), row.cut(np.s_[1:3, :]).extra.ravel().tolist()
+        ([[2.0]], [1.0, 0.0])
+        """
+        (x, _, _), (y, _, _) = (cut.indices(size) for cut, size in zip(box, self.extra.shape, strict=True))
+        east, north, extra = (field[box].copy() for field in (self.east, self.north, self.extra))
+        extra[-1] += east[-1]
+        extra[:, -1] += north[:, -1]
+        east[-1], north[:, -1] = 0.0, 0.0
+        if x > 0:
+            extra[0] += self.east[x - 1, box[1]]
+        if y > 0:
+            extra[:, 0] += self.north[box[0], y - 1]
+        return FivePoint(east, north, extra)
+
     def coarser(self) -> FivePoint:
         """Four cells become one. Twice the width at twice the distance: the sums are halved, as two faces are one."""
         east, north, extra = (_fours(field) for field in (self.east, self.north, self.extra))

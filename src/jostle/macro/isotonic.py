@@ -56,20 +56,26 @@ class Isotonic(Solver):
         U, e, runs = w.reshape(-1, 2), self.lattice.e, self.lattice.runs
         if len(e) == 2:
             return self._lines(U, M)
-        step = 2.0 / len(e)
         lost = np.zeros((len(e), len(U)))
-        ahead, t = lost, 1.0
+        ahead, new, t = lost.copy(), np.empty_like(lost), 1.0
+        scaled = along(e, U) * (2.0 / 3.0)
         for k in range(1, self.max_iterations + 1):
-            moved = ahead + step * along(e, U - together(e, ahead))
-            new = np.stack([y - line.isotonic(y) for y, line in zip(moved, runs, strict=True)])
+            # with e_k . e_l = -1/2, the step ahead_k + (2/3) (U - sum_l ahead_l e_l) . e_k is this:
+            mean = (ahead[0] + ahead[1] + ahead[2]) / 3.0
+            for part, y, line in zip(new, scaled, runs, strict=True):
+                moved = y + mean
+                np.subtract(moved, line.isotonic(moved), out=part)
             change = new - lost
             if k % TEST_INTERVAL == 0 and self._met(U, new):
                 lost = new
                 break
-            if float(((ahead - new) * change).sum()) > 0.0:
+            np.subtract(ahead, new, out=ahead)
+            if float(np.einsum("kn,kn->", ahead, change)) > 0.0:
                 t = 1.0
             faster = (1.0 + np.sqrt(1.0 + 4.0 * t * t)) / 2.0
-            ahead, lost, t = new + (t - 1.0) / faster * change, new, faster
+            np.multiply(change, (t - 1.0) / faster, out=ahead)
+            ahead += new
+            lost, new, t = new, lost, faster
         mass = M.mass.reshape(-1, 2)[:, 0]
         p = [line.pressure(mass * part)[line.closed] for part, line in zip(lost, runs, strict=True)]
         return (U - together(e, lost)).ravel(), np.concatenate(p), k

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from jostle.macro.grid import Grid, Velocity
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.schemes import DENSITY_SCHEMES
+from jostle.macro.motion.state import State
 from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Share, Table, complain
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 
@@ -39,6 +40,7 @@ class DensityRun(NamedTuple):
     t: float
     h: float
     every: float
+    until: Callable[[State], bool] | None
 
 
 class Box(Table):
@@ -129,7 +131,7 @@ FilledBlocks = Annotated[
 class DensityTable(ProblemTable):
     """What flows and crowds share: the grid, and what is on it."""
 
-    endings: ClassVar[tuple[str, ...]] = ("never",)
+    endings: ClassVar[tuple[str, ...]] = ("never", "empty")
     makes: ClassVar[type[Any]]
     """The problem of `jostle.macro` that it is."""
 
@@ -160,6 +162,10 @@ class DensityTable(ProblemTable):
         fitting = [f'"{name}"' for name, scheme in DENSITY_SCHEMES.items() if issubclass(self.makes, scheme.solves)]
         if f'"{kind}"' not in fitting:
             yield ("scheme", "kind"), f'must be {" or ".join(fitting)} for a problem of kind "{self.kind}"'
+
+    def refuses_ending(self, kind: str) -> Iterator[str]:
+        if kind == "empty" and len(set(self.closed)) == 4 and not self.exits:
+            yield 'must be "never": all sides are closed and there is no exit, so that nothing can leave'
 
     def grid(self) -> Grid:
         with belongs_to("cell"):

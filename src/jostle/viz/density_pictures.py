@@ -6,7 +6,6 @@ and exits are green. Contours of the pressure are vermilion, arrows of the veloc
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,44 +20,23 @@ from matplotlib.figure import Figure
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.io.images import Images, are_images, read_images
+from jostle.io.images import Images
 from jostle.macro.grid import Grid
-from jostle.macro.motion.result import Evolution
 from jostle.viz.drawing import figure_size, frames_at
+from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.fields import arrows as draw_arrows
 from jostle.viz.picture import COLOURS, MARGIN, PUSH
 from jostle.viz.style import PALETTE, axes, legend, pen
+from jostle.viz.units import with_time, with_unit
 
-ShownDensity = Evolution | Images | str | os.PathLike[str]
-"""The run of a density, the fields of one, or the path of a file of them."""
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
 """What cells can be coloured by, and what the colour bar says."""
 HEADROOM = 1.05
 """The axis of a curve that starts at zero ends at this multiple of its maximum."""
-VACUUM = 1e-3
-"""Cells with less density have no speed and no arrow in a picture."""
 CONTOURS = 6
 """Number of contours of the pressure, evenly spaced up to its maximum."""
 WALL, EXIT, ARROW = to_rgba("0.3"), to_rgba(PALETTE[2], 0.55), PALETTE[4]
 """Colours of the cells of walls and of exits, and of arrows."""
-
-
-def images_of(shown: ShownDensity) -> Images:
-    """The fields of a run, or of a file."""
-    if isinstance(shown, Evolution):
-        return shown.images()
-    return shown if isinstance(shown, Images) else read_images(shown)
-
-
-def density_in(shown: object) -> Images | None:
-    """The fields of a density; None if something else is shown, such as a solution or a trajectory of bodies.
-
-    >>> print(density_in(7))
-    None
-    """
-    if isinstance(shown, Evolution | Images):
-        return images_of(shown)
-    return read_images(shown) if isinstance(shown, str | os.PathLike) and are_images(shown) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +69,8 @@ class DensityPicture:
 
     def bar(self, figure: Any, axes: Axes | list[Axes]) -> None:
         """Add the colour bar."""
-        figure.colorbar(self.key, ax=axes, label=LABELS[self.colour], shrink=0.8)
+        label = with_unit(LABELS[self.colour], self.images.units, unit_of(self.images, self.colour))
+        figure.colorbar(self.key, ax=axes, label=label, shrink=0.8)
 
     def onto(self, ax: Axes, k: int, *, contours: bool = False, arrows: bool = False) -> None:
         """Draw frame k."""
@@ -116,7 +95,7 @@ class DensityPicture:
             ax.collections[-1].set_color(ARROW)
         margin = MARGIN * max(self.size)
         ax.set(
-            xlabel="$x$", ylabel="$y$", aspect="equal", title=f"t = {images.t[k]:.4g}",
+            xlabel="$x$", ylabel="$y$", aspect="equal", title=with_time(f"t = {images.t[k]:.4g}", images.units),
             xlim=(left - margin, right + margin), ylim=(bottom - margin, top + margin),
         )  # fmt: skip
 
@@ -135,11 +114,9 @@ class DensityPicture:
 
 
 def _values(images: Images, name: str, k: int) -> Array:
-    """(nx, ny): what the cells of frame k are coloured by; the speed is not known where there is nothing."""
-    if name != "speed":
-        return np.asarray(images.fields[name][k])
-    speed = np.linalg.norm(images.fields["velocity"][k], axis=-1)
-    return np.where(np.asarray(images.fields["density"][k]) > VACUUM, speed, np.nan)
+    """(nx, ny): what the cells of frame k are coloured by."""
+    needed = ("density", "velocity") if name == "speed" else (name,)
+    return values({field: np.asarray(images.fields[field][k]) for field in needed}, name)
 
 
 @check_arguments

@@ -18,8 +18,8 @@ from importlib.resources import files
 from typing import Any
 
 SCRIPTS = (
-    "source.js", "camera.js", "palette.js", "webgl.js", "raster.js", "quantities.js", "stage.js", "picking.js",
-    "hands.js", "viewer.js",
+    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "raster.js", "quantities.js",
+    "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js", "viewer.js",
 )  # fmt: skip
 """JavaScript files of every page, in the order in which they run."""
 EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"

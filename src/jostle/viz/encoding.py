@@ -20,7 +20,7 @@ from __future__ import annotations
 from base64 import b64encode
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,8 @@ class Encoder:
     """(w, 2, d) if they are at rest."""
     given: tuple[Quantity, ...] = ()
     """What only the user knows."""
+    note: ClassVar[str] = ""
+    """Rounded places are finer than what is seen, so that the page says nothing about them."""
 
     @classmethod
     def of(cls, scene: Scene, small: bool, quantities: Given | None = None) -> Encoder:
@@ -132,7 +134,11 @@ class Encoder:
             w = len(walls)
             arrays.append(walls.astype("<f4"))
         head = np.array([frame.t, m, c, w, step, fast, *[*low, 0.0][:3]], dtype="<f8")
-        return _joined(head, *arrays)
+        return joined(head, *arrays)
+
+    def fine_enough(self, frame: Frame) -> bool:
+        """Are 16 bits enough for these places?"""
+        return bool(len(frame.x) == 0 or np.ptp(frame.x, axis=0).max() <= MAX_CODE * RESOLUTION * frame.radii.min())
 
     def about(self) -> dict[str, Any]:
         """What is the same in all frames."""
@@ -143,22 +149,17 @@ class Encoder:
             "n": scene.count,
             "small": self.small,
             "origin": [*self.origin.tolist(), 0.0][:3],
-            "radii": None if self.radii is None else text(_joined(self.radii.astype("<f4"))),
-            "walls": None if self.walls is None else text(_joined((self.walls - self.origin).astype("<f4"))),
+            "radii": None if self.radii is None else text(joined(self.radii.astype("<f4"))),
+            "walls": None if self.walls is None else text(joined((self.walls - self.origin).astype("<f4"))),
             "period": [float(L) if np.isfinite(L) else None for L in scene.period] + [None] * (3 - scene.dimension),
             "force_name": scene.force_name,
             "contacts": scene.contacts_known,
             "points": not scene.sized,
             "sent": len(self.sent),
-            "constant": [text(_joined(one.constant(scene).astype("<f4"))) for one in self.constant if one.constant],
+            "constant": [text(joined(one.constant(scene).astype("<f4"))) for one in self.constant if one.constant],
             "units": asdict(scene.facts.units),
             "wall_names": list(scene.facts.wall_names[:MAX_WALL_NAMES]),
         }
-
-
-def fine_enough(frame: Frame) -> bool:
-    """Are 16 bits enough for these places?"""
-    return bool(len(frame.x) == 0 or np.ptp(frame.x, axis=0).max() <= MAX_CODE * RESOLUTION * frame.radii.min())
 
 
 def text(data: bytes) -> str:
@@ -170,5 +171,10 @@ def text(data: bytes) -> str:
     return b64encode(data).decode("ascii")
 
 
-def _joined(*arrays: NDArray[Any]) -> bytes:
+def joined(*arrays: NDArray[Any]) -> bytes:
+    """The bytes of arrays, each filled up to a multiple of four.
+
+    >>> joined(np.array([1, 2], "u1"), np.array([3], "<u4")).hex()
+    '0102000003000000'
+    """
     return b"".join(array.tobytes() + bytes(-array.nbytes % 4) for array in arrays)

@@ -24,8 +24,9 @@ from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.solution import Solution
-from jostle.viz.density_pictures import DensityPicture, ShownDensity, density_in
+from jostle.viz.density_pictures import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_size, frames_at
+from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.films import FPS, Drawn, Film, film
 from jostle.viz.frames import Frame
 from jostle.viz.picture import Picture

@@ -1,4 +1,4 @@
-"""The viewer as a server: on this machine alone, for one solution alone, to whoever knows the address.
+"""The viewer as a server: on this machine alone, for one run alone, to whoever knows the address.
 
 It listens on 127.0.0.1, at a port that is free, and answers to three addresses below a random word:
 
@@ -22,14 +22,17 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from jostle.arguments import check_arguments
 from jostle.errors import JostleError
 from jostle.viz.document import SERVED, document, policy
+from jostle.viz.field_streaming import FieldStream
+from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.given import Given
 from jostle.viz.sources import Shown, solution
 from jostle.viz.streaming import Stream
+from jostle.viz.viewer import refuse_quantities
 
 LOOPBACK = "127.0.0.1"
 """Address that only this machine can reach."""
@@ -63,7 +66,7 @@ class Server:
     21
     """
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream | FieldStream) -> None:
         word = secrets.token_urlsafe(SECRET_BYTES)
         self._http = _Listener((LOOPBACK, 0), _Handler)
         self._http.stream, self._http.word = stream, word
@@ -95,12 +98,12 @@ class Server:
 
 
 @check_arguments
-def serve(sol: Shown, *, title: str = "", quantities: Given | None = None) -> Server:
-    """Show a solution in browsers of this machine: `server.address` is where, until `server.close()`.
+def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | None = None) -> Server:
+    """Show a run in browsers of this machine: `server.address` is where, until `server.close()`.
 
-    `sol` may be the path of a trajectory file. Frames are sent when they are looked at, so runs may be larger than
-    memory; of a file that is still being written the page shows what is new, also when a run that was killed is
-    resumed. `quantities` are further numbers to colour by, as in `page`.
+    `sol` is a solution, the run of a density, or the path of the file of one. Frames are sent when they are looked at,
+    so runs may be larger than memory; of a file that is still being written the page shows what is new, also when a run
+    that was killed is resumed. `quantities` are further numbers to colour bodies by, as in `page`.
 
     >>> import jostle as jo
     >>> server = serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
@@ -108,14 +111,18 @@ def serve(sol: Shown, *, title: str = "", quantities: Given | None = None) -> Se
     True
     >>> server.close()
     """
-    return Server(Stream(solution(sol), title=title, quantities=quantities))
+    images = density_in(sol)
+    if images is None:
+        return Server(Stream(solution(cast("Shown", sol)), title=title, quantities=quantities))
+    refuse_quantities(quantities)
+    return Server(FieldStream(images, title=title))
 
 
 class _Listener(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = MAX_WAITING
-    stream: Stream
+    stream: Stream | FieldStream
     word: str
     hosts: set[str]
 

@@ -1,21 +1,26 @@
-"""The viewer as a file: one HTML page that plays a `Solution` in any browser, and asks nobody for anything."""
+"""The viewer as a file: one HTML page that plays a run in any browser, and asks nobody for anything."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from jostle.arguments import check_arguments
+from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.io.container import whole
 from jostle.viz.document import EMBEDDED, document
-from jostle.viz.encoding import Encoder, fine_enough, text
+from jostle.viz.encoding import Encoder, text
+from jostle.viz.field_encoding import Fields
+from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.films import Drawn
+from jostle.viz.frames import Frame
 from jostle.viz.given import Given, checked
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
@@ -35,7 +40,7 @@ FRAME_OVERHEAD = 24
 
 @check_arguments
 def page(
-    sol: Shown,
+    sol: Shown | ShownDensity,
     path: str | os.PathLike[str],
     *,
     title: str = "",
@@ -43,12 +48,13 @@ def page(
     most_bytes: int = 40_000_000,
     progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
-    """Write a page that plays the solution, a .html file: WebGL, no network, nothing to install.
+    """Write a page that plays a run, a .html file: WebGL, no network, nothing to install.
 
-    `sol` may be the path of a trajectory file. `quantities` are further numbers to colour bodies by, under their names:
-    (n,) one a body, (k, n) one for each frame too, or a function of the number of the frame; those that all runs have
-    are in `jostle.viz.QUANTITIES`. Where the file would be larger than `most_bytes`, places are rounded to 16 bits,
-    finer than a hundredth of the smallest radius; where that is not enough, frames are left out evenly, and the page
+    `sol` is a solution, the run of a density, or the path of the file of one. `quantities` are further numbers to
+    colour bodies by, under their names: (n,) one a body, (k, n) one for each frame too, or a function of the number of
+    the frame; those that all runs have are in `jostle.viz.QUANTITIES`. Where the file would be larger than
+    `most_bytes`, places are rounded to 16 bits, finer than a hundredth of the smallest radius, and the values of a
+    density to 16 bits of their range in each frame; where that is not enough, frames are left out evenly, and the page
     says so. `progress` is called with a `Drawn` after each frame; `terminal.progress_bar` gives one.
 
     >>> import jostle as jo, tempfile
@@ -58,20 +64,80 @@ def page(
     >>> "<title>The break</title>" in html, "http" in html.replace("http-equiv", "")
     (True, False)
     """
-    shown = solution(sol)
-    wanted = target_for(path, "a page", PAGES, file_of(shown))
+    reel, source = reel_of(sol, quantities)
+    wanted = target_for(path, "a page", PAGES, source)
     heading, names = title or "jostle", list(checked(quantities))
     shell = len(document(heading, {}, source=EMBEDDED).encode()) + SPARE_BYTES
     shell += len(json.dumps([heading, *names])) + 200 * len(names)
-    packed = Packed.of(Scene(shown), quantities, most_bytes, shell, per_byte=4 / 3, progress=progress)
+    packed = Packed.of(reel, most_bytes, shell, per_byte=4 / 3, progress=progress)
     html = document(heading, {"title": heading, **packed.about}, map(text, packed.frames), source=EMBEDDED)
     with whole(wanted) as new:
         new.write_text(html, encoding="utf-8")
     return wanted
 
 
+class FrameEncoder(Protocol):
+    """Turns frames into bytes."""
+
+    @property
+    def note(self) -> str:
+        """What the page says about the precision of its numbers."""
+
+    def frame(self, frame: Any) -> bytes:
+        """The bytes of a frame."""
+
+    def fine_enough(self, frame: Any) -> bool:
+        """May the numbers of a frame be rounded to 16 bits?"""
+
+    def about(self) -> dict[str, Any]:
+        """What is the same in all frames."""
+
+
+class Reel(Protocol):
+    """Frames that a page plays, of bodies or of fields."""
+
+    @property
+    def t(self) -> Array:
+        """The times of the frames."""
+
+    def frames(self, numbers: Sequence[int]) -> Iterator[Any]:
+        """Some of the frames, one after the other; each has a time t."""
+
+    def encoder(self, small: bool) -> FrameEncoder:
+        """What turns frames into bytes, rounded to 16 bits if they must be small."""
+
+    def scales(self) -> Any:
+        """What takes up frames, and then says what the colours mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """The frames of a solution, as a page plays them.
+
+    >>> import jostle as jo
+    >>> Bodies(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1)), None).t.tolist()
+    [0.0, 0.1, 0.2]
+    """
+
+    scene: Scene
+    quantities: Given | None
+
+    @property
+    def t(self) -> Array:
+        return self.scene.sol.t
+
+    def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
+        return self.scene.frames(numbers)
+
+    def encoder(self, small: bool) -> Encoder:
+        return Encoder.of(self.scene, small, self.quantities)
+
+    def scales(self) -> Scales:
+        return Scales()
+
+
 class Packed(NamedTuple):
-    """As many frames of a scene as there is room for, and what must be known to show them."""
+    """As many frames as there is room for, and what must be known to show them."""
 
     about: dict[str, Any]
     frames: list[bytes]
@@ -79,56 +145,72 @@ class Packed(NamedTuple):
     @classmethod
     def of(
         cls,
-        scene: Scene,
-        quantities: Given | None,
+        reel: Reel,
         most_bytes: int,
         shell: int = 0,
         per_byte: float = 1.0,
         progress: Callable[[Drawn], object] | None = None,
     ) -> Packed:
         """Frames that take at most `most_bytes` with the shell, if each byte of theirs becomes `per_byte` bytes."""
-        encoder, frames, numbers, scales = _fitting(
-            scene, quantities, most_bytes, shell, per_byte, progress or (lambda drawn: None)
-        )
-        total, note = len(scene.sol.t), ""
+        encoder, frames, numbers, scales = _fitting(reel, most_bytes, shell, per_byte, progress or (lambda drawn: None))
+        total, notes = len(reel.t), [encoder.note]
         if len(numbers) < total:
-            note = f"{len(numbers)} of the {total} saved frames, to stay below {most_bytes / 1e6:.3g} MB."
-        times = scene.sol.t[numbers].tolist()
-        return cls(encoder.about() | scales.about(encoder) | {"times": times, "note": note}, frames)
+            notes.insert(0, f"{len(numbers)} of the {total} saved frames, to stay below {most_bytes / 1e6:.3g} MB.")
+        now = {"times": reel.t[numbers].tolist(), "note": " ".join(filter(None, notes))}
+        return cls(encoder.about() | scales.about(encoder) | now, frames)
+
+
+def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, Path | None]:
+    """The frames of a solution or of a moving density, and the file that they are read from.
+
+    >>> reel_of(7, None)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: give a Solution, or the path of a trajectory file, not 7
+    """
+    images = density_in(sol)
+    if images is None:
+        shown = solution(cast("Shown", sol))
+        return Bodies(Scene(shown), quantities), file_of(shown)
+    refuse_quantities(quantities)
+    return Fields(images), images.path
+
+
+def refuse_quantities(quantities: Given | None) -> None:
+    """`InvalidValue` if there are numbers to colour bodies by, where a density is shown."""
+    if checked(quantities):
+        raise InvalidValue("quantities are numbers of bodies, and a density has none: leave them out")
 
 
 def _fitting(
-    scene: Scene,
-    quantities: Given | None,
-    most_bytes: int,
-    shell: int,
-    per_byte: float,
-    progress: Callable[[Drawn], object],
-) -> tuple[Encoder, list[bytes], list[int], Scales]:
+    reel: Reel, most_bytes: int, shell: int, per_byte: float, progress: Callable[[Drawn], object]
+) -> tuple[FrameEncoder, list[bytes], list[int], Any]:
     """The frames, as many as there is room for, which they are, and what they say about all."""
-    total = len(scene.sol.t)
-    sample = [scene.frame(k) for k in evenly(total, SAMPLED_FRAMES)]
+    total = len(reel.t)
+    sample = [*reel.frames(evenly(total, SAMPLED_FRAMES))]
+    choices = []
     for small in (False, True):
-        encoder = Encoder.of(scene, small, quantities)
+        encoder = reel.encoder(small)
         sizes = [per_byte * len(encoder.frame(frame)) + FRAME_OVERHEAD for frame in sample]
-        shell_here = shell + len(json.dumps(encoder.about()))
-        left = most_bytes - shell_here
+        left = most_bytes - shell - len(json.dumps(encoder.about()))
         count = min(total, int(FILL_FRACTION * left / np.mean(sizes)))
-        if count == total or not all(fine_enough(frame) for frame in sample):
+        choices.append((count, encoder, left, int(max(sizes))))
+        if count == total or not all(encoder.fine_enough(frame) for frame in sample):
             break
+    count, encoder, left, largest = max(choices, key=lambda choice: choice[0])  # deflated, rounded ones may be longer
     while count > 0:
         numbers = evenly(total, count)
-        frames, scales = list[bytes](), Scales()
-        for frame in scene.frames(numbers):
+        frames, scales = list[bytes](), reel.scales()
+        for frame in reel.frames(numbers):
             frames.append(encoder.frame(frame))
             scales.take(frame, encoder)
-            progress(Drawn(len(frames), len(numbers), frame.t, float(scene.sol.t[-1])))
+            progress(Drawn(len(frames), len(numbers), frame.t, float(reel.t[-1])))
         size = sum(per_byte * len(data) + FRAME_OVERHEAD for data in frames)
         if size <= left:
             return encoder, frames, numbers, scales
         count = min(count - 1, int(FILL_FRACTION * count * left / size))
-    largest = int(max(sizes))
-    raise InvalidValue(f"one frame takes {largest} bytes: most_bytes must be at least {shell_here + 2 * largest}")
+    raise InvalidValue(
+        f"one frame takes {largest} bytes: most_bytes must be at least {most_bytes - left + 2 * largest}"
+    )
 
 
 def evenly(total: int, count: int) -> list[int]:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from jostle.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
 from jostle.viz.document import NOTEBOOK, part, script
+from jostle.viz.field_values import ShownDensity
 from jostle.viz.given import Given
-from jostle.viz.scene import Scene
-from jostle.viz.sources import Shown, solution
-from jostle.viz.viewer import Packed
+from jostle.viz.sources import Shown
+from jostle.viz.viewer import Packed, reel_of
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @check_arguments
 def widget(
-    sol: Shown,
+    sol: Shown | ShownDensity,
     *,
     title: str = "",
     quantities: Given | None = None,
     height: Count = 560,
     most_bytes: int = 40_000_000,
 ) -> AnyWidget:
-    """The viewer in a notebook, for a solution or a trajectory file: the last line of a cell.
+    """The viewer in a notebook, for a solution, the run of a density, or the file of one: the last line of a cell.
 
     What does not fit into `most_bytes` is rounded and left out as in `page`; runs of any size are for `serve` and
     ``jostle view``. `height` is in pixels.
@@ -40,7 +40,7 @@ def widget(
     >>> shown.about["title"], len(shown.about["times"]), len(shown.frames), shown.height
     ('The break', 21, 5436, 560)
     """
-    packed = Packed.of(Scene(solution(sol)), quantities, most_bytes)
+    packed = Packed.of(reel_of(sol, quantities)[0], most_bytes)
     lengths = [len(frame) for frame in packed.frames]
     about = packed.about | {"title": title, "lengths": lengths}
     shown: AnyWidget = _kind()(about=about, frames=b"".join(packed.frames), height=height)

@@ -21,6 +21,25 @@ def same(one, two):
     assert (one.stats == two.stats).all()
 
 
+def test_a_longer_run_may_save_less_often(blocks, tmp_path):
+    place = tmp_path / "run.npz"
+    jo.macro.solve(blocks, Splitting(), t=0.4, h=0.1, every=0.2, checkpoint=place)
+    resumed = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4, checkpoint=place, resume=True)
+    whole = jo.macro.solve(blocks, Splitting(), t=1.2, h=0.1, every=0.4)
+    assert resumed.t == pytest.approx([0.0, 0.2, 0.4, 0.8, 1.2])
+    assert (resumed.density[2:] == whole.density[1:]).all()
+    assert (resumed.pressure[3:] == whole.pressure[2:]).all()
+    assert (resumed.stats == whole.stats).all()
+
+
+def test_a_run_ends_when_its_problem_is_empty():
+    grid = Grid([0, 0], [2, 1], h=1 / 4)
+    flow = Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
+    sol = jo.macro.solve(flow, Splitting(), t=9.0, h=0.1, until=flow.empty)
+    assert sol.status == "stopped"
+    assert sol.mass[-1] <= 1e-3 < sol.mass[-2]
+
+
 @pytest.mark.parametrize("every", [1, 4, 0.35])
 def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, every):
     whole = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every)

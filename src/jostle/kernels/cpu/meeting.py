@@ -1,7 +1,8 @@
 """Where threads that work in step wait for each other: a barrier that compiled code can call.
 
-A thread that waits reads a number again and again, for a few microseconds; then it offers its core to others between
-two looks, and at last it sleeps between them: on a busy machine the others may wait for a core themselves.
+A thread that waits reads a number again and again; then it offers its core to others between two looks, and at last it
+sleeps between them: on a busy machine the others may wait for a core themselves. How long it looks before that is
+learnt: a wait that lasts longer halves the patience of all, one that ends in time raises it a little.
 """
 
 from __future__ import annotations
@@ -20,20 +21,24 @@ from numba.np.arrayobj import make_array
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Ints, OutInts
 
-ARRIVED, TURN, ABANDONED, NUMBERS = 0, 16, 32, 48
+ARRIVED, TURN, ABANDONED, PATIENCE, NUMBERS = 0, 16, 32, 48, 64
 """The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived, how
-often all have met, and whether some thread will not come."""
-LOOKS = 5000
-"""How often a thread that waits looks before it offers its core to others,"""
+often all have met, whether some thread will not come, and how often a thread looks before it offers its core."""
+LEAST_LOOKS, MOST_LOOKS = 5000, 500_000
+"""The bounds of that patience: about 5 and 500 microseconds."""
+RISE = 32
+"""A wait that ends in time raises the patience by one in so many."""
 OFFERS = 50
-"""and how often it does so before it sleeps."""
+"""How often a thread offers its core before it sleeps."""
 PAUSE = 0 if sys.platform == "win32" else 30
 """For how long it then sleeps between two looks: microseconds (Windows: milliseconds)."""
 
 
 def new_meeting() -> Ints:
     """A place for threads to meet."""
-    return np.zeros(NUMBERS, np.int64)
+    meeting = np.zeros(NUMBERS, np.int64)
+    meeting[PATIENCE] = MOST_LOOKS
+    return meeting
 
 
 def _system_call(name: str, symbol: str, *arguments: Any) -> Any:
@@ -84,16 +89,20 @@ def count_up(counts: OutInts, at: int) -> None:
 @jit(helper=True)
 def wait_for(counts: OutInts, at: int, least: int, meeting: OutInts) -> bool:
     """Wait until counts[at] >= least; False if a member of the meeting will not come."""
-    looks = 0
+    looks, patience = 0, _look(meeting, PATIENCE)
     while _look(counts, at) < least:
         looks += 1
-        if looks > LOOKS:
+        if looks > patience:
             if _look(meeting, ABANDONED) != 0:
                 return False
-            if looks <= LOOKS + OFFERS:
+            if looks <= patience + OFFERS:
                 _offer_core()
             else:
                 _sleep(PAUSE)
+    if looks > patience:
+        meeting[PATIENCE] = max(LEAST_LOOKS, patience // 2)
+    elif patience < MOST_LOOKS:
+        meeting[PATIENCE] = min(MOST_LOOKS, patience + patience // RISE)
     return True
 
 

@@ -26,9 +26,7 @@ NUMBERS = ("t", "gone", "iterations", "substeps")
 class Checkpoint:
     """Where a run is kept; what it is for is kept with it."""
 
-    def __init__(
-        self, to: str | os.PathLike[str] | File, problem: Crowd | Flow, scheme: Scheme, steps: Steps, every: Any
-    ) -> None:
+    def __init__(self, to: str | os.PathLike[str] | File, problem: Crowd | Flow, scheme: Scheme, steps: Steps) -> None:
         chosen = to if isinstance(to, File) else File(to)
         if chosen.random is not None:
             raise InvalidValue("nothing is random in the run of a density: leave random out of the checkpoint")
@@ -36,7 +34,7 @@ class Checkpoint:
         self.seconds, self.overwrite = chosen.seconds, chosen.overwrite
         self.about = {
             "problem": _digest(problem), "scheme": repr(scheme), "start": repr(steps.start),
-            "h": hashlib.sha256(np.asarray(steps.sizes).tobytes()).hexdigest(), "every": repr(every),
+            "h": hashlib.sha256(np.asarray(steps.sizes).tobytes()).hexdigest(),
         }  # fmt: skip
 
     def check_free(self) -> None:
@@ -75,7 +73,9 @@ class Checkpoint:
             raise BrokenFile(f"{self.path} is no checkpoint, or damaged: {error}") from None
         other = [name for name, value in self.about.items() if str(found.get(f"about_{name}")) != value]
         if other:
-            raise InvalidValue(f"{self.path} is of another run: {', '.join(other)} differ; only t and until may change")
+            raise InvalidValue(
+                f"{self.path} is of another run: {', '.join(other)} differ; only t, every and until may change"
+            )
         states = [
             State(
                 float(found["t"][k]), found["density"][k], (found["velocity0"][k], found["velocity1"][k]),
@@ -95,8 +95,9 @@ def _digest(problem: Crowd | Flow) -> str:
     """The same for problems with the same numbers; functions are known by their name alone."""
     found = hashlib.sha256(type(problem).__name__.encode())
     parts: list[Any] = [problem.density, problem.domain.walls, problem.domain.exits, *problem.domain.barriers]
-    parts += [problem.grid.lower]
-    parts += [problem.grid.upper, problem.grid.h, np.array(problem.grid.closed)]
+    for passage in problem.domain.passages:
+        parts += [passage.start, passage.end, passage.outward]
+    parts += [problem.grid.lower, problem.grid.upper, problem.grid.h, np.array(problem.grid.closed)]
     velocity = problem.velocity
     if isinstance(velocity, Velocity):
         parts += [velocity.faces(0), velocity.faces(1)]

@@ -10,6 +10,8 @@ from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
 from jostle.macro.motion.domain import Domain
 
+MAX_EXCESS = 1e-9
+"""A density may exceed one by this much: round-off."""
 MASS_TOLERANCE = 1e-12
 """A mass may exceed the area that it has by this fraction: sums of many densities are rounded."""
 

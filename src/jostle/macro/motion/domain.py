@@ -6,6 +6,7 @@ direction, of shape (nx + 1, ny) and (nx, ny + 1).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from jostle.errors import InvalidValue
 from jostle.macro.active_set import FivePoint
 from jostle.macro.checks import truths
 from jostle.macro.grid import Grid
+from jostle.macro.motion.passages import Passage
 
 Faces = tuple[Array, Array]
 """One number a face: those across x, then those across y."""
@@ -31,6 +33,7 @@ class Domain:
     """The cells of a grid, less walls; what enters an exit, or leaves through a side that is not closed, is gone.
 
     `barriers` are walls without thickness: one boolean a face, across x and across y, true where nothing passes.
+    `passages` lead from some cells to others.
 
     >>> room = Domain(Grid([0, 0], [3, 1], h=1.0, closed=True), exits=[[0], [0], [1]])
     >>> room.zone.ravel().tolist(), room.open[0].ravel().tolist()
@@ -41,6 +44,7 @@ class Domain:
     walls: Booleans
     exits: Booleans
     barriers: tuple[Booleans, Booleans]
+    passages: tuple[Passage, ...]
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class Domain:
         walls: ArrayLike | None = None,
         exits: ArrayLike | None = None,
         barriers: tuple[ArrayLike, ArrayLike] | None = None,
+        passages: Sequence[Passage] = (),
     ):
         solid, out = (
             np.zeros(grid.shape, dtype=bool) if mask is None else grid.checked(mask, name).copy()
@@ -57,7 +62,10 @@ class Domain:
             i, j = np.argwhere(solid & out)[0]
             raise InvalidValue(f"cell [{i}, {j}] is both a wall and an exit")
         thin = _checked(grid, barriers)
-        for name, value in (("grid", grid), ("walls", solid), ("exits", out), ("barriers", thin)):
+        ways = tuple(passages)
+        _check_passages(ways, ~solid & ~out)
+        values = {"grid": grid, "walls": solid, "exits": out, "barriers": thin, "passages": ways}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @cached_property
@@ -100,6 +108,9 @@ class Domain:
         part = np.where(self.zone, part.reshape(self.zone.shape) + 1, 0)
         ways_out = self.laplacian().extra
         free = np.bincount(part.ravel(), weights=ways_out.ravel()) > 0.0
+        for _ in self.passages:  # each may lead from a part to one that is known to be free only after another one
+            for passage in self.passages:
+                free[part[tuple(passage.start.T)]] |= free[part[tuple(passage.end.T)]].any()
         return np.where(free[part], 0, part)
 
     def divergence(self, flux: Faces) -> Array:
@@ -135,6 +146,21 @@ class Domain:
             around = np.pad(field, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
             found.append(0.5 * (around[before(axis)] + around[after(axis)]))
         return found[0], found[1]
+
+
+def _check_passages(passages: tuple[Passage, ...], zone: Booleans) -> None:
+    """Raise if a passage begins or ends in a cell that is not there, or in a wall or an exit."""
+    for passage in passages:
+        if not isinstance(passage, Passage):
+            raise InvalidValue(f"passages must be a list of jo.macro.Passage, not of {passage!r}")
+        for name, cells in (("begins", passage.start), ("ends", passage.end)):
+            known = np.asarray(((cells >= 0) & (cells < zone.shape)).all(axis=1))
+            known[known] = zone[tuple(cells[known].T)]
+            if not known.all():
+                i, j = cells[np.flatnonzero(~known)[0]]
+                raise InvalidValue(
+                    f"a passage {name} in cell ({i}, {j}), which is outside of the grid, a wall or an exit"
+                )
 
 
 def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[Booleans, Booleans]:

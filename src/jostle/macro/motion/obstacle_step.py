@@ -21,7 +21,7 @@ from jostle.macro.motion.density import check_mass, checked_density
 from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.pressure import hard
 
-MAX_EXCESS = 1e-8
+RELATIVE_TOLERANCE = 1e-8
 """Largest |1 - rho'| in cells with p > 0, and rho' - 1 elsewhere, in multiples of the largest rho."""
 
 
@@ -63,6 +63,6 @@ def obstacle_step(
     if rho.max() <= 1.0:
         return ObstacleStep(rho, np.zeros(grid.shape))
     check_mass(domain, rho)
-    P = hard(domain, rho, None, MAX_EXCESS * float(rho.max())).potential
+    P = hard(domain, rho, None, RELATIVE_TOLERANCE * float(rho.max())).potential
     spread = rho + domain.divergence(domain.differences(P))
     return ObstacleStep(np.where(domain.exits, 0.0, spread), grid.h**2 * P)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+from dataclasses import replace
 from pathlib import Path
 
 from jostle.errors import FileIsThere, InvalidValue, JostleError
+from jostle.facts import Units
 from jostle.io.images import are_images, check_path, write_images
 from jostle.io.recorder import Output, versions
 from jostle.macro.motion.result import Evolution
@@ -20,14 +22,14 @@ class ImageFile:
         if to.contacts or to.groups:
             raise InvalidValue("a density has no contacts and no groups of bodies: leave contacts and groups out")
         check_path(to.path)
-        self.path = Path(to.path)
+        self.path, self.units = Path(to.path), to.units or Units()
         self.about = {f"version of {name}": version for name, version in versions().items()}
         self.about |= {"machine": platform.platform(), **to.about}
         if os.path.lexists(self.path):
             _check_replaceable(self.path, asked=resume or to.overwrite)
 
     def write(self, found: Evolution) -> None:
-        write_images(self.path, found.images(self.about))
+        write_images(self.path, replace(found.images(self.about), units=self.units))
 
 
 def _check_replaceable(path: Path, *, asked: bool) -> None:

@@ -25,6 +25,8 @@ INNER_TOLERANCE = 1e-3
 MAX_WARM_STEPS = 15
 """Active-set steps from the cells that were full before. They change the set by about one layer of cells each, so that
 a set that changes more is found sooner from coarser grids."""
+MARGIN = 8
+"""Number of cells around those that are at least half full in which a potential is looked for first."""
 MOST_NEWTON_STEPS = 60
 SWITCH = 0.5
 """Cells with a lower density are followed by their density, others by their pressure."""
@@ -37,19 +39,18 @@ class Spread(NamedTuple):
     iterations: int
 
 
-def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Spread:
-    """The potential that leaves no density above one; before: that of the step before, to start from."""
+def hard(domain: Domain, arrived: Array, start: Array | None, tol: float, *, most: int = MAX_WARM_STEPS) -> Spread:
+    """The potential that leaves no density above one; the start is positive in cells that may be full, such as the
+    potential of the step before. After so many active-set steps from there, it is looked for from coarser grids."""
     excess = np.where(domain.zone, arrived - 1.0, 0.0)
     if excess.max() <= 0.0:
         return Spread(np.zeros_like(excess), 0)
-    A = domain.laplacian()
-    iterations, found = 0, False
-    if before is not None and before.any():
-        P, iterations = obstacle(A, excess, before, tol=INNER_TOLERANCE * tol, most=MAX_WARM_STEPS)
-        found = iterations < MAX_WARM_STEPS
-    if not found:
-        P, more = obstacle(A, excess, nested(A, excess), tol=INNER_TOLERANCE * tol)
-        iterations += more
+    A, P, iterations = domain.laplacian(), np.zeros_like(excess), 0
+    for box in (_box(excess), np.s_[:, :]):
+        P[box], used = _spread(A.cut(box), excess[box], None if start is None else start[box], tol, most)
+        iterations += used
+        if not _reaches_out(P, box):
+            break
     left = arrived + domain.divergence(domain.differences(P)) - 1.0
     wrong = float(np.where(P > 0.0, np.abs(left), left)[domain.zone].max())
     round_off = float(np.finfo(float).eps) * max(P.shape) * float(P.max(initial=0.0))
@@ -59,6 +60,33 @@ def hard(domain: Domain, arrived: Array, before: Array | None, tol: float) -> Sp
             f"or a larger tol"
         )
     return Spread(P, iterations)
+
+
+def _spread(A: FivePoint, excess: Array, start: Array | None, tol: float, most: int) -> Spread:
+    """The potential, from a start in at most so many active-set steps, or else from coarser grids."""
+    iterations = 0
+    if start is not None and start.any():
+        P, iterations = obstacle(A, excess, start, tol=INNER_TOLERANCE * tol, most=most)
+        if iterations < most:
+            return Spread(P, iterations)
+    P, more = obstacle(A, excess, nested(A, excess), tol=INNER_TOLERANCE * tol)
+    return Spread(P, iterations + more)
+
+
+def _box(excess: Array) -> tuple[slice, slice]:
+    """The part of the grid around all cells that are at least half full: what does not fit goes hardly beyond."""
+    near = [np.flatnonzero((excess >= -0.5).any(axis=1 - axis)) for axis in (0, 1)]
+    x, y = (slice(max(int(found[0]) - MARGIN, 0), int(found[-1]) + 1 + MARGIN) for found in near)
+    return x, y
+
+
+def _reaches_out(P: Array, box: tuple[slice, slice]) -> bool:
+    """Is a potential in a box not zero beside the rest of the grid?"""
+    for axis, (cut, size) in enumerate(zip(box, P.shape, strict=True)):
+        for end, last in ((cut.start or 0, 0), (min(cut.stop or size, size) - 1, size - 1)):
+            if end != last and P.take(end, axis=axis).any():
+                return True
+    return False
 
 
 def barrier(domain: Domain, arrived: Array, scale: float, gamma: float, tol: float) -> Spread:

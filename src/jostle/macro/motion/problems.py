@@ -8,7 +8,7 @@ flow:   d(rho u) / dt + div(rho u x u) + grad p = rho f    (Bourdin & Maury 2020
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,11 +21,13 @@ from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
 from jostle.macro.grid import Grid, Velocity
 from jostle.macro.law import fitting
-from jostle.macro.motion.density import checked_density
+from jostle.macro.motion.density import MAX_EXCESS, checked_density
 from jostle.macro.motion.domain import Domain, Faces
+from jostle.macro.motion.passages import Passage
+from jostle.macro.motion.state import State
 
-MAX_EXCESS = 1e-9
-"""A density may exceed one by this much at the start: round-off."""
+EMPTY = 1e-3
+"""A problem is empty when less than this part of its mass is left."""
 WishedVelocity = Callable[[float, Array], ArrayLike]
 """U(t, q): the velocities (n, 2) that people at the places q (n, 2) wish for, as for `Sweeping`."""
 
@@ -37,8 +39,9 @@ class Crowd:
 
     `density` is one number a cell, `velocity` the wish: a velocity of the grid, or a function U(t, q) as for people who
     are followed one by one. `walls` and `exits` are masks of cells. `barriers` are walls without thickness: two masks
-    of the faces across x, (nx + 1, ny), and across y, (nx, ny + 1). What enters an exit, or leaves through a side of
-    the grid that is not closed, is gone. `jo.crowds.density` makes a crowd from a floor plan.
+    of the faces across x, (nx + 1, ny), and across y, (nx, ny + 1). `passages` lead from some cells to others: stairs.
+    What enters an exit, or leaves through a side of the grid that is not closed, is gone. `jo.crowds.density` makes a
+    crowd from a floor plan.
 
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
@@ -53,6 +56,7 @@ class Crowd:
     walls: ArrayLike | None = None
     exits: ArrayLike | None = None
     barriers: tuple[ArrayLike, ArrayLike] | None = None
+    passages: Sequence[Passage] = ()
     domain: Domain = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,6 +72,10 @@ class Crowd:
     def mass(self) -> float:
         """At the start."""
         return float(np.sum(self.density)) * self.grid.h**2
+
+    def empty(self, state: State) -> bool:
+        """Is less than a thousandth of the mass left? For `macro.solve(..., until=people.empty)`."""
+        return _empty(self, state)
 
     @cached_property
     def places(self) -> Array:
@@ -135,11 +143,19 @@ class Flow:
         """At the start."""
         return float(np.sum(self.density)) * self.grid.h**2
 
+    def empty(self, state: State) -> bool:
+        """Is less than a thousandth of the mass left? For `macro.solve(..., until=flow.empty)`."""
+        return _empty(self, state)
+
     def start(self) -> Faces:
         """The velocity on the faces at the start: of cells the mean of the two beside, by their masses."""
         moved = self.velocity.faces(0, self.density), self.velocity.faces(1, self.density)
         heavy = self.domain.means(np.asarray(self.density))
         return _through(self.domain, tuple(np.where(mass > 0.0, u, 0.0) for u, mass in zip(moved, heavy, strict=True)))
+
+
+def _empty(problem: Crowd | Flow, state: State) -> bool:
+    return float(state.density.sum()) * problem.grid.h**2 <= EMPTY * problem.mass
 
 
 def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
@@ -150,9 +166,9 @@ def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
 
 def _settle(problem: Crowd | Flow) -> None:
     """Check the density and where it may be."""
-    grid = problem.grid
-    barriers = problem.barriers if isinstance(problem, Crowd) else None
-    domain, given = Domain(grid, problem.walls, problem.exits, barriers), np.asarray(problem.density)
+    grid, given = problem.grid, np.asarray(problem.density)
+    more = (problem.barriers, problem.passages) if isinstance(problem, Crowd) else ()
+    domain = Domain(grid, problem.walls, problem.exits, *more)
     rho = checked_density(grid, np.full(grid.shape, given) if given.ndim == 0 else given, domain.walls)
     for wrong, why in (
         (rho > 1.0 + MAX_EXCESS, "at most 1 fits into a cell: scale it, or spread it by jo.macro.obstacle_step"),

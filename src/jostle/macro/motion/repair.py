@@ -14,11 +14,10 @@ import numpy as np
 from jostle.arrays import Array, Booleans
 from jostle.kernels import kernels_for
 from jostle.macro.active_set import FivePoint, nested, obstacle
+from jostle.macro.motion.density import MAX_EXCESS
 
 TOLERANCE = 1e-10
 """Relative residual of the linear system."""
-MAX_EXCESS = 1e-9
-"""Densities may be above one by this much."""
 ROUND_OFF = 1e-13
 """Densities below zero by less than this are rounded to zero."""
 MAX_CYCLES = 200

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
 from jostle.errors import Interrupted, InvalidValue, JostleError
+from jostle.evolution import Progress, Span
 from jostle.interrupts import Interrupts
 from jostle.io.checkpoint import Checkpoint as CheckpointFile
 from jostle.io.recorder import Output
@@ -23,20 +24,6 @@ from jostle.macro.motion.state import State
 from jostle.solution import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
 from jostle.steps import Grid as Steps
 from jostle.steps import Saving
-
-Span = float | tuple[float, float]
-"""The end, or the start and the end."""
-
-
-class Progress(NamedTuple):
-    """What `macro.solve(..., progress=...)` is called with after each step."""
-
-    step: int
-    steps: int
-    t: float
-    end: float
-    state: State
-    status: str
 
 
 @check_arguments
@@ -51,20 +38,21 @@ def solve(
     output: str | os.PathLike[str] | Output | None = None,
     checkpoint: str | os.PathLike[str] | CheckpointFile | None = None,
     resume: bool = False,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Callable[[Progress[State]], object] | None = None,
 ) -> Evolution:
     """Follow a density from time 0 (or t[0]) to t (or t[1]), with steps of length h.
 
     `problem` is a `Crowd` or a `Flow`, `scheme` a `Splitting`, a `Barrier` or `Impacts`. A step in which more than half
     of a cell would leave is cut into parts; `stats["substeps"]` says into how many. t, h, `every`, `until` and
-    `progress` are those of `jostle.solve`.
+    `progress` are those of `jostle.solve`; `until=problem.empty` ends a run when less than a thousandth of its mass is
+    left.
 
     With `output`, a path that ends in .vtkhdf or a `jostle.io.Output`, the frames go into a file of images, also if the
     run ends with an error; ParaView opens it, `jostle.io.read_images` and the pictures of `jostle.viz` read it.
     `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the whole run every minute and at its end; the same call
-    with `resume=True` goes on from there, with the same bits as a run without a break. The file of images is brought up
-    to date with each checkpoint. An error carries what was computed in ``error.solution``; so does `Interrupted`, which
-    Ctrl-C raises at the end of a step.
+    with `resume=True` goes on from there, with the same bits as a run without a break. Only t, `every` and `until` may
+    change. The file of images is brought up to date with each checkpoint. An error carries what was computed in
+    ``error.solution``; so does `Interrupted`, which Ctrl-C raises at the end of a step.
 
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([-1, -1], [1, 1], h=1 / 16, closed=True)
@@ -82,7 +70,7 @@ def solve(
     file = None if output is None else ImageFile(output, resume=resume)
     steps = Steps.of(t, h)
     run, due = _Run(problem, scheme, scheme.start(problem, steps.start)), Saving(every, steps.start)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, problem, scheme, steps, every)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, problem, scheme, steps)
     done = 0
     if resume:
         if kept is None:

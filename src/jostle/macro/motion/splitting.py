@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from jostle.arrays import Array
 from jostle.macro.motion.momentum import carried, impulses, velocities
+from jostle.macro.motion.passages import passed
 from jostle.macro.motion.pressure import Spread, hard
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme, driven, emptied
@@ -47,6 +48,7 @@ class Splitting(Scheme):
             m = carried(domain, state.density, u, crossed)
             u, pressure = velocities(domain, full, (m[0] - x, m[1] - y)), P * (side / h) ** 2
         else:
+            full = passed(domain, full, u, h)
             u, pressure = (u[0] - x, u[1] - y), P * side**2 / h
         density, gone = emptied(problem, full, crossed)
         return State(state.t + h, density, u, pressure, state.gone + gone, iterations)

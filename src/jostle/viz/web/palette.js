@@ -4,9 +4,20 @@ const STOPS = {
   light: ["#eef3f9", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"],
   dark: ["#42547d", "#3c6ea6", "#3592c0", "#48b8bd", "#8fd8a6", "#d9eb9a", "#fdf6b4"],
 };
+// Cells: no density is nearly the page itself.
+const CELL_STOPS = {
+  light: STOPS.light,
+  dark: ["#1a2130", "#1d3a63", "#225d9c", "#3a8ace", "#74b5ea", "#b3d8f7", "#eaf5ff"],
+};
 const THEMES = {
-  light: { back: "#ffffff", wall: "#20242c", mark: "#c2189b", weak: "#ea8a3c", push: "#d55e00", pull: "#7b3294" },
-  dark: { back: "#12151c", wall: "#c9d1de", mark: "#ff6ad5", weak: "#d97a22", push: "#ff9a2e", pull: "#c79bff" },
+  light: {
+    back: "#ffffff", wall: "#20242c", mark: "#c2189b", weak: "#ea8a3c", push: "#d55e00", pull: "#7b3294",
+    solid: "#8b8f96", exit: "#2fae87",
+  },
+  dark: {
+    back: "#12151c", wall: "#c9d1de", mark: "#ff6ad5", weak: "#d97a22", push: "#ff9a2e", pull: "#c79bff",
+    solid: "#7d838d", exit: "#1f9e78",
+  },
 };
 
 const CATEGORIES = {
@@ -25,15 +36,17 @@ function mixed(stops, x) {
 const packed = (colour) =>
   new Uint32Array(new Uint8Array([...colour.map((part) => Math.round(255 * part)), 255]).buffer)[0];
 
+const gradient = (stops) => `linear-gradient(to right, ${stops.join(", ")})`;
 const ladder = (stops, last) => Uint32Array.from({ length: last + 1 }, (_, k) => packed(mixed(stops, k / last)));
 
-// theme: colours by name; bodies: 256 steps; push: 33 steps from weak to strong; categories: one colour a group.
+// theme: colours by name; bodies, cells: 256 steps; push: 33 steps from weak to strong; categories: one colour a group.
 function palette(night) {
   const name = night ? "dark" : "light";
   const theme = Object.fromEntries(Object.entries(THEMES[name]).map(([part, hex]) => [part, rgb(hex)]));
   return {
-    theme, bodies: ladder(STOPS[name].map(rgb), 255), push: ladder([theme.weak, theme.push], 32),
+    theme, push: ladder([theme.weak, theme.push], 32),
+    bodies: ladder(STOPS[name].map(rgb), 255), cells: ladder(CELL_STOPS[name].map(rgb), 255),
     categories: CATEGORIES[name].map(rgb), names: CATEGORIES[name],
-    gradient: `linear-gradient(to right, ${STOPS[name].join(", ")})`,
+    gradient: gradient(STOPS[name]), cellGradient: gradient(CELL_STOPS[name]),
   };
 }

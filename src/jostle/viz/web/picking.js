@@ -86,3 +86,14 @@ function contactFacts(stage, about, c) {
     ...(wall ? [["wall", wall]] : []),
   ];
 }
+
+function element(tag, text) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return made;
+}
+
+// Names and values, in the panel of what is picked.
+function tellFacts($, facts) {
+  $("picked-facts").replaceChildren(...facts.flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
+}

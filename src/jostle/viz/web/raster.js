@@ -18,8 +18,8 @@ class RasterPainter {
     }
   }
 
-  load(what, numbers, colours) {
-    this[what] = { numbers, colours };
+  load(what, numbers, colours, width = 0) {
+    this[what] = { numbers, colours, width };
   }
 
   paint(camera, { theme, picked, forces }) {
@@ -40,6 +40,7 @@ class RasterPainter {
       out[1] = y0 - s * (dx * up[0] + dy * up[1] + dz * up[2]);
       out[2] = s * (dx * eye[0] + dy * eye[1] + dz * eye[2]);
     };
+    if (this.cells) drawCells(this, this.cells);
     this.drawBalls(s, picked, camera.flat, theme);
     this.drawLines(this.walls, this.depth, (wide) => wide * ratio);
     if (forces) this.drawLines(this.bars, null, (wide) => Math.max(wide * s, 0.4));

@@ -22,6 +22,11 @@ class ServedSource extends Source {
       return new Promise(() => {});
     }
     if (!this.kept || about.times.length < this.count) [this.kept, this.size, this.most] = [new Map(), 0, KEPT];
+    for (const [k, { size }] of this.kept) {
+      if (about.times[k] === this.times[k]) continue;
+      this.kept.delete(k); // the state at a checkpoint, which gave way to a frame
+      this.size -= size;
+    }
     this.renew(about);
     this.tag = answer.headers.get("ETag");
     return true;

@@ -8,7 +8,7 @@
 // Of m bodies that are there: number, radius, each of sent and constant(index) (m), q and u (3 m). Of c contacts: the
 // rows of both bodies, second = -1 - w for wall w, the force, and where the wall is, away (3 c). walls (6 w): the two
 // ends of each line. All of them typed arrays; places are counted from about.origin. A source itself must know bytes(k)
-// alone.
+// alone. Frames of a density are others: see fields.js.
 
 const HEAD = 9;
 
@@ -24,13 +24,14 @@ class Source {
     this.radius = about.radii && new Float32Array(bytesOf(about.radii));
     this.constant = (about.constant || []).map((text) => new Float32Array(bytesOf(text)));
     this.walls = about.walls && spread(new Float32Array(bytesOf(about.walls)), about.d);
-    if (this.everyone?.length !== about.n) this.everyone = Uint32Array.from({ length: about.n }, (_, i) => i);
+    if (!about.grid && this.everyone?.length !== about.n) this.everyone = Uint32Array.from({ length: about.n }, (_, i) => i);
   }
 
   ahead() {}
 
   async frame(k) {
-    return this.decoded(await this.bytes(k));
+    const bytes = await this.bytes(k);
+    return this.about.grid ? decodedFields(bytes, this.about) : this.decoded(bytes);
   }
 
   decoded(buffer) {
@@ -72,9 +73,9 @@ function chosen(values, rows) {
   return out;
 }
 
-function scaled(values, by) {
+function scaled(values, by, low = 0) {
   const out = new Float32Array(values.length);
-  for (let i = 0; i < values.length; i++) out[i] = by * values[i];
+  for (let i = 0; i < values.length; i++) out[i] = low + by * values[i];
   return out;
 }
 

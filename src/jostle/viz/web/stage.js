@@ -1,7 +1,7 @@
 // What is to be seen: a frame, turned into balls, bars and walls for a painter, and the eye that looks at them.
 
 const WIDEST = { 2: 0.34, 3: 0.15 }; // the bar of a strong force, in plane and space, as a part of the median diameter
-const MANY = 2000; // bodies: where WebGL runs on the processor, more of them are drawn by our own raster
+const MANY = 2000; // bodies or cells: where WebGL runs on the processor, more of them are drawn by our own raster
 const ON_THE_PROCESSOR = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 class Stage {
@@ -16,7 +16,8 @@ class Stage {
   choosePainter(light) {
     let canvas = document.createElement("canvas"), found = "light";
     const gl = light === true ? null : canvas.getContext("webgl2", { antialias: true, alpha: false });
-    if (gl && (light === false || this.source.about.n < MANY || !ON_THE_PROCESSOR.test(rendererOf(gl)))) {
+    const quick = gl && (light === false || this.source.about.n < MANY || !ON_THE_PROCESSOR.test(rendererOf(gl)));
+    if (quick && this.fits(gl)) {
       this.painter = new WebGLPainter(gl);
       canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
       canvas.addEventListener("webglcontextrestored", () => { this.painter = new WebGLPainter(gl); this.load(); });
@@ -32,6 +33,20 @@ class Stage {
     this.view.replaceChildren(canvas);
     this.fit();
     return found;
+  }
+
+  // Can WebGL hold what is shown?
+  fits() {
+    return true;
+  }
+
+  // What the legend says beside the scale: names and colours.
+  marks() {
+    return [];
+  }
+
+  get gradient() {
+    return this.palette.gradient;
   }
 
   chooseColours(night) {

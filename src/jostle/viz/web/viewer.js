@@ -10,11 +10,13 @@ const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))
 function mount(root, source) {
   const $ = (id) => root.getElementById(id), night = matchMedia("(prefers-color-scheme: dark)");
   const quantity = () => source.about.quantities[$("colour").selectedIndex];
-  const stage = new Stage($("view"), source, {
-    colour: quantity, forces: () => $("forces").checked, body: () => row(), contact: () => contactRow(),
+  const [Kind, picker] = source.about.grid ? [FieldStage, cellPicker] : [Stage, bodyPicker];
+  const stage = new Kind($("view"), source, {
+    colour: quantity, forces: () => $("forces").checked, body: () => subject.row(), contact: () => subject.contactRow(),
+    cell: () => subject.cell(),
   });
+  const subject = picker($, stage, source, tellAloud);
   let shown = -1, wanted = 0, loading = false, played = null;
-  let picked = null, contact = null, anchor = null; // a body, or a contact, and the body whose contacts are looked at
 
   const time = (t) => `t = ${short(t)}${source.about.units.time && ` ${source.about.units.time}`}`;
 
@@ -24,7 +26,9 @@ function mount(root, source) {
   }
 
   // For those who do not see it.
-  const tellAloud = (text) => ($("said").textContent = text);
+  function tellAloud(text) {
+    $("said").textContent = text;
+  }
 
   // ---- which frame
 
@@ -44,7 +48,7 @@ function mount(root, source) {
 
   async function go(next) {
     const frame = await source.frame(next), by = next - shown;
-    stage.frame = addLoads(frame);
+    stage.frame = subject.loaded(frame);
     shown = next;
     const stride = played && by > 0 && by < source.count / 4 ? by : 1; // if some are passed over, the next will be too
     source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
@@ -58,7 +62,7 @@ function mount(root, source) {
     $("frame").setAttribute("aria-valuetext", `${when}, ${of}`);
     $("time").textContent = `${when} · ${of}`;
     tellScale();
-    tellPicked();
+    subject.tell();
   }
 
   function tellScale() {
@@ -66,9 +70,10 @@ function mount(root, source) {
     $("scale-name").textContent = label;
     [$("scale-low").textContent, $("scale-high").textContent] = [short(low), most];
     $("amounts").hidden = categories.length > 0;
-    $("categories").replaceChildren(...categories.map((name, k) => {
-      const item = element("li", name), { names } = stage.palette;
-      item.style.borderColor = names[k % names.length];
+    const { names } = stage.palette, named = categories.map((name, k) => [name, names[k % names.length]]);
+    $("categories").replaceChildren(...(categories.length ? named : stage.marks()).map(([name, colour]) => {
+      const item = element("li", name);
+      item.style.borderColor = colour;
       return item;
     }));
     const words = categories.length ? categories.join(", ") : `from ${short(low)} to ${most}`;
@@ -127,6 +132,7 @@ function mount(root, source) {
     if (!played) offerSpeeds();
     if (ended) tellAloud(source.about.note || "the run has ended");
     if (wanted >= source.count) [shown, wanted] = [-1, source.count - 1];
+    else if (stage.frame && stage.frame.t !== source.times[shown]) shown = -1; // another frame took its place
     if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
     if (ended) follow(false);
     if (stage.frame && shown >= 0) {
@@ -144,7 +150,7 @@ function mount(root, source) {
     $("note").textContent = about.note;
     const [begin, end] = [time(source.times[0]), short(source.times[source.count - 1])];
     const when = `${source.count} frames from ${begin} to ${end}`;
-    $("view").setAttribute("aria-label", `${about.n} bodies in ${about.dimension} dimensions, ${when}`);
+    $("view").setAttribute("aria-label", `${subject.words()}, ${when}`);
     $("time").textContent = $("time").textContent.replace(/ of \d+$/, ` of ${source.count}`);
   }
 
@@ -156,78 +162,10 @@ function mount(root, source) {
     list.selectedIndex = chosen;
   }
 
-  // ---- one body, one contact
-
-  const row = () => (picked === null || !stage.frame ? -1 : stage.frame.number.indexOf(picked));
-  const contactRow = () => (contact === null ? -1 : rowOfContact(stage.frame, contact));
-
-  function pick(number) {
-    const bars = contact !== null;
-    picked = number === null || !(number >= 0 && number < source.about.n) ? null : Math.floor(number);
-    [contact, anchor] = [null, picked];
-    choose(bars);
-  }
-
-  function pickContact(c) {
-    [contact, picked] = [namesOf(stage.frame, c), null];
-    choose(true);
-  }
-
-  function choose(bars) {
-    $("body").value = anchor ?? "";
-    tellPicked();
-    stage.barsAreOld ||= bars;
-    stage.repaint();
-  }
-
-  function tellPicked() {
-    $("picked").hidden = picked === null && contact === null;
-    if ($("picked").hidden || !stage.frame) return;
-    const i = contact ? contactRow() : row();
-    const name = contact ? `Contact of body ${contact[0]} and ${partner(contact[1])}` : `Body ${picked}`;
-    $("picked-name").textContent = name;
-    let facts = [["", contact ? "no force at this time" : "not there at this time"]];
-    if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.frame, source.about, i);
-    $("picked-facts").replaceChildren(...facts.flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
-  }
-
-  function element(tag, text) {
-    const made = document.createElement(tag);
-    made.textContent = text;
-    return made;
-  }
-
-  function nextBody(by) {
-    const { number } = stage.frame, from = anchor ?? (by > 0 ? -1 : source.about.n);
-    const order = by > 0 ? number : [...number].reverse(), found = order.find((one) => (one - from) * by > 0);
-    if (number.length) pick(found ?? order[0]);
-  }
-
-  function nextContact(by) {
-    const order = strongest(stage.frame, anchor), at = contact ? order.indexOf(contactRow()) : by > 0 ? -1 : 0;
-    if (order.length) pickContact(order[(at + by + order.length) % order.length]);
-    else if (!source.about.contacts) tellAloud("contacts were not saved");
-    else tellAloud(anchor === null ? "no contact carries a force" : `body ${anchor} has no contact with a force`);
-  }
-
-  function goToPicked() {
-    const c = contactRow(), i = c >= 0 ? stage.frame.contacts.first[c] : row();
-    if (i < 0) return;
-    stage.camera.target = [...stage.frame.q.subarray(3 * i, 3 * i + 3)];
-    const pixels = stage.frame.radius[i] * stage.camera.scale;
-    if (pixels < 20) stage.camera.nearness *= 20 / pixels;
-  }
-
   // ---- hands and keys
 
   const { camera } = stage;
-  hands($("view"), stage, (x, y) => {
-    const c = $("forces").checked ? contactAt(stage, x, y) : -1, i = c < 0 ? bodyAt(stage, x, y) : -1;
-    if (c >= 0) {
-      anchor = null;
-      pickContact(c);
-    } else pick(i < 0 ? null : stage.frame.number[i]);
-  });
+  hands($("view"), stage, subject.click);
   const move = (dx, dy) => (camera.flat ? camera.pan(-dx, -dy) : camera.orbit(-dx, -dy));
   const pan = (dx, dy) => camera.pan(-dx, -dy);
   const select = (list, by, around = false) => {
@@ -249,11 +187,11 @@ function mount(root, source) {
     "shift ArrowUp": () => move(0, -40), "shift ArrowDown": () => move(0, 40),
     w: () => pan(0, -40), a: () => pan(-40, 0), s: () => pan(0, 40), d: () => pan(40, 0),
     "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(0.8), 0: () => camera.reset(),
-    f: () => $("forces").click(), l: () => $("light").click(), v: goToPicked,
+    f: () => $("forces").click(), l: () => $("light").click(), v: subject.goTo,
     c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
     "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
-    n: () => nextBody(1), p: () => nextBody(-1), N: () => nextContact(1), P: () => nextContact(-1),
-    "?": () => help(!$("help").open), Escape: () => ($("help").open ? help(false) : pick(null)),
+    n: () => subject.next(1), p: () => subject.next(-1), N: () => subject.nextOther(1), P: () => subject.nextOther(-1),
+    "?": () => help(!$("help").open), Escape: () => ($("help").open ? help(false) : subject.forget()),
   }, () => stage.repaint());
 
   $("play").addEventListener("click", () => play(!played));
@@ -266,19 +204,18 @@ function mount(root, source) {
     stage.repaint();
   });
   $("light").addEventListener("change", () => choosePainter($("light").checked));
-  $("body").addEventListener("input", (event) => pick(event.target.value === "" ? null : Number(event.target.value)));
   $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
 
   function choosePainter(light) {
     const found = stage.choosePainter(light);
     $("light").checked = found !== "webgl";
-    if (found === "none") say("This browser offers no WebGL 2, so bodies are drawn without the graphics card.");
+    if (found === "none") say("This browser offers no WebGL 2, so the page draws without the graphics card.");
     stage.load();
   }
 
   function chooseColours() {
     stage.chooseColours(night.matches);
-    $("scale").style.background = stage.palette.gradient;
+    $("scale").style.background = stage.gradient;
     tellScale();
     stage.load();
   }
@@ -291,6 +228,7 @@ function mount(root, source) {
 
   for (const { name, label } of source.about.quantities) $("colour").add(new Option(label, name));
   $("forces").closest("label").hidden = !source.about.contacts;
+  $("viewer").classList.toggle("fields", Boolean(source.about.grid));
   measure();
   offerSpeeds();
   chooseColours();
@@ -301,16 +239,12 @@ function mount(root, source) {
   return {
     source, stage, say, renewed,
     get shown() { return shown; },
-    get picked() { return picked; },
-    get contact() { return contact; },
+    get picked() { return subject.picked; },
+    get contact() { return subject.contact; },
     get playing() { return played !== null; },
-    values(name) {
-      const { recipe } = source.about.quantities.find((one) => one.name === name);
-      return valuesOf(recipe, stage.frame, source.about);
-    },
+    values: (name) => subject.values(source.about.quantities.find((one) => one.name === name)),
     place(number) {
-      const i = stage.frame.number.indexOf(number), box = $("view").getBoundingClientRect();
-      const [x, y] = camera.projection()(...stage.frame.q.subarray(3 * i, 3 * i + 3));
+      const box = $("view").getBoundingClientRect(), [x, y] = camera.projection()(...subject.place(number));
       return [x + box.left, y + box.top];
     },
     end() {

@@ -86,6 +86,7 @@ class WebGLPainter {
     this.balls = this.program(BALL_VERTEX, BALL_FRAGMENT, 4);
     this.bars = this.program(BAR_VERTEX, BAR_FRAGMENT, 8);
     this.walls = this.program(BAR_VERTEX, BAR_FRAGMENT, 8);
+    this.cells = this.program(CELLS_VERTEX, CELLS_FRAGMENT, 4);
   }
 
   program(vertex, fragment, each) {
@@ -102,10 +103,12 @@ class WebGLPainter {
     return { program, at, each, count: 0, numbers: gl.createTexture(), colours: gl.createTexture() };
   }
 
-  load(what, numbers, colours) {
+  // width: of an image, whose colours are cells in rows.
+  load(what, numbers, colours, width = 0) {
     const { gl } = this, part = this[what];
     part.count = numbers.length / part.each;
     this.fill(part.numbers, numbers, gl.RGBA32F, gl.FLOAT);
+    if (width) return fillImage(gl, part.colours, colours, width);
     const bytes = new Uint8Array(colours.buffer, colours.byteOffset, 4 * colours.length);
     this.fill(part.colours, bytes, gl.RGBA8, gl.UNSIGNED_BYTE);
   }
@@ -133,6 +136,7 @@ class WebGLPainter {
       gl.disable(gl.BLEND);
       gl.enable(gl.SAMPLE_ALPHA_TO_COVERAGE); // smooth edges, whatever is behind them
     }
+    this.draw("cells", () => {});
     this.draw("balls", (set) => {
       gl.uniform1i(set("flat_"), camera.flat);
       gl.uniform1i(set("picked"), picked);

@@ -1,0 +1,100 @@
+"""Passages from some cells of a grid to others, such as stairs between floors that are drawn side by side.
+
+A passage leads one way. In time h a cell at its start gives at most the part |u| h / side of its density, at the speed
+u with which people come to it, and a cell at its end takes at most the room that it has. What does not fit waits at the
+start: no pressure goes through a passage, as none does between people on stairs and people on the floor behind them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Integers, finite, shaped
+from jostle.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from jostle.macro.motion.domain import Domain, Faces
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False, init=False)
+class Passage:
+    """A way from cells `start` (m, 2) to cells `end` (k, 2), given by their indices [i, j] from one side to the other.
+
+    `outward` is the direction (2,) in which people leave the cells of the start. The first cells of the start lead to
+    the first cells of the end, and the last ones to the last ones.
+
+    >>> import jostle as jo
+    >>> grid = jo.macro.Grid([0, 0], [6, 1], h=1.0, closed=True)
+    >>> stairs = Passage([[2, 0]], [[4, 0]], outward=[1, 0])
+    >>> people = jo.macro.Crowd(grid=grid, density=[[1], [1], [1], [0], [0], [0]], velocity=grid.velocity(1.0, 0),
+    ...                         walls=[[0], [0], [0], [1], [0], [0]], passages=[stairs])
+    >>> sol = jo.macro.solve(people, jo.macro.Splitting(), t=9.0, h=0.5)
+    >>> sol.density[-1].ravel().round(6).tolist()                                # there is room for two
+    [0.0, 0.0, 1.0, 0.0, 1.0, 1.0]
+    """
+
+    start: Integers
+    end: Integers
+    outward: Array
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, outward: ArrayLike):
+        direction = shaped(outward, "outward", 2)
+        length = float(np.linalg.norm(direction))
+        if not length > 0.0:
+            raise InvalidValue("outward must not be zero")
+        for name, cells in (("start", start), ("end", end)):
+            object.__setattr__(self, name, _indices(cells, name))
+        object.__setattr__(self, "outward", direction / length)
+
+    @cached_property
+    def shares(self) -> Array:
+        """(m, k): the part of each cell of the start that leads to each cell of the end, if both are equally wide."""
+        left = np.linspace(0.0, 1.0, len(self.start) + 1)
+        right = np.linspace(0.0, 1.0, len(self.end) + 1)
+        low, high = (np.maximum.outer(left[:-1], right[:-1]), np.minimum.outer(left[1:], right[1:]))
+        return np.asarray(np.maximum(high - low, 0.0) * len(self.start))
+
+    def speeds(self, u: Faces) -> Array:
+        """(m,): how fast people leave the cells of the start: u . outward, by the face where each component is largest.
+
+        The face at the passage itself is closed, so that u is zero there.
+        """
+        i, j = self.start.T
+        x, y = (
+            np.where(np.abs(before) > np.abs(after), before, after)
+            for before, after in ((u[0][i, j], u[0][i + 1, j]), (u[1][i, j], u[1][i, j + 1]))
+        )
+        return np.asarray(np.maximum(x * self.outward[0] + y * self.outward[1], 0.0))
+
+
+def passed(domain: Domain, density: Array, u: Faces, h: float) -> Array:
+    """(nx, ny): the density after people with the velocity u on the faces used all passages for a time h."""
+    if not domain.passages:
+        return density
+    density = density.copy()
+    for passage in domain.passages:
+        start, end = tuple(passage.start.T), tuple(passage.end.T)
+        part = np.minimum(passage.speeds(u) * (h / domain.grid.h), 1.0)
+        asked = (part * density[start])[:, None] * passage.shares
+        room, wanted = np.maximum(1.0 - density[end], 0.0), asked.sum(axis=0)
+        asked *= np.divide(room, wanted, out=np.ones_like(room), where=wanted > room)
+        density[start] -= asked.sum(axis=1)
+        density[end] += asked.sum(axis=0)
+    return density
+
+
+def _indices(cells: ArrayLike, name: str) -> Integers:
+    found = finite(cells, name)
+    if found.ndim != 2 or found.shape[1] != 2 or len(found) == 0 or (found != np.rint(found)).any():
+        raise InvalidValue(f"{name} must be the indices [i, j] of one cell or more, not {cells!r}")
+    indices = found.astype(np.int64)
+    if len(np.unique(indices, axis=0)) < len(indices):
+        raise InvalidValue(f"a cell is named twice in {name}: {cells!r}")
+    return indices

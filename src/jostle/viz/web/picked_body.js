@@ -1,0 +1,82 @@
+// The body, or the contact, that is picked, and what there is to read about it.
+
+function bodyPicker($, stage, source, tellAloud) {
+  let picked = null, contact = null, anchor = null; // a body, or a contact, and the body whose contacts are looked at
+  const row = () => (picked === null || !stage.frame ? -1 : stage.frame.number.indexOf(picked));
+  const contactRow = () => (contact === null ? -1 : rowOfContact(stage.frame, contact));
+
+  function pick(number) {
+    const bars = contact !== null;
+    picked = number === null || !(number >= 0 && number < source.about.n) ? null : Math.floor(number);
+    [contact, anchor] = [null, picked];
+    choose(bars);
+  }
+
+  function pickContact(c) {
+    [contact, picked] = [namesOf(stage.frame, c), null];
+    choose(true);
+  }
+
+  function choose(bars) {
+    $("body").value = anchor ?? "";
+    tell();
+    stage.barsAreOld ||= bars;
+    stage.repaint();
+  }
+
+  function tell() {
+    $("picked").hidden = picked === null && contact === null;
+    if ($("picked").hidden || !stage.frame) return;
+    const i = contact ? contactRow() : row();
+    const name = contact ? `Contact of body ${contact[0]} and ${partner(contact[1])}` : `Body ${picked}`;
+    $("picked-name").textContent = name;
+    let facts = [["", contact ? "no force at this time" : "not there at this time"]];
+    if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.frame, source.about, i);
+    tellFacts($, facts);
+  }
+
+  function click(x, y) {
+    const c = $("forces").checked ? contactAt(stage, x, y) : -1, i = c < 0 ? bodyAt(stage, x, y) : -1;
+    if (c >= 0) {
+      anchor = null;
+      pickContact(c);
+    } else pick(i < 0 ? null : stage.frame.number[i]);
+  }
+
+  function next(by) {
+    const { number } = stage.frame, from = anchor ?? (by > 0 ? -1 : source.about.n);
+    const order = by > 0 ? number : [...number].reverse(), found = order.find((one) => (one - from) * by > 0);
+    if (number.length) pick(found ?? order[0]);
+  }
+
+  function nextOther(by) {
+    const order = strongest(stage.frame, anchor), at = contact ? order.indexOf(contactRow()) : by > 0 ? -1 : 0;
+    if (order.length) pickContact(order[(at + by + order.length) % order.length]);
+    else if (!source.about.contacts) tellAloud("contacts were not saved");
+    else tellAloud(anchor === null ? "no contact carries a force" : `body ${anchor} has no contact with a force`);
+  }
+
+  function goTo() {
+    const c = contactRow(), i = c >= 0 ? stage.frame.contacts.first[c] : row();
+    if (i < 0) return;
+    stage.camera.target = [...stage.frame.q.subarray(3 * i, 3 * i + 3)];
+    const pixels = stage.frame.radius[i] * stage.camera.scale;
+    if (pixels < 20) stage.camera.nearness *= 20 / pixels;
+  }
+
+  $("body").addEventListener("input", ({ target: { value } }) => pick(value === "" ? null : Number(value)));
+
+  return {
+    tell, click, next, nextOther, goTo, row, contactRow,
+    loaded: addLoads,
+    forget: () => pick(null),
+    words: () => `${source.about.n} bodies in ${source.about.dimension} dimensions`,
+    get picked() { return picked; },
+    get contact() { return contact; },
+    values: ({ recipe }) => valuesOf(recipe, stage.frame, source.about),
+    place(number) {
+      const i = stage.frame.number.indexOf(number);
+      return stage.frame.q.subarray(3 * i, 3 * i + 3);
+    },
+  };
+}
