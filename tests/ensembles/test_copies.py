@@ -313,7 +313,7 @@ WRONG = {
     "force must be numbers or a function of \\(float, Array, Array, Array\\)": lambda: oscillators(
         2.6, force=lambda t, q: q
     ),
-    "function must be a function of \\(float, Array, Array\\)": lambda: oscillators(2.6, within=lambda q: q),
+    "within must be .* or a function of \\(float, Array, Array\\)": lambda: oscillators(2.6, within=lambda q: q),
     "within must be a set of half-spaces": lambda: oscillators(2.6, within=jo.Outside([3.0], 1.0)),
     "depend on t: say so": lambda: Copies(q0=[0.5], force=[0.0], within=table),
     "are not affine in q\\[0\\]": lambda: Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=Gaps(outside, flat=True)),

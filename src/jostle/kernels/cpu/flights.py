@@ -99,28 +99,35 @@ def _fly(
 ) -> int:  # fmt: skip
     """NEW_Q and NEW_U after a time s, by the classical Runge-Kutta method; how the copy stands then."""
     d = G.shape[1]
-    q, u = state[Q], state[U]
+    q, u, stage_q, stage_u, rate = state[Q], state[U], vectors[STAGE_Q], vectors[STAGE_U], vectors[RATE]
+    q_sum, u_sum = vectors[SLOPE], vectors[SUM]
     for k in range(d):
-        vectors[STAGE_Q, k], vectors[STAGE_U, k], vectors[SUM, k], vectors[SLOPE, k] = q[k], u[k], 0.0, 0.0
+        stage_q[k], stage_u[k], u_sum[k], q_sum[k] = q[k], u[k], 0.0, 0.0
     for stage in range(4):
-        part = 0.0 if stage == 0 else s if stage == 3 else 0.5 * s
-        status = _accelerate(
-            force, t + part, vectors[STAGE_Q], vectors[STAGE_U], parameters, root, resting, vectors, per_row, G, rows,
-            work, lists,
-        )  # fmt: skip
-        if status != GOES_ON:
-            return status
-        weight = 1.0 if stage == 0 or stage == 3 else 2.0
-        part = s if stage == 2 else 0.5 * s
+        time = t if stage == 0 else t + s if stage == 3 else t + 0.5 * s
+        weight, part = (1.0, 0.5 * s) if stage == 0 else (1.0, s) if stage == 3 else (2.0, s if stage == 2 else 0.5 * s)
+        if resting:
+            status = _accelerate(
+                force, time, stage_q, stage_u, parameters, root, True, vectors, per_row, G, rows, work, lists
+            )
+            if status != GOES_ON:
+                return status
+        else:
+            rate[0] = np.nan
+            force(time, stage_q, stage_u, parameters, rate)
+            for k in range(d):
+                rate[k] *= root[k] * root[k]
         for k in range(d):
-            slope, rate = vectors[STAGE_U, k], vectors[RATE, k]
-            vectors[SUM, k] += weight * rate
-            vectors[SLOPE, k] += weight * slope
-            vectors[STAGE_Q, k] = q[k] + part * slope
-            vectors[STAGE_U, k] = u[k] + part * rate
+            slope, change = stage_u[k], rate[k]
+            u_sum[k] += weight * change
+            q_sum[k] += weight * slope
+            stage_q[k] = q[k] + part * slope
+            stage_u[k] = u[k] + part * change
     for k in range(d):
-        vectors[NEW_Q, k] = q[k] + s / 6.0 * vectors[SLOPE, k]
-        vectors[NEW_U, k] = u[k] + s / 6.0 * vectors[SUM, k]
+        vectors[NEW_Q, k] = q[k] + s / 6.0 * q_sum[k]
+        vectors[NEW_U, k] = u[k] + s / 6.0 * u_sum[k]
+        if not abs(vectors[NEW_Q, k]) + abs(vectors[NEW_U, k]) < np.inf:
+            return NOT_FINITE
     return GOES_ON
 
 
