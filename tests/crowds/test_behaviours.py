@@ -148,7 +148,7 @@ ASKED = {
     "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "waits": (0.5, 3),
     "remember": (0.5, "q"), "remind": ("memory",),
 }  # fmt: skip
-READ = {"goals", "eligible", "remembers", "memory"}
+READ = {"goals", "eligible", "remembers", "memory", "longest_step", "closed"}
 CHANGED = {
     "Inhibition": {"towards"},
     "Following": {"towards"},
@@ -158,6 +158,9 @@ CHANGED = {
     "KnownExits": {"chosen", "lengths"},
     "StairPaces": {"towards"},
     "Together": {"chosen", "towards"},
+    "Quickest": {"towards", "remembers", "memory", "remind"},
+    "Repulsion": {"towards"},
+    "TimeGap": {"towards", "longest_step"},
 }
 """What each behaviour says itself."""
 

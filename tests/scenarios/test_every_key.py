@@ -227,7 +227,10 @@ PROBLEMS = [
     *replaced(CROWD.replace("n = 2", 'n = 2, enters = { kind = "steady", rate = 3.0 }'),
               ("rate = 3.0", "rate = 2.0"), ("rate = 3.0", "rate = 3.0, start = 0.3")),
     *[(CROWD, with_(CROWD, more)) for more in (
-        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0")],
+        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0",
+        'behaviour = { kind = "plain" }', *(f'behaviour = {{ kind = "pedestrians", {one} }}' for one in (
+            "T = 0.9", "own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")))],
+    (with_(CROWD, 'behaviour = { kind = "inhibition" }'), with_(CROWD, 'behaviour = { kind = "inhibition", T = 2.0 }')),
     (CROWD, CROWD.replace("length = 5.0 }", "length = 5.0 }, @".replace("@", BEHIND))),
     *replaced(FLOW, ("lower = [0.0, 0.0]", "lower = [-0.5, 0.0]"), ("upper = [4.0, 2.0]", "upper = [4.5, 2.0]"),
               ("cell = 0.25", "cell = 0.125"), ('["top"]', '["left"]'), ("lower = [3.0, 0.0]", "lower = [2.75, 0.0]"),

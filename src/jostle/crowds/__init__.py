@@ -9,13 +9,17 @@ from jostle.crowds.gates import Gate
 from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
 from jostle.crowds.knowledge import KnownExits
+from jostle.crowds.pedestrians import Pedestrians
 from jostle.crowds.plans import Plan
+from jostle.crowds.quickest import quickest
 from jostle.crowds.reactions import Reaction
+from jostle.crowds.repulsion import repulsion
 from jostle.crowds.rooms import Room
 from jostle.crowds.stairs import Link
 from jostle.crowds.stops import Queue, Stop, WaitingArea
 from jostle.crowds.strategies import TIME_GAP as TIME_GAP
 from jostle.crowds.strategies import AvoidJams, following, inhibition
+from jostle.crowds.time_gap import time_gap
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import Behaviour, FreeWish, Wish
 
@@ -32,6 +36,7 @@ __all__ = [
     "Link",
     "LogNormal",
     "Normal",
+    "Pedestrians",
     "Plan",
     "Queue",
     "Reaction",
@@ -47,6 +52,9 @@ __all__ = [
     "density",
     "following",
     "inhibition",
+    "quickest",
+    "repulsion",
+    "time_gap",
     "timetable",
     "walk",
     "walking_speed",

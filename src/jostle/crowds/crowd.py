@@ -103,6 +103,11 @@ class Crowd(Sweeping):
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def longest_step(self) -> float:
+        """The longest time step of which `solve` does not warn."""
+        return self.wish.longest_step
+
     def members(self, name: str) -> Integers:
         """The numbers of the people of a group.
 
@@ -165,6 +170,7 @@ def crowd(
     seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
     inhibition: float | bool = False,
+    behaviour: Callable[[Wish, Plan, Array], Wish] | None = None,
     start: Any = None,
     q0: ArrayLike | None = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
@@ -175,12 +181,13 @@ def crowd(
 
     Radius, speed and goal, the name of an exit, are one for all or one for each, and so is the `reaction` time before
     which nobody walks; radius, speed and reaction may be drawn from a `Distribution`. With `inhibition`, nobody wishes
-    to walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon
-    in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
-    for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. `stops` are the
-    places, by name, that the routes of groups pass: `Stop`, `WaitingArea` or `Queue`. `gates` are doors and exits that
-    open and close. Only of a `Wish` it is checked that people fit through its exits: a plain function does not say
-    where they go.
+    to walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `behaviour` makes the
+    wish from the walk, the plan and the radii (n,), such as `Pedestrians()`, how people walk in buildings. `start` is
+    the polygon in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group`
+    says all this for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit.
+    `stops` are the places, by name, that the routes of groups pass: `Stop`, `WaitingArea` or `Queue`. `gates` are doors
+    and exits that open and close. Only of a `Wish` it is checked that people fit through its exits: a plain function
+    does not say where they go.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -226,6 +233,10 @@ def crowd(
     if inhibition is not False:
         # a plain function is refused here: it does not say who is nearer
         wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
+    if behaviour is not None:
+        if inhibition is not False:
+            raise InvalidValue("a crowd takes inhibition or behaviour, not both: both set the speed by the gap ahead")
+        wished = behaviour(wished, room, radii)
     enters = np.concatenate([group.times_of_entry for group in groups])
     here = enters == 0.0
     if here.all():

@@ -190,6 +190,10 @@ class GatedWalk(Wish):
     def eligible(self) -> int:
         return self._open.eligible
 
+    @property
+    def closed(self) -> Array:
+        return np.asarray(self.gates.ends[self.gates.shut])
+
     def own(self, n: int) -> Integers:
         return self._open.own(n)
 

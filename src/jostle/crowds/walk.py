@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.goals import Goal
 from jostle.crowds.straight import Straight
@@ -58,6 +58,12 @@ class Walk(Wish):
     """() or (n,)"""
     goal: Integers
     """() or (n,) the number of the exit, or NEAREST."""
+    shut: Array
+    """(k, 2, 2) what these people do not pass, though they could."""
+
+    @property
+    def closed(self) -> Array:
+        return self.shut
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -146,7 +152,8 @@ def walk(
         return Straight(plan, size, pace, numbers(goal, list(plan.exits)))
     widest, group = alike(size)
     ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
-    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+    shut = shaped(closed, "closed", -1, 2, 2)
+    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]), shut)
 
 
 def sizes_and_speeds(radius: ArrayLike, speed: ArrayLike) -> tuple[Array, Array]:

@@ -100,6 +100,16 @@ class Wish(ABC):
         """(n,) who stands of their own accord at the time t, and will walk on later."""
         return np.zeros(n, dtype=bool)
 
+    @property
+    def closed(self) -> Array:
+        """(k, 2, 2) the doors and exits that nobody passes now."""
+        return np.zeros((0, 2, 2))
+
+    @property
+    def longest_step(self) -> float:
+        """The longest time step with which results are near those of short steps; `solve` warns of longer ones."""
+        return np.inf
+
     def length(self, q: Array) -> Array:
         """(n,) how far it is to the goal that each person walks to; infinite where there is no way, and outside."""
         return self.distance(q, self.chosen(q))
@@ -132,7 +142,7 @@ class Behaviour(Wish):
     """The NamedTuple of what this behaviour remembers itself, beside what the wish inside does."""
 
     def __post_init__(self) -> None:
-        _check(self.wish, type(self).__name__)
+        check_wish(self.wish, type(self).__name__)
         common = set(_fields(self.notes)) & set(_fields(self.wish.remembers))
         if common:
             raise InvalidValue(
@@ -201,6 +211,14 @@ class Behaviour(Wish):
         inner, count = self.wish.remembers, len(_fields(self.notes))
         self.note(None if memory is None else self.notes(*memory[:count]))
         self.wish.remind(None if memory is None or inner is None else inner(*memory[count:]))
+
+    @property
+    def closed(self) -> Array:
+        return self.wish.closed
+
+    @property
+    def longest_step(self) -> float:
+        return self.wish.longest_step
 
     def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
         return self.wish.order(q, self.chosen(q) if goal is None else goal)
@@ -283,7 +301,18 @@ def _joined(outer: Any, inner: Any) -> type[Any]:
     return namedtuple(f"{outer.__name__}And{inner.__name__}", _fields(outer) + _fields(inner))
 
 
-def _check(given: object, behaviour: str) -> None:
+def polar(u: Array) -> tuple[Array, Array]:
+    """Speeds (n,) and unit vectors (n, 2) of velocities; zero for those who stand.
+
+    >>> polar(np.array([[0.0, 2.0], [0.0, 0.0]]))[1].tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    speed = np.sqrt(u[:, 0] ** 2 + u[:, 1] ** 2)
+    return speed, u / np.where(speed > 0.0, speed, 1.0)[:, None]
+
+
+def check_wish(given: object, behaviour: str) -> None:
+    """Raise if what a behaviour is to wrap is not a `Wish`."""
     if not isinstance(given, Wish):
         raise InvalidValue(
             f"{behaviour} needs to know who is nearer to which exit, and a function of (t, q) does not tell: give the "

@@ -14,8 +14,9 @@ from jostle.crowds.outlines import package
 from jostle.crowds.plans import OUTLET_RADII, Plan
 from jostle.crowds.stairs import BACK, Link
 from jostle.crowds.stops import AnyStop
-from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
+from jostle.crowds.strategies import TIME_GAP, AvoidJams
 from jostle.errors import JostleError
+from jostle.scenarios.behaviours import DEFAULT, Behaviour, InhibitionTable, PlainTable
 from jostle.scenarios.drawings import Drawings
 from jostle.scenarios.endings import EmptyOrBlocked
 from jostle.scenarios.entering import Enters, GateTable, TimetableTable, entering, last_entry
@@ -39,6 +40,8 @@ from jostle.scenarios.waypoints import AnyWaypoint
 from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
+DEFAULT_STEP = 0.05
+"""The time step (s) if the file does not say: half of the longest one of which `solve` does not warn."""
 
 Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
 Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
@@ -166,6 +169,7 @@ class Crowd(ProblemTable):
 
     first_order: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
+    step: ClassVar[float | None] = DEFAULT_STEP
 
     kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
     plan: Drawings | None = Field(
@@ -198,8 +202,13 @@ class Crowd(ProblemTable):
     groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
         description="The people."
     )
-    inhibition: Inhibition = Field(
-        True, description="Nobody walks faster than the free way ahead over a time T (s); true: the calibrated T."
+    behaviour: Behaviour | None = Field(
+        None, description="What people do about each other; quickest ways, repulsion and time gaps if not said."
+    )
+    inhibition: Inhibition | None = Field(
+        None,
+        description='Instead of behaviour: true or a time T (s) stands for { kind = "inhibition", T = ... }, false for '
+        '{ kind = "plain" }.',
     )
     avoid_jams: Switch = Field(
         False, description="People without a goal choose the exit with the shortest expected time."
@@ -239,8 +248,18 @@ class Crowd(ProblemTable):
                     if name not in known:
                         words = _quoted(known) or "none: add a table [[problem.stops]]"
                         wrong.append((("groups", k, key, j), f"must be one of {words}"))
+        if self.behaviour is not None and self.inhibition is not None:
+            wrong.append((("inhibition",), "must not be given together with behaviour"))
         complain(wrong)
         return self
+
+    def _behaviour(self) -> Behaviour:
+        """What people do about each other."""
+        if self.inhibition is None:
+            return DEFAULT if self.behaviour is None else self.behaviour
+        if self.inhibition is False:
+            return PlainTable(kind="plain")
+        return InhibitionTable(kind="inhibition", T=TIME_GAP if self.inhibition is True else self.inhibition)
 
     def ending(self) -> str:
         return "empty"
@@ -326,9 +345,7 @@ class Crowd(ProblemTable):
         radii, wish = people.within.radii_at(0.0), people.wish
         if self.avoid_jams:
             wish = AvoidJams(wish)
-        if self.inhibition is not False:
-            wish = inhibition(wish, radii, T=TIME_GAP if self.inhibition is True else self.inhibition)
-        people = people.wishing(wish)
+        people = people.wishing(self._behaviour().build(wish, plan, radii))
         until = EmptyOrBlocked(plan.empty, radii, people.anyone_waits)
         return Built(people, tuple(plan.changes(people, beyond=self.outlet)), until)
 

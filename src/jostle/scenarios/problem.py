@@ -52,6 +52,8 @@ class ProblemTable(Table):
     """The kinds of `run.until` that make sense for it; the default comes from `ending`."""
     tol: ClassVar[float | None] = None
     """The tolerance of the solver, if the file does not say."""
+    step: ClassVar[float | None] = None
+    """The time step (s), if the file does not say; None: it must."""
     example: ClassVar[str] = ""
     """The text of a scenario file with this kind, for `jostle new`."""
 
