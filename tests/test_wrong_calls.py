@@ -80,6 +80,8 @@ def things():
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
     found["room"] = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
     found["walk"] = jo.crowds.walk(found["room"], radius=0.25)
+    people = jo.crowds.crowd(2, radius=0.25, room=found["room"])
+    found["walked"] = jo.solve(people, jo.Venel(), t=0.2, h=0.1)
     found["grid"] = jo.macro.Grid([0.0, 0.0], [1.0, 1.0], h=0.25)
     found["zone"] = found["grid"].block([0.0, 0.0], [0.5, 0.5])
     found["lattice"] = jo.macro.square_lattice(0.25, box=([0, 0], [1, 1]))
@@ -126,6 +128,16 @@ def calls(path):
         },
         "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "plan": None},
         "crowd_pressure": {"sol": run, "k": -1},
+        "blockade": {"sol": run, "plan": room},
+        "crowd_forces": {"sol": at["walked"], "mass": 80.0, "relaxation_time": 0.5},
+        "crowd_maps": {"sol": run, "plan": room, "size": 1.0, "frames": 2},
+        "crowd_summary": {"sol": run, "plan": room},
+        "exit_use": {"sol": run, "plan": room},
+        "fundamental_diagram": {"sol": run, "measure": area, "plan": room},
+        "jams": {"sol": run, "plan": room},
+        "level_of_service": {"density": [0.5], "use": "walkways"},
+        "travel": {"sol": run, "plan": room},
+        "weidmann": {"density": [0.5], "speed": 1.34},
         "densities": {"sol": run, "area": area, "measure": area, "cutoff": 1.0, "quarter": 3},
         "density": {"sol": run, "k": -1, "area": area, "cutoff": 1.0, "quarter": 3},
         "density_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
@@ -473,6 +485,10 @@ def calls(path):
         "field": {"on": grid, "values": np.zeros(grid.shape), "zone": zone, "name": "", "ax": None},
         "mean_curve": {"x": [1.0], "samples": [[1.0, 2.0]], "confidence": 0.95, "names": ("a", "b"), "ax": None},
         "orders": {"fits": at["order"], "ax": None},
+        "plan": {"sol": at["walked"], "k": -1, "layer": "density", "plan": room, "ax": None},
+        "plans": {"sol": at["walked"], "moments": 2, "plan": room},
+        "report": {"sol": at["walked"], "path": path / "r.html", "title": "", "plan": room, "film": False,
+                   "most_bytes": 10**7},
         "quantile_band": {"t": [0.0], "curves": [[1.0], [2.0]], "level": 0.9, "names": ("a", "b"), "ax": None},
         "page": {"sol": run, "path": path / "a.html", "title": "", "quantities": None, "most_bytes": 10**6,
                  "progress": None},
@@ -564,7 +580,7 @@ LEGITIMATE = {
     "None": None,  # wherever the signature says so
     "text": {"at", "output", "checkpoint", "curve", "folder", "goal", "measure", "name", "path", "title"},
     "texts": {"goal", "knows", "names", "route"},
-    "nan": {"values", "zone"},
+    "nan": {"values", "zone", "density"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
         "low", "mean", "until",

@@ -100,7 +100,7 @@ def test_every_behaviour_around_every_wish_keeps_ranks_goals_and_reach(base, inn
 class Spy(Wish):
     """A wish whose answers are its own."""
 
-    goals, eligible, remembers, memory = ("goals",), 2, tuple, "memory"
+    goals, eligible, remembers, memory, closed = ("goals",), 2, tuple, "memory", "closed"
 
     def __init__(self):
         self.asked = []

@@ -12,6 +12,12 @@ from jostle.scenarios import ScenarioError, parse
 ROOMS = [[(0, 0), (6, 0), (6, 4), (0, 4)], [(6, 0), (10, 0), (10, 4), (6, 4)]]
 EXITS = {"west": ((0, 1.5), (0, 2.5)), "east": ((10, 1.5), (10, 2.5))}
 PLAN = Plan(ROOMS, exits=EXITS, doors=[((6, 1.4), (6, 2.6))])
+ROUND = Plan(
+    [[(0, 0), (6, 0), (6, 6), (0, 6)], [(6, 0), (10, 0), (10, 6), (6, 6)]],
+    exits=EXITS,
+    doors=[((6, 1.4), (6, 2.6)), ((6, 4.4), (6, 5.6))],
+)
+"""Two doors between two rooms."""
 LEFT, RIGHT = [(1, 1), (5, 1), (5, 3), (1, 3)], [(7, 1), (9, 1), (9, 3), (7, 3)]
 H = 0.1
 
@@ -60,6 +66,17 @@ def left_by(sol, name):
 def test_people_take_another_exit_while_theirs_is_closed():
     assert left_by(solved(gated(Gate("east", open=[(100.0, 200.0)]))), "west") == list(range(6))
     assert left_by(solved(gated(Gate("door 0", open=[(100.0, 200.0)]))), "east") == list(range(6))
+
+
+def test_the_quickest_way_does_not_lead_through_a_gate_that_is_closed():
+    shut, q = Gate("door 0", open=[(5.0, np.inf)]), np.array([[7.0, 2.0]])
+    said = {"places": q, "radius": 0.2, "speed": 1.2, "goal": "west"}
+    people = crowd(Group("one", **said), room=ROUND, gates=[shut], behaviour=jo.crowds.Pedestrians())
+    sol = solved(people, 5.0)
+    assert sol.q[:, 0, 1].max() > 4.2  # through the other door, above
+    assert jo.analysis.crossings(sol, ((6, 1.4), (6, 2.6))).person.size == 0
+    people = crowd(Group("one", **said), room=PLAN, gates=[shut], behaviour=jo.crowds.Pedestrians())
+    assert np.isfinite(jo.analysis.leaving_times(solved(people))).all()  # there is no other: they wait until it opens
 
 
 def test_people_wait_before_a_gate_that_is_closed_and_pass_when_it_opens():

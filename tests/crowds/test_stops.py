@@ -29,6 +29,19 @@ def test_people_stand_at_a_stop_for_their_dwell_time_and_go_on():
     assert sol.t[-1] == pytest.approx(3.6 + 8.0 + 5.6, abs=0.5)
 
 
+@pytest.mark.parametrize(
+    "stop", [WaitingArea([(5, 1), (9, 1), (9, 4), (5, 4)], until=9.0), Stop((6.0, 2.5), dwell=2.0)]
+)
+def test_people_who_take_the_quickest_way_go_to_their_own_places_and_on(stop):
+    group = Group("all", 4, radius=0.2, speed=1.2, route=["hall"], start=[(0, 1), (3, 1), (3, 4), (0, 4)], goal="east")
+    said = {"room": PLAN, "stops": {"hall": stop}, "seed": 2}
+    plain, quick = (solved(crowd(group, **said, behaviour=how), 40.0) for how in (None, jo.crowds.Pedestrians()))
+    assert plain.status == quick.status == "stopped"
+    if isinstance(stop, WaitingArea):  # each has stood at their place
+        at = [sol.q[np.searchsorted(sol.t, 8.9)] for sol in (plain, quick)]
+        np.testing.assert_allclose(at[0], at[1], atol=0.45)
+
+
 def test_nobody_leaves_a_waiting_area_before_its_time_and_each_has_a_place():
     area = [(5, 1), (9, 1), (9, 4), (5, 4)]
     group = Group("all", 8, radius=0.2, speed=1.2, route=["hall"], start=[(0, 0), (3, 0), (3, 5), (0, 5)], goal="east")

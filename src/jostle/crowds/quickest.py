@@ -148,7 +148,7 @@ class Quickest(Behaviour):
             raise InvalidValue("quickest cannot wrap a wish that is made with quickest itself")
         super().__init__(wish)
         self.plan, self.weights, self.every = plan, weights, every
-        self.widest, self.group = alike(radii)
+        self.sizes, self.group = alike(radii)
         """The radii of people of each size, and () or (n,) the number of the size of each person."""
         self.stops = {goal.name: goal.passable for goal in wish.goals[wish.eligible :]}
         ways = self._ways(0, np.zeros((0, 2, 2)))
@@ -162,7 +162,7 @@ class Quickest(Behaviour):
 
     def _ways(self, size: int, closed: Array) -> Ways:
         """The shortest ways of people of a size, on the grid of the floor."""
-        return self.plan.ways(self.widest[size], spacing=SPACING * self.widest[0], closed=closed, stops=self.stops)
+        return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
 
     @property
     def noted(self) -> Seen:
