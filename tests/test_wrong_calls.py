@@ -358,8 +358,6 @@ def calls(path):
             "others": 4.0,
             "width": 0.35,
             "every": 0.5,
-            "closed": (),
-            "stops": None,
         },
         "repulsion": {"wish": at["walk"], "radii": [0.25, 0.25], "strength": 2.0, "decay": 0.1},
         "time_gap": {"wish": at["walk"], "radii": [0.25, 0.25], "T": 0.6},

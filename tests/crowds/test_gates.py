@@ -90,6 +90,24 @@ def test_people_wait_before_a_gate_that_is_closed_and_pass_when_it_opens():
     assert jo.analysis.leaving_times(sol).min() > 6.0
 
 
+def test_pedestrians_know_closed_gates_wait_before_them_and_stand_in_queues():
+    """The quickest ways lead around closed gates; who stands in a queue is not led away."""
+    stops = {"till": jo.crowds.Queue([(4.0, 2.0), (2.0, 2.0)], service=2.0)}
+    for gates, route, by in (
+        ([Gate("west", open=[(50.0, 99.0)])], (), "east"),
+        ([Gate("west", open=[(5.0, 99.0)]), Gate("door 0", open=[(90.0, 99.0)])], (), "west"),
+        ([], ["till"], "east"),
+    ):
+        goal = "east" if route else None
+        group = Group("all", places=[[2.0, 1.0], [2.0, 3.0]], radius=0.2, speed=1.2, route=route, goal=goal)
+        people = crowd(group, room=PLAN, gates=gates, stops=stops, behaviour=jo.crowds.Pedestrians())
+        sol = solved(people)
+        assert sol.status == "stopped"
+        assert left_by(sol, by) == [0, 1]
+        if route:
+            assert abs(np.subtract(*jo.analysis.leaving_times(sol))) > 1.9
+
+
 def test_a_gate_that_counts_closes_behind_the_last():
     people = gated(Gate("east", most=3))
     sol = solved(people)

@@ -134,7 +134,8 @@ class Frame(NamedTuple):
             weight /= weight.sum(axis=1, keepdims=True)
             layers.append((new[inside[new]], around[inside[new]], weight[inside[new]]))
             known = wider
-        start = np.where(source, distance - least, np.inf)
+        start = np.full(len(distance), np.inf)
+        start[source] = distance[source] - least  # nowhere, if a closed gate hides the goal from everyone
         return Frame(free.reshape(shape), start.reshape(shape), free & ~source, layers)
 
 
