@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-from concurrent.futures import ProcessPoolExecutor
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 import jostle as jo
+from jostle.ensembles import Study, grid, sweep
 
 PEOPLE, RADIUS, SPEED, H, LONGEST = 100, 0.2, 1.34, 0.05, 240.0
 STOPPED = 1e-6
@@ -32,7 +30,7 @@ WIDTHS = sorted({width for found in EXPERIMENTS.values() for width in found})
 CANDIDATES = [round(0.30 + 0.05 * k, 2) for k in range(11)]
 
 
-def leave(width: float, T: float | None, seed: int) -> tuple[float, int]:
+def leave(width: float, T: float | None, seed: int) -> dict[str, float]:
     """The flow, and how many had left when the last one left or an arch stood for good."""
     room = jo.crowds.Plan([(0, 0), (8, 0), (8, 8), (0, 8)], exits={"door": ((8, 4 - width / 2), (8, 4 + width / 2))})
     people = jo.crowds.crowd(
@@ -51,15 +49,20 @@ def leave(width: float, T: float | None, seed: int) -> tuple[float, int]:
 
     sol = jo.solve(people, jo.Venel(), t=LONGEST, h=H, every=2, until=over, change=room.changes(people))
     t = jo.analysis.crossings(sol, room.exits["door"]).t
-    return float((len(t) - 1) / (t[-1] - t[0])) if len(t) > 1 else 0.0, len(t)
+    return {"flow": float((len(t) - 1) / (t[-1] - t[0])) if len(t) > 1 else 0.0, "left": len(t)}
 
 
-def flows(cases: list[tuple[float, float | None, int]]) -> dict[tuple[float, float | None], list[tuple[float, int]]]:
-    """The runs of all cases (width, T, seed), on all cores."""
+def flows(
+    widths: list[float], T: list[float] | list[float | None], seeds: int
+) -> dict[tuple[float, float | None], list[tuple[float, int]]]:
+    """Flow and number of those who left, for the seeds of each width and T, on all cores."""
+    study = Study(leave, over=grid({"width": widths, "T": T, "seed": range(seeds)}))
+    results = sweep(study)
+    if results.failures:
+        raise RuntimeError(results.failures)
     found: dict[tuple[float, float | None], list[tuple[float, int]]] = {}
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        for (width, T, _), one in zip(cases, pool.map(leave, *zip(*cases, strict=True)), strict=True):
-            found.setdefault((width, T), []).append(one)
+    for run, flow, left in zip(results.runs, results["flow"], results["left"], strict=True):
+        found.setdefault((run.parameters["width"], run.parameters["T"]), []).append((flow, left))
     return found
 
 
@@ -74,7 +77,7 @@ def errors(mean: dict[float, float]) -> list[float]:
 
 
 def calibrate(seeds: int) -> dict[str, float]:
-    found = flows([*product(WIDTHS, CANDIDATES, range(seeds))])
+    found = flows(WIDTHS, CANDIDATES, seeds)
     print(f"mean error over {len(errors(dict.fromkeys(WIDTHS, 0.0)))} experiments, {seeds} seeds a width")
     error = {}
     for T in CANDIDATES:
@@ -87,7 +90,7 @@ def calibrate(seeds: int) -> dict[str, float]:
 
 def table(widths: list[float], seeds: int, save: Path | None) -> dict[str, object]:
     T = jo.crowds.TIME_GAP
-    found = flows([*product(widths, (None, T), range(seeds))])
+    found = flows(widths, [None, T], seeds)
     print(f"people a second through a door; inhibition with T = {T:g} s; {seeds} seeds; all left, of {seeds}")
     print(f"{'width':>6}{'plain':>16}{'all left':>10}{'inhibition':>16}{'all left':>10}   experiments")
     rows = []

@@ -1,8 +1,11 @@
 """Every option of every command does something: none is taken and then forgotten."""
 
 import json
+import sys
 import webbrowser
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import matplotlib.pyplot as plt
@@ -81,6 +84,7 @@ BELOW = {
     ("plot", "colour"),
     ("movie", "speed"),
     ("movie", "colour"),
+    *(("sweep", option) for option in ("output", "workers", "dask", "retry_failed", "quiet", "as_json")),
 }
 
 
@@ -171,3 +175,49 @@ def test_what_the_table_output_says_is_in_the_file(here, jostle, precision, cont
     with h5py.File("a.vtkhdf") as file:
         assert file["VTKHDF/Points"].dtype == np.dtype(precision)
     assert any(map(len, jo.io.read("a.vtkhdf").pairs)) == (contacts == "true")
+
+
+class Cluster:
+    """A Dask client that only notes what it was asked for."""
+
+    def __init__(self, **scheduler):
+        self.scheduler = scheduler
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return None
+
+    def get_executor(self):
+        return self.scheduler
+
+
+def test_the_options_of_a_sweep_are_obeyed(here, jostle, monkeypatch):
+    asked, real = [], jo.ensembles.sweep
+
+    def sweep(study, **options):
+        asked.append({name: str(options[name]) for name in ("executor", "workers", "folder", "retry_failed")})
+        with ThreadPoolExecutor(1) as threads:
+            return real(study, executor=threads)
+
+    monkeypatch.setattr("jostle.ensembles.sweep", sweep)
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Cluster))
+    Path("few.toml").write_text('scenario = "cradle_apart"\nset = { run.t = 0.02 }\nmeasures = ["end_time"]\n')
+    code, out, err = jostle("sweep", "few.toml")
+    assert code == 0
+    assert "0.02" in out
+    assert "few/table.csv" in err
+    assert jostle("sweep", "few.toml", "-q") == (0, "", "")
+    assert is_json(jostle("sweep", "few.toml", "--json"))
+    jostle("sweep", "few.toml", "-o", "there", "--workers", 3, "--retry-failed")
+    jostle("sweep", "few.toml", "--dask", "tcp://10.0.0.1:8786")
+    jostle("sweep", "few.toml", "--dask", "scheduler.json")
+    plain = {"executor": "None", "workers": "None", "folder": "few", "retry_failed": "False"}
+    assert asked == [
+        plain, plain, plain, {"executor": "None", "workers": "3", "folder": "there", "retry_failed": "True"},
+        {**plain, "executor": "{'address': 'tcp://10.0.0.1:8786'}"},
+        {**plain, "executor": "{'scheduler_file': 'scheduler.json'}"},
+    ]  # fmt: skip
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert "pip install 'jostle[cluster]'" in jostle("sweep", "few.toml", "--dask", "tcp://10.0.0.1:8786")[2]

@@ -33,6 +33,16 @@ def nobody_overlaps_and_everyone_leaves(result):
     assert plt.figure(2).axes[0].lines[0].get_ydata()[[0, -1]].tolist() == [80, 0]
 
 
+def the_band_falls_and_who_slows_down_leaves_later(result):
+    results = result["results"]
+    assert results.failures == {}
+    assert len(results) == 20
+    fast, slow = (results.summary("evacuation_time", case) for case in (0, 1))
+    assert fast.high < slow.low
+    assert all((np.diff(curves) <= 0.0).all() for curves in result["inside"].values())
+    assert len(plt.figure(1).axes[0].collections) == 2
+
+
 def obtuse_corners_let_shots_slide_out(result):
     for (degrees, offset), speed in result["after"].items():
         exact = 0.25 if degrees == 120 and offset else 0.0  # P09
@@ -59,6 +69,21 @@ def the_period_doubles_where_it_should(result):
     assert spread[(Gamma > 1.12) & (Gamma < 1.2)].min() > 0.01
     one = np.concatenate([each for each, where in zip(result["speeds"], Gamma, strict=True) if where < 1.04])
     assert one == pytest.approx(0.5 + result["table"], abs=0.01)  # of the orbit with one bounce a period
+
+
+def the_orbit_of_the_oscillator_doubles_where_it_should(result):
+    periods, omega = result["seen"].periods(tol=1e-3), result["omega"]
+    assert set(periods[omega < 2.64]) == {1}
+    assert set(periods[(omega > 2.67) & (omega < 2.7)]) == {2}  # P28: at 2.65334772786
+    assert (periods[(omega > 2.8) & (omega < 2.9)] == 0).any()
+    assert len(plt.gcf().axes[0].lines[0].get_xdata()) == 240 * 50
+
+
+def starts_end_on_an_orbit_of_one_period_or_of_six(result):
+    found = result["found"]
+    assert [one.period for one in found.attractors[:2]] == [6, 1]
+    assert 0.6 < found.share(0) < 0.7
+    assert found.share(0) + found.share(1) > 0.97
 
 
 def spheres_do_not_overlap(result):
@@ -185,10 +210,13 @@ CHECKS = {
     "venel_2009/projections.py": the_numerical_projection_is_inside_and_further,
     "venel_2009/labyrinth.py": the_ball_reaches_its_target_and_enters_no_hole,
     "venel_2009/crowd.py": nobody_overlaps_and_everyone_leaves,
+    "venel_2009/many_evacuations.py": the_band_falls_and_who_slows_down_leaves_later,
     "paoli_2005_2010/corners_inelastic.py": obtuse_corners_let_shots_slide_out,
     "paoli_2005_2010/corners_elastic.py": a_right_angle_sends_all_shots_back_and_sixty_degrees_do_not,
     "paoli_2005_2010/pendulum.py": the_first_angle_never_passes_the_vertical,
     "paoli_2005_2010/bifurcations.py": the_period_doubles_where_it_should,
+    "paoli_2005_2010/impact_oscillator.py": the_orbit_of_the_oscillator_doubles_where_it_should,
+    "paoli_2005_2010/basins.py": starts_end_on_an_orbit_of_one_period_or_of_six,
     "bernicot_lefebvre_2010/spheres.py": spheres_do_not_overlap,
     "bernicot_lefebvre_2010/growing.py": discs_grow_into_a_jam,
     "bernicot_lefebvre_2010/gluey.py": contacts_push_and_then_pull,

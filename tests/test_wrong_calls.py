@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,18 @@ PARTS = {
     "": jo,
     **{
         f"{part}.": getattr(jo, part)
-        for part in ("crowds", "models", "macro", "analysis", "impacts", "io", "viz", "scenarios", "theory")
+        for part in (
+            "crowds",
+            "ensembles",
+            "models",
+            "macro",
+            "analysis",
+            "impacts",
+            "io",
+            "viz",
+            "scenarios",
+            "theory",
+        )
     },
 }
 WRONG = {
@@ -38,6 +50,9 @@ RESULTS = {
     "macro.State", "macro.ObstacleStep",
     "macro.Structure", "macro.Velocity", "macro.WassersteinProjection",
     "analysis.Forces",
+    "ensembles.Attractor", "ensembles.Basins", "ensembles.ByEvents", "ensembles.CopyImpacts", "ensembles.Orbits",
+    "ensembles.Sections",
+    "ensembles.CURVES", "ensembles.MEASURES", "ensembles.Results", "ensembles.StudyProgress",
     "io.EXPORTS", "io.Facts", "io.Images", "scenarios.DensityRun", "io.Groups", "io.SI", "io.Units",
     "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
@@ -45,6 +60,7 @@ RESULTS = {
     "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
     "analysis.Order", "viz.Drawn", "viz.Server", "scenarios.Built", "scenarios.KINDS", "scenarios.ProblemTable",
     "scenarios.Run", "scenarios.Scenario", "scenarios.names", "scenarios.schema", "glue", "crowds.Crowd", "crowds.Wish",
+    "crowds.Distribution",
     "theory.Convergence", "theory.Direction", "theory.Line", "theory.Refinement", "theory.Report", "theory.Section",
 }  # fmt: skip
 """What the library itself makes and hands out, base classes, and what takes nothing."""
@@ -64,6 +80,8 @@ def things():
     found["run"] = jo.solve(two, jo.Maury(), t=0.3, h=0.1)
     found["room"] = jo.crowds.Room([(0, 0), (6, 0), (6, 4), (0, 4)], doors=[((6, 1), (6, 3))])
     found["walk"] = jo.crowds.walk(found["room"], radius=0.25)
+    people = jo.crowds.crowd(2, radius=0.25, room=found["room"])
+    found["walked"] = jo.solve(people, jo.Venel(), t=0.2, h=0.1)
     found["grid"] = jo.macro.Grid([0.0, 0.0], [1.0, 1.0], h=0.25)
     found["zone"] = found["grid"].block([0.0, 0.0], [0.5, 0.5])
     found["lattice"] = jo.macro.square_lattice(0.25, box=([0, 0], [1, 1]))
@@ -76,6 +94,14 @@ def trajectory():
     """The bytes of a file with the run."""
     with TemporaryDirectory() as folder:
         return jo.io.write(things()["run"], Path(folder) / "run.vtkhdf").read_bytes()
+
+
+def study_folder(path):
+    """The folder of a finished study, whose name no other test changes."""
+    folder = path / "run.vtkhdf.study"
+    if not folder.exists():
+        jo.ensembles.sweep(jo.ensembles.Study(dict), executor=ThreadPoolExecutor(1), folder=folder)
+    return folder
 
 
 def calls(path):
@@ -102,6 +128,16 @@ def calls(path):
         },
         "crossings": {"sol": run, "line": [[0.5, 0.0], [0.5, 4.0]], "plan": None},
         "crowd_pressure": {"sol": run, "k": -1},
+        "blockade": {"sol": run, "plan": room},
+        "crowd_forces": {"sol": at["walked"], "mass": 80.0, "relaxation_time": 0.5},
+        "crowd_maps": {"sol": run, "plan": room, "size": 1.0, "frames": 2},
+        "crowd_summary": {"sol": run, "plan": room},
+        "exit_use": {"sol": run, "plan": room},
+        "fundamental_diagram": {"sol": run, "measure": area, "plan": room},
+        "jams": {"sol": run, "plan": room},
+        "level_of_service": {"density": [0.5], "use": "walkways"},
+        "travel": {"sol": run, "plan": room},
+        "weidmann": {"density": [0.5], "speed": 1.34},
         "densities": {"sol": run, "area": area, "measure": area, "cutoff": 1.0, "quarter": 3},
         "density": {"sol": run, "k": -1, "area": area, "cutoff": 1.0, "quarter": 3},
         "density_map": {"sol": run, "k": -1, "area": area, "size": 1.0, "cutoff": 1.0, "quarter": 3},
@@ -127,6 +163,9 @@ def calls(path):
             "upper": [4.0, 4.0],
             "period": None,
         },
+        "band": {"curves": [[1.0, 2.0], [2.0, 2.0]], "level": 0.9, "confidence": 0.95},
+        "people_inside": {"leaving_times": [[1.0, 2.0]], "t": [0.0, 1.0]},
+        "summary": {"values": [1.0, 2.0], "confidence": 0.95, "levels": [0.5]},
         "pressed": {"sol": run, "threshold": 0.1},
         "pressure": {"sol": run, "k": -1, "radii": [0.4, 0.4], "volume": 1.0},
         "stress": {"sol": run, "k": -1, "radii": [0.4, 0.4], "volume": 1.0},
@@ -226,17 +265,52 @@ def calls(path):
         "FreeWish": {"function": at["walk"], "nearer": None},
         "AvoidJams": {"wish": at["walk"], "flow": 1.3},
         "Behaviour": {"wish": at["walk"]},
-        "Journey": {"wish": at["walk"], "route": list(room.exits), "people": 2, "reach": 0.5, "stage": [0, 0]},
+        "Journey": {
+            "wish": at["walk"],
+            "route": list(room.exits),
+            "people": 2,
+            "reach": 0.5,
+            "stage": [0, 0],
+            "stops": None,
+            "seed": 0,
+        },
         "Group": {
             "name": "a",
             "n": 2,
             "radius": 0.25,
             "speed": 1.0,
+            "reaction": 2.0,
             "goal": None,
             "start": None,
             "places": None,
+            "route": (),
+            "knows": None,
+            "family": 1,
+            "enters": 0.0,
         },
-        "Link": {"name": "a", "start": [[0, 0], [1, 0]], "end": [[5, 0], [6, 0]], "length": 1.0},
+        "Gate": {"at": "a", "open": [(0.0, 5.0)], "most": 3},
+        "timetable": {"table": [(0.0, 2), (5.0, 3)]},
+        "arrivals": {"n": 2, "rate": 1.0, "start": 0.0},
+        "Stop": {"place": (1.0, 1.0), "dwell": 2.0, "until": 5.0, "reach": 0.5},
+        "WaitingArea": {"corners": area, "dwell": 2.0, "until": 5.0},
+        "Queue": {"line": [(1, 1), (2, 1)], "service": 2.0, "spacing": 0.6, "until": 5.0},
+        "KnownExits": {"wish": at["walk"], "known": np.ones((2, 1), dtype=bool)},
+        "Together": {"wish": at["walk"], "family": [0, 0], "apart": 1.0},
+        "Normal": {"mean": 1.0, "deviation": 0.2, "low": 0.5, "high": 2.0},
+        "LogNormal": {"mean": 1.0, "deviation": 0.2, "low": 0.5, "high": 2.0},
+        "Uniform": {"low": 0.5, "high": 2.0},
+        "walking_speed": {"name": "weidmann"},
+        "Reaction": {"wish": at["walk"], "times": 2.0},
+        "Link": {
+            "name": "a",
+            "start": [[0, 0], [1, 0]],
+            "end": [[5, 0], [6, 0]],
+            "length": 1.0,
+            "pace": 1.0,
+            "flights": None,
+            "both": False,
+            "every": None,
+        },
         "Plan": {
             "area": area,
             "exits": {"a": [(6, 1), (6, 3)]},
@@ -251,6 +325,7 @@ def calls(path):
             "radius": 0.25,
             "room": room,
             "speed": 1.0,
+            "reaction": 0.0,
             "seed": 0,
             "goal": None,
             "inhibition": False,
@@ -258,6 +333,8 @@ def calls(path):
             "start": None,
             "q0": None,
             "wish": None,
+            "stops": None,
+            "gates": (),
         },
         "densest_packing": {"radius": 0.25},
         "density": {
@@ -395,6 +472,7 @@ def calls(path):
         "animate": {"sol": run, "path": path / "a.gif", "speed": 4.0, "colour": "speed", "contacts": True,
                     "view": view, "progress": None},
         "arrows": {"velocity": grid.velocity(1.0, 0.0), "zone": zone, "fastest": 1.0, "ax": None},
+        "basins": {"label": [[0, 1]], "x": (0.0, 1.0), "y": (0.0, 1.0), "names": ("a", "b"), "ax": None},
         "bifurcation": {"parameter": [1.0, 2.0], "values": [[1.0], [2.0]], "names": ("a", "b"), "ax": None},
         "draw": {"sol": run, "k": -1, "ax": None, "colour": "speed", "contacts": True, "view": view},
         "balance": {"sol": run, "ax": None},
@@ -405,7 +483,13 @@ def calls(path):
         "paths": {"sol": run, "ax": None, "view": view}, "phase": {"sol": run, "coordinate": 0, "ax": None},
         "evacuation": {"runs": run, "area": area, "ax": None},
         "field": {"on": grid, "values": np.zeros(grid.shape), "zone": zone, "name": "", "ax": None},
+        "mean_curve": {"x": [1.0], "samples": [[1.0, 2.0]], "confidence": 0.95, "names": ("a", "b"), "ax": None},
         "orders": {"fits": at["order"], "ax": None},
+        "plan": {"sol": at["walked"], "k": -1, "layer": "density", "plan": room, "ax": None},
+        "plans": {"sol": at["walked"], "moments": 2, "plan": room},
+        "report": {"sol": at["walked"], "path": path / "r.html", "title": "", "plan": room, "film": False,
+                   "most_bytes": 10**7},
+        "quantile_band": {"t": [0.0], "curves": [[1.0], [2.0]], "level": 0.9, "names": ("a", "b"), "ax": None},
         "page": {"sol": run, "path": path / "a.html", "title": "", "quantities": None, "most_bytes": 10**6,
                  "progress": None},
         "serve": {"sol": run, "title": "", "quantities": None},
@@ -416,9 +500,44 @@ def calls(path):
         "load": {"source": "cradle_apart", "settings": (), "seed": 0}, "shipped": {"name": "cradle_apart"},
         "parse": {"text": jo.scenarios.shipped("cradle_apart"), "name": "a", "settings": (), "seed": 0},
     }  # fmt: skip
+    copies = jo.ensembles.Copies(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
+    periods = {"copies": copies, "scheme": None, "period": 1.0, "steps": 4, "periods": 3}
+    ensembles = {
+        "Copies": {
+            "q0": [1.0], "force": [-1.0], "within": jo.HalfSpace([1.0]), "v0": 0.0, "parameters": (),
+            "restitution": 0.5, "mass": 1.0, "t0": 0.0,
+        },
+        "Gaps": {"function": lambda t, q, p: q[0], "gradient": None, "flat": True, "moving": False, "length": 1.0},
+        "advance": {"copies": copies, "scheme": None, "t": 1.0, "h": 0.5},
+        "impacts": {"copies": copies, "scheme": None, "t": 1.0, "h": 0.5, "keep": 3},
+        "sections": {**periods, "skip": 1},
+        "lyapunov_exponents": {**periods, "skip": 1},
+        "basins": {**periods, "periods": 20, "most": 8, "tol": 1e-5},
+        "periodic_orbits": {
+            "copies": copies, "scheme": None, "period": 1.0, "steps": 4, "times": 1, "max_iterations": 3,
+        },
+        "PreciseMean": {"measure": "x", "width": 1.0, "relative": None, "confidence": 0.95, "least": 5},
+        "SettledCurves": {
+            "curve": "x", "erd": 0.1, "epc": 0.1, "sc": 0.1, "mean": 0.1, "std": 0.1, "consecutive": 3,
+        },
+        "Study": {
+            "of": "cradle_apart", "over": [{}], "repeat": 1, "measures": (), "curves": (), "seed": 0,
+            "trajectories": False, "title": "",
+        },
+        "curve_changes": {"leaving_times": [[1.0, 2.0], [1.0, 3.0]]},
+        "grid": {"parameters": {"a": [1]}},
+        "latin_hypercube": {"parameters": {"a": (0.0, 1.0)}, "n": 2, "seed": 0},
+        "read": {"folder": study_folder(path)},
+        "sweep": {
+            "study": jo.ensembles.Study(dict), "executor": ThreadPoolExecutor(1), "workers": 1,
+            "folder": path / "study", "until": None, "retry_failed": False, "progress": None,
+        },
+        "write_table": {"columns": {"n": [1]}, "path": path / "table.csv"},
+    }  # fmt: skip
     groups = {
         "": ours,
         "crowds.": crowds,
+        "ensembles.": ensembles,
         "models.": models,
         "macro.": macro,
         "analysis.": analysis,
@@ -459,13 +578,14 @@ USED_LATER = {"radii", "radius", "centre", "lower", "upper", "offset", "noise"}
 """What may depend on time is looked at when it is used."""
 LEGITIMATE = {
     "None": None,  # wherever the signature says so
-    "text": {"output", "checkpoint", "goal", "name", "path", "title"},
-    "texts": {"goal", "names"},
-    "nan": {"values", "zone"},
+    "text": {"at", "output", "checkpoint", "curve", "folder", "goal", "measure", "name", "path", "title"},
+    "texts": {"goal", "knows", "names", "route"},
+    "nan": {"values", "zone", "density"},
     "-1": {
         "G", "angle", "base", "c", "centre", "coordinate", "direction", "e", "edges", "force", "gravity", "k", "law",
+        "low", "mean", "until",
         "lower", "noise", "length", "normal", "offset", "omega", "q0", "start", "stop", "upper", "v", "v0", "velocity",
-        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration",
+        "w", "weakest", "x0", "z", "zone", "Gamma", "u", "height", "seed", "t", "acceleration", "parameters", "t0",
     },
     "complex": set(), "object": set(),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
 from jostle.errors import (
+    CannotCompile,
     CloseImpacts,
     DeviceUnavailable,
     EmptySet,
@@ -32,6 +33,7 @@ from jostle.errors import (
     NotContinuous,
     NotConverged,
     NotFinite,
+    NotPicklable,
     SchemeRefuses,
     UndefinedGradient,
     UnresolvedEvent,
@@ -70,7 +72,7 @@ from jostle.solvers.interior_point import InteriorPoint
 from jostle.solvers.project import decompose, project
 
 if _typing.TYPE_CHECKING:
-    from jostle import analysis, crowds, impacts, io, macro, models, scenarios, terminal, theory, viz
+    from jostle import analysis, crowds, ensembles, impacts, io, macro, models, scenarios, terminal, theory, viz
 
 __version__ = "0.1.0"
 
@@ -80,6 +82,7 @@ __all__ = [
     "Balls",
     "Box",
     "Budget",
+    "CannotCompile",
     "CatchingUp",
     "CloseImpacts",
     "Cone",
@@ -112,6 +115,7 @@ __all__ = [
     "NotContinuous",
     "NotConverged",
     "NotFinite",
+    "NotPicklable",
     "Outlet",
     "Outside",
     "Pairs",
@@ -140,6 +144,7 @@ __all__ = [
     "constraints",
     "crowds",
     "decompose",
+    "ensembles",
     "equalities",
     "glue",
     "impact",
@@ -158,7 +163,9 @@ __all__ = [
     "viz",
 ]
 
-_LAZY = ("analysis", "crowds", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz")
+_LAZY = (
+    "analysis", "crowds", "ensembles", "impacts", "io", "macro", "models", "scenarios", "terminal", "theory", "viz",
+)  # fmt: skip
 """Modules that are imported when they are first used."""
 _RENAMED = {"Exact": "ActiveSet", "Nesterov": "GaussSeidel"}
 """Old names and today's; the old names are removed in version 0.2."""

@@ -108,6 +108,9 @@ RULES = {
         lambda value: _shown(value, "Evolution", "Images"), "an Evolution, or the path of a file of images"
     ),
     "LinearMap": Rule(lambda value: hasattr(value, "adjoint") or hasattr(value, "tocsr"), "a linear map"),
+    "StoppingRule": Rule(
+        lambda value: callable(getattr(value, "holds", None)), "a stopping rule such as jo.ensembles.PreciseMean(...)"
+    ),
     "Law": Rule(lambda value: hasattr(value, "impact"), "a law of jo.macro"),
     "HasWays": Rule(lambda value: callable(getattr(value, "ways", None)), "a jo.crowds.Plan"),
     "HasStairs": Rule(lambda value: hasattr(value, "shafts"), "a jo.crowds.Plan"),
@@ -122,6 +125,10 @@ RULES = {
     "None": Rule(lambda value: value is None, "None"),
 }
 CLASSES = {
+    "Distribution": "a distribution such as jo.crowds.Normal(...)",
+    "Gate": "a jo.crowds.Gate", "AnyStop": "a jo.crowds.Stop, WaitingArea or Queue",
+    "ByEvents": "a jo.ensembles.ByEvents()", "Copies": "a jo.ensembles.Copies", "Gaps": "a jo.ensembles.Gaps",
+    "MoreauJean": "a jo.MoreauJean()", "Paoli": "a jo.Paoli()",
     "Facts": "a jo.io.Facts", "Units": "a jo.io.Units, such as jo.io.SI",
     "Axes": "matplotlib axes", "Checkpoint": "a jo.io.Checkpoint", "Cone": "a jo.Cone", "Console": "a rich.Console",
     "ConstraintSet": "an admissible set such as jo.Balls(...)", "Grid": "a jo.macro.Grid", "Group": "a jo.crowds.Group",
@@ -129,6 +136,7 @@ CLASSES = {
     "Link": "a jo.crowds.Link", "Metric": "a metric",
     "Order": "a jo.analysis.Order", "Output": "a jo.io.Output", "Packing": "a jo.macro.Packing",
     "Plan": "a jo.crowds.Plan", "Polar": "the polar of a cone", "Polyhedron": "a jo.Polyhedron",
+    "Executor": "an executor of concurrent.futures", "Study": "a jo.ensembles.Study",
     "ImpactLaw": "an impact law such as jo.Restitution(0.8)", "Scheme": "a scheme such as jo.Maury()",
     "Solution": "a solution", "Solver": "a solver such as jo.ActiveSet()", "State": "a state",
     "Velocity": "a velocity of a grid", "Walk": "a jo.crowds.walk(...)", "np.random.Generator": "a random generator",

@@ -7,6 +7,7 @@ and the solution computed so far (``error.step``, ``error.time``, ``error.soluti
 
 from __future__ import annotations
 
+import pickle
 import sys
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -99,6 +100,14 @@ class SchemeRefuses(JostleError, NotImplementedError):
     """The problem is not one that this scheme can solve."""
 
 
+class NotPicklable(JostleError, pickle.PicklingError, TypeError):
+    """A part of a problem cannot be sent to another process; the message names it."""
+
+
+class CannotCompile(JostleError, TypeError):
+    """A function that numba cannot compile; the message names it, and says why."""
+
+
 class DeviceUnavailable(JostleError, RuntimeError):
     """The device asked for is not there."""
 
@@ -149,6 +158,8 @@ class Interrupted(KeyboardInterrupt):
     """
 
     solution: Any = None
+    results: Any = None
+    """The results of the finished runs, where a study was interrupted."""
 
 
 class JostleWarning(UserWarning):

@@ -14,6 +14,7 @@ from jostle.arrays import Array, numbers, to_host
 from jostle.devices import Device
 from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
 from jostle.exchange import changes
+from jostle.free_flight import FreeFlight
 from jostle.interrupts import Interrupts
 from jostle.past import remembering
 from jostle.problems import Motion, Sweeping
@@ -155,8 +156,12 @@ def solve(
         recorder.save(state)
     state = where.moved(state)
     here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
+    watched = made or until or progress or checkpoint or output or device != "cpu"
+    flight, flown = None if watched else FreeFlight.of(problem, scheme, grid), done
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
+            if number <= flown:  # a step of a free flight
+                continue
             before, there = state, here
             try:
                 problem.within.memory = remembered  # whatever looked at the set since the last step
@@ -184,6 +189,10 @@ def solve(
                 raise
             if last:
                 break
+            if flight is not None and (steps := flight.after(state, number, grid)) is not None:
+                assert isinstance(recorder, Recorder)
+                flight.record(recorder, state, steps, number, due)
+                state, flown = flight.landed(state, steps), number + len(steps.t)
             if interrupts.came:
                 keeping.save(recorder, here)
                 raise _interrupted(recorder, where.host(state), number, keeping)

@@ -6,7 +6,7 @@ A `Solution` that `solve` returns has its problem. One that was read from a file
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -90,7 +90,7 @@ class Stair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RecordedPlan:
-    """The plan of a crowd as a file keeps it: the area where people can walk, its exits and its stairs.
+    """The plan of a crowd as a file keeps it: the area where people can walk, its exits, its stairs and its doors.
 
     >>> plan = RecordedPlan("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", {"door": np.array([[4, 1], [4, 2]])}, {})
     >>> plan.area.area, list(plan.exits)
@@ -100,6 +100,8 @@ class RecordedPlan:
     wkt: str
     exits: Mapping[str, Array]
     stairs: Mapping[str, Stair]
+    doors: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
+    """(k, 2, 2) between two rooms; none in files of earlier versions."""
 
     @cached_property
     def area(self) -> Any:
@@ -133,6 +135,13 @@ class HasFloors(Protocol):
     """A problem of people on a plan, such as `crowds.Crowd`."""
 
     plan: Any
+
+
+@runtime_checkable
+class HasSpeeds(Protocol):
+    """A problem of people who wish to walk at speeds that are known, such as `crowds.Crowd`."""
+
+    wish: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +179,8 @@ class Facts:
     """The plan of a crowd: a `RecordedPlan`, or the plan itself."""
     weighted: bool = False
     """Is it a `Sweeping` with a mass? Then reactions are masses times velocities, M (u - U) = G^T p."""
+    speeds: Array | None = None
+    """(n,) how fast each person of a crowd wishes to walk where nobody is in the way; None if it is not known."""
 
     @classmethod
     def of(
@@ -198,6 +209,7 @@ class Facts:
             units=units or Units(),
             plan=problem.plan if isinstance(problem, HasFloors) else None,
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
+            speeds=_speeds(problem),
         )
 
 
@@ -260,3 +272,12 @@ def _masses(problem: Motion | Sweeping, dimension: int) -> Array | None:
         return None
     each = problem.mass.mass.reshape(-1, dimension or 1)
     return each[:, 0].copy() if (each == each[:, :1]).all() else None
+
+
+def _speeds(problem: Motion | Sweeping) -> Array | None:
+    if not isinstance(problem, HasSpeeds):
+        return None
+    try:
+        return np.array(problem.wish.speeds(len(problem.q0)), dtype=float)
+    except InvalidValue:  # a wish that is a plain function does not tell
+        return None

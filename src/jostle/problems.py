@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,10 +23,12 @@ from jostle.convex.metric import Metric, euclidean, metric
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import ImpactLaw, Restitution
 from jostle.past import Remembers, remembering
+from jostle.pickling import check_parts
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.presence import Presence
 
 Field = Callable[..., Array]
+P = TypeVar("P")
 Admissible = ConstraintSet
 """Checked by `_within`, which says more."""
 
@@ -62,6 +64,9 @@ class Motion:
     """The force that was given, if it depends on the past of the run."""
     potential: Callable[[Array], float] | None = None
     """V(q), if it was given."""
+    _given: ClassVar[Any]
+    """The force as it was given, for `pickle`."""
+    _given_potential: ClassVar[Any]
 
     def __init__(
         self,
@@ -83,6 +88,7 @@ class Motion:
             raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
         _set(self, q0=q, within=_within(within), v0=_like(q, v0, "v0"))
         _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
+        _set(self, _given=force, _given_potential=potential)
         presence = None if present is None else Presence.of(q, present, _within(within).widest())
         if potential is not None:  # without one, checkpoints describe the problem as they did before there was one
             _set(self, potential=_energy(potential))
@@ -103,6 +109,7 @@ class Motion:
         """The same motion for the bodies that are there: the others have no contacts and no force."""
         there, force, constant = copy(self), self.force, self.constant_force
         _set(there, within=presence.within(self.within), force=lambda *state: presence.still(force(*state)))
+        _set(there, _given=None)
         _set(there, constant_force=None if constant is None else presence.still(constant))
         return there
 
@@ -111,7 +118,27 @@ class Motion:
         there, mass = copy(self), self.mass
         _set(there, force=_from_host(self.force, place), constant_force=to_device(self.constant_force, place))
         _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass, within=self.within.anew())
+        _set(there, _given=None)
         return there
+
+    def __copy__(self) -> Self:
+        return _twin(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the functions that were given, not those that check their values."""
+        parts = dict(vars(self))
+        if self._given is not None:
+            parts["force"] = parts.pop("_given")
+        if self._given_potential is not None:
+            parts["potential"] = parts.pop("_given_potential")
+        return check_parts(self, parts)
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        _set(self, **parts)
+        if "_given" not in parts:
+            _set(self, _given=self.force, force=_field(self.force, self.q0, "force", arguments=3)[0])
+        if "_given_potential" not in parts and self.potential is not None:
+            _set(self, _given_potential=self.potential, potential=_energy(self.potential))
 
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         """M(q)^-1 f(t, q, u)."""
@@ -148,6 +175,8 @@ class Sweeping:
     """The velocity that was given, if it depends on the past of the run."""
     mass: Metric | None = None
     """The metric of the projections, if one was given; None: the Euclidean one."""
+    _given: ClassVar[Any]
+    """The velocity as it was given, for `pickle`."""
 
     def __init__(
         self,
@@ -163,6 +192,7 @@ class Sweeping:
         wished, _ = _field(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
+        _set(self, _given=velocity)
         if mass is not None:  # without one, checkpoints describe the process as they did before there was a mass
             _set(self, mass=metric(mass, q.shape))
 
@@ -174,19 +204,42 @@ class Sweeping:
         """The same process for the bodies that are there: the others have no contacts and do not move."""
         there, velocity = copy(self), self.velocity
         _set(there, within=presence.within(self.within), velocity=lambda t, q: presence.still(velocity(t, q)))
+        _set(there, _given=None)
         return there
 
     def on(self, place: Any) -> Sweeping:
         """The same process for states whose arrays are those of the module `place`; functions get arrays of NumPy."""
         there = copy(self)
-        _set(there, velocity=_from_host(self.velocity, place), within=self.within.anew())
+        _set(there, velocity=_from_host(self.velocity, place), within=self.within.anew(), _given=None)
         if self.mass is not None:
             _set(there, mass=to_device(self.mass, place))
         return there
 
+    def __copy__(self) -> Self:
+        return _twin(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the velocity that was given, not the function that checks its values."""
+        parts = dict(vars(self))
+        if self._given is not None:
+            parts["velocity"] = parts.pop("_given")
+        return check_parts(self, parts)
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        _set(self, **parts)
+        if "_given" not in parts:
+            _set(self, _given=self.velocity, velocity=_field(self.velocity, self.q0, "velocity", arguments=2)[0])
+
     def __repr__(self) -> str:
         mass = "" if self.mass is None else f", mass of shape {self.mass.mass.shape}"
         return f"Sweeping(q0 of shape {self.q0.shape}, within={self.within!r}{mass})"
+
+
+def _twin(problem: P) -> P:
+    """Another problem with the same parts."""
+    twin = object.__new__(type(problem))
+    _set(twin, **vars(problem))
+    return twin
 
 
 def _set(problem: Any, **values: Any) -> None:

@@ -20,6 +20,7 @@ from rich.progress import (
 )
 
 from jostle import evolution
+from jostle.ensembles.sweeps import StudyProgress
 from jostle.kernels.compiling import PATIENCE, Compiling, listening
 from jostle.schemes.state import State
 from jostle.viz.films import Drawn
@@ -68,7 +69,7 @@ class Watch:
 class ProgressBar(Watch):
     """The same with a bar on the screen: steps a second, the time left, the worst overlap and residual so far.
 
-    It follows films too, picture by picture, and the runs of densities.
+    It follows films too, picture by picture, the runs of densities, and studies, run by run.
     """
 
     def __init__(self, bar: Progress) -> None:
@@ -76,7 +77,12 @@ class ProgressBar(Watch):
         self._compiling: TaskID | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
-    def __call__(self, progress: evolution.Progress[State] | evolution.Progress[DensityState] | Drawn) -> None:
+    def __call__(
+        self, progress: evolution.Progress[State] | evolution.Progress[DensityState] | Drawn | StudyProgress
+    ) -> None:
+        if isinstance(progress, StudyProgress):
+            self._show_study(progress)
+            return
         bodies = isinstance(progress, evolution.Progress) and isinstance(progress.state, State)
         if bodies:
             super().__call__(cast("evolution.Progress[State]", progress))
@@ -95,6 +101,15 @@ class ProgressBar(Watch):
                 f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"
             )
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
+
+    def _show_study(self, progress: StudyProgress) -> None:
+        """Show how many runs of a study are finished; those of an earlier session do not count for the time left."""
+        if self._task is None:
+            self._task = self._bar.add_task("", total=progress.steps, completed=progress.step)  # type: ignore[assignment]
+        failed = f", {progress.failed} failed" if progress.failed else ""
+        words = f"{progress.step} of {progress.steps} runs{failed}"
+        self.steps = progress.step
+        self._bar.update(self._task, completed=progress.step, total=progress.steps, description=words)  # type: ignore[arg-type]
 
     def compiling(self, news: Compiling | None) -> None:
         """Show that kernels are compiled, which takes a while after an installation."""

@@ -166,7 +166,7 @@ def test_quickest_ways_of_a_journey_are_resumed_with_its_stages(tmp_path):
         stops = {"desk": (5, 1)}
         walk = CORRIDOR.walk(radius=R, speed=V, stops=stops)
         journey = Journey(walk, ["desk", "west"], people=4, reach=0.6)
-        wish = time_gap(quickest(journey, CORRIDOR, R, stops=stops), R)
+        wish = time_gap(quickest(journey, CORRIDOR, R), R)
         q0 = [[2.0, 0.5], [2.0, 1.5], [3.0, 1.0], [7.0, 1.0]]
         return jo.solve(crowd(4, radius=R, room=CORRIDOR, q0=q0, wish=wish), jo.Venel(), t=t, h=0.05, **more)
 
@@ -188,7 +188,8 @@ def test_what_cannot_be_meant_is_refused():
         quickest(EAST, CORRIDOR, R)
     with pytest.raises(jo.InvalidValue, match="made with quickest itself"):
         quickest(quickest(walk, CORRIDOR, R), CORRIDOR, R)
-    with pytest.raises(jo.InvalidValue, match="give it the same plan and stops"):
-        quickest(CORRIDOR.walk(radius=R, stops={"desk": (5, 1)}), CORRIDOR, R)
+    other = Plan([(0, 0), (10, 0), (10, 3), (0, 3)], exits={"south": ((0, 0), (3, 0))})
+    with pytest.raises(jo.InvalidValue, match=r"those of the plan .*give quickest its plan"):
+        quickest(walk, other, R)
     with pytest.raises(jo.InvalidValue, match="inhibition or behaviour"):
         crowd(4, radius=R, room=CORRIDOR, inhibition=True, behaviour=Pedestrians())

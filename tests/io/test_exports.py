@@ -18,7 +18,9 @@ from jostle.io.exports import EXPORTS, export, write
 from jostle.io.reading import about, read
 from jostle.io.trajectory import FileIsThere
 
-SUFFIXES = [f".{name}" for name in EXPORTS.names()]
+OF_PEOPLE = ("sqlite", "txt")
+"""Formats that need people on a plan: tests/test_cli_crowds.py."""
+SUFFIXES = [f".{name}" for name in EXPORTS.names() if name not in OF_PEOPLE]
 
 
 def swelling(t):

@@ -1,8 +1,8 @@
 """The command line, ``jostle run hourglass``; ``jostle --help`` lists the commands.
 
 Exit codes: 0 success; 1 the run failed, or a file could not be read or written; 2 the command or the scenario is wrong;
-3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 130 interrupted by Ctrl-C
-(0 for ``view``, which ends in this way).
+3 some step did not reach the tolerance (strict = false); 4 the people of a run are blocked; 5 some runs of a study
+failed; 130 interrupted by Ctrl-C (0 for ``view``, which ends in this way).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 try:
     import typer
 
-    from jostle.cli import files, machine, movie, runs
+    from jostle.cli import files, machine, movie, report, runs, sweeps, verify
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
@@ -31,8 +31,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (
-    runs.run, runs.resume, runs.bench, files.list_, files.new, files.info, files.view, files.plot, movie.movie,
-    files.export, files.schema, machine.doctor,
+    runs.run, runs.resume, runs.bench, sweeps.sweep, files.list_, files.new, files.info, files.view, files.plot,
+    movie.movie, report.report, files.export, files.schema, verify.verify, machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
 

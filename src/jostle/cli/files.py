@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jostle.cli import densities
+from jostle.cli import densities, sweeps
+from jostle.cli.crowds import answers
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError
@@ -29,6 +30,12 @@ Colour = Annotated[
     typer.Option(
         help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ...; of "
         "a density: density, pressure or speed. By default speed, or density."
+    ),
+]
+Layer = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a crowd, a map of the whole run: density, worst density, level of service, speed, jam time, or force."
     ),
 ]
 
@@ -69,11 +76,19 @@ def schema() -> None:
 
 
 def info(
-    file: Annotated[str, typer.Argument(help="A trajectory, a .toml file, or a name from jostle list.")],
+    file: Annotated[
+        str, typer.Argument(help="A trajectory, a .toml file, the folder of a study, or a name from jostle list.")
+    ],
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the contents of a trajectory, of a file of a density, or of a scenario."""
+    """Show the contents of a trajectory, of a file of a density, of a scenario, or of a study."""
+    if Path(file).is_dir():
+        found_there, results = sweeps.of_folder(Path(file))
+        show(found_there, as_json)
+        if not as_json:
+            sweeps.show_summary(results)
+        return
     found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
@@ -82,8 +97,11 @@ def info(
 
 
 def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
+    from jostle.ensembles.study_files import is_study
     from jostle.scenarios import Run, load
 
+    if name.endswith(".toml") and is_study(Path(name)):
+        return Path(name).read_text(encoding="utf-8") if text else sweeps.of_file(Path(name))
     scenario = load(name)
     if text:
         return scenario.text
@@ -103,7 +121,11 @@ def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
     kept = about(path)
     if text:
         return kept.get(SCENARIO, "")
-    run = densities.summary(read_images(path), path) if are_images(path) else summary(read(path), path)
+    if are_images(path):
+        run = densities.summary(read_images(path), path)
+    else:
+        sol = read(path)
+        run = summary(sol, path) | answers(sol)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
     return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}
@@ -114,7 +136,8 @@ def export(
     target: Annotated[
         Path,
         typer.Argument(
-            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, or the suffix of a plug-in."
+            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, of people .sqlite (JuPedSim) "
+            "and .txt (PedPy), or the suffix of a plug-in."
         ),
     ],
     overwrite: Overwrite = False,
@@ -164,9 +187,10 @@ def plot(
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
     colour: Colour = None,
+    layer: Layer = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of some moments of a trajectory, or of a density that moves."""
+    """Save a picture of some moments of a trajectory, of a crowd on its plan, or of a density that moves."""
     from jostle.io import Images
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for
@@ -175,13 +199,23 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.viz import densities, strip
+    from jostle.io.moves import plan_of
+    from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
     check_free(wanted, overwrite)
     run = shown(trajectory)
+    if layer is not None and colour is not None:
+        raise InvalidValue("--layer is a map of a whole run and --colour belongs to moments: give one of them")
+    figure: Any
     if isinstance(run, Images):
+        if layer is not None:
+            raise InvalidValue(f"{trajectory} holds a density: --layer is for runs of people")
         figure = densities(run, moments, colour=colour or "density")
+    elif layer is not None:
+        figure = plan(run, layer=layer).figure
+    elif colour is None and plan_of(run) is not None:
+        figure = plans(run, moments)
     else:
         figure = strip(run, moments, colour=colour or "speed")
     with whole(wanted) as new:

@@ -68,13 +68,14 @@ def _gpu() -> str:
 
 def _plugins() -> list[str]:
     """What installed packages add to the lists that scenario files choose from, and which of it is broken."""
+    from jostle.ensembles.measures import CURVES, MEASURES
     from jostle.macro.motion.schemes import DENSITY_SCHEMES
     from jostle.scenarios import KINDS
     from jostle.schemes import SCHEMES
     from jostle.solvers import SOLVERS
 
     found = []
-    for each in (KINDS, SCHEMES, DENSITY_SCHEMES, SOLVERS):
+    for each in (KINDS, SCHEMES, DENSITY_SCHEMES, SOLVERS, MEASURES, CURVES):
         for name in each.added():
             try:
                 each.get(name)

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from jostle.cli import densities
+from jostle.cli.crowds import answers
 from jostle.cli.show import say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
@@ -201,7 +202,7 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
             }  # fmt: skip
             if isinstance(built, Run):
                 sol = solve(**built._asdict(), **how_to)
-                found = summary(sol, target)
+                found = summary(sol, target) | answers(sol)
             else:
                 found = densities.summary(densities.solved(built, **how_to), target)
     except Interrupted as error:
@@ -214,5 +215,7 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
         show(found, how.as_json)
         if not how.as_json:
             say(f"view it in the browser: jostle view {target}; save a picture: jostle plot {target}", error=True)
-    if found["status"] in EXIT_CODES:
-        raise typer.Exit(EXIT_CODES[found["status"]])
+    blocked = found.get("crowd", {}).get("blocked", False)
+    status = BLOCKED if blocked and found["status"] not in EXIT_CODES else found["status"]
+    if status in EXIT_CODES:
+        raise typer.Exit(EXIT_CODES[status])

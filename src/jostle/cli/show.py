@@ -82,6 +82,12 @@ def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
         say(json.dumps(values))
         return
     shown = dict(values)
+    if "crowd" in shown:
+        from jostle.cli.crowds import lines
+
+        told = lines(shown.pop("crowd"))
+        head = [name for name in ("file", "title", "status", "message") if name in shown]
+        shown = {**{name: shown[name] for name in head}, **told, **shown}
     if "message" in values:
         shown["status"] = f"{shown.pop('message')} ({values['status']})"
     rows = ((name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in shown.items())

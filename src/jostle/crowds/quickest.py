@@ -15,10 +15,8 @@ resumed is bit-identical to one that was not interrupted.
 
 from __future__ import annotations
 
-from collections import namedtuple
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -73,14 +71,12 @@ def quickest(
     others: NotNegative = OTHERS_WEIGHT,
     width: Positive = DENSITY_WIDTH,
     every: Positive = LOOK_EVERY,
-    closed: ArrayLike = (),
-    stops: Mapping[str, ArrayLike] | None = None,
 ) -> Wish:
     """People walk the quickest way to their goal, where |grad d| = 1 + own rho_own + others rho_others.
 
     `own` is the weight of the density of people with the same goal, `others` that of all others, in units of area; the
-    densities are Gaussians of standard deviation `width`. People look around every so many seconds. `closed` and
-    `stops` are those of the `walk` that is wrapped.
+    densities are Gaussians of standard deviation `width`. People look around every `every` seconds. Those who wait of
+    their own accord, or have no way through the gates that are open, go where the wish inside says.
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
@@ -95,15 +91,8 @@ def quickest(
     size = finite(radii, "radii")
     if not (size > 0.0).all() or size.ndim > 1:
         raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")
-    widest, group = alike(size)
-    ways = tuple(plan.ways(r, spacing=SPACING * widest[0], closed=closed, stops=stops) for r in widest)
-    names, known = ([one.name for one in goals] for goals in (wish.goals, ways[0].goals))
-    if names != known:
-        raise InvalidValue(
-            f"the goals of the wish are {names}, those of quickest are {known}: give it the same plan and stops"
-        )
     weights = Weights(float(own), float(others), float(width))
-    return Quickest(wish, ways, group, Floor.on(plan, ways[0].grid), weights, float(every))
+    return Quickest(wish, plan, size, weights, float(every))
 
 
 class Weights(NamedTuple):
@@ -152,40 +141,35 @@ class Frame(NamedTuple):
 class Quickest(Behaviour):
     """See `quickest`."""
 
-    def __init__(
-        self, wish: Wish, ways: tuple[Ways, ...], group: Integers, floor: Floor, weights: Weights, every: float
-    ):
-        inner = getattr(wish.remembers, "_fields", ())
-        if set(inner) & set(Seen._fields):
+    notes: ClassVar[type[Any]] = Seen
+
+    def __init__(self, wish: Wish, plan: HasWays, radii: Array, weights: Weights, every: float):
+        if set(getattr(wish.remembers, "_fields", ())) & set(Seen._fields):
             raise InvalidValue("quickest cannot wrap a wish that is made with quickest itself")
-        object.__setattr__(self, "wish", wish)
-        self.ways = ways
-        """The shortest ways of people of each size, all on the grid of the floor."""
-        self.group = group
-        """() or (n,) whose ways each person takes."""
-        self.floor, self.weights, self.every = floor, weights, every
-        self._frames: dict[tuple[int, int], Frame] = {}
-        """By the number of the ways and that of the goal, as they are needed."""
+        super().__init__(wish)
+        self.plan, self.weights, self.every = plan, weights, every
+        self.sizes, self.group = alike(radii)
+        """The radii of people of each size, and () or (n,) the number of the size of each person."""
+        self.stops = {goal.name: goal.passable for goal in wish.goals[wish.eligible :]}
+        ways = self._ways(0, np.zeros((0, 2, 2)))
+        names, known = ([one.name for one in goals] for goals in (wish.goals, ways.goals))
+        if names != known:
+            raise InvalidValue(f"the goals of the wish are {names}, those of the plan {known}: give quickest its plan")
+        self.floor = Floor.on(plan, ways.grid)
+        self._frames: dict[tuple[int, int, bytes], Frame] = {}
+        """By the number of the size, that of the goal, and what is closed, as they are needed."""
         self._look(None)
 
-    @property
-    def remembers(self) -> type[Any]:
-        inner = getattr(self.wish.remembers, "_fields", ())
-        return namedtuple("Seen", (*Seen._fields, *inner)) if inner else Seen
+    def _ways(self, size: int, closed: Array) -> Ways:
+        """The shortest ways of people of a size, on the grid of the floor."""
+        return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
 
     @property
-    def memory(self) -> Any:
-        inner = self.wish.memory
-        if self._seen is None and inner is None:
-            return None
-        seen = self._seen or Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
-        return self.remembers(*seen, *(() if inner is None else inner))
+    def noted(self) -> Seen:
+        return self._seen or Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
 
-    def remind(self, memory: Any) -> None:
-        inner = self.wish.remembers
-        if inner is not None:
-            self.wish.remind(None if memory is None else inner(*memory[len(Seen._fields) :]))
-        seen = None if memory is None else Seen(int(memory[0]), *(np.asarray(part) for part in memory[1:3]))
+    def note(self, noted: Seen | None) -> None:
+        seen = None if noted is None else Seen(int(noted[0]), *(np.asarray(part) for part in noted[1:]))
         if seen is not None and (
             seen.places.shape != (len(seen.going), 2) or seen.going.max(initial=0) >= len(self.goals)
         ):
@@ -194,34 +178,38 @@ class Quickest(Behaviour):
 
     def _look(self, seen: Seen | None) -> None:
         self._seen = seen
-        self._fields: dict[tuple[int, int], Ways] = {}
+        self._fields: dict[tuple[int, int, bytes], Ways] = {}
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
         speed, direction = polar(wished)
+        walks = (speed > 0.0) & ~self.wish.waits(t, len(q))
         number, seen = int(np.floor(t / self.every + ON_TIME)), self._seen
         if seen is None or seen.number != number or len(seen.places) != len(q):
-            seen = Seen(number, q.copy(), np.where(speed > 0.0, goal, NOWHERE))
+            seen = Seen(number, q.copy(), np.where(walks, goal, NOWHERE))
             self._look(seen)
         size = np.broadcast_to(self.group, (len(q),))
-        which = np.where(speed > 0.0, size * len(self.goals) + goal, NOWHERE)
+        which, closed = np.where(walks, size * len(self.goals) + goal, NOWHERE), self.closed
         for one in np.unique(which[which >= 0]):
             k, g = divmod(int(one), len(self.goals))
             some = np.flatnonzero(which == one)
-            direction[some] = self._field(seen, k, g).directions(q[some], np.zeros(len(some), dtype=np.int64))
+            quick = self._field(seen, k, g, closed).directions(q[some], np.zeros(len(some), dtype=np.int64))
+            known = (quick != 0.0).any(axis=1)  # who has no way keeps the direction of the wish inside
+            direction[some[known]] = quick[known]
         return speed[:, None] * direction
 
-    def _field(self, seen: Seen, size: int, goal: int) -> Ways:
+    def _field(self, seen: Seen, size: int, goal: int, closed: Array) -> Ways:
         """The quickest ways of people of a size to a goal, as they were when people last looked around."""
-        if (size, goal) not in self._fields:
-            self._fields[size, goal] = self._found(seen, size, goal)
-        return self._fields[size, goal]
+        key = size, goal, closed.tobytes()
+        if key not in self._fields:
+            ways = self._ways(size, closed)
+            if key not in self._frames:
+                self._frames[key] = Frame.of(ways, goal, self.floor.inside)
+            self._fields[key] = self._found(seen, ways, self._frames[key], goal)
+        return self._fields[key]
 
-    def _found(self, seen: Seen, size: int, goal: int) -> Ways:
-        ways, shape = self.ways[size], self.floor.grid.shape
-        if (size, goal) not in self._frames:
-            self._frames[size, goal] = Frame.of(ways, goal, self.floor.inside)
-        frame = self._frames[size, goal]
+    def _found(self, seen: Seen, ways: Ways, frame: Frame, goal: int) -> Ways:
+        shape = self.floor.grid.shape
         nodes = shape[0] * shape[1]
         direction = ways.direction[goal * nodes : (goal + 1) * nodes].astype(complex)
         own, cost = seen.going == goal, np.ones(shape)

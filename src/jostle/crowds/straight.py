@@ -99,7 +99,7 @@ class Exits(NamedTuple):
         nearer, r = np.minimum(s, self.width - s), np.minimum(radius, 0.5 * self.width)
         square = np.maximum(nearer * nearer + y * y, np.finfo(float).tiny)
         r = np.minimum(r, np.sqrt(square))  # whoever overlaps a post walks around it
-        tangent = np.sqrt(square - r * r)
+        tangent = np.sqrt(np.maximum(square - r * r, 0.0))  # round-off in the root above
         aside = nearer < r
         sine = np.where(aside, (y * r - nearer * tangent) / square, 0.0)
         cosine = np.where(aside, (nearer * r + y * tangent) / square, 1.0)

@@ -5,6 +5,8 @@
     .gsd      HOOMD, OVITO and freud, without contacts; log/time is the time, log/particles/body the number of a body
     .csv      a row for each body at each time: spreadsheets, pandas, R
     .npz      the arrays of NumPy; contacts one after the other, those of frame k end at contact_ends[k]
+    .sqlite   people for JuPedSim and PedPy, with the plan; frames evenly spaced, see `jostle.io.pedestrians`
+    .txt      people for PedPy and the Pedestrian Dynamics Data Archive, likewise
 
 A package adds a format with an entry point of the group "jostle.exports", named after the suffix without its dot; a
 script with ``EXPORTS.register("xyz", function)``. The function takes a `Solution` and the path of the file to write.
@@ -53,7 +55,8 @@ EXPORTS: Registry[Export | Series] = Registry(
     {
         "vtkhdf": "jostle.io.exports:write", "pvd": "jostle.io.vtp:PVD", "vtp": "jostle.io.vtp:PVD",
         "gsd": "jostle.io.gsd_files:write_gsd", "csv": "jostle.io.tables:write_csv",
-        "npz": "jostle.io.tables:write_npz",
+        "npz": "jostle.io.tables:write_npz", "sqlite": "jostle.io.pedestrians:export_jupedsim",
+        "txt": "jostle.io.pedestrians:export_text",
     },
     check=_check,
 )  # fmt: skip

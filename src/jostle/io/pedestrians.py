@@ -29,7 +29,7 @@ from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import needed, present, walkable
 from jostle.io.container import whole
-from jostle.io.moves import Move, moves, planar
+from jostle.io.moves import Move, moves, plan_of, planar
 from jostle.solution import Solution
 
 SPACING_TOLERANCE = 1e-6
@@ -84,6 +84,35 @@ def frame_rate(sol: Solution) -> float:
             f"after t = {sol.t[k]:g}. Say rate=..., the frames a second that people are to be interpolated at"
         )
     return float(f"{1.0 / spacing:.12g}")
+
+
+def usual_rate(sol: Solution) -> float:
+    """Frames a second by the median spacing of the saved times: the last one, at which a run ended, may be off.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    >>> usual_rate(jo.solve(walker, jo.Venel(), t=1.05, h=0.05, every=2))
+    10.0
+    """
+    if len(sol.t) < 2:
+        return frame_rate(sol)
+    return float(f"{1.0 / float(np.median(np.diff(sol.t))):.12g}")
+
+
+def export_text(sol: Solution, path: Path) -> None:
+    """The text file of `write_text`, at the usual rate of the saved times, for `jostle export`."""
+    write_text(sol, path, rate=usual_rate(sol))
+
+
+def export_jupedsim(sol: Solution, path: Path) -> None:
+    """The SQLite file of `write_jupedsim`, at the usual rate of the saved times, for `jostle export`."""
+    plan = plan_of(sol)
+    if plan is None:
+        raise InvalidValue(
+            "the plan of this run is not known, and a JuPedSim file needs it: write it in Python with "
+            "jo.io.pedestrians.write_jupedsim(sol, path, area)"
+        )
+    write_jupedsim(sol, path, plan, rate=usual_rate(sol))
 
 
 def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan: Any = None) -> Iterator[People]:

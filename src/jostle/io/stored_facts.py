@@ -5,7 +5,7 @@
     jostle/problem/groups   (n,) or nothing: the position of the group of each body in the list of names
     jostle/problem/force    the entries of a constant force, or nothing
     jostle/problem/text     bytes of UTF-8: dimension, period, walls, names, units, plan; whether a first-order
-                            problem has a mass
+                            problem has a mass; of a crowd the desired speeds, one for all or one for each
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -64,7 +64,7 @@ def facts_in(file: Any, shape: tuple[int, ...], order: int, walls: int) -> Facts
 
 def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
     groups = facts.groups
-    said = {
+    said: dict[str, Any] = {
         "dimension": facts.dimension,
         "period": None if facts.period is None else [None if np.isinf(L) else float(L) for L in facts.period],
         "wall_names": list(facts.wall_names),
@@ -75,6 +75,9 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
     }
     if facts.weighted:
         said["weighted"] = True
+    if facts.speeds is not None and len(facts.speeds):
+        same = bool((facts.speeds == facts.speeds[0]).all())
+        said["speeds"] = float(facts.speeds[0]) if same else facts.speeds.tolist()
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -107,6 +110,7 @@ def _plan(plan: Any) -> dict[str, Any] | None:
         "area": wkt,
         "exits": {name: np.asarray(ends).tolist() for name, ends in plan.exits.items()},
         "stairs": stairs,
+        "doors": np.asarray(plan.doors).tolist(),
     }
 
 
@@ -136,7 +140,17 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
         plan=_recorded(said["plan"]),
         weighted=bool(said.get("weighted", False)),
+        speeds=_speeds(said.get("speeds"), bodies),
     )
+
+
+def _speeds(said: float | list[float] | None, bodies: int) -> Array | None:
+    if said is None:
+        return None
+    found = np.array(said, dtype=float)
+    if found.shape not in ((), (bodies,)) or not (np.isfinite(found) & (found >= 0.0)).all():
+        raise ValueError(f"speeds of shape {found.shape} for {bodies} people")
+    return np.array(np.broadcast_to(found, (bodies,)))
 
 
 def _groups(number: NDArray[Any], names: list[str] | None) -> Groups | None:
@@ -162,7 +176,7 @@ def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
         for name, one in plan["stairs"].items()
     }  # fmt: skip
     exits = {str(name): array(ends, 2, 2) for name, ends in plan["exits"].items()}
-    return RecordedPlan(str(plan["area"]), exits, stairs)
+    return RecordedPlan(str(plan["area"]), exits, stairs, array(plan.get("doors", []), -1, 2, 2))
 
 
 def _check(arrays: dict[str, NDArray[Any]]) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from jostle.arguments import Finite, check_arguments
@@ -9,6 +11,9 @@ from jostle.arrays import Array, finite
 from jostle.laws import Restitution
 from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace
+
+TURN = 2.0 * np.pi
+"""The angular frequency of a table that swings once in a unit of time."""
 
 
 @check_arguments
@@ -24,9 +29,13 @@ def impact_oscillator(
     """
     finite(omega, "omega")
     return Motion(
-        q0=[x0], v0=[v0], force=lambda t, q: np.cos(omega * t) - q,
+        q0=[x0], v0=[v0], force=partial(_driven, omega),
         within=HalfSpace([-1.0], -stop), law=Restitution(e),
     )  # fmt: skip
+
+
+def _driven(omega: float, t: float, q: Array) -> Array:
+    return np.asarray(np.cos(omega * t) - q)
 
 
 @check_arguments
@@ -39,21 +48,25 @@ def double_pendulum(*, angles: tuple[Finite, Finite] = (0.6, 0.2), e: float = 0.
     [0.46]
     """
     finite(gravity, "gravity")
+    return Motion(
+        q0=list(angles), force=partial(_of_pendulum, gravity), mass=_mass_of_pendulum,
+        within=HalfSpace([1.0, 0.0]), law=Restitution(e),
+    )  # fmt: skip
 
-    def mass(q: Array) -> Array:
-        coupling = np.cos(q[0] - q[1])
-        return np.array([[2.0, coupling], [coupling, 1.0]])
 
-    def force(t: float, q: Array, u: Array) -> Array:
-        sine = np.sin(q[0] - q[1])
-        return np.array(
-            [
-                -sine * u[1] ** 2 - 2.0 * gravity * np.sin(q[0]),
-                sine * u[0] ** 2 - gravity * np.sin(q[1]),
-            ]
-        )
+def _mass_of_pendulum(q: Array) -> Array:
+    coupling = np.cos(q[0] - q[1])
+    return np.array([[2.0, coupling], [coupling, 1.0]])
 
-    return Motion(q0=list(angles), force=force, mass=mass, within=HalfSpace([1.0, 0.0]), law=Restitution(e))
+
+def _of_pendulum(gravity: float, t: float, q: Array, u: Array) -> Array:
+    sine = np.sin(q[0] - q[1])
+    return np.array(
+        [
+            -sine * u[1] ** 2 - 2.0 * gravity * np.sin(q[0]),
+            sine * u[0] ** 2 - gravity * np.sin(q[1]),
+        ]
+    )
 
 
 @check_arguments
@@ -69,12 +82,19 @@ def vibrating_table(Gamma: Finite = 2.0, *, e: float = 0.0, height: Finite = 0.0
     0.063
     """
     finite(Gamma, "Gamma")
-    turn = 2.0 * np.pi
-    amplitude = Gamma / turn**2
+    amplitude = Gamma / TURN**2
     if e == 0.0:
-        table = HalfSpace([1.0], offset=lambda t: amplitude * np.sin(turn * t))
-        return Motion(q0=[height], v0=[amplitude * turn], force=[-1.0], within=table)
+        table = HalfSpace([1.0], offset=partial(_sine, amplitude))
+        return Motion(q0=[height], v0=[amplitude * TURN], force=[-1.0], within=table)
     return Motion(
-        q0=[height], force=lambda t, q: [-1.0 + Gamma * np.sin(turn * t)],
+        q0=[height], force=partial(_above_table, Gamma),
         within=HalfSpace([1.0]), law=Restitution(e),
     )  # fmt: skip
+
+
+def _sine(amplitude: float, t: float) -> float:
+    return float(amplitude * np.sin(TURN * t))
+
+
+def _above_table(Gamma: float, t: float, q: Array) -> list[float]:
+    return [-1.0 + Gamma * np.sin(TURN * t)]

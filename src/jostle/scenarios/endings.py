@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -49,15 +50,16 @@ class Below(Table):
     share: Share = Field(1.0, description="The part of all grains that must be below.")
 
     def build(self) -> Ending:
-        def fallen(state: State) -> bool:
-            below = state.q[:, -1] < self.height
-            if state.presence is not None:
-                gone = ~state.presence.here
-                gone[state.presence.waiting] = False
-                below = gone | (below & state.presence.here)
-            return bool(below.mean() >= self.share)
+        return partial(_fallen, self.height, self.share)
 
-        return fallen
+
+def _fallen(height: float, share: float, state: State) -> bool:
+    below = state.q[:, -1] < height
+    if state.presence is not None:
+        gone = ~state.presence.here
+        gone[state.presence.waiting] = False
+        below = gone | (below & state.presence.here)
+    return bool(below.mean() >= share)
 
 
 class Jammed(Table):
@@ -74,13 +76,14 @@ class AtRest(Table):
     after: NotNegative = Field(0.0, description="Not before this time (s): things at rest may be about to fall.")
 
     def build(self) -> Ending:
-        def resting(state: State) -> bool:
-            if state.presence is not None and len(state.presence.waiting):
-                return False
-            fastest = float(np.atleast_1d(np.linalg.norm(state.u, axis=-1)).max())
-            return state.t >= self.after and fastest <= self.speed
+        return partial(_resting, self.speed, self.after)
 
-        return resting
+
+def _resting(speed: float, after: float, state: State) -> bool:
+    if state.presence is not None and len(state.presence.waiting):
+        return False
+    fastest = float(np.atleast_1d(np.linalg.norm(state.u, axis=-1)).max())
+    return state.t >= after and fastest <= speed
 
 
 def nobody_left(state: State) -> bool:
@@ -101,6 +104,9 @@ class Standing(NamedTuple):
 class EmptyOrBlocked:
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
+    While `waits(state)` is true, because people have not reacted yet or stand somewhere on purpose, the crowd is not
+    blocked.
+
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
     >>> people = jo.crowds.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
@@ -111,8 +117,8 @@ class EmptyOrBlocked:
 
     remembers: ClassVar[type[Any]] = Standing
 
-    def __init__(self, empty: Ending, radii: Array | float):
-        self.empty, self.radii = empty, radii
+    def __init__(self, empty: Ending, radii: Array | float, waits: Callable[[State], bool] | None = None):
+        self.empty, self.radii, self.waits = empty, radii, waits
         self.memory: Standing | None = None
 
     def remind(self, memory: Standing | None) -> None:
@@ -125,7 +131,7 @@ class EmptyOrBlocked:
         if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
-        if known is None or self._moved(known, state, here):
+        if known is None or self._moved(known, state, here) or (self.waits and self.waits(state)):
             self.memory = Standing(state.t, state.t, state.q, here)
             return False
         self.memory = known._replace(looked=state.t)
@@ -141,15 +147,15 @@ class EmptyOrBlocked:
 
 def jammed(problem: Motion, scheme: Scheme, h: float) -> Ending:
     """Is there no velocity at which all could grow for one more step of length h?"""
+    return partial(_stuck, problem, scheme, h)
 
-    def stuck(state: State) -> bool:
-        try:
-            scheme.advance(problem, state, h)
-        except EmptySet:
-            return True
-        return False
 
-    return stuck
+def _stuck(problem: Motion, scheme: Scheme, h: float, state: State) -> bool:
+    try:
+        scheme.advance(problem, state, h)
+    except EmptySet:
+        return True
+    return False
 
 
 Until = Annotated[Never | Empty | Below | Jammed | AtRest, Field(discriminator="kind")]

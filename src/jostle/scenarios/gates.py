@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -37,11 +38,11 @@ class OutletTable(Table):
         axis = d - 1 if self.axis is None else AXES.index(self.axis)
         below = -np.inf if self.below is None else self.below
         above = np.inf if self.above is None else self.above
+        return Outlet(partial(_beyond, axis, below, above))
 
-        def leaves(q: Array) -> Booleans:
-            return np.asarray((q[:, axis] < below) | (q[:, axis] > above))
 
-        return Outlet(leaves)
+def _beyond(axis: int, below: float, above: float, q: Array) -> Booleans:
+    return np.asarray((q[:, axis] < below) | (q[:, axis] > above))
 
 
 class SourceTable(Table):

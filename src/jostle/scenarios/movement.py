@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -81,13 +82,17 @@ class Movement:
         centre = np.zeros(self.d) if self.turning is None else np.array(self.turning.centre)
         return centre + self.turned(points - centre, t) + self.shift(t)
 
+    def offset(self, normal: Array, through: Array, t: float) -> Array:
+        """The offset at time t of the plane that has this normal, and goes through this point, at rest."""
+        return np.asarray(self.turned(normal, t) @ self.placed(through, t))
+
     def points(self, points: Array) -> Array | Callable[[float], Array]:
         """The points as the sets of the library take them: fixed ones, or a function of time."""
-        return (lambda t: self.placed(points, t)) if self else points
+        return partial(self.placed, points) if self else points
 
     def directions(self, vectors: Array) -> Array | Callable[[float], Array]:
         """The same for directions, which only turn."""
-        return (lambda t: self.turned(vectors, t)) if self.turning is not None else vectors
+        return partial(self.turned, vectors) if self.turning is not None else vectors
 
 
 def _direction(vector: tuple[float, ...] | None, d: int) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -105,14 +107,15 @@ class Labyrinth(ProblemTable):
 
     def build(self, seed: int) -> Built:
         times = np.array([tilt.t for tilt in self.tilts])
-        velocities = [tilt.velocity for tilt in self.tilts]
-
-        def tilted(t: float, q: Array) -> tuple[Number, ...]:
-            return velocities[int(np.searchsorted(times, t, side="right")) - 1]
-
+        tilted = partial(_tilted, times, [tilt.velocity for tilt in self.tilts])
         within = Box([0.0, 0.0], self.board, radii=self.radius)
         if not self.holes:
             return Built(Sweeping(q0=self.q0, velocity=tilted, within=within))
         return Built(
             Sweeping(q0=self.q0, velocity=tilted, within=within & Outside(self.holes, self.hole, radii=self.radius))
         )
+
+
+def _tilted(times: Array, velocities: Sequence[tuple[Number, ...]], t: float, q: Array) -> tuple[Number, ...]:
+    """The velocity of the last tilt before t."""
+    return velocities[int(np.searchsorted(times, t, side="right")) - 1]

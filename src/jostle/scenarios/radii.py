@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Self
 
 import numpy as np
@@ -80,7 +81,11 @@ class Swelling(Table):
     def of(self, radii: Array) -> Callable[[float], Array]:
         """r(t)."""
         most = np.inf if self.most is None else self.most
-        return lambda t: radii * min(1.0 + self.rate * t, most)
+        return partial(_swollen, radii, self.rate, most)
+
+
+def _swollen(radii: Array, rate: float, most: float, t: float) -> Array:
+    return radii * min(1.0 + rate * t, most)
 
 
 def in_time(radii: Array, swelling: Swelling | None) -> InTime:

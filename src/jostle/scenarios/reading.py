@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     """A scenario from a .toml file, or by its name one of `names()`.
 
     `settings` change it, each ``"key.sub=value"`` with a TOML value or a bare word; entries of lists go by number,
-    ``"problem.walls.0.radius=2"``. `seed` replaces the one in the file.
+    ``"problem.walls.0.radius=2"``. `seed` replaces the one in the file. Drawings that a file names are read with it.
 
     >>> load("cradle_touching", settings=["problem.n=4"], seed=3).problem.n
     4
@@ -74,6 +75,16 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     path, name = FilePath(source), str(source)
     if isinstance(source, str) and not name.endswith(".toml") and not re.search(r"[/\\\0]", name):
         return parse(shipped(name), name, settings=settings, seed=seed)
+    return _parse(text_of(path), name, settings, seed, path.parent)
+
+
+def text_of(path: FilePath) -> str:
+    """The text of a file, or a `ScenarioError` that says why it cannot be read.
+
+    >>> text_of(SHIPPED / "silo.toml") == shipped("silo")
+    True
+    """
+    name = str(path)
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
@@ -88,11 +99,10 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     if len(content) > MAX_FILE_SIZE:
         raise ScenarioError([f"{name}: is larger than {MAX_FILE_SIZE // 2**20} MB, the limit for scenario files"])
     try:
-        text = content.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ScenarioError([f"{name}:{line}: is not valid UTF-8: byte {content[error.start]:#04x}"]) from error
-    return parse(text, name, settings=settings, seed=seed)
 
 
 @check_arguments
@@ -102,12 +112,18 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     >>> parse('problem = { kind = "cradle" }\\nrun = { t = 1.0, h = 0.01 }').problem.n
     5
     """
+    return _parse(text, name, settings, seed, None)
+
+
+def _parse(text: str, name: str, settings: Iterable[str], seed: int | None, folder: FilePath | None) -> Scenario:
+    """A scenario from a text; `folder` is where the drawings that it names are."""
     from pydantic import ValidationError
 
+    from jostle.scenarios.drawings import with_drawings
     from jostle.scenarios.messages import problems
     from jostle.scenarios.scenario import Scenario
 
-    data = _tables(text, name)
+    data = tables(text, name)
     known: dict[Path, int] = lines(text)
     given = [*settings, *([] if seed is None else [f"seed={seed}"])]
     data, origins, wrong = changed(data, given)
@@ -116,6 +132,9 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     _check_depth(data, name)
     new = modern(data, origins)
     data, source = new.data, Source(name, document(new.data) if given else text, new.moved(known), new.moved(origins))
+    drawn = with_drawings(data, folder, source)
+    if drawn is not data:
+        data, source = drawn, replace(source, text=document(drawn))
     for path, remark in new.remarks:
         warn(f"{source.place(path)}{remark}", OldSpelling)
     try:
@@ -126,7 +145,12 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     return scenario
 
 
-def _tables(text: str, name: str) -> dict[str, Any]:
+def tables(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML text.
+
+    >>> tables("[run]\\nt = 1.0", "mine.toml")
+    {'run': {'t': 1.0}}
+    """
     try:
         text.encode("utf-8")
         data = tomllib.loads(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -109,7 +109,8 @@ class Scenario(Table):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        complain([*self._scheme_fits(), *self._ends(), *self._steps()])
+        late = [(("problem", *path), message) for path, message in self.problem.beyond(self.run.t)]
+        complain([*self._scheme_fits(), *self._ends(), *self._steps(), *late])
         return self
 
     def _scheme_fits(self) -> Iterator[Complaint]:
@@ -145,6 +146,10 @@ class Scenario(Table):
             yield ("run", "h"), f"must be at most t = {self.run.t:g}"
         elif self.run.t / self.run.h > MAX_STEPS:
             yield ("run", "h"), f"must be at least {self.run.t / MAX_STEPS:g}: a run has at most {MAX_STEPS} steps"
+
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[dict[str, Any], Source | None]]:
+        """Classes of tables that are made for a scheme or a solver cannot be pickled; what they hold can."""
+        return _validated, (self.model_dump(exclude_none=True, exclude_unset=True), self._source)
 
     @property
     def text(self) -> str:
@@ -221,6 +226,13 @@ class Scenario(Table):
             assert isinstance(built.problem, Motion)
             return jammed(built.problem, scheme, self.run.h)
         return built.empty if self._ending() == "empty" else None
+
+
+def _validated(data: dict[str, Any], source: Source | None) -> Scenario:
+    """The scenario again that was pickled."""
+    scenario = Scenario.model_validate(data)
+    scenario._source = source
+    return scenario
 
 
 def schema() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from jostle.errors import JostleError
 
@@ -21,6 +22,9 @@ class ScenarioError(JostleError, ValueError):
         shown = [*problems[:MAX_LISTED_ERRORS], *([f"... and {more} more"] if more > 0 else [])]
         super().__init__("\n".join(shown))
         self.problems = tuple(problems)
+
+    def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[str, ...]], dict[str, Any]]:
+        return type(self), (self.problems,), vars(self)
 
 
 @dataclass(frozen=True)

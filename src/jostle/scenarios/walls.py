@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -84,9 +85,7 @@ class Plane(Turns):
         through = np.zeros(d) if self.through is None else np.array(self.through)
         if not moves:
             return HalfSpace(normal, normal @ through, radii=radii)
-        return HalfSpace(
-            moves.directions(normal), lambda t: moves.turned(normal, t) @ moves.placed(through, t), radii=radii
-        )
+        return HalfSpace(moves.directions(normal), partial(moves.offset, normal, through), radii=radii)
 
 
 class Box(Wall):

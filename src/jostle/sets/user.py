@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from jostle.arrays import Array, Booleans, numbers
 from jostle.convex.maps import Dense
 from jostle.convex.polyhedron import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
+from jostle.pickling import by_name, has_name
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
@@ -50,6 +52,13 @@ class UserSet(ConstraintSet):
         self.differences = Differences(self.gaps, length)
         self._unchecked: Booleans | None = None
         self._checks = 0 if gradient is None else MAX_GRADIENT_CHECKS
+
+    def __reduce__(self) -> Any:
+        """A set that has taken the name of its function is pickled by that name: the function has no other one."""
+        module, name = getattr(self.g, "__module__", ""), getattr(self.g, "__qualname__", "")
+        if has_name(self, module, name):
+            return by_name, (module, name)
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
     def __call__(self, t: float, q: ArrayLike) -> Array:
         """g(t, q), as the user wrote it."""

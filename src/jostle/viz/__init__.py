@@ -2,8 +2,11 @@
 
 draw, strip                                       one moment of a solution, several side by side
 history, paths, phase, impacts, energies, balance   curves of a solution
-orders, evacuation, bifurcation                   what many numbers say
+orders, evacuation, bifurcation, basins              what many numbers say
+quantile_band, mean_curve                         what many runs say: quantiles, confidence intervals
 field, arrows                                     densities, pressures, velocities of a continuum
+plan, plans                                       a crowd on its plan: names, scale, groups, counters, maps
+report                                            one HTML page about a crowd: answers, plan, film, maps, tables
 density, densities, mass_inside                   runs of moving densities, and files of them
 animate                                           a film: mp4 or gif
 page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
@@ -28,12 +31,15 @@ from jostle.viz.viewer import page
 from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
+    from jostle.viz.crowd_report import report
     from jostle.viz.curves import balance, energies, history, impacts, paths, phase
     from jostle.viz.density_pictures import densities, density, mass_inside
     from jostle.viz.drawing import draw, strip
     from jostle.viz.fields import arrows, field
+    from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
-    from jostle.viz.results import bifurcation, evacuation, orders
+    from jostle.viz.results import basins, bifurcation, evacuation, orders
+    from jostle.viz.samples import mean_curve, quantile_band
 
 __all__ = [
     "OUTLINES",
@@ -46,6 +52,7 @@ __all__ = [
     "animate",
     "arrows",
     "balance",
+    "basins",
     "bifurcation",
     "densities",
     "density",
@@ -56,10 +63,15 @@ __all__ = [
     "history",
     "impacts",
     "mass_inside",
+    "mean_curve",
     "orders",
     "page",
     "paths",
     "phase",
+    "plan",
+    "plans",
+    "quantile_band",
+    "report",
     "serve",
     "strip",
     "widget",
@@ -69,9 +81,12 @@ _DRAWN = {
     "drawing": ("draw", "strip"),
     "density_pictures": ("densities", "density", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
-    "results": ("bifurcation", "evacuation", "orders"),
+    "results": ("basins", "bifurcation", "evacuation", "orders"),
+    "samples": ("mean_curve", "quantile_band"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),
+    "floor_plans": ("plan", "plans"),
+    "crowd_report": ("report",),
 }
 
 

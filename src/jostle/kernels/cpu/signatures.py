@@ -6,6 +6,7 @@ is compiled once, whatever arrays it is called with. Arrays are C-contiguous.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,18 @@ Bools2 = NDArray[np.bool_]
 OutBools = NDArray[np.bool_]
 OutBools2 = NDArray[np.bool_]
 OutBits = NDArray[np.uint64]
+Force = Callable[..., None]
+Rows = Callable[..., None]
 
-SCALARS = {"int": types.int64, "float": types.float64, "bool": types.boolean, "Nothing": types.none, "Any": None}
+READ, WRITTEN = types.Array(types.float64, 1, "C", readonly=True), types.Array(types.float64, 1, "C")
+FORCE = types.void(types.float64, READ, READ, READ, WRITTEN)
+"""force(t, q, u, parameters, out): a compiled function of the user."""
+ROWS = types.void(types.float64, READ, READ, WRITTEN, types.Array(types.float64, 2, "C"))
+"""rows(t, q, parameters, gap, G): the gaps (m,) and their gradients (m, d), of a function of the user."""
+SCALARS = {
+    "int": types.int64, "float": types.float64, "bool": types.boolean, "Nothing": types.none, "Any": None,
+    "Force": types.FunctionType(FORCE), "Rows": types.FunctionType(ROWS),
+}  # fmt: skip
 ENTRIES = {
     "Floats": types.float64,
     "Ints": types.int64,

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from jostle.kernels.cpu import copies, flights  # noqa: F401 - their kernels are compiled too
 from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.jit import KERNELS
 
-LONG = ("barrier", "fused", "multigrid", "cells", "dense")
+LONG = ("barrier", "copies", "flights", "fused", "multigrid", "cells", "dense")
 """The modules whose kernels take longest to compile: they are begun first."""
 
 

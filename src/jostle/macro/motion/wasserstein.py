@@ -99,8 +99,9 @@ def wasserstein_projection(
     """Find the density rho' <= 1 on a rectangle that is nearest to a density rho in the Wasserstein distance W2.
 
     There are no walls in the rectangle, because distances around walls are another problem: `obstacle_step` takes walls
-    and exits. No mass leaves the rectangle; an answer that reaches a side which is not closed is an error. `NotConverged` is
-    raised if the duality gap exceeds tol W2^2 plus h^2 times the mass that changes cells, the accuracy of the grid.
+    and exits. No mass leaves the rectangle; an answer that reaches a side which is not closed is an error.
+    `NotConverged` is raised if the duality gap exceeds tol W2^2 plus h^2 times the mass that changes cells, the
+    accuracy of the grid.
 
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 64)
     >>> found = wasserstein_projection(grid, 2.0 * grid.disc([0, 0], 0.5))      # the disc of radius sqrt(2) / 2

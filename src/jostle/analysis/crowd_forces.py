@@ -1,0 +1,128 @@
+"""Forces between people in newtons, with the assumption that is needed to have them.
+
+A first-order crowd has no forces, but velocities p of contacts: u - U = G^T p, where U is the wish. They become forces
+if people are thought of as bodies of mass m that take a relaxation time tau to reach the velocity that they wish,
+
+    m du/dt = m (U - u) / tau + G^T F.
+
+Where the motion changes slowly compared with tau, du/dt is small, and F = m p / tau. The default values m = 80 kg and
+tau = 0.5 s are those of Helbing, Farkas & Vicsek, Nature 407 (2000). The forces are as good as this assumption: who
+wishes to walk at 1.3 m/s and cannot pushes with 210 N. In dense crowds p is not unique: see `load_range`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from jostle.analysis.crushing import _loads
+from jostle.arguments import Positive, check_arguments
+from jostle.arrays import Array
+from jostle.errors import InvalidValue
+from jostle.io.moves import planar, radii_in
+from jostle.solution import Solution
+
+MASS, RELAXATION_TIME = 80.0, 0.5
+"""Mass of a person (kg) and relaxation time (s): Helbing, Farkas & Vicsek 2000."""
+
+
+class Threshold(NamedTuple):
+    """A force that is said to be dangerous, and who says so."""
+
+    name: str
+    force: float
+    """In newtons; in newtons per metre of circumference if `per_metre`."""
+    duration: float
+    """In seconds, for which the force must last; 0 for any time."""
+    per_metre: bool
+    source: str
+
+
+THRESHOLDS = (
+    Threshold(
+        "tolerable", 623.0, 0.0, False,
+        "Evans & Hayden 1971, men pressed against a bar of 100 mm; after Lee & Hughes, Accid. Anal. Prev. 38 (2006)",
+    ),
+    Threshold(
+        "deadly within minutes", 1112.0, 240.0, False,
+        "Hopkins et al. 1993, death after 4 to 6 minutes; after Lee & Hughes, Accid. Anal. Prev. 38 (2006)",
+    ),
+    Threshold(
+        "deadly at once", 6227.0, 15.0, False,
+        "Hopkins et al. 1993, death after 15 s; after Lee & Hughes, Accid. Anal. Prev. 38 (2006)",
+    ),
+    Threshold(
+        "injury", 1600.0, 0.0, True,
+        "Helbing, Farkas & Vicsek, Nature 407 (2000): radial forces over the circumference of a person",
+    ),
+)  # fmt: skip
+"""Thresholds of the literature for the forces on a person."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdForces:
+    """The forces on people over a run; see `crowd_forces`."""
+
+    t: Array
+    """(k,) the saved times."""
+    load: Array
+    """(k, n) the sum of the contact forces on each person in newtons; 0 for those who are not there."""
+    per_metre: Array
+    """(k, n) the load over the circumference, in newtons per metre; NaN for points."""
+    mass: float
+    relaxation_time: float
+
+    @property
+    def assumption(self) -> str:
+        """The modelling assumption in words."""
+        return (
+            f"F = m p / tau with a mass m = {self.mass:g} kg and a relaxation time tau = {self.relaxation_time:g} s "
+            f"for each person; p, the velocity that contacts take from a person's wish, is computed"
+        )
+
+    def above(self, threshold: Threshold) -> Array:
+        """(n,) for how long without a break each person was above a threshold, at most."""
+        values = self.per_metre if threshold.per_metre else self.load
+        longest = now = np.zeros(values.shape[1])
+        for k in range(1, len(self.t)):
+            now = np.where(values[k] > threshold.force, now + self.t[k] - self.t[k - 1], 0.0)
+            longest = np.maximum(longest, now)
+        return longest
+
+    def exceeded(self, threshold: Threshold) -> int:
+        """The number of people who were above a threshold for its duration."""
+        longest = self.above(threshold)
+        return int(((longest > 0.0) & (longest >= threshold.duration)).sum())
+
+
+@check_arguments
+def crowd_forces(sol: Solution, *, mass: Positive = MASS, relaxation_time: Positive = RELAXATION_TIME) -> CrowdForces:
+    """The forces on all people at all saved times, in newtons if lengths are in metres: F = m p / tau.
+
+    It needs the contacts; a file holds them if the scenario says so, [output] contacts = true. A crowd with masses of
+    its own keeps these.
+
+    >>> import jostle as jo
+    >>> within = jo.Balls([0.25, 0.25]) & jo.Box([-np.inf, -np.inf], [1.0, np.inf], radii=0.25)
+    >>> two = jo.Sweeping(q0=[[0.75, 0.0], [0.25, 0.0]], velocity=[1.0, 0.0], within=within)
+    >>> found = crowd_forces(jo.solve(two, jo.Venel(), t=0.2, h=0.1))
+    >>> found.load[-1].round(6).tolist()            # 1 pushes 0 with 160 N, and both push the wall with 320 N
+    [480.0, 160.0]
+    """
+    planar(sol)
+    if sol.order == 2:
+        raise InvalidValue(
+            "crowd_forces is for first-order runs; in this run contacts have forces: see analysis.forces"
+        )
+    if not sol.contacts_saved:
+        raise InvalidValue(
+            "this file holds no contacts, so no forces: run the scenario with [output] contacts = true, or --set "
+            "output.contacts=true"
+        )
+    factor = (1.0 if sol.facts.weighted else mass) / relaxation_time
+    load = np.array([factor * _loads(sol, k)[2] for k in range(len(sol.t))]).reshape(len(sol.t), -1)
+    around = np.array([2.0 * np.pi * radii_in(sol, k) for k in range(len(sol.t))])
+    per_metre = np.divide(load, around, out=np.full_like(load, np.nan), where=around > 0.0)
+    return CrowdForces(np.asarray(sol.t), load, per_metre, mass, relaxation_time)

@@ -1,0 +1,145 @@
+"""What an engineer asks of an evacuation: how long, by which exit, how dense, where are jams, is it blocked?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from jostle.analysis.blockades import Blockade, blockade
+from jostle.analysis.exits import ExitUse, exit_use, known_plan
+from jostle.analysis.level_of_service import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
+from jostle.analysis.walks import Jam, Travel, jams, travel
+from jostle.arguments import check_arguments
+from jostle.io.moves import planar
+from jostle.solution import Solution
+
+MOST = 0.95
+"""The part of the people whose leaving is the second evacuation time."""
+LARGEST_IN_MEMORY = 2**29
+"""Runs of at most this many bytes are read into memory once, instead of from their file again and again."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdSummary:
+    """The answers of a run; see `crowd_summary`."""
+
+    people: int
+    """The number of people who were inside at some saved time."""
+    inside: int
+    """The number of people inside at the end."""
+    evacuation_time: float
+    """When the last one left; NaN if somebody is still inside."""
+    evacuation_time_95: float
+    """When 95 % of the people had left; NaN if they have not."""
+    exits: dict[str, ExitUse]
+    left_elsewhere: int
+    """The number of people who left the plan without crossing an exit."""
+    travel: Travel
+    maps: CrowdMaps
+    jams: list[Jam]
+    blockade: Blockade | None
+
+    @property
+    def blocked(self) -> bool:
+        """Does nobody move although people are inside and want to walk?"""
+        return self.blockade is not None and self.blockade.certain
+
+    def rows(self) -> dict[str, Any]:
+        """The answers as plain values, for tables and JSON; a value that does not exist is None.
+
+        Lengths, times and speeds are in the units of the run: metres and seconds in scenarios.
+        """
+        density, t, place = self.maps.peak
+        there = ~np.isnan(self.travel.left)
+        loss, jammed = self.travel.loss[there], self.travel.jammed[there]
+        found = {
+            "people": self.people,
+            "inside_at_end": self.inside,
+            "evacuation_time": _known(self.evacuation_time),
+            "evacuation_time_95": _known(self.evacuation_time_95),
+            "exits": {name: _exit(use) for name, use in self.exits.items()},
+            "worst_density": _known(density),
+            "worst_density_at": None if np.isnan(density) else {"t": t, "x": place[0], "y": place[1]},
+            "level_of_service": None if np.isnan(density) else str(level_of_service(density)),
+            "mean_time_loss": _mean(loss) if self.travel.speeds_known else None,
+            "largest_time_loss": _known(float(loss.max(initial=0.0))) if self.travel.speeds_known else None,
+            "mean_time_in_jams": _mean(jammed),
+            "jams": [_jam(jam) for jam in self.jams],
+            "blocked": self.blocked,
+        }
+        if self.left_elsewhere:
+            found["left_elsewhere"] = self.left_elsewhere
+        if self.blockade is not None:
+            found["blockade" if self.blocked else "standstill"] = str(self.blockade)
+        return found
+
+
+@check_arguments
+def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
+    """The answers of a run of people on a plan, by default that of the crowd; from a file, too.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"east": ((6, 2), (6, 3.2))})
+    >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
+    >>> sol = jo.solve(people, jo.Venel(), t=30.0, h=0.05, until=plan.empty, change=plan.changes(people))
+    >>> found = crowd_summary(sol)
+    >>> found.people, found.inside, found.exits["east"].count, found.blocked
+    (20, 0, 20, False)
+    >>> bool(0.0 < found.evacuation_time_95 <= found.evacuation_time <= sol.t[-1])
+    True
+    """
+    known, sol = known_plan(sol, plan, "crowd_summary"), _in_memory(sol)
+    journeys, uses = travel(sol, known), exit_use(sol, known)
+    left = np.sort(journeys.left[~np.isnan(journeys.left)])
+    inside = int(np.isinf(left).sum())
+    last = float(left[-1]) if len(left) and not inside else np.nan
+    most = float(left[int(np.ceil(MOST * len(left))) - 1]) if len(left) else np.nan
+    return CrowdSummary(
+        people=len(left),
+        inside=inside,
+        evacuation_time=last,
+        evacuation_time_95=most if np.isfinite(most) else np.nan,
+        exits=uses,
+        left_elsewhere=len(left) - inside - sum(use.count for use in uses.values()),
+        travel=journeys,
+        maps=crowd_maps(sol, known, size=_size(known), frames=MAP_FRAMES),
+        jams=jams(sol, known),
+        blockade=blockade(sol, known),
+    )
+
+
+def _in_memory(sol: Solution) -> Solution:
+    q: Any = planar(sol).q
+    small = 16 * int(np.prod(q.shape)) <= LARGEST_IN_MEMORY
+    return replace(sol, q=np.asarray(q[:]), u=np.asarray(sol.u[:])) if small else sol
+
+
+def _size(plan: Any) -> float:
+    """The squares in which densities are measured: 1 m, or 1/200 of a plan that is wider than 200 m."""
+    low_x, low_y, high_x, high_y = plan.area.bounds
+    return float(max(1.0, max(high_x - low_x, high_y - low_y) / 200.0))
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _mean(values: Any) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def _exit(use: ExitUse) -> dict[str, Any]:
+    ends = (float(use.t[0]), float(use.t[-1])) if use.count else (None, None)
+    return {
+        "people": use.count, "first": ends[0], "last": ends[1], "width": use.width, "flow": _known(use.flow),
+        "specific_flow": _known(use.specific),
+    }  # fmt: skip
+
+
+def _jam(jam: Jam) -> dict[str, Any]:
+    return {
+        "at": jam.opening, "people": jam.people, "t": jam.t, "x": float(jam.place[0]), "y": float(jam.place[1]),
+        "start": jam.start, "end": jam.end, "duration": jam.duration,
+    }  # fmt: skip

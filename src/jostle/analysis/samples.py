@@ -1,0 +1,134 @@
+"""Statistics of samples: means with confidence intervals, quantiles, and bands of curves.
+
+With n independent values of mean m and standard deviation s, the confidence interval of the mean is
+
+    m +- t_{n-1, (1 + c) / 2} s / sqrt(n)
+
+with the quantile t of Student's distribution. It is exact for normally distributed values and approximate for others.
+Quantiles are those of the sample, interpolated (Hyndman and Fan 1996, type 7, NumPy's default).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array
+from jostle.errors import InvalidValue
+
+LEVELS = (0.05, 0.5, 0.95)
+"""The quantiles of a summary, if no others are asked for."""
+
+
+class Summary(NamedTuple):
+    """Mean, spread, confidence interval and quantiles of a sample; see `summary`."""
+
+    n: int
+    mean: float
+    std: float
+    """Standard deviation, with n - 1 in the denominator; NaN if n < 2, or if a value is infinite."""
+    low: float
+    """Lower end of the confidence interval of the mean; -inf if n < 2, or if a value is infinite."""
+    high: float
+    """Upper end of the confidence interval of the mean; inf if n < 2, or if a value is infinite."""
+    quantiles: dict[float, float]
+    """The quantiles by their levels."""
+
+    @property
+    def width(self) -> float:
+        """The width of the confidence interval of the mean."""
+        return self.high - self.low
+
+
+@check_arguments
+def summary(values: ArrayLike, *, confidence: float = 0.95, levels: Sequence[float] = LEVELS) -> Summary:
+    """Mean, standard deviation, confidence interval of the mean, and quantiles of a sample.
+
+    >>> found = summary([1.0, 2.0, 3.0, 4.0])
+    >>> found.mean, round(found.low, 3), round(found.high, 3), found.quantiles[0.5]
+    (2.5, 0.446, 4.554, 2.5)
+    """
+    x = np.asarray(values, dtype=float)
+    if x.ndim != 1 or np.isnan(x).any():
+        raise InvalidValue(f"values must be a list of numbers without NaN, not an array of shape {x.shape}")
+    _check_part(confidence, "confidence")
+    for level in levels:
+        if not 0.0 <= level <= 1.0:
+            raise InvalidValue(f"levels must be between 0 and 1, not {level}")
+    n = len(x)
+    if n == 0:
+        return Summary(0, np.nan, np.nan, -np.inf, np.inf, {float(level): np.nan for level in levels})
+    finite = bool(np.isfinite(x).all())
+    mean = float(x.mean()) if finite or len(set(x[np.isinf(x)])) == 1 else np.nan
+    std = float(x.std(ddof=1)) if n > 1 and finite else np.nan
+    half = _student(n, confidence) * std / np.sqrt(n) if n > 1 and finite else np.inf
+    low, high = (mean - half, mean + half) if np.isfinite(half) else (-np.inf, np.inf)
+    # linear interpolation between inf and inf would be NaN
+    ways = np.quantile(x, levels, method="linear" if finite else "inverted_cdf")
+    return Summary(n, mean, std, float(low), float(high), dict(zip(map(float, levels), ways.tolist(), strict=True)))
+
+
+class Band(NamedTuple):
+    """Quantiles and means of several curves at the same places; see `band`."""
+
+    low: Array
+    middle: Array
+    """The median."""
+    high: Array
+    mean: Array
+    mean_low: Array
+    """Lower end of the confidence interval of the mean."""
+    mean_high: Array
+    """Upper end of the confidence interval of the mean."""
+
+
+@check_arguments
+def band(curves: ArrayLike, *, level: float = 0.9, confidence: float = 0.95) -> Band:
+    """The band between two quantiles, the median and the mean of (k, m) curves, k of them at m places.
+
+    A level of 0.9 gives the band from the 5 % to the 95 % quantile: nine of ten curves are in it at each place.
+
+    >>> found = band([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]], level=0.5)
+    >>> found.low.tolist(), found.middle.tolist(), found.high.tolist()
+    ([1.0, 1.0], [2.0, 1.0], [3.0, 1.0])
+    """
+    x = np.asarray(curves, dtype=float)
+    if x.ndim != 2 or x.size == 0 or not np.isfinite(x).all():
+        raise InvalidValue(f"curves must be finite numbers, one row for each curve, not of shape {x.shape}")
+    _check_part(level, "level")
+    _check_part(confidence, "confidence")
+    low, middle, high = np.quantile(x, [0.5 - level / 2.0, 0.5, 0.5 + level / 2.0], axis=0)
+    mean, k = x.mean(axis=0), len(x)
+    half = _student(k, confidence) * x.std(axis=0, ddof=1) / np.sqrt(k) if k > 1 else np.full(len(mean), np.inf)
+    return Band(low, middle, high, mean, mean - half, mean + half)
+
+
+@check_arguments
+def people_inside(leaving_times: Sequence[ArrayLike], t: ArrayLike) -> Array:
+    """(k, m) how many people are inside at the times t, in each of k runs with these leaving times.
+
+    >>> people_inside([[1.0, 2.0, 3.0], [1.5, 1.6, float("inf")]], [0.0, 1.0, 1.55, 9.0]).tolist()
+    [[3.0, 2.0, 2.0, 0.0], [3.0, 3.0, 2.0, 1.0]]
+    """
+    times = np.asarray(t, dtype=float)
+    if times.ndim != 1 or np.isnan(times).any():
+        raise InvalidValue(f"t must be a list of times without NaN, not {t!r:.80}")
+    runs = [np.sort(np.asarray(each, dtype=float)) for each in leaving_times]
+    if not runs or any(run.ndim != 1 or np.isnan(run).any() for run in runs):
+        raise InvalidValue("leaving_times must hold a list of times, without NaN, for each run")
+    return np.array([len(run) - np.searchsorted(run, times, side="right") for run in runs], dtype=float)
+
+
+def _student(n: int, confidence: float) -> float:
+    from scipy.special import stdtrit  # the same as scipy.stats.t.ppf, which takes a second to import
+
+    return float(stdtrit(n - 1, 0.5 + confidence / 2.0))
+
+
+def _check_part(value: float, name: str) -> None:
+    if not 0.0 < value < 1.0:
+        raise InvalidValue(f"{name} must be between 0 and 1, not {value}")

@@ -1,0 +1,189 @@
+"""How each person got on: travel time, way, time lost, time in jams.
+
+Between two saved times a person of desired speed v0 walks the distance ds in the time dt. With the sums over the
+intervals from the first in which they moved to the moment at which they left,
+
+    way          sum of ds
+    time loss    sum of max(0, dt - ds / v0)
+    jam time     sum of dt over the intervals with ds / dt < JAM_SPEED v0
+
+Whoever has not moved yet waits on purpose (reaction time): that time counts as `delay`, not as lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jostle.analysis.crowds import leaving_times
+from jostle.analysis.exits import distance_to_segment, known_plan, openings_of
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Booleans
+from jostle.io.moves import MAX_WALKING_ON, fastest, moves, planar
+from jostle.solution import Solution
+
+JAM_SPEED = 0.2
+"""A person who walks slower than this part of their desired speed is in a jam."""
+MOVED = 0.02
+"""A person has begun to walk once they were faster than this part of their desired speed."""
+JAM_PEOPLE = 5
+"""The smallest number of people at one opening that make a jam."""
+JAM_DURATION = 2.0
+"""The shortest time (s) for which a jam must last in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Travel:
+    """How each person got on; see `travel`."""
+
+    start: Array
+    """(n,) when each person was first there; NaN for those who never were."""
+    delay: Array
+    """(n,) how long each person stood before they first moved."""
+    left: Array
+    """(n,) when each person left; inf for those who did not, NaN for those who were never inside."""
+    way: Array
+    """(n,) the distance that each person walked inside."""
+    loss: Array
+    """(n,) the time that each person lost behind others and on detours around them."""
+    jammed: Array
+    """(n,) how long each person was in a jam."""
+    speeds_known: bool
+    """Are the desired speeds known? If not, the fastest speed in the record stands for them."""
+
+    @property
+    def time(self) -> Array:
+        """(n,) from the start to leaving, with the delay; inf for those who did not leave."""
+        return self.left - self.start
+
+
+class Stretch(NamedTuple):
+    """One interval between two saved times."""
+
+    start: Array
+    """(n,) when the interval begins for each person,"""
+    dt: Array
+    """(n,) and how long it lasts for each person: 0 for those who are not inside."""
+    place: Array
+    """(n, 2) where they are in the middle of it."""
+    way: Array
+    """(n,) how far they walk in it."""
+    started: Booleans
+    """(n,) who has begun to walk, now or before."""
+    jammed: Booleans
+    """(n,) who is in a jam."""
+
+
+def desired_speeds(sol: Solution) -> tuple[Array, bool]:
+    """(n,) the desired speeds, and whether they are known; if not, they are the fastest speed in the record."""
+    found = sol.facts.speeds
+    if found is not None:
+        return found, True
+    speed = fastest(sol)
+    return np.full(sol.q.shape[1], speed if np.isfinite(speed) else 1.0), False
+
+
+def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
+    """What people inside do between the saved times, until they leave at the times `left` (n,)."""
+    speed, _ = desired_speeds(sol)
+    began = np.zeros(len(left), dtype=bool)
+    for move in moves(sol, plan):
+        longer = np.where(move.gone, MAX_WALKING_ON, 1.0)
+        dt = np.clip(np.minimum(move.end, left) - move.start, 0.0, None)
+        dt = np.where(np.isfinite(move.before).all(axis=1) & ~np.isnan(left), dt, 0.0)
+        rate = np.linalg.norm(move.after - move.before, axis=1) / np.where(
+            move.end > move.start, longer * (move.end - move.start), 1.0
+        )
+        rate = np.nan_to_num(rate)
+        began |= (dt > 0.0) & (rate > MOVED * speed)
+        jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * speed)
+        place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
+        yield Stretch(move.start, dt, place, rate * dt, began.copy(), jammed)
+
+
+@check_arguments
+def travel(sol: Solution, plan: Any = None) -> Travel:
+    """Travel times, ways, time losses and times in jams of all people on a plan, by default that of the crowd.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
+    >>> people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[1.0, 0.5], [7.0, 0.5]], speed=[2.0, 1.0])
+    >>> found = travel(jo.solve(people, jo.Venel(), t=6.0, h=0.1, change=plan.changes(people)))
+    >>> found.time.round(6).tolist(), found.way.round(6).tolist(), found.loss.round(6).tolist()
+    ([4.0, 2.0], [8.0, 2.0], [0.0, 0.0])
+    """
+    known = known_plan(sol, plan, "travel")
+    left = leaving_times(sol, known)
+    speed, is_known = desired_speeds(sol)
+    n = len(left)
+    start, delay, way, loss, jammed = np.full(n, np.nan), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    for t, q in zip(sol.t, planar(sol).q, strict=True):
+        start[np.isnan(start) & np.isfinite(q).all(axis=1)] = t
+    for each in stretches(sol, known, left):
+        way += each.way
+        delay += np.where(each.started, 0.0, each.dt)
+        free = np.divide(each.way, speed, out=np.zeros(n), where=speed > 0.0)
+        loss += np.where(each.started & (speed > 0.0), np.maximum(each.dt - free, 0.0), 0.0)
+        jammed += np.where(each.jammed, each.dt, 0.0)
+    return Travel(start, delay, left, way, loss, jammed, is_known)
+
+
+@dataclass(frozen=True, eq=False)
+class Jam:
+    """People who hardly move in front of an opening; see `jams`."""
+
+    opening: str
+    """The nearest exit, stairs or door."""
+    people: int
+    """The largest number of people in it at once,"""
+    t: float
+    """when that was,"""
+    place: Array
+    """(2,) and the middle of these people."""
+    start: float
+    end: float
+    duration: float
+    """For how long in all at least JAM_PEOPLE people were in it, between start and end."""
+
+
+@check_arguments
+def jams(sol: Solution, plan: Any = None) -> list[Jam]:
+    """The jams at the openings of a plan, by default that of the crowd; the largest first.
+
+    People are in a jam while they are slower than JAM_SPEED of their desired speed; each belongs to the opening that
+    is nearest in a straight line. Fewer than JAM_PEOPLE people, or JAM_DURATION seconds in all, are no jam.
+
+    >>> import jostle as jo
+    >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.5), (5, 2.0))})
+    >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
+    >>> sol = jo.solve(people, jo.Venel(), t=20.0, h=0.05, change=plan.changes(people))
+    >>> [(jam.opening, jam.people >= 10) for jam in jams(sol)]
+    [("exit 'gate'", True)]
+    """
+    known = known_plan(sol, plan, "jams")
+    left, openings = leaving_times(sol, known), openings_of(known)
+    best: dict[str, tuple[int, float, Array]] = {}
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for each in stretches(sol, known, left):
+        who = np.flatnonzero(each.jammed)
+        if len(who) < JAM_PEOPLE:
+            continue
+        far = np.stack([distance_to_segment(each.place[who], ends) for ends in openings.values()])
+        nearest = far.argmin(axis=0)
+        for number, name in enumerate(openings):
+            here = who[nearest == number]
+            if len(here) < JAM_PEOPLE:
+                continue
+            t = float(each.start[here].min())
+            spans.setdefault(name, []).append((t, float((each.start + each.dt)[here].max())))
+            if len(here) > best.get(name, (0,))[0]:
+                best[name] = (len(here), t, each.place[here].mean(axis=0))
+    found = []
+    for name, (people, t, place) in best.items():
+        duration = float(sum(end - start for start, end in spans[name]))
+        if duration >= JAM_DURATION:
+            found.append(Jam(name, people, t, place, spans[name][0][0], spans[name][-1][1], duration))
+    return sorted(found, key=lambda jam: -jam.people)

@@ -1,0 +1,251 @@
+"""Thousands to millions of copies of a small vibro-impact system, each with its own start and parameters.
+
+    M q'' = f(t, q, q', parameters) + G^T p,   0 <= p  ⟂  g(t, q, parameters) >= 0,   u+ = u- - (1 + e) P_N u-
+
+The force and the constraints are functions that numba compiles. All copies run in one compiled loop on all cores
+(`marching`); results do not depend on the number of cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Positive, check_arguments
+from jostle.arrays import Array, finite
+from jostle.errors import CannotCompile, InfeasibleStart, InvalidValue, NotFinite
+from jostle.sets.base import ConstraintSet, Free
+
+START_TOLERANCE = 1e-9
+"""A start whose gap is below minus this part of the coordinates overlaps."""
+SAMPLED_TIMES = (0.0, 0.1234, 0.9876, 2.7183, 17.321)
+"""Times after the start at which gaps at rest are compared with those at the start."""
+AFFINE_TOLERANCE = 1e-9
+"""Gaps are affine if their second differences are below this part of their size."""
+
+
+@check_arguments
+@dataclass(frozen=True)
+class Gaps:
+    """Constraints of many copies: every number that ``function(t, q, parameters)`` returns stays >= 0.
+
+    `q` is an array (d,) and `parameters` the array (k,) of one copy; the function returns a number, a tuple or an array
+    of m numbers, and numba compiles it. `gradient(t, q, parameters)` returns the m d entries of dg/dq, row by row;
+    without it the gaps are differenced, with steps in proportion to `length`. `flat` says that the gaps are affine in
+    q, which makes differences exact and is needed by `ByEvents`; `moving` says that they depend on t.
+
+    >>> import jostle as jo
+    >>> def stop(t, q, parameters):
+    ...     return parameters[1] - q[0]                         # the second parameter is where the stop is
+    >>> jo.ensembles.Gaps(stop, flat=True).flat
+    True
+    """
+
+    function: Callable[[float, Array, Array], Any]
+    gradient: Callable[[float, Array, Array], Any] | None = None
+    flat: bool = False
+    moving: bool = False
+    length: Positive = 1.0
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Copies:
+    """Many copies of a small system, with unit or constant masses of the d coordinates.
+
+    `force` is a function f(t, q, u, parameters) that numba compiles, of a time and three arrays (d,), (d,), (k,), which
+    returns a number (if d = 1), a tuple or an array; or an array. `within` is an admissible set of half-spaces at rest
+    (`HalfSpace`, `Box` or several with &), a function g(t, q, parameters), or `Gaps` of one. `parameters` (n,) or
+    (n, k), `q0` and `v0` (d,) or (n, d), `restitution` and the first time `t0`, numbers or (n,), differ from copy to
+    copy; what is given once is shared.
+
+    >>> import jostle as jo
+    >>> def drive(t, q, u, parameters):
+    ...     return np.cos(parameters[0] * t) - q[0]
+    >>> oscillators = Copies(
+    ...     q0=[-0.5], force=drive, within=jo.HalfSpace([-1.0]), parameters=np.linspace(2.6, 2.7, 100), restitution=0.8
+    ... )
+    >>> oscillators
+    Copies(100 of 1 coordinate, 1 constraint)
+    """
+
+    q0: Array
+    v0: Array
+    parameters: Array
+    restitution: Array
+    t0: Array
+    mass: Array
+    """(d,) the mass of each coordinate."""
+    force: Any
+    within: Any
+
+    def __init__(
+        self,
+        *,
+        q0: ArrayLike,
+        force: ArrayLike | Callable[[float, Array, Array, Array], Any],
+        within: ConstraintSet | Gaps | Callable[[float, Array, Array], Any] | None = None,
+        v0: ArrayLike = 0.0,
+        parameters: ArrayLike = (),
+        restitution: ArrayLike = 0.0,
+        mass: ArrayLike = 1.0,
+        t0: ArrayLike = 0.0,
+    ):
+        q, v, own = finite(q0, "q0"), finite(v0, "v0"), np.atleast_1d(finite(parameters, "parameters"))
+        e, start = finite(restitution, "restitution"), finite(t0, "t0")
+        if q.ndim not in (1, 2) or q.size == 0 or own.ndim > 2 or e.ndim > 1 or start.ndim > 1:
+            raise InvalidValue(
+                f"q0 must have shape (d,) or (n, d), parameters (n,) or (n, k), restitution and t0 (n,) or none; they "
+                f"have {q.shape}, {own.shape}, {e.shape} and {start.shape}"
+            )
+        if (e < 0.0).any() or (e > 1.0).any():
+            raise InvalidValue(f"the restitution must lie in [0, 1], not {float(e.min()):g} to {float(e.max()):g}")
+        own = own[:, None] if own.ndim == 1 and own.size else own.reshape(1, 0) if own.size == 0 else own
+        d, counts = q.shape[-1], {"q0": len(q) if q.ndim == 2 else 1, "v0": len(v) if v.ndim == 2 else 1}
+        counts |= {"parameters": len(own), "restitution": e.size, "t0": start.size}
+        n = max(counts.values())
+        wrong = [f"{name} has {count}" for name, count in counts.items() if count not in (1, n)]
+        if wrong:
+            raise InvalidValue(f"there are {n} copies, but {', '.join(wrong)}: give one for each, or one for all")
+        M = finite(mass, "mass")
+        if M.ndim > 1 or M.size not in (1, d) or not (M > 0.0).all():
+            raise InvalidValue(f"mass must be positive, a number or one for each of {d} coordinates, not {mass!r}")
+        try:
+            v = np.broadcast_to(v, (n, d))
+        except ValueError:
+            raise InvalidValue(f"v0 has shape {v.shape}, q0 has {q.shape}") from None
+        values = {
+            "q0": np.broadcast_to(q, (n, d)), "v0": v, "parameters": np.broadcast_to(own, (n, own.shape[1])),
+            "restitution": np.broadcast_to(e.ravel(), n), "t0": np.broadcast_to(start.ravel(), n),
+            "mass": np.broadcast_to(M.ravel(), d),
+        }  # fmt: skip
+        for name, value in values.items():
+            array = np.array(value)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "force", _checked_force(force, d))
+        object.__setattr__(self, "within", _checked_within(within, d))
+        self._check_start()
+
+    def __len__(self) -> int:
+        """Number of copies."""
+        return len(self.q0)
+
+    def __repr__(self) -> str:
+        d, m = self.q0.shape[1], self.constraints
+        return f"Copies({len(self)} of {d} coordinate{'s' * (d != 1)}, {m} constraint{'s' * (m != 1)})"
+
+    @property
+    def flat(self) -> bool:
+        """Are all gaps affine in q?"""
+        return not isinstance(self.within, Gaps) or self.within.flat
+
+    @property
+    def moving(self) -> bool:
+        """Do the gaps depend on time?"""
+        return isinstance(self.within, Gaps) and self.within.moving
+
+    @property
+    def constraints(self) -> int:
+        """Number m of constraints."""
+        if not isinstance(self.within, Gaps):
+            return len(self.within[1])
+        return int(np.size(self._gaps(0, float(self.t0[0]), self.q0[0])))
+
+    def with_starts(self, q0: Array, v0: Array, t0: Array) -> Copies:
+        """The same copies from other starts (n, d), at other times (n,); they are not checked."""
+        other = object.__new__(Copies)
+        for name, value in {**vars(self), "q0": q0, "v0": v0, "t0": t0}.items():
+            object.__setattr__(other, name, value)
+        return other
+
+    def repeated(self, times: int) -> Copies:
+        """Each copy so many times, one block of all copies after the other."""
+        other = object.__new__(Copies)
+        for name, value in vars(self).items():
+            shared = name in ("force", "within", "mass")
+            repeated = value if shared else np.tile(value, (times,) + (1,) * (value.ndim - 1))
+            object.__setattr__(other, name, repeated)
+        return other
+
+    def compiled(self) -> tuple[Any, Any]:
+        """The force and the rows of constraints as the compiled loops take them."""
+        from jostle.kernels import functions
+
+        try:
+            name = "force"
+            force = functions.force_of(self.force) if callable(self.force) else functions.constant(self.force.tobytes())
+            name = "within"
+            if not isinstance(self.within, Gaps):
+                return force, functions.planes(*self.within)
+            step = self.within.length if self.within.flat else functions.DIFFERENCE * self.within.length
+            return force, functions.rows_of(self.within.function, self.within.gradient, step)
+        except functions.CannotCompile as error:
+            raise CannotCompile(
+                f"{name} cannot be compiled by numba: {error}. Use numbers, tuples and NumPy arrays, and the functions "
+                f"of math and numpy that numba knows"
+            ) from None
+
+    def _gaps(self, copy: int, t: float, q: Array) -> Array:
+        """The gaps of one copy, by the function as it was given."""
+        return np.atleast_1d(np.asarray(self.within.function(t, q, self.parameters[copy]), dtype=float)).ravel()
+
+    def _check_start(self) -> None:
+        """Refuse starts that overlap, and gaps that are not what they are said to be."""
+        if not isinstance(self.within, Gaps):
+            G, offset = self.within
+            gap, size = self.q0 @ G.T + offset, np.abs(self.q0) @ np.abs(G).T + np.abs(offset)
+        else:
+            gap = np.array([self._gaps(k, float(self.t0[k]), self.q0[k]) for k in range(len(self))])
+            size = np.abs(gap) + np.abs(self.q0).max(axis=1, keepdims=True)
+            self._check_gaps(gap[0])
+        if not np.isfinite(gap).all():
+            raise NotFinite(f"a gap of copy {int(np.argwhere(~np.isfinite(gap))[0, 0])} is not finite at the start")
+        bad = gap < -START_TOLERANCE * size
+        if bad.any():
+            copy, row = (int(k) for k in np.argwhere(bad)[0])
+            raise InfeasibleStart(
+                f"q0 of copy {copy} is not admissible: gap {gap[copy, row]:.2e} in constraint {row}; "
+                f"{int(bad.any(axis=1).sum())} of {len(self)} copies overlap. Move them apart"
+            )
+
+    def _check_gaps(self, start: Array) -> None:
+        q, t, length = np.array(self.q0[0]), float(self.t0[0]), self.within.length
+        scale = np.abs(start).max(initial=0.0) + length
+        if not self.within.moving:
+            for later in SAMPLED_TIMES:
+                if np.abs(self._gaps(0, t + later, q) - start).max(initial=0.0) > AFFINE_TOLERANCE * scale:
+                    raise InvalidValue("the gaps of `within` depend on t: say so by Gaps(function, moving=True)")
+        if self.within.flat:
+            for k in range(len(q)):
+                step = np.zeros_like(q)
+                step[k] = length
+                bend = self._gaps(0, t, q + step) + self._gaps(0, t, q - step) - 2.0 * start
+                if np.abs(bend).max(initial=0.0) > AFFINE_TOLERANCE * scale:
+                    raise InvalidValue(f"the gaps of `within` are not affine in q[{k}]: leave out flat=True")
+
+
+def _checked_force(force: Any, d: int) -> Any:
+    if callable(force):
+        return force
+    return np.array(np.broadcast_to(finite(force, "force"), d))
+
+
+def _checked_within(within: Any, d: int) -> Any:
+    """`Gaps`, or the matrix and the offsets of planes."""
+    if within is None or isinstance(within, Free):
+        return np.zeros((1, d)), np.ones(1)  # one row that is always open: the loops have at least one
+    if isinstance(within, ConstraintSet):
+        if not within.flat or within.moving is not False or within.equalities:
+            raise InvalidValue(
+                f"within must be a set of half-spaces at rest (HalfSpace, Box), or a function g(t, q, parameters), not "
+                f"{within!r}"
+            )
+        contacts = within.linearise(0.0, np.zeros(d))
+        here = np.isfinite(contacts.gap)
+        return np.ascontiguousarray(contacts.G.toarray()[here]), np.array(contacts.gap[here])
+    return within if isinstance(within, Gaps) else Gaps(within)

@@ -1,0 +1,161 @@
+"""What is measured in a run: named functions of a `Solution`. Plug-ins and scripts add to both lists.
+
+    MEASURES    one number of a run: evacuation_time, flow, worst_density ...
+    CURVES      many numbers of a run, such as the times at which people left
+
+A measure may also be any Python function of a solution, or its place "module:function".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from jostle.analysis.crowds import evacuation_time as analysed_evacuation_time
+from jostle.analysis.crowds import leaving_times as analysed_leaving_times
+from jostle.analysis.crushing import crowd_pressure
+from jostle.analysis.voronoi import density
+from jostle.arguments import accepts, described
+from jostle.arrays import Array
+from jostle.errors import InvalidValue
+from jostle.io.moves import plan_of
+from jostle.plugins import Registry
+from jostle.solution import Solution
+
+Measure = Callable[[Any], Any]
+
+
+def evacuation_time(sol: Solution) -> float:
+    """When the last person left (s); infinite if somebody did not."""
+    return analysed_evacuation_time(sol)
+
+
+def flow(sol: Solution) -> float:
+    """People who leave in a second, J = (N - 1) / (t_N - t_1) between the first and the last of N who left."""
+    left = leaving_times(sol)
+    left = left[np.isfinite(left)]
+    if len(left) < 2 or left[-1] <= left[0]:
+        raise InvalidValue(f"a flow needs two people who leave one after the other; {len(left)} left in this run")
+    return (len(left) - 1) / float(left[-1] - left[0])
+
+
+def people_left(sol: Solution) -> int:
+    """How many people left."""
+    return int(np.isfinite(leaving_times(sol)).sum())
+
+
+def worst_density(sol: Solution) -> float:
+    """The largest Voronoi density 1 / |V_i| around a person at a saved time (people per square metre)."""
+    plan = plan_of(sol)
+    if plan is None:
+        raise InvalidValue("the density needs the plan of a crowd, and this run has none")
+    return float(max(density(sol, k, plan).density.max(initial=0.0) for k in range(len(sol.t))))
+
+
+def worst_pressure(sol: Solution) -> float:
+    """The largest pressure on a person at a saved time: the sum of their contact forces over their circumference."""
+    return float(max(np.nanmax(crowd_pressure(sol, k).pressure) for k in range(1, len(sol.t))))
+
+
+def largest_force(sol: Solution) -> float:
+    """The largest contact force at a saved time; in a first-order run the largest multiplier."""
+    return float(sol.impulses()["force"].max(initial=0.0))
+
+
+def kinetic_energy(sol: Solution) -> float:
+    """The kinetic energy at the end."""
+    return float(sol.energy().kinetic[-1])
+
+
+def dissipated_energy(sol: Solution) -> float:
+    """The energy that the contacts dissipated during the run."""
+    return float(sol.energy_balance().dissipated[-1])
+
+
+def end_time(sol: Any) -> float:
+    """The time at which the run ended."""
+    return float(sol.t[-1])
+
+
+def worst_overlap(sol: Solution) -> float:
+    """The worst overlap of all steps, over the smallest radius."""
+    return sol.overlap
+
+
+def leaving_times(sol: Solution) -> Array:
+    """(n,) the times at which people left, in increasing order; infinite for those who did not."""
+    left = analysed_leaving_times(sol)
+    return np.sort(left[~np.isnan(left)])
+
+
+def _check(name: str, item: object) -> None:
+    if not callable(item) or not accepts(item, 1):
+        raise InvalidValue(f"the measure {name!r} must be a function of a solution, not {described(item)}")
+
+
+MEASURES: Registry[Measure] = Registry(
+    "jostle.measures", "measure",
+    {
+        name: f"jostle.ensembles.measures:{name}"
+        for name in (
+            "evacuation_time", "flow", "people_left", "worst_density", "worst_pressure", "largest_force",
+            "kinetic_energy", "dissipated_energy", "end_time", "worst_overlap",
+        )
+    },
+    _check,
+)  # fmt: skip
+"""Open list of the measures of a run, each of which gives one number.
+
+>>> import jostle as jo
+>>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+>>> jo.ensembles.MEASURES.get("end_time")(jo.solve(ball, jo.Maury(), t=0.5, h=0.1))
+0.5
+"""
+CURVES: Registry[Measure] = Registry(
+    "jostle.curves", "curve", {"leaving_times": "jostle.ensembles.measures:leaving_times"}, _check
+)
+"""Open list of the curves of a run, each of which gives a list of numbers.
+
+>>> import jostle as jo
+>>> jo.ensembles.CURVES.names()
+['leaving_times']
+"""
+
+
+def found(measure: str | Measure, known: Registry[Measure]) -> Measure:
+    """The function of a name, of a place "module:function", or the function itself.
+
+    >>> import jostle as jo
+    >>> found("evacuation_tme", MEASURES)
+    Traceback (most recent call last):
+    jostle.errors.InvalidValue: unknown measure 'evacuation_tme'; did you mean 'evacuation_time'?
+    """
+    if not isinstance(measure, str):
+        _check(getattr(measure, "__name__", "?"), measure)
+        return measure
+    if ":" not in measure:
+        return known.get(measure)
+    item: Measure = at_place(measure, known.noun)
+    _check(measure, item)
+    return item
+
+
+def at_place(place: str, noun: str) -> Any:
+    """What "module:name" stands for.
+
+    >>> at_place("math:tau", "number") > 6.28
+    True
+    """
+    module, _, name = place.partition(":")
+    try:
+        value: Any = import_module(module)
+    except (ImportError, ValueError) as error:
+        raise InvalidValue(f"the {noun} {place!r} cannot be imported: {error}") from None
+    for part in name.split("."):
+        if not hasattr(value, part):
+            raise InvalidValue(f"the {noun} {place!r} does not exist: {module} has no {name!r}")
+        value = getattr(value, part)
+    return value

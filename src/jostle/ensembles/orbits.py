@@ -1,0 +1,177 @@
+"""Periodic orbits of many copies and their multipliers, and Lyapunov exponents: is a motion stable, or chaotic?
+
+With the map F that takes the state (q, u) of a copy to the state some periods later, an orbit is F(x) = x, found by
+Newton's method, and its multipliers are the eigenvalues of dF. It is stable if they lie inside the unit circle. The
+period doubles where one is -1, that is, det(dF + I) = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from jostle.arguments import Count, Natural, check_arguments
+from jostle.arrays import Array, Booleans
+from jostle.ensembles.copies import Copies
+from jostle.ensembles.marching import ByEvents, CompiledScheme, March, check_smooth, step_of
+from jostle.schemes.moreau_jean import MoreauJean
+from jostle.schemes.paoli import Paoli
+
+DIFFERENCE = 1e-6
+"""Step of the central differences of the map, as a part of the state."""
+ORBIT_TOLERANCE = 1e-10
+"""An orbit is found when Newton's method moves it by less than this part of the state."""
+SEPARATION = 1e-7
+"""Distance of the second motion that a Lyapunov exponent is measured with, as a part of the state."""
+
+
+@dataclass(frozen=True, eq=False)
+class Orbits:
+    """Periodic orbits of n copies, each by its state at the start of a period.
+
+    >>> import jostle as jo
+    >>> def swing(t, q, u, parameters):
+    ...     return -q[0] - 0.1 * u[0] + np.cos(parameters[0] * t)
+    >>> omega = np.array([1.5, 2.0])
+    >>> copies = jo.ensembles.Copies(q0=[0.0], force=swing, parameters=omega)
+    >>> found = jo.ensembles.periodic_orbits(copies, period=2 * np.pi / omega, steps=100)
+    >>> found.q.round(6).tolist()                               # (1 - omega^2) / ((1 - omega^2)^2 + (0.1 omega)^2)
+    [[-0.788643], [-0.331858]]
+    >>> abs(found.multipliers[0]).round(6).tolist()             # exp(-0.05 T)
+    [0.811018, 0.811018]
+    """
+
+    q: Array
+    """(n, d) positions."""
+    u: Array
+    """(n, d) velocities."""
+    derivative: Array
+    """(n, 2 d, 2 d) dF at the orbit."""
+    converged: Booleans
+    """(n,) was the orbit found?"""
+
+    @property
+    def multipliers(self) -> NDArray[np.complex128]:
+        """(n, 2 d) the eigenvalues of dF; NaN where no orbit was found."""
+        found = np.full(self.derivative.shape[:2], np.nan, dtype=complex)
+        found[self.converged] = np.linalg.eigvals(self.derivative[self.converged])
+        return found
+
+    @property
+    def stable(self) -> Booleans:
+        """(n,) was the orbit found, and are all its multipliers inside the unit circle?"""
+        size = np.abs(self.multipliers).max(axis=1)
+        stable: Booleans = self.converged & (np.where(np.isnan(size), np.inf, size) < 1.0)
+        return stable
+
+    @property
+    def doubling(self) -> Array:
+        """(n,) det(dF + I), which is zero where the period doubles; NaN where no orbit was found."""
+        size = self.derivative.shape[1]
+        return np.where(self.converged, np.linalg.det(self.derivative + np.eye(size)), np.nan)
+
+
+@check_arguments
+def periodic_orbits(
+    copies: Copies,
+    scheme: ByEvents | Paoli | MoreauJean | None = None,
+    *,
+    period: ArrayLike,
+    steps: Count,
+    times: Count = 1,
+    max_iterations: Count = 30,
+) -> Orbits:
+    """The orbits that repeat themselves after `times` periods, by Newton's method from the starts of the copies.
+
+    Each period has `steps` steps. Orbits need not be stable. The multipliers have the order of the scheme.
+
+    >>> import jostle as jo
+    >>> from scipy.optimize import brentq
+    >>> def drive(t, q, u, parameters):
+    ...     return np.cos(parameters[0] * t) - q[0]
+    >>> def doubling(omega):
+    ...     start = jo.ensembles.Copies(
+    ...         q0=[-0.65], v0=[0.02], force=drive, within=jo.HalfSpace([-1.0]), parameters=[omega], restitution=0.8
+    ...     )
+    ...     return jo.ensembles.periodic_orbits(start, period=2 * np.pi / omega, steps=128).doubling[0]
+    >>> round(float(brentq(doubling, 2.64, 2.67)), 6)                    # 2.65334772786 is exact
+    2.653348
+    """
+    check_smooth(scheme, "periodic orbits and multipliers")
+    n, d = copies.q0.shape
+    h = step_of(period, steps, n)
+    x = np.concatenate([copies.q0, copies.v0], axis=1)
+    scale = np.maximum(np.abs(x), np.abs(x).max(axis=1, keepdims=True))
+    scale[scale == 0.0] = 1.0
+    offsets = np.concatenate([np.zeros((1, 2 * d)), np.eye(2 * d), -np.eye(2 * d)])
+    every = copies.repeated(len(offsets))
+    derivative, converged = np.zeros((n, 2 * d, 2 * d)), np.zeros(n, dtype=bool)
+    for _ in range(max_iterations):
+        step = DIFFERENCE * scale
+        starts = (x + offsets[:, None, :] * step).reshape(-1, 2 * d)
+        ends = _mapped(every, scheme, np.tile(h, len(offsets)), starts, steps * times).reshape(len(offsets), n, 2 * d)
+        change = ends[1 : 2 * d + 1] - ends[2 * d + 1 :]
+        derivative = np.moveaxis(change, 0, 2) / (2.0 * step[:, None, :])
+        move = np.linalg.solve(np.eye(2 * d) - derivative, (ends[0] - x)[:, :, None])[:, :, 0]
+        converged = (np.abs(move) <= ORBIT_TOLERANCE * scale).all(axis=1)
+        if converged.all():
+            break
+        x = np.where(converged[:, None], x, x + move)
+    return Orbits(x[:, :d].copy(), x[:, d:].copy(), derivative, converged)
+
+
+def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, steps: int) -> Array:
+    """The states (n, 2 d) so many steps after the states x."""
+    d = copies.q0.shape[1]
+    march = March(copies.with_starts(x[:, :d], x[:, d:], copies.t0), scheme, h)
+    march.go(steps, 1)
+    return np.concatenate([march.states[:, 0], march.states[:, 2]], axis=1)
+
+
+@check_arguments
+def lyapunov_exponents(
+    copies: Copies,
+    scheme: ByEvents | Paoli | MoreauJean | None = None,
+    *,
+    period: ArrayLike,
+    steps: Count,
+    periods: Count,
+    skip: Natural = 0,
+) -> Array:
+    """(n,) the largest Lyapunov exponent of each copy: how fast two motions that begin side by side part, per time.
+
+    Positive ones mean chaos. A second motion beside each copy is brought back to a small distance after each period
+    (Benettin's method); the mean is taken over all periods but the first `skip`.
+
+    >>> import jostle as jo
+    >>> def swing(t, q, u, parameters):
+    ...     return -q[0] - 0.1 * u[0]
+    >>> copies = jo.ensembles.Copies(q0=[1.0], force=swing)
+    >>> jo.ensembles.lyapunov_exponents(copies, period=2 * np.pi, steps=100, periods=50).round(3).tolist()
+    [-0.05]
+    """
+    check_smooth(scheme, "Lyapunov exponents")
+    n, d = copies.q0.shape
+    h = step_of(period, steps, n)
+    both = copies.repeated(2)
+    march = March(both, scheme, np.tile(h, 2))
+    first, second = march.states[:n], march.states[n:]
+    scale = np.maximum(np.abs(first).max(axis=(1, 2)), np.finfo(float).tiny)
+    scale[scale < 1e-12] = 1.0
+    wanted = SEPARATION * scale
+    second += (wanted / np.sqrt(2.0 * d))[:, None, None]
+    growth, counted = np.zeros(n), 0
+    for number in range(periods):
+        march.go(steps, 1)
+        apart = second - first
+        distance = np.sqrt((apart[:, 0] ** 2 + apart[:, 2] ** 2).sum(axis=1))
+        lost = distance == 0.0  # the two have come to rest at the same place
+        if number >= skip:
+            growth += np.log(np.where(lost, np.finfo(float).eps, distance / wanted))
+            counted += 1
+        factor = np.where(lost, 0.0, wanted / np.where(lost, 1.0, distance))
+        second[:] = first + apart * factor[:, None, None]
+        second[lost, 0] += (wanted / np.sqrt(2.0 * d))[lost, None]
+    return growth / (max(counted, 1) * h * steps)

@@ -1,0 +1,181 @@
+"""Study files: studies for people who do not write Python. A TOML file names a scenario, a design, and the measures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import Field, ValidationError, model_validator
+
+from jostle.ensembles.designs import Case, grid, latin_hypercube
+from jostle.ensembles.measures import at_place
+from jostle.ensembles.stopping import PreciseMean, SettledCurves, StoppingRule
+from jostle.ensembles.study import Study
+from jostle.errors import InvalidValue
+from jostle.scenarios import ScenarioError, load
+from jostle.scenarios.fields import Complaint, Count, ProperPart, Seed, Switch, Table, Text, complain
+from jostle.scenarios.fields import Positive as PositiveNumber
+from jostle.scenarios.lines import lines
+from jostle.scenarios.messages import problems
+from jostle.scenarios.reading import tables, text_of
+from jostle.scenarios.source import Source
+from jostle.scenarios.writing import value as written
+
+Names = Annotated[tuple[Text, ...], Field(strict=False)]
+Values = dict[str, Any]
+
+
+class GridTable(Table):
+    """All combinations of values."""
+
+    kind: Literal["grid"] = Field(description="All combinations of the values of the parameters.")
+    parameters: Values = Field(description="For each parameter, the list of its values.")
+
+    def cases(self) -> list[Case]:
+        return grid(dict(flat(self.parameters)))
+
+
+class ListTable(Table):
+    """Cases one by one."""
+
+    kind: Literal["list"] = Field(description="A list of cases.")
+    cases_: tuple[Values, ...] = Field(alias="cases", strict=False, description="For each case, a table of its values.")
+
+    def cases(self) -> list[Case]:
+        return [dict(flat(case)) for case in self.cases_]
+
+
+class LatinHypercubeTable(Table):
+    """Points that fill a box evenly."""
+
+    kind: Literal["latin_hypercube"] = Field(description="Points that fill a box evenly.")
+    n: Count = Field(description="The number of cases.")
+    seed: Seed = Field(0, description="Seed of the places of the points.")
+    parameters: Values = Field(description="For each parameter, the ends of its interval, [low, high].")
+
+    def cases(self) -> list[Case]:
+        return latin_hypercube(dict(flat(self.parameters)), self.n, seed=self.seed)
+
+
+class PreciseMeanTable(Table):
+    """Until the confidence interval of a mean is narrow."""
+
+    kind: Literal["precise_mean"] = Field(description="Until the confidence interval of a mean is narrow enough.")
+    measure: Text = Field(description="The measure.")
+    width: PositiveNumber | None = Field(
+        None, description="Largest width of the interval, in the units of the measure."
+    )
+    relative: PositiveNumber | None = Field(None, description="Largest width of the interval as a part of the mean.")
+    confidence: ProperPart = Field(0.95, description="Confidence of the interval.")
+    least: Count = Field(10, description="Smallest number of runs.")
+
+    def rule(self) -> StoppingRule:
+        return PreciseMean(self.measure, self.width, self.relative, self.confidence, self.least)
+
+
+class SettledCurvesTable(Table):
+    """Until the mean evacuation curve is settled."""
+
+    kind: Literal["settled_curves"] = Field(description="Until the mean evacuation curve does not change any more.")
+    curve: Text = Field("leaving_times", description="The curve.")
+    erd: PositiveNumber = Field(0.01, description="Limit of the Euclidean relative difference.")
+    epc: PositiveNumber = Field(0.01, description="Limit of |1 - EPC|, of the Euclidean projection coefficient.")
+    sc: PositiveNumber = Field(0.01, description="Limit of |1 - SC|, of the secant cosine.")
+    mean: PositiveNumber = Field(0.01, description="Limit of the relative change of the mean evacuation time.")
+    std: PositiveNumber = Field(0.05, description="Limit of the relative change of its standard deviation.")
+    consecutive: Count = Field(10, description="Number of runs in a row that must meet all limits.")
+
+    def rule(self) -> StoppingRule:
+        return SettledCurves(self.curve, self.erd, self.epc, self.sc, self.mean, self.std, self.consecutive)
+
+
+class StudyTable(Table):
+    """A study file."""
+
+    title: Text = Field("", description="One line that says what the study is about.")
+    scenario: Text | None = Field(None, description="A name from jostle list, or a .toml file beside the study file.")
+    function: Text | None = Field(None, description='A Python function instead of a scenario, "module:function".')
+    seed: Seed = Field(0, description="Seed from which the seeds of all runs derive.")
+    repeat: Count = Field(1, description="Number of runs of each case, with different seeds.")
+    measures: Names = Field((), description='What is measured in each run: names, or "module:function".')
+    curves: Names = Field((), description="Lists of numbers that are kept of each run, such as leaving_times.")
+    trajectories: Switch = Field(False, description="Keep the trajectory of each run.")
+    set: Values = Field({}, description="Settings that are the same in all cases.")
+    design: Annotated[GridTable | ListTable | LatinHypercubeTable, Field(discriminator="kind")] | None = Field(
+        None, description="The cases; without it there is one."
+    )
+    until: Annotated[PreciseMeanTable | SettledCurvesTable, Field(discriminator="kind")] | None = Field(
+        None, description="Condition that ends the repetitions of a case before the last one."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        complain([*self._complaints()])
+        return self
+
+    def _complaints(self) -> Iterator[Complaint]:
+        if (self.scenario is None) == (self.function is None):
+            yield ("scenario",), "give either a scenario or a function"
+        until = self.until
+        if isinstance(until, PreciseMeanTable) and (until.width is None) == (until.relative is None):
+            yield ("until", "width"), "give either width or relative"
+        if until is not None and self.repeat == 1:
+            yield ("repeat",), "is missing, or 1: with [until] it is the largest number of runs of a case"
+
+
+class StudyFile(NamedTuple):
+    """What a study file says."""
+
+    study: Study
+    until: StoppingRule | None
+
+
+def load_study(path: Path) -> StudyFile:
+    """A study from a TOML file. Modules beside the file can be named in it."""
+    name, text = str(path), text_of(path)
+    data = tables(text, name)
+    try:
+        table = StudyTable.model_validate(data)
+    except ValidationError as error:
+        raise ScenarioError(problems(error, StudyTable, data, Source(name, text, lines(text), {}))) from None
+    folder = str(path.absolute().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return StudyFile(_study(table, path.parent), None if table.until is None else table.until.rule())
+    except InvalidValue as error:
+        raise ScenarioError([f"{name}: {error}"]) from None
+
+
+def is_study(path: Path) -> bool:
+    """Is it a study file, and not a scenario?"""
+    data = tables(text_of(path), str(path))
+    return "problem" not in data and bool({"scenario", "function", "design"} & data.keys())
+
+
+def _study(table: StudyTable, folder: Path) -> Study:
+    fixed, cases = dict(flat(table.set)), [Case()] if table.design is None else table.design.cases()
+    of: Any
+    if table.function is not None:
+        of = at_place(table.function, "function")
+        cases = [{**fixed, **case} for case in cases]
+    else:
+        assert table.scenario is not None
+        source = folder / table.scenario if table.scenario.endswith(".toml") else table.scenario
+        of = load(source, settings=[f"{key}={written(item)}" for key, item in fixed.items()])
+    return Study(of, cases, table.repeat, table.measures, table.curves, table.seed, table.trajectories, table.title)
+
+
+def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys and their values: TOML makes tables inside tables of keys that have dots and no quotes.
+
+    >>> dict(flat({"problem": {"groups": {"0": {"n": [50, 100]}}}, "run.h": [0.01]}))
+    {'problem.groups.0.n': [50, 100], 'run.h': [0.01]}
+    """
+    for key, item in values.items():
+        if isinstance(item, Mapping):
+            yield from flat(item, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", item

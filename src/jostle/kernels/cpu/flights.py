@@ -1,0 +1,347 @@
+"""Many copies of a small system by events: flights by the classical Runge-Kutta method, and impacts between them.
+
+    q' = u,  M u' = f(t, q, u) + G^T p,  0 <= p  ⟂  G u' >= 0  in contacts at rest,      u+ = u- - (1 + e) P_N u-
+
+The gaps are affine in q and do not move. A step in which a gap closes ends there: the time of the impact is found on
+the flight itself. A sequence of impacts whose flights get short beside the step ends at once, in a contact at rest.
+Order 4; where a contact at rest opens, 2.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jostle.kernels.cpu.copies import (
+    DONE,
+    GAP,
+    GOES_ON,
+    HITS,
+    MOMENT,
+    NOISE,
+    NOT_FINITE,
+    NOTHING,
+    OFFSET,
+    ROW,
+    SPEED,
+    STATUS,
+    TOO_MANY_IMPACTS,
+    TOUCHED,
+    E,
+    H,
+    Q,
+    T,
+    U,
+    _project,
+)
+from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows
+
+NEW_Q, NEW_U, STAGE_Q, STAGE_U, RATE, SUM, SLOPE = 0, 1, 2, 3, 4, 5, 6
+"""The rows of `vectors`: the end of a flight, a stage of it, u' there, the sum of all u', and the sum of all q'."""
+RATE_BEFORE, GAP_BEFORE = 6, 7
+"""The rows of `per_row` that hold the rates and gaps at the begin of a flight."""
+SHORTEST_FLIGHT = 1e-3
+"""A contact whose next flight would be shorter than this part of a time step comes to rest."""
+MAX_IMPACTS = 10_000
+"""Largest number of impacts in one step."""
+MAX_BISECTIONS = 60
+TIME_ROUND_OFF = 4e-16
+"""An impact is found up to this part of the time."""
+RELEASE = 1e-13
+"""A contact at rest opens if its gap grows faster than this part of the velocities."""
+FAR = 1e8
+"""The offset of a row that takes no part in a projection, in multiples of the rates."""
+
+
+@jit(helper=True)
+def _cone(which: OutFloats, w: OutFloats, per_row: OutFloats2, G: OutFloats2) -> bool:
+    """Offsets that make the cone of the rows with a positive entry in `which`; are there any?"""
+    m, d = G.shape
+    found = False
+    for i in range(m):
+        per_row[NOISE, i], per_row[OFFSET, i] = 0.0, 0.0
+        if which[i] > 0.0:
+            found = True
+        else:
+            largest = 1.0
+            for k in range(d):
+                largest += abs(G[i, k]) * (abs(w[k]) + 1.0)
+            per_row[OFFSET, i] = FAR * largest
+    return found
+
+
+@jit(helper=True)
+def _accelerate(
+    force: Force, t: float, q: OutFloats, u: OutFloats, parameters: Floats, root: Floats, resting: bool,
+    vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+) -> int:  # fmt: skip
+    """RATE = u', where contacts at rest do not close; how the copy stands then."""
+    d = len(q)
+    rate = vectors[RATE]
+    rate[0] = np.nan
+    force(t, q, u, parameters, rate)
+    for k in range(d):
+        rate[k] *= root[k] * root[k]
+        if not abs(rate[k]) < np.inf:
+            return NOT_FINITE
+    if resting and _cone(per_row[TOUCHED], rate, per_row, G):
+        target = vectors[SLOPE + 1]
+        for k in range(d):
+            target[k] = rate[k]
+        return _project(target, root, per_row, G, rate, rows, work, lists)
+    return GOES_ON
+
+
+@jit(helper=True)
+def _fly(
+    force: Force, t: float, s: float, state: OutFloats2, parameters: Floats, root: Floats, resting: bool,
+    vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+) -> int:  # fmt: skip
+    """NEW_Q and NEW_U after a time s, by the classical Runge-Kutta method; how the copy stands then."""
+    d = G.shape[1]
+    q, u = state[Q], state[U]
+    for k in range(d):
+        vectors[STAGE_Q, k], vectors[STAGE_U, k], vectors[SUM, k], vectors[SLOPE, k] = q[k], u[k], 0.0, 0.0
+    for stage in range(4):
+        part = 0.0 if stage == 0 else s if stage == 3 else 0.5 * s
+        status = _accelerate(
+            force, t + part, vectors[STAGE_Q], vectors[STAGE_U], parameters, root, resting, vectors, per_row, G, rows,
+            work, lists,
+        )  # fmt: skip
+        if status != GOES_ON:
+            return status
+        weight = 1.0 if stage == 0 or stage == 3 else 2.0
+        part = s if stage == 2 else 0.5 * s
+        for k in range(d):
+            slope, rate = vectors[STAGE_U, k], vectors[RATE, k]
+            vectors[SUM, k] += weight * rate
+            vectors[SLOPE, k] += weight * slope
+            vectors[STAGE_Q, k] = q[k] + part * slope
+            vectors[STAGE_U, k] = u[k] + part * rate
+    for k in range(d):
+        vectors[NEW_Q, k] = q[k] + s / 6.0 * vectors[SLOPE, k]
+        vectors[NEW_U, k] = u[k] + s / 6.0 * vectors[SUM, k]
+    return GOES_ON
+
+
+@jit(helper=True)
+def _rate(i: int, G: OutFloats2, u: OutFloats) -> float:
+    total = 0.0
+    for k in range(G.shape[1]):
+        total += G[i, k] * u[k]
+    return total
+
+
+@jit(helper=True)
+def _lowest(before: float, rate: float, after: float, rate_after: float, s: float) -> float:
+    """The part of a flight of length s at which the cubic through both ends, with these rates, is lowest."""
+    a = 6.0 * (before - after) + 3.0 * s * (rate + rate_after)
+    b = -6.0 * (before - after) - 2.0 * s * (2.0 * rate + rate_after)
+    c = s * rate
+    if abs(a) <= 1e-14 * abs(b):
+        return -c / b if b != 0.0 else 1.0
+    root = b * b - 4.0 * a * c
+    return (-b + np.sqrt(root)) / (2.0 * a) if root > 0.0 else 1.0
+
+
+@jit(helper=True)
+def _closing(
+    force: Force, rows_of: Rows, t: float, s: float, state: OutFloats2, parameters: Floats, root: Floats, resting: bool,
+    vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+) -> tuple[int, float, int]:  # fmt: skip
+    """(row, time, status) of the first gap that closes in a flight of length s, which has been computed; row -1: none.
+
+    GAP_BEFORE and RATE_BEFORE are those at its begin. The time is found on the flight by bisection and secants.
+    """
+    m = len(G)
+    first, moment = -1, s
+    rows_of(t + s, vectors[NEW_Q], parameters, per_row[GAP], G)
+    for i in range(m):
+        if per_row[TOUCHED, i] > 0.0:
+            continue
+        low, high = 0.0, s
+        g_low, g_high = per_row[GAP_BEFORE, i], per_row[GAP, i]
+        rate, rate_after = per_row[RATE_BEFORE, i], _rate(i, G, vectors[NEW_U])
+        if not abs(g_high) < np.inf:
+            return -1, s, NOT_FINITE
+        if g_high >= 0.0:
+            if not (rate < 0.0 and rate_after > 0.0):
+                continue
+            part = _lowest(g_low, rate, g_high, rate_after, s)
+            if not 0.0 < part < 1.0:
+                continue
+            high = part * s  # does it dip below zero in between?
+            bound = g_low + rate * high + (3.0 * (g_high - g_low) - s * (2.0 * rate + rate_after)) * part * part
+            bound += (2.0 * (g_low - g_high) + s * (rate + rate_after)) * part * part * part
+            if bound >= 0.0:
+                continue
+            g_high = bound
+        if g_low <= 0.0 and rate <= 0.0:  # it touches, and closes at once
+            return i, 0.0, GOES_ON
+        rising, middle = g_low <= 0.0, 0.0  # it has just left: first a time at which it is open is looked for
+        if rising:
+            middle = min(_lowest(-g_low, -rate, -g_high, -rate_after, s) * s, 0.5 * high)
+        side = 0
+        for _ in range(MAX_BISECTIONS):  # the Illinois variant of the false position
+            if not rising:
+                middle = (low * g_high - high * g_low) / (g_high - g_low)
+                if not low < middle < high:
+                    break
+            status = _fly(force, t, middle, state, parameters, root, resting, vectors, per_row, G, rows, work, lists)
+            if status != GOES_ON:
+                return -1, s, status
+            rows_of(t + middle, vectors[NEW_Q], parameters, per_row[GAP], G)
+            g = per_row[GAP, i]
+            if rising:
+                rising, low, g_low = g <= 0.0, middle, g
+                middle *= 0.5
+            elif g <= 0.0:
+                high, g_high = middle, g
+                g_low *= 0.5 if side == -1 else 1.0
+                side = -1
+            else:
+                low, g_low = middle, g
+                g_high *= 0.5 if side == 1 else 1.0
+                side = 1
+            if not rising and (high - low <= TIME_ROUND_OFF * (abs(t) + s) or g == 0.0):
+                break
+        if rising:
+            return i, 0.0, GOES_ON
+        if high < moment or first < 0:
+            first, moment = i, high
+    return first, moment, GOES_ON
+
+
+@jit(helper=True)
+def _hit(
+    force: Force, t: float, h: float, e: float, row: int, state: OutFloats2, parameters: Floats, root: Floats,
+    vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+    hits: OutFloats2, counts: OutInts2, c: int,
+) -> int:  # fmt: skip
+    """The impact of a row, and of contacts at rest, by Moreau's law; those whose next flight is short stay closed."""
+    m, d = G.shape
+    u, target, found = state[U], vectors[STAGE_U], vectors[NEW_U]
+    if len(hits):
+        here = counts[c, HITS] % len(hits)
+        hits[here, MOMENT], hits[here, SPEED], hits[here, ROW] = t, -_rate(row, G, u), row
+    counts[c, HITS] += 1
+    per_row[TOUCHED, row] = 1.0
+    for k in range(d):
+        target[k] = u[k]
+    _cone(per_row[TOUCHED], target, per_row, G)
+    status = _project(target, root, per_row, G, found, rows, work, lists)
+    if status != GOES_ON:
+        return status
+    for k in range(d):
+        found[k] = (1.0 + e) * found[k] - e * target[k]
+    status = _accelerate(force, t, state[Q], found, parameters, root, False, vectors, per_row, G, rows, work, lists)
+    if status != GOES_ON:
+        return status
+    lasting = False
+    for i in range(m):
+        if per_row[TOUCHED, i] > 0.0:
+            away, push = _rate(i, G, found), _rate(i, G, vectors[RATE])
+            if push < 0.0 and 2.0 * away <= -push * SHORTEST_FLIGHT * h:
+                lasting = True
+            else:
+                per_row[TOUCHED, i] = 0.0
+    for k in range(d):
+        u[k] = target[k] = found[k]
+    if lasting:  # what is left of the velocity into, or away from, the contacts at rest
+        for sign in (1.0, -1.0):
+            for k in range(d):
+                target[k] = sign * u[k]
+            _cone(per_row[TOUCHED], target, per_row, G)
+            status = _project(target, root, per_row, G, found, rows, work, lists)
+            if status != GOES_ON:
+                return status
+            for k in range(d):
+                u[k] = sign * found[k]
+    return GOES_ON
+
+
+@jit(helper=True)
+def _step(
+    force: Force, rows_of: Rows, t: float, h: float, e: float, parameters: Floats, root: Floats, state: OutFloats2,
+    vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+    hits: OutFloats2, counts: OutInts2, c: int,
+) -> int:  # fmt: skip
+    """A step of length h: flights, and the impacts between them; how the copy stands then."""
+    m, d = G.shape
+    past = 0.0
+    rows_of(t, state[Q], parameters, per_row[GAP_BEFORE], G)
+    for _ in range(MAX_IMPACTS):
+        s, resting = h - past, False
+        for i in range(m):
+            resting = resting or per_row[TOUCHED, i] > 0.0
+            per_row[RATE_BEFORE, i] = _rate(i, G, state[U])
+        status = _fly(force, t + past, s, state, parameters, root, resting, vectors, per_row, G, rows, work, lists)
+        if status != GOES_ON:
+            return status
+        row, moment, status = _closing(
+            force, rows_of, t + past, s, state, parameters, root, resting, vectors, per_row, G, rows, work, lists
+        )
+        if status != GOES_ON:
+            return status
+        if row >= 0:
+            status = _fly(
+                force, t + past, moment, state, parameters, root, resting, vectors, per_row, G, rows, work, lists
+            )
+            if status != GOES_ON:
+                return status
+        largest = 0.0
+        for k in range(d):
+            state[Q, k], state[U, k] = vectors[NEW_Q, k], vectors[NEW_U, k]
+            largest = max(largest, abs(vectors[NEW_U, k]))
+            if not abs(vectors[NEW_Q, k]) + abs(vectors[NEW_U, k]) < np.inf:
+                return NOT_FINITE
+        for i in range(m):
+            if per_row[TOUCHED, i] > 0.0 and _rate(i, G, state[U]) > RELEASE * largest:
+                per_row[TOUCHED, i] = 0.0
+        if row < 0:
+            return GOES_ON
+        past += moment
+        status = _hit(
+            force, t + past, h, e, row, state, parameters, root, vectors, per_row, G, rows, work, lists, hits, counts, c
+        )
+        if status != GOES_ON:
+            return status
+        rows_of(t + past, state[Q], parameters, per_row[GAP_BEFORE], G)
+        if past >= h:
+            return GOES_ON
+    return TOO_MANY_IMPACTS
+
+
+@jit()
+def fly(
+    force: Force, rows_of: Rows, numbers: Floats2, parameters: Floats2, root: Floats, states: OutFloats3,
+    counts: OutInts2, touched: OutFloats2, steps: int, sections: int, skipped: int, saved: OutFloats3,
+    hits: OutFloats3, first: int, last: int, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2,
+    rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+) -> None:  # fmt: skip
+    """Copies first to last go on for `sections` times `steps` steps; see `copies.march`."""
+    m, d = G.shape
+    for c in range(first, last):
+        t0, h, e = numbers[c, T], numbers[c, H], numbers[c, E]
+        for i in range(m):
+            per_row[TOUCHED, i], per_row[NOTHING, i] = touched[c, i], 0.0
+        for _ in range(sections):
+            if counts[c, STATUS] != GOES_ON:
+                break
+            for _ in range(steps):
+                done = counts[c, DONE]
+                status = _step(
+                    force, rows_of, t0 + done * h, h, e, parameters[c], root, states[c], vectors, per_row, G, rows,
+                    work, lists, hits[c], counts, c,
+                )  # fmt: skip
+                if status != GOES_ON:
+                    counts[c, STATUS] = status
+                    break
+                counts[c, DONE] = done + 1
+            else:
+                number = counts[c, DONE] // steps - 1 - skipped
+                if 0 <= number < saved.shape[1]:
+                    for k in range(d):
+                        saved[c, number, k], saved[c, number, d + k] = states[c, Q, k], states[c, U, k]
+        for i in range(m):
+            touched[c, i] = per_row[TOUCHED, i]

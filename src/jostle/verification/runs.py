@@ -1,0 +1,82 @@
+"""Scenarios of the tests: made of a few numbers, solved, and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jostle.evolution import solve
+from jostle.scenarios import Run, ScenarioError, parse
+from jostle.scenarios.writing import document
+from jostle.solution import Solution
+
+RADIUS, SPEED = 0.2, 1.34
+"""Radius (m) and desired speed (m/s) of the people of the tests, if a test does not say others."""
+UNKNOWN_KEY = "unknown key"
+"""How errors of scenarios begin about a key that does not exist in this version."""
+Corners = Sequence[Sequence[float]]
+
+
+class NotApplicable(Exception):
+    """The test asks for something that this version does not model; the text says what."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out of a test, and whether that is what the test asks for."""
+
+    found: str
+    passed: bool
+
+
+def rectangle(x0: float, y0: float, x1: float, y1: float) -> Corners:
+    """The corners of a rectangle.
+
+    >>> rectangle(0, 0, 2, 1)
+    [[0, 0], [2, 0], [2, 1], [0, 1]]
+    """
+    return [[x0, y0], [x1, y0], [x1, y1], [x0, y1]]
+
+
+def solved(
+    rooms: Sequence[Corners],
+    exits: Mapping[str, Corners],
+    groups: Sequence[Mapping[str, Any]],
+    *,
+    t: float,
+    h: float = 0.05,
+    every: float = 0.25,
+    refused: str = UNKNOWN_KEY,
+    **more: Any,
+) -> Solution:
+    """Solve a scenario of a crowd; `NotApplicable` if it needs what scenarios do not have.
+
+    `refused` are words of the error of a version that does not have it.
+
+    >>> sol = solved([rectangle(0, 0, 4, 2)], {"east": [[4, 0], [4, 2]]}, [{"places": [[1, 1]]}], t=5.0)
+    >>> sol.status
+    'stopped'
+    """
+    problem = {
+        "kind": "crowd",
+        "rooms": [{"corners": corners} for corners in rooms],
+        "exits": [{"name": name, "ends": ends} for name, ends in exits.items()],
+        "groups": [{"radius": RADIUS, "speed": SPEED, **group} for group in groups],
+        **more,
+    }
+    return _solved(document({"problem": problem, "run": {"t": t, "h": h, "every": every}}), refused)
+
+
+@cache
+def _solved(text: str, refused: str) -> Solution:
+    try:
+        run = parse(text, "the scenario").build()
+    except ScenarioError as error:
+        wrong = [line.strip() for line in str(error).splitlines() if refused in line]
+        if wrong:
+            raise NotApplicable(f"this version does not have it ({wrong[0]})") from None
+        raise
+    assert isinstance(run, Run)
+    return solve(**run._asdict())

@@ -1,0 +1,159 @@
+"""Tests of many people: flows, counterflow, halls, allocation and choice of exits, bottlenecks, stairs, corners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jostle.analysis import crowd_summary, exit_use, jams
+from jostle.solution import Solution
+from jostle.verification.runs import Corners, Outcome, rectangle, solved
+
+IMO_FLOW = 1.33
+"""The largest specific flow (people per metre and second) that IMO allows."""
+
+
+def _last(sol: Solution) -> float:
+    return crowd_summary(sol).evacuation_time
+
+
+def _text(time: float) -> str:
+    return "blocked or not finished" if np.isnan(time) else f"{time:.0f} s"
+
+
+def door_flow() -> Outcome:
+    """A hundred people leave a room of 8 m by 5 m by a door of 1 m."""
+    sol = solved([rectangle(0, 0, 8, 5)], {"door": [[8, 2], [8, 3]]}, [{"n": 100}], t=200.0)
+    found, use = crowd_summary(sol), exit_use(sol)["door"]
+    return Outcome(
+        f"{use.specific:.2f} people a metre and second ({found.inside} left inside); experiments at doors of 1 m: 1.8 "
+        f"to 2.8 (Seyfried 2009, Daamen 2010)",
+        found.inside == 0 and use.specific <= IMO_FLOW,
+    )
+
+
+def counterflow() -> Outcome:
+    """Forty people against 0, 4, 20 and 40 in a corridor of 2 m between two rooms; the time grows with their number."""
+    rooms = [rectangle(0, 0, 7, 7), rectangle(7, 2.5, 17, 4.5), rectangle(17, 0, 24, 7)]
+    times = []
+    for others in (0, 4, 20, 40):
+        groups: list[dict[str, Any]] = [{"n": 40, "region": rectangle(0, 0, 7, 7), "goal": "east"}]
+        if others:
+            groups.append({"n": others, "region": rectangle(17, 0, 24, 7), "goal": "west"})
+        sol = solved(
+            rooms, {"west": [[0, 2.5], [0, 4.5]], "east": [[24, 2.5], [24, 4.5]]}, groups, t=200.0,
+            doors=[[[7, 2.5], [7, 4.5]], [[17, 2.5], [17, 4.5]]],
+        )  # fmt: skip
+        times.append(_last(sol))
+        if np.isnan(times[-1]):
+            break
+    grows = len(times) == 4 and not np.isnan(times).any() and bool((np.diff(times) > 0.0).all())
+    against = ", ".join(f"{_text(time)} against {n}" for n, time in zip((0, 4, 20, 40), times, strict=False))
+    return Outcome(f"40 people: {against}", grows)
+
+
+def hall() -> Outcome:
+    """A hall with four exits of 1 m is left in about half the time that it takes with two."""
+    size = rectangle(0, 0, 12, 8)
+    four: dict[str, Corners] = {
+        "a": [[3, 0], [4, 0]], "b": [[8, 0], [9, 0]], "c": [[9, 8], [8, 8]], "d": [[4, 8], [3, 8]],
+    }  # fmt: skip
+    two = {name: four[name] for name in "ab"}
+    times = [_last(solved([size], exits, [{"n": 120}], t=200.0)) for exits in (four, two)]
+    ratio = times[1] / times[0]
+    return Outcome(
+        f"{_text(times[0])} with four exits, {_text(times[1])} with two: {ratio:.2f} times as long", 1.6 <= ratio <= 2.4
+    )
+
+
+def allocation() -> Outcome:
+    """Twenty-three people of twelve cabins leave by the exits that they are assigned to."""
+    rooms = [rectangle(0, 3, 15, 5)]
+    doors: list[Corners] = []
+    main: list[list[float]] = []
+    secondary: list[list[float]] = []
+    for k in range(12):
+        x, low = 2.5 * (k % 6), k < 6
+        rooms.append(rectangle(x, 0 if low else 5, x + 2.5, 3 if low else 8))
+        y = 3 if low else 5
+        doors.append([[x + 0.8, y], [x + 1.7, y]])
+        places = [[x + 0.6, y - 1.8 if low else y + 1.8], [x + 1.6, y - 1.8 if low else y + 1.8]]
+        (secondary if k % 6 >= 4 else main).extend(places)
+    sol = solved(
+        rooms, {"main": [[0, 5], [0, 3]], "secondary": [[15, 3], [15, 5]]},
+        [{"name": "main", "places": main, "goal": "main"},
+         {"name": "secondary", "places": secondary[:-1], "goal": "secondary"}],
+        t=200.0, doors=doors,
+    )  # fmt: skip
+    uses = exit_use(sol)
+    right = set(uses["main"].person) == set(range(len(main))) and uses["secondary"].count == len(secondary) - 1
+    return Outcome(
+        f"{uses['main'].count} of 16 by the main exit, {uses['secondary'].count} of 7 by the secondary one", right
+    )
+
+
+def exit_choice() -> Outcome:
+    """People on one side of a hall prefer the nearer of two exits; some take the other one because of the queue."""
+    sol = solved(
+        [rectangle(0, 0, 15, 8)], {"near": [[4, 0], [5, 0]], "far": [[10, 0], [11, 0]]},
+        [{"n": 80, "region": rectangle(0, 0, 6, 8)}], t=200.0, avoid_jams=True,
+    )  # fmt: skip
+    uses = exit_use(sol)
+    near, far = uses["near"].count, uses["far"].count
+    return Outcome(f"{near} by the near exit, {far} by the far one", near > far > 0 and near + far == 80)
+
+
+def bottlenecks() -> Outcome:
+    """Two bottlenecks of the same width in a row: a jam only before the first."""
+    sol = solved(
+        [rectangle(0, 0, 6, 6), rectangle(6, 2.5, 9, 3.5), rectangle(9, 0, 15, 6)], {"second": [[15, 2.5], [15, 3.5]]},
+        [{"n": 60, "region": rectangle(0, 0, 5, 6)}], t=200.0, doors=[[[6, 2.5], [6, 3.5]], [[9, 2.5], [9, 3.5]]],
+    )  # fmt: skip
+    found = {jam.opening: jam.people for jam in jams(sol)}
+    first, second = found.get("door 0", 0), found.get("exit 'second'", 0)
+    return Outcome(f"up to {first} people in a jam before the first, {second or 'nobody'} before the second",
+                   first >= 10 and second == 0)  # fmt: skip
+
+
+def stairs_jam() -> Outcome:
+    """A jam forms before stairs that are walked slower than the corridor before them."""
+    way = {"name": "stairs", "start": [[12, 3], [12, 5]], "end": [[30, 3], [30, 5]], "length": 6.0, "pace": 0.45}
+    sol = solved(
+        [rectangle(0, 0, 6, 8), rectangle(6, 3, 12, 5), rectangle(30, 3, 36, 5)], {"out": [[36, 3], [36, 5]]},
+        [{"n": 80, "region": rectangle(0, 0, 6, 8)}], t=200.0, doors=[[[6, 3], [6, 5]]], stairs=[way],
+    )  # fmt: skip
+    found = {jam.opening: jam.people for jam in jams(sol)}
+    people = found.get("stairs 'stairs'", 0)
+    return Outcome(f"up to {people} people in a jam before the stairs; all jams: {found or 'none'}", people >= 5)
+
+
+def crowd_at_corner() -> Outcome:
+    """Sixty people around a corner need longer than on a straight way as long as the inner wall, and not longer than on
+    one as long as the outer wall."""
+    group = [{"n": 60, "region": rectangle(0, 0, 8, 3)}]
+
+    def straight(length: float) -> float:
+        return _last(solved([rectangle(0, 0, length, 3)], {"end": [[length, 0], [length, 3]]}, group, t=120.0))
+
+    around = [[0, 0], [15, 0], [15, 9], [12, 9], [12, 3], [0, 3]]
+    times = [
+        straight(12 + 6), _last(solved([around], {"end": [[15, 9], [12, 9]]}, group, t=120.0)), straight(15 + 9),
+    ]  # fmt: skip
+    return Outcome(
+        f"{_text(times[1])} around the corner, {_text(times[0])} and {_text(times[2])} on straight ways as long as the "
+        f"inner and the outer wall",
+        times[0] <= times[1] <= times[2],
+    )
+
+
+def parameters() -> Outcome:
+    """The evacuation time falls with the desired speed, and grows with the number of people."""
+    room, exits = [rectangle(0, 0, 8, 6)], {"door": [[8, 2.4], [8, 3.6]]}
+    speeds = [_last(solved(room, exits, [{"n": 30, "speed": speed}], t=200.0)) for speed in (0.8, 1.2, 1.6)]
+    sizes = [_last(solved(room, exits, [{"n": n}], t=200.0)) for n in (15, 30, 60)]
+    return Outcome(
+        f"{', '.join(map(_text, speeds))} at 0.8, 1.2 and 1.6 m/s; "
+        f"{', '.join(map(_text, sizes))} for 15, 30 and 60 people",
+        bool((np.diff(speeds) < 0.0).all() and (np.diff(sizes) > 0.0).all()),
+    )

@@ -1,0 +1,50 @@
+"""What a report of a crowd assumes: the model, the numbers of the people, and how its figures are defined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from jostle.analysis.level_of_service import MAP_FRAMES
+from jostle.analysis.walks import JAM_PEOPLE, JAM_SPEED
+from jostle.arrays import Array
+from jostle.solution import Solution
+
+
+def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Names and texts, for a table.
+
+    >>> import jostle as jo
+    >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    >>> rows = dict(assumptions(jo.solve(walker, jo.Venel(), t=1.0, h=0.1), np.array([0.2]), {}))
+    >>> rows["radii of people"], rows["time step"]
+    ('0.2 m', '0.1 s')
+    """
+    speeds = sol.facts.speeds
+    scheme = noted.get("scheme") or repr(sol.scheme)
+    steps = sol.stats["h"]
+    return [
+        (
+            "model",
+            "people are discs that never overlap; their velocity is the nearest to the one they wish (Venel 2009)",
+        ),
+        ("scheme", scheme),
+        ("time step", f"{np.median(steps):.4g} s" if len(steps) else "no step"),
+        ("worst overlap", f"{sol.overlap:.1e} of the smallest radius"),
+        ("radii of people", _range(radii, "m")),
+        ("desired speeds", "not known" if speeds is None else _range(speeds, "m/s")),
+        ("density", f"Voronoi density in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
+        (
+            "jam",
+            f"at least {JAM_PEOPLE} people slower than {100 * JAM_SPEED:g} % of their desired speed at one opening",
+        ),
+        ("time loss", "time beyond that of the same way at the desired speed, from the first movement on"),
+        ("blocked", "nobody moved for 10 s although people are inside and want to walk"),
+        ("between saved times", "people walk straight on; leaving times are interpolated"),
+    ]
+
+
+def _range(values: Array, unit: str) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:g} {unit}" if low == high else f"{low:.3g} to {high:.3g} {unit}, mean {values.mean():.3g} {unit}"

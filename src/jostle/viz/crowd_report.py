@@ -1,0 +1,306 @@
+"""The report of a run of people: one HTML page with plan, film, curves, maps, tables, assumptions and versions.
+
+Everything is inside the page: it needs no network and nothing to install. The film is the viewer of `page`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+from jostle.analysis.crowd_forces import THRESHOLDS, crowd_forces
+from jostle.analysis.crowd_summary import CrowdSummary
+from jostle.arguments import Count, check_arguments
+from jostle.errors import InvalidValue
+from jostle.io.container import whole
+from jostle.io.moves import radii_in
+from jostle.io.reading import about
+from jostle.solution import Solution
+from jostle.viz.assumptions import assumptions
+from jostle.viz.document import part
+from jostle.viz.floor_plans import WIDE, Shot, draw_plan
+from jostle.viz.sources import Shown, file_of, target_for
+from jostle.viz.style import axes, legend, pen
+from jostle.viz.viewer import PAGES, page
+
+MOST_BYTES = 8_000_000
+"""Largest size of a report by default."""
+FILM_SHARE = 0.6
+"""Part of the size that the film may take."""
+DOTS = 110
+"""Dots per inch of the pictures."""
+MOMENTS = 4
+"""Number of moments that are drawn on the plan."""
+SCENARIO = "scenario"
+"""The name under which a trajectory stores the text of its scenario."""
+
+
+@check_arguments
+def report(
+    sol: Shown,
+    path: str | os.PathLike[str],
+    *,
+    title: str = "",
+    plan: Any = None,
+    film: bool = True,
+    most_bytes: Count = MOST_BYTES,
+) -> Path:
+    """Write the report of a crowd, a .html file: answers, plan, film, curves, maps, tables, assumptions, versions.
+
+    `sol` may be the path of a trajectory file, which also knows its scenario and its versions. The film is left out
+    with `film=False`; frames of it are left out evenly if the page would be larger than `most_bytes`.
+
+    >>> import jostle as jo, tempfile
+    >>> room = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
+    >>> people = jo.crowds.crowd(5, radius=0.2, room=room, speed=1.3)
+    >>> run = jo.solve(people, jo.Venel(), t=10.0, h=0.1, every=0.5, change=room.changes(people))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     html = report(run, f"{folder}/run.html", title="Five people", film=False).read_text()
+    >>> "<title>Five people</title>" in html, "5 people, all have left" in html
+    (True, True)
+    """
+    shot = Shot.of(sol, plan)
+    source = file_of(shot.sol)
+    target = target_for(path, "a report", PAGES, source)
+    noted = {} if source is None else about(source)
+    heading = title or noted.get("title", "") or "A crowd"
+    parts = [*_answers(shot), *_pictures(shot)]
+    tail = [*_tables(shot), *_forces(shot), *_assumptions(shot.sol, noted)]
+    if film:
+        room = int(FILM_SHARE * most_bytes)
+        parts += ["<h2>Film</h2>", _film(shot.sol, heading, room)]
+    style = part("report.css")
+    html = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(heading)}</title><style>{style}</style></head><body><main>"
+        f"<h1>{escape(heading)}</h1>{''.join([*parts, *tail])}</main></body></html>\n"
+    )
+    if len(html.encode()) > most_bytes:
+        raise InvalidValue(
+            f"the report takes {len(html.encode())} bytes, more than most_bytes = {most_bytes}: give film=False, or "
+            f"more bytes"
+        )
+    with whole(target) as new:
+        new.write_text(html, encoding="utf-8")
+    return target
+
+
+def _answers(shot: Shot) -> list[str]:
+    """The verdict and the figures that are asked for first."""
+    found, sol = shot.found, shot.sol
+    inside = "all have left" if not found.inside else f"{found.inside} still inside at t = {sol.t[-1]:.1f} s"
+    verdict = f"{found.people} people, {inside}. "
+    bad = found.blocked or bool(found.inside)
+    if found.blockade is None:
+        verdict += f"End of the run: {sol.message}."
+    else:
+        verdict += f"{'Blocked' if found.blocked else 'Standstill'}: {found.blockade}."
+    density, t, place = found.maps.peak
+    rows = found.rows()
+    cards = [
+        ("evacuation time, last", _seconds(found.evacuation_time)),
+        ("evacuation time, 95 %", _seconds(found.evacuation_time_95)),
+        ("inside at the end", str(found.inside)),
+        ("worst density", "none" if np.isnan(density) else f"{density:.1f} people/m²"),
+        ("mean time loss", "not known" if rows["mean_time_loss"] is None else f"{rows['mean_time_loss']:.1f} s"),
+        ("largest jam", f"{found.jams[0].people} people" if found.jams else "none"),
+    ]
+    text = "".join(f'<div class="card"><b>{escape(value)}</b><span>{name}</span></div>' for name, value in cards)
+    where = ""
+    if not np.isnan(density):
+        level = rows["level_of_service"]
+        where = (
+            f"<p>The worst density is near ({place[0]:.1f}, {place[1]:.1f}) at t = {t:.1f} s, level of service {level} "
+            f"of walkways (Fruin 1971).</p>"
+        )
+    return [
+        f'<p class="verdict{" bad" if bad else ""}">{escape(verdict)}</p>',
+        f'<div class="cards">{text}</div>',
+        where,
+    ]
+
+
+def _pictures(shot: Shot) -> list[str]:
+    """The plan at some moments, the curves, and the maps."""
+    last = len(shot.sol.t) - 1
+    moments = sorted({round(last * share) for share in np.linspace(0.0, 1.0, MOMENTS + 1)[:MOMENTS]})
+    html = ["<h2>Plan</h2>", _plans(shot, moments), "<h2>Curves</h2>"]
+    html += [f'<div class="pair">{_image(_inside(shot.found, shot.sol))}{_image(_travel(shot.found))}</div>']
+    html.append("<h2>Maps of the whole run</h2>")
+    names = ["worst density", "level of service", "speed", "jam time"]
+    if shot.sol.contacts_saved:
+        names.append("force")
+    maps = []
+    for name in names:
+        width = 9.0 if shot.aspect >= WIDE else 5.2
+        figure = plt.figure(figsize=(width, (width - 1.2) / shot.aspect + 0.3), layout="constrained")
+        draw_plan(shot, figure.subplots(), -1, name)
+        maps.append(_image(figure, name.capitalize()))
+    kind = "" if shot.aspect >= WIDE else ' class="pair"'
+    return [*html, f"<div{kind}>{''.join(maps)}</div>"]
+
+
+def _plans(shot: Shot, moments: Sequence[int]) -> str:
+    columns = 1 if shot.aspect >= WIDE else 2 if shot.aspect >= 1.0 else 4
+    rows = -(-len(moments) // columns)
+    each = 10.0 / columns
+    figure = plt.figure(figsize=(10.0, rows * (each / shot.aspect + 0.35) + 0.4), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in grid[len(moments) :]:
+        ax.set_axis_off()
+    for ax, k in zip(grid, moments, strict=False):
+        draw_plan(shot, ax, k, None)
+    shot.legend(figure)
+    return _image(figure, "People on the plan, at moments from the start on.")
+
+
+def _inside(found: CrowdSummary, sol: Solution) -> Figure:
+    """How many are inside, and how many left by each exit, over time."""
+    ax = axes(None, (5.4, 3.4))
+    t = np.asarray(sol.t)
+    left, start = found.travel.left, found.travel.start
+    there = ~np.isnan(left)
+    inside = [int((there & (start <= now) & (left > now)).sum()) for now in t]
+    ax.step(t, inside, where="post", label="inside", linewidth=1.8, **pen(6))
+    for number, (name, use) in enumerate(found.exits.items()):
+        ax.step(t, use.passed(t), where="post", label=f"out by {name}", linewidth=1.4, **pen(number))
+    ax.set(xlabel="t (s)", ylabel="people", xlim=(t[0], t[-1]))
+    ax.set_ylim(bottom=0.0)
+    legend(ax, ["inside", *found.exits])
+    ax.set_title("People inside, and N(t) of each exit", fontsize=10, loc="left")
+    return ax.figure  # type: ignore[return-value]
+
+
+def _travel(found: CrowdSummary) -> Figure:
+    """How long people took, and how much of it was lost."""
+    ax = axes(None, (5.4, 3.4))
+    out = np.isfinite(found.travel.left)
+    bins = np.linspace(0.0, max(float(found.travel.time[out].max(initial=0.0)), 1.0), 21).tolist()
+    ax.hist(found.travel.time[out], bins=bins, color=pen(0)["color"], label="travel time")
+    if found.travel.speeds_known:
+        ax.hist(
+            found.travel.loss[out], bins=bins, histtype="step", linewidth=1.6, color=pen(1)["color"], label="time loss"
+        )
+    ax.set(xlabel="time (s)", ylabel="people who left")
+    ax.legend(frameon=False)
+    ax.set_title("Travel times and time losses", fontsize=10, loc="left")
+    return ax.figure  # type: ignore[return-value]
+
+
+def _tables(shot: Shot) -> list[str]:
+    found = shot.found
+    exits = [
+        (name, use.count, *([f"{use.t[0]:.1f}", f"{use.t[-1]:.1f}"] if use.count else ["", ""]), f"{use.width:.2f}",
+         _number(use.flow), _number(use.specific))
+        for name, use in found.exits.items()
+    ]  # fmt: skip
+    head: tuple[str, ...] = (
+        "exit",
+        "people",
+        "first (s)",
+        "last (s)",
+        "width (m)",
+        "flow (people/s)",
+        "specific flow (people/s/m)",
+    )
+    html = ["<h2>Exits</h2>", table(head, exits)]
+    if found.left_elsewhere:
+        html.append(f"<p>{found.left_elsewhere} people left the plan without crossing an exit.</p>")
+    rows = [
+        (jam.opening, jam.people, f"{jam.start:.1f}", f"{jam.end:.1f}", f"{jam.duration:.1f}",
+         f"({jam.place[0]:.1f}, {jam.place[1]:.1f})")
+        for jam in found.jams
+    ]  # fmt: skip
+    head = ("at", "people at most", "from (s)", "to (s)", "lasted (s)", "middle")
+    html += ["<h2>Jams</h2>", table(head, rows) if rows else "<p>None.</p>"]
+    head = ("group", "people", "left", "mean travel time (s)", "longest (s)", "mean time loss (s)")
+    return [*html, "<h2>Groups</h2>", table(head, list(_groups(shot)))]
+
+
+def _groups(shot: Shot) -> Iterable[tuple[Any, ...]]:
+    travel, groups = shot.found.travel, shot.sol.facts.groups
+    names = ("people",) if groups is None else groups.names
+    number = np.zeros(len(travel.left), dtype=int) if groups is None else groups.number
+    for k, name in enumerate(names):
+        members = (number == k) & ~np.isnan(travel.left)
+        out = members & np.isfinite(travel.left)
+        time, loss = travel.time[out], travel.loss[members]
+        loss_text = _number(loss.mean()) if travel.speeds_known and len(loss) else "not known"
+        mean, longest = (_number(time.mean()), _number(time.max())) if len(time) else ("", "")
+        yield name, int(members.sum()), int(out.sum()), mean, longest, loss_text
+
+
+def _forces(shot: Shot) -> list[str]:
+    html = ["<h2>Forces between people</h2>"]
+    if not shot.sol.contacts_saved:
+        return [
+            *html,
+            "<p>Not known: the file holds no contacts. Run the scenario with --set output.contacts=true.</p>",
+        ]
+    found = crowd_forces(shot.sol)
+    largest = float(found.load.max(initial=0.0))
+    rows = [
+        (each.name, f"{each.force:g} {'N/m' if each.per_metre else 'N'}", f"{each.duration:g} s" if each.duration else
+         "any time", found.exceeded(each), each.source)
+        for each in THRESHOLDS
+    ]  # fmt: skip
+    html.append(
+        f"<p>The largest load of a person is {largest:.0f} N, under the assumption {escape(found.assumption)}.</p>"
+    )
+    return [*html, table(("threshold", "force", "lasting", "people above it", "source"), rows)]
+
+
+def _assumptions(sol: Solution, noted: Mapping[str, str]) -> list[str]:
+    radii = radii_in(sol, 0)
+    html = ["<h2>Assumptions</h2>", table(("what", "value"), assumptions(sol, radii, noted))]
+    if noted.get(SCENARIO):
+        html += ["<h2>Scenario</h2>", f"<pre>{escape(noted[SCENARIO])}</pre>"]
+    versions = [(name, text) for name, text in noted.items() if name not in (SCENARIO, "title")]
+    if versions:
+        html += ["<h2>Versions</h2>", table(("what", "value"), versions)]
+    return html
+
+
+def _film(sol: Solution, title: str, most_bytes: int) -> str:
+    with TemporaryDirectory() as folder:
+        html = page(sol, Path(folder) / "film.html", title=title, most_bytes=most_bytes).read_text(encoding="utf-8")
+    return f'<iframe title="Film of the run" sandbox="allow-scripts" srcdoc="{escape(html)}"></iframe>'
+
+
+def _image(figure: Figure, caption: str = "") -> str:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=DOTS)
+    plt.close(figure)
+    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    data = b64encode(file.getvalue()).decode()
+    return f'<figure><img alt="{escape(caption or "curves")}" src="data:image/png;base64,{data}">{below}</figure>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """An HTML table.
+
+    >>> table(("a",), [("<1>",)])
+    '<div class="table"><table><tr><th>a</th></tr><tr><td>&lt;1&gt;</td></tr></table></div>'
+    """
+    lines = ["".join(f"<th>{escape(name)}</th>" for name in head)]
+    lines += ["".join(f"<td>{escape(str(value))}</td>" for value in row) for row in rows]
+    return f'<div class="table"><table>{"".join(f"<tr>{line}</tr>" for line in lines)}</table></div>'
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s" if np.isfinite(value) else "not reached"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else ""

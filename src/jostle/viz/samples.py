@@ -1,0 +1,107 @@
+"""What many runs say together: bands of quantiles, and means with confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike
+
+from jostle.analysis.samples import band, summary
+from jostle.arguments import check_arguments
+from jostle.arrays import finite
+from jostle.errors import InvalidValue
+from jostle.viz.style import axes, legend, pen
+
+OPACITY = 0.25
+"""Opacity of bands."""
+
+
+@check_arguments
+def quantile_band(
+    t: ArrayLike,
+    curves: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    level: float = 0.9,
+    names: tuple[str, str] = ("$t$", ""),
+    ax: Axes | None = None,
+) -> Axes:
+    """The median of many curves over t, in the band between two quantiles: a level of 0.9 is from 5 % to 95 %.
+
+    `curves` has a row for each curve, or several such arrays by their names. `names` are the labels of the axes.
+
+    >>> import matplotlib.pyplot as plt
+    >>> ax = quantile_band([0.0, 1.0], [[3.0, 2.0], [3.0, 1.0], [3.0, 0.0]])
+    >>> ax.lines[0].get_ydata().tolist(), ax.get_legend().get_texts()[1].get_text()
+    ([3.0, 1.0], 'median')
+    >>> plt.close(ax.figure)
+    """
+    x, named = _places(t, "t"), _named(curves, "curves")
+    found = {name: band(each, level=level) for name, each in named.items()}
+    for one in found.values():
+        _check_places(x, len(one.middle), "curves")
+    ax = axes(ax)
+    for number, (name, one) in enumerate(found.items()):
+        words = f"{name}: " if name else ""
+        label = f"{words}{100.0 * level:g} % of the runs"
+        ax.fill_between(x, one.low, one.high, color=pen(number)["color"], alpha=OPACITY, linewidth=0.0, label=label)
+        ax.plot(x, one.middle, label=f"{words}median", linewidth=1.4, **pen(number))
+    ax.set(xlabel=names[0], ylabel=names[1])
+    ax.legend(frameon=False)
+    return ax
+
+
+@check_arguments
+def mean_curve(
+    x: ArrayLike,
+    samples: Sequence[ArrayLike] | Mapping[str, Sequence[ArrayLike]],
+    *,
+    confidence: float = 0.95,
+    names: tuple[str, str] = ("", ""),
+    ax: Axes | None = None,
+) -> Axes:
+    """The mean of the samples at each x, with bars for its confidence interval.
+
+    `samples` has a list of values for each x, such as a measure of all runs of a case; or several such lists by name.
+
+    >>> import matplotlib.pyplot as plt
+    >>> ax = mean_curve([0.8, 1.2], [[1.0, 1.2, 1.4], [2.0, 2.1, 2.2]])
+    >>> ax.lines[0].get_ydata().round(9).tolist()
+    [1.2, 2.1]
+    >>> plt.close(ax.figure)
+    """
+    places, named = _places(x, "x"), _named(samples, "samples")
+    found = {name: [summary(values, confidence=confidence) for values in each] for name, each in named.items()}
+    for name, each in found.items():
+        _check_places(places, len(each), "samples")
+        if any(one.n < 2 or not np.isfinite(one.width) for one in each):
+            raise InvalidValue(f"samples {name}: an interval needs at least two values, all of them finite, at each x")
+    ax = axes(ax)
+    for number, (name, each) in enumerate(found.items()):
+        mean = np.array([one.mean for one in each])
+        ends = [mean - [one.low for one in each], [one.high for one in each] - mean]
+        ax.errorbar(places, mean, ends, label=name, marker="o", markersize=4.0, capsize=3.0, **pen(number))
+    ax.set(xlabel=names[0], ylabel=names[1])
+    legend(ax, list(named))
+    return ax
+
+
+def _places(values: ArrayLike, name: str) -> Any:
+    places = finite(values, name)
+    if places.ndim != 1:
+        raise InvalidValue(f"{name} must be a list of numbers, not an array of shape {places.shape}")
+    return places
+
+
+def _named(values: Any, name: str) -> dict[str, Any]:
+    named = dict(values) if isinstance(values, Mapping) else {"": values}
+    if not named:
+        raise InvalidValue(f"{name} is empty: there is nothing to draw")
+    return named
+
+
+def _check_places(places: Any, count: int, name: str) -> None:
+    if count != len(places):
+        raise InvalidValue(f"{name} must have one entry for each of the {len(places)} places, not {count}")

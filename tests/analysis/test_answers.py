@@ -1,0 +1,202 @@
+"""The answers of an evacuation: exits, times, densities, jams, forces, and who blocks whom."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.analysis.blockades import STANDSTILL
+from jostle.analysis.crowd_forces import THRESHOLDS
+from jostle.analysis.level_of_service import FRUIN
+
+pytest.importorskip("shapely")
+CORRIDOR = [(0, 0), (10, 0), (10, 2), (0, 2)]
+EXITS = {"west": ((0, 0), (0, 2)), "east": ((10, 0), (10, 2))}
+
+
+def solved(q0, *, exits=EXITS, area=CORRIDOR, t=20.0, h=0.05, until=True, **more):
+    plan = jo.crowds.Plan(area, exits=exits)
+    people = jo.crowds.crowd(len(q0), radius=0.2, room=plan, q0=q0, **more)
+    ending = {"until": plan.empty} if until else {}
+    return jo.solve(people, jo.Venel(), t=t, h=h, change=plan.changes(people), **ending)
+
+
+@pytest.fixture(scope="module")
+def crossing():
+    """Three walk freely, two to the west and one to the east."""
+    return solved([[2.0, 0.5], [3.0, 1.5], [7.0, 1.0]], speed=[1.0, 2.0, 1.5])
+
+
+@pytest.fixture(scope="module")
+def arch():
+    """Forty people before a narrow door, in the plain model: an arch holds them."""
+    plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"gate": ((6, 2.25), (6, 2.75))})
+    start = [(2.5, 1), (6, 1), (6, 4), (2.5, 4)]
+    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=1, start=start)
+    return jo.solve(people, jo.Venel(), t=16.0, h=0.1, every=0.5, change=plan.changes(people))
+
+
+@pytest.fixture(scope="module")
+def stored(arch, tmp_path_factory):
+    """The same run, written and read again; and as if it had been written without contacts."""
+    found = jo.io.read(jo.io.write(arch, tmp_path_factory.mktemp("answers") / "run.vtkhdf"))
+    return found, replace(found, contacts_saved=False)
+
+
+def test_everyone_is_counted_at_the_exit_by_which_they_left(crossing):
+    uses = jo.analysis.exit_use(crossing)
+    assert {name: use.person.tolist() for name, use in uses.items()} == {"west": [1, 0], "east": [2]}
+    assert uses["west"].t == pytest.approx([1.5, 2.0])
+    assert uses["west"].flow == pytest.approx(2.0)
+    assert uses["west"].specific == pytest.approx(1.0)
+    assert np.isnan(uses["east"].flow)
+    assert uses["west"].passed(np.array([0.0, 1.7, 3.0])).tolist() == [0, 1, 2]
+
+
+def test_free_walkers_lose_no_time_and_the_last_one_is_the_evacuation_time(crossing):
+    found = jo.analysis.crowd_summary(crossing)
+    assert (found.people, found.inside, found.left_elsewhere, found.jams) == (3, 0, 0, [])
+    assert found.evacuation_time == found.evacuation_time_95 == pytest.approx(2.0)
+    assert found.travel.way == pytest.approx([2.0, 3.0, 3.0], abs=1e-6)
+    assert found.travel.loss == pytest.approx(0.0, abs=1e-6)
+    assert found.travel.delay.tolist() == [0.0, 0.0, 0.0]
+    assert not found.blocked
+    assert found.blockade is None
+
+
+def test_somebody_behind_a_slower_person_loses_time():
+    """The fast one, 2 m/s, catches up within 0.4 s and walks on at 0.5 m/s in a corridor too narrow to pass."""
+    sol = solved([[1.0, 0.3], [2.0, 0.3]], area=[(0, 0), (4, 0), (4, 0.6), (0, 0.6)],
+                 exits={"east": ((4, 0), (4, 0.6))}, speed=[2.0, 0.5], t=9.0, inhibition=True)  # fmt: skip
+    found = jo.analysis.travel(sol)
+    free = 3.0 / 2.0
+    assert found.loss[0] == pytest.approx(found.time[0] - free, abs=0.1)
+    assert found.loss[0] > 2.0
+    assert found.loss[1] == pytest.approx(0.0, abs=0.01)
+
+
+def test_waiting_before_the_first_step_is_a_delay_and_no_loss():
+    def late(t, q):
+        return np.where(t < 3.0, 0.0, 1.0) * np.tile([1.0, 0.0], (len(q), 1))
+
+    sol = solved([[8.0, 1.0]], wish=late)
+    found = jo.analysis.travel(sol)
+    assert found.delay[0] == pytest.approx(3.0, abs=0.06)
+    assert found.loss[0] == pytest.approx(0.0, abs=0.06)
+    assert not found.speeds_known
+
+
+def test_an_arch_is_named_with_its_door_from_wall_to_wall(arch):
+    found = jo.analysis.blockade(arch)
+    assert found is not None
+    assert found.certain
+    assert found.opening == "exit 'gate'"
+    assert len(found.arch) >= 2
+    q, chain = arch.q[-1], found.arch
+    apart = np.linalg.norm(np.diff(q[list(chain)], axis=0), axis=1)
+    assert apart == pytest.approx(0.4, abs=0.002)
+    assert found.pairs[0] == (chain[0], -1)
+    assert found.pairs[-1] == (chain[-1], -1)
+    sides = np.sign(q[[chain[0], chain[-1]], 1] - 2.5)
+    assert sorted(sides) == [-1.0, 1.0]
+    summary = jo.analysis.crowd_summary(arch)
+    assert summary.blocked
+    assert summary.inside == len(found.people)
+    assert np.isnan(summary.evacuation_time)
+    assert summary.rows()["evacuation_time"] is None
+    assert summary.jams[0].opening == "exit 'gate'"
+
+
+def test_files_tell_the_same_answers_and_say_if_they_do_not_know_whether_people_push(arch, stored):
+    expected = jo.analysis.crowd_summary(arch).rows()
+    with_contacts, bare = (jo.analysis.crowd_summary(sol) for sol in stored)
+    for name in ("people", "inside_at_end", "blocked", "blockade"):
+        assert with_contacts.rows()[name] == expected[name]
+    assert with_contacts.rows()["mean_time_loss"] == pytest.approx(expected["mean_time_loss"], abs=1e-3)
+    assert not bare.blocked
+    assert "waiting on purpose" in bare.rows()["standstill"]
+    assert bare.blockade.arch == jo.analysis.blockade(arch).arch
+
+
+def test_people_who_wait_on_purpose_are_not_blocked():
+    sol = solved([[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q, t=STANDSTILL + 2.0)
+    found = jo.analysis.blockade(sol)
+    assert found is not None
+    assert not found.certain
+    assert not jo.analysis.crowd_summary(sol).blocked
+
+
+def test_a_short_stop_is_no_blockade(arch):
+    short = solved([[2.0, 1.0], [3.0, 1.0]], wish=lambda t, q: 0.0 * q, t=STANDSTILL - 1.0)
+    assert jo.analysis.blockade(short) is None
+
+
+def test_two_who_keep_away_from_each_other_are_named():
+    plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 0.7), (0, 0.7)],
+                          exits={"west": ((0, 0), (0, 0.7)), "east": ((6, 0), (6, 0.7))})  # fmt: skip
+    people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[2, 0.35], [4, 0.35]], goal=["east", "west"],
+                             speed=1.3, inhibition=True)  # fmt: skip
+    found = jo.analysis.blockade(jo.solve(people, jo.Venel(), t=20.0, h=0.1))
+    assert found.certain
+    assert found.pairs == ((0, 1),)
+    assert found.arch == ()
+
+
+def test_densities_and_jams_are_where_the_people_are(arch):
+    maps = jo.analysis.crowd_maps(arch)
+    density, _, place = maps.peak
+    assert 5.0 < density < 7.3, "discs of radius 0.2 m fill the plane at 7.2 per square metre"
+    assert np.linalg.norm(np.subtract(place, (6.0, 2.5))) < 2.5
+    inside = np.isfinite(maps.mean)
+    assert (maps.mean[inside] <= maps.worst[inside] + 1e-12).all()
+    jammed = float(np.nansum(maps.jammed))  # the squares are square metres
+    assert jammed == pytest.approx(jo.analysis.travel(arch).jammed.sum(), rel=1e-6)
+
+
+def test_the_mean_density_counts_people(crossing):
+    plan = crossing.problem.plan
+    maps = jo.analysis.crowd_maps(crossing, size=2.0, frames=1)
+    first = jo.analysis.density_map(crossing, 0, plan, size=2.0)
+    assert maps.mean == pytest.approx(first.voronoi)
+    assert np.nansum(maps.mean * 4.0) == pytest.approx(3.0)
+
+
+def test_levels_of_service_are_those_of_fruin():
+    assert FRUIN["walkways"] == pytest.approx([0.308, 0.431, 0.718, 1.076, 2.153], abs=1e-3)
+    densities = [0.3, 0.4, 0.7, 1.0, 2.0, 2.2, np.nan]
+    assert jo.analysis.level_of_service(densities).tolist() == ["A", "B", "C", "D", "E", "F", ""]
+    assert jo.analysis.level_of_service(2.2, use="queues").item() == "D"
+    assert jo.analysis.level_of_service(2.2, use="stairs").item() == "E"
+
+
+def test_forces_are_mass_times_velocity_over_the_relaxation_time(arch, stored):
+    found = jo.analysis.crowd_forces(arch)
+    loads = jo.analysis.crowd_pressure(arch).load
+    assert found.load[-1] == pytest.approx(160.0 * loads)
+    assert jo.analysis.crowd_forces(arch, mass=40.0, relaxation_time=1.0).load == pytest.approx(found.load / 4.0)
+    assert found.per_metre[-1] == pytest.approx(found.load[-1] / (2.0 * np.pi * 0.2))
+    tolerable = THRESHOLDS[0]
+    assert found.exceeded(tolerable) == (found.load[1:] > tolerable.force).any(axis=0).sum() > 0
+    deadly = THRESHOLDS[2]
+    longest = found.above(deadly)
+    assert found.exceeded(deadly) == (longest >= deadly.duration).sum()
+    with pytest.raises(jo.InvalidValue, match="contacts = true"):
+        jo.analysis.crowd_forces(stored[1])
+
+
+def test_the_fundamental_diagram_of_free_walkers_has_their_speed(crossing):
+    found = jo.analysis.fundamental_diagram(crossing, [(7, 0), (10, 0), (10, 2), (7, 2)])
+    assert found.t[0] > 0.0
+    assert found.flow == pytest.approx(found.density * found.speed)
+    assert found.speed.min() >= 1.0 - 1e-9
+    assert jo.analysis.weidmann(1.0) == pytest.approx(1.058, abs=1e-3)
+    assert jo.analysis.weidmann(6.0) == 0.0
+
+
+@pytest.mark.parametrize("name", ["exit_use", "travel", "jams", "crowd_maps", "crowd_summary", "blockade"])
+def test_a_run_without_a_plan_is_refused_with_what_to_do(name):
+    walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
+    sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5)
+    with pytest.raises(jo.InvalidValue, match=rf"give the plan, such as {name}\(sol, plan\)"):
+        getattr(jo.analysis, name)(sol)

@@ -1,0 +1,369 @@
+"""Many copies of a small system: the compiled loops are the schemes of the library, and have their orders."""
+
+import pickle
+import warnings
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import jostle as jo
+from jostle.analysis import order
+from jostle.ensembles import ByEvents, Copies, Gaps, advance, impacts, lyapunov_exponents, periodic_orbits, sections
+from jostle.kernels import threads
+
+DOUBLING = 2.65334772786
+"""Where the period of the impact oscillator with e = 0.8 doubles (P28)."""
+
+
+def drive(t, q, u, parameters):
+    return np.cos(parameters[0] * t) - q[0]
+
+
+def oscillators(omega, **more):
+    settings = {"q0": [-0.65], "v0": [0.02], "force": drive, "within": jo.HalfSpace([-1.0]), "restitution": 0.8}
+    return Copies(parameters=np.atleast_1d(omega), **(settings | more))
+
+
+def single_impact_orbit(omega, e=0.8):
+    """The speed of the impacts on the orbit with one impact a period (P27), for a stop at zero."""
+    T, gam = 2 * np.pi / omega, 1 / (1 - omega**2)
+    return abs(gam) / np.hypot((1 - e) / (2 * omega), (1 + e) / np.tan(T / 2) / 2)
+
+
+# --- the same schemes ---
+
+
+def pull(t, q, u, parameters):
+    return parameters[0] * np.sin(t) - 0.1 * u[0], -9.81 - 0.1 * u[1]
+
+
+def pull_of_one(t, q, u):
+    return np.array(pull(t, q, u, (0.7,)))
+
+
+SETS = {
+    "floor": jo.HalfSpace([0.0, 1.0]),
+    "corner": jo.Box([0.0, 0.0], [1.5, np.inf]),
+    "valley": jo.HalfSpace([0.6, 0.8]) & jo.HalfSpace([-0.6, 0.8]),
+    "free": None,
+}
+
+
+@pytest.mark.parametrize("within", SETS.values(), ids=SETS)
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(("e", "mass"), [(0.0, 1.0), (0.6, (2.0, 3.0))])
+def test_a_copy_moves_as_by_solve(within, scheme, e, mass):
+    q0, v0 = [0.7, 1.0], [1.0, 0.3]
+    one = jo.Motion(
+        q0=q0, v0=v0, force=pull_of_one, within=within, law=jo.Restitution(e), mass=np.diag(np.broadcast_to(mass, 2))
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", jo.CloseImpacts)
+        plain = jo.solve(one, scheme, t=1.5, h=0.01)
+    copies = Copies(q0=q0, v0=v0, force=pull, within=within, parameters=[0.7], restitution=e, mass=mass)
+    found = sections(copies, scheme, period=0.01, steps=1, periods=150)
+    np.testing.assert_allclose(found.q[0], plain.q[1:], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.u[0], plain.u[1:], rtol=0, atol=1e-10)
+
+
+def table(t, q, parameters):
+    return q[0] - 0.3 * np.sin(5.0 * t)
+
+
+def test_a_moving_table_is_the_same_as_by_solve():
+    one = jo.Motion(
+        q0=[0.5], force=[-9.81], within=jo.HalfSpace([1.0], lambda t: 0.3 * np.sin(5.0 * t)), law=jo.Restitution(0.5)
+    )
+    plain = jo.solve(one, jo.MoreauJean(), t=1.5, h=0.01)
+    copies = Copies(q0=[0.5], force=[-9.81], within=Gaps(table, flat=True, moving=True), restitution=0.5)
+    found = sections(copies, jo.MoreauJean(), period=0.01, steps=1, periods=150)
+    np.testing.assert_allclose(found.q[0], plain.q[1:], rtol=0, atol=1e-12)
+
+
+def outside(t, q, parameters):
+    return np.sqrt(q[0] ** 2 + q[1] ** 2) - 1.0
+
+
+def outwards(t, q, parameters):
+    return q / np.sqrt(q[0] ** 2 + q[1] ** 2)
+
+
+@pytest.mark.parametrize("within", [outside, Gaps(outside, outwards)], ids=["differences", "gradient"])
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
+def test_a_curved_obstacle_is_the_same_as_by_solve(within, scheme):
+    one = jo.Motion(q0=[0.2, 2.0], force=[0.0, -9.81], within=jo.Outside([0.0, 0.0], 1.0), law=jo.Restitution(0.5))
+    plain = jo.solve(one, scheme, t=0.8, h=0.005)
+    copies = Copies(q0=[0.2, 2.0], force=[0.0, -9.81], within=within, restitution=0.5)
+    found = sections(copies, scheme, period=0.005, steps=1, periods=160)
+    np.testing.assert_allclose(found.q[0], plain.q[1:], rtol=0, atol=1e-8)
+
+
+# --- by events ---
+
+
+def test_a_ball_bounces_exactly_and_comes_to_rest():
+    ball = Copies(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
+    hits = impacts(ball, t=1.4, h=0.1, keep=4)
+    np.testing.assert_allclose(hits.t[0], [0.5, 1.0, 1.25, 1.375], rtol=1e-13)
+    np.testing.assert_allclose(hits.speed[0], [5.0, 2.5, 1.25, 0.625], rtol=1e-12)
+    end = advance(ball, t=2.0, h=0.1)
+    assert abs(end.q0[0, 0]) < 1e-12
+    assert end.v0[0, 0] == 0.0
+
+
+def push_then_lift(t, q, u, parameters):
+    return t - 1.0
+
+
+def test_a_contact_at_rest_opens_when_the_force_lifts():
+    ball = Copies(q0=[0.0], force=push_then_lift, within=jo.HalfSpace([1.0]), restitution=0.5)
+    end = [advance(ball, t=3.0, h=h).q0[0, 0] for h in (0.03, 0.015)]  # (t - 1)^3 / 6
+    assert abs(end[0] - 8.0 / 6.0) < 2e-4
+    assert abs(end[1] - 8.0 / 6.0) < 0.35 * abs(end[0] - 8.0 / 6.0)
+
+
+def test_events_agree_with_solve_by_events():
+    problem = jo.models.impact_oscillator(omega=2.8)
+    exact = jo.solve_by_events(problem, t=30.0)
+    copies = oscillators(2.8, q0=[-0.5], v0=[0.0])
+    end = advance(copies, t=30.0, h=0.01)
+    np.testing.assert_allclose(end.q0[0], exact.q(30.0), atol=1e-7)
+    np.testing.assert_allclose(end.v0[0], exact.u(30.0), atol=1e-7)
+
+
+def test_a_dip_inside_a_step_is_an_impact():
+    """The gap is positive at both ends of the step, and negative between them."""
+    copies = Copies(q0=[0.01], v0=[-1.0], force=[10.0], within=jo.HalfSpace([1.0]), restitution=1.0)
+    assert impacts(copies, t=0.2, h=0.2).count.tolist() == [1]
+    near = Copies(q0=[0.0501], v0=[-1.0], force=[10.0], within=jo.HalfSpace([1.0]), restitution=1.0)
+    assert impacts(near, t=0.2, h=0.2).count.tolist() == [0]  # v^2 / 2 f = 0.05
+
+
+def test_two_walls_are_hit_in_turn():
+    copies = Copies(q0=[0.25], v0=[1.0], force=[0.0], within=jo.Box([0.0], [1.0]), restitution=1.0)
+    hits = impacts(copies, t=4.0, h=1.0, keep=4)
+    np.testing.assert_allclose(hits.t[0], [0.75, 1.75, 2.75, 3.75])
+    assert hits.row[0, 0] == hits.row[0, 2] != hits.row[0, 1]
+
+
+@pytest.mark.parametrize("omega", [2.6, 2.64])
+def test_the_orbit_with_one_impact_a_period(omega):
+    hits = impacts(oscillators(omega), t=1500.0, h=0.025, keep=3)
+    np.testing.assert_allclose(hits.speed[0], single_impact_orbit(omega), rtol=1e-7)
+
+
+def test_velocities_after_the_period_has_doubled():
+    hits = impacts(oscillators([2.68, 2.7]), t=3000.0, h=0.025, keep=2)
+    np.testing.assert_allclose(np.sort(hits.speed), [[0.450135, 0.456355], [0.451024, 0.459833]], atol=1e-6)  # P28
+
+
+def doubling_at(steps):
+    def doubling(omega):
+        return periodic_orbits(oscillators(omega), period=2 * np.pi / omega, steps=steps).doubling[0]
+
+    return brentq(doubling, 2.64, 2.67, xtol=1e-13)
+
+
+def test_period_doubling_is_located_with_order_four():
+    steps = np.array([16, 32, 64, 128])
+    error = [abs(doubling_at(count) - DOUBLING) for count in steps]
+    assert error[-1] < 2e-8
+    assert 3.5 < order(1.0 / steps, error).order < 4.5
+
+
+@pytest.mark.parametrize("scheme", [jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
+def test_time_stepping_finds_the_orbit_with_order_one(scheme):
+    exact = single_impact_orbit(2.6)
+    T = 2 * np.pi / 2.6
+    errors = []
+    for steps in (100, 400, 1600):
+        found = impacts(oscillators(2.6), scheme, t=120 * T, h=T / steps, keep=20)
+        errors.append(np.abs(found.speed[0] - exact).max())
+    assert 0.7 < order(1.0 / np.array([100, 400, 1600]), errors).order < 1.5
+    assert errors[-1] < 5e-3
+
+
+def test_the_diagram_shows_where_the_period_doubles():
+    omega = np.array([2.60, 2.63, 2.64, 2.67, 2.68, 2.70])
+    seen = sections(oscillators(omega), period=2 * np.pi / omega, steps=32, periods=2500, skip=2480)
+    assert seen.periods().tolist() == [1, 1, 1, 2, 2, 2]
+
+
+# --- orbits, exponents ---
+
+
+def test_the_multipliers_of_the_orbit_multiply_to_the_restitution_squared():
+    """The determinant of the impact map is e^2 for one impact a period."""
+    found = periodic_orbits(oscillators([2.6, 2.64]), period=2 * np.pi / np.array([2.6, 2.64]), steps=64)
+    assert found.converged.all()
+    assert found.stable.all()
+    np.testing.assert_allclose(found.multipliers.prod(axis=1).real, 0.64, atol=1e-5)
+
+
+def test_an_unstable_orbit_is_found_and_said_to_be_unstable():
+    found = periodic_orbits(oscillators(2.7), period=2 * np.pi / 2.7, steps=64)
+    assert found.converged[0]
+    assert not found.stable[0]
+    assert found.multipliers.real.min() < -1.0
+
+
+def test_the_lyapunov_exponent_of_an_orbit_is_that_of_its_largest_multiplier():
+    omega = np.array([2.65, 2.652])  # with real multipliers, which the exponents come to quickly
+    T = 2 * np.pi / omega
+    largest = np.abs(periodic_orbits(oscillators(omega), period=T, steps=64).multipliers).max(axis=1)
+    found = lyapunov_exponents(oscillators(omega), period=T, steps=64, periods=600, skip=400)
+    np.testing.assert_allclose(found, np.log(largest) / T, atol=1e-4)
+
+
+def test_chaos_has_a_positive_exponent():
+    """The impact oscillator with elastic impacts and without damping."""
+    copies = oscillators(np.array([2.8]), restitution=1.0, q0=[-0.4], v0=[0.1])
+    assert lyapunov_exponents(copies, period=2 * np.pi / 2.8, steps=64, periods=400, skip=50)[0] > 0.02
+
+
+# --- the number of cores, and of copies ---
+
+
+def test_results_do_not_depend_on_the_number_of_threads_or_of_copies(monkeypatch):
+    omega = np.linspace(2.5, 3.5, 7)
+    run = partial(sections, period=2 * np.pi / omega, steps=20, periods=30, skip=10)
+    both = []
+    for count in (1, 3):
+        monkeypatch.setattr("jostle.ensembles.marching.threads", lambda count=count: count)
+        both.append(run(oscillators(omega)))
+    np.testing.assert_array_equal(both[0].q, both[1].q)
+    alone = sections(oscillators(omega[4]), period=2 * np.pi / omega[4], steps=20, periods=30, skip=10)
+    np.testing.assert_array_equal(alone.u[0], both[0].u[4])
+    assert threads.threads() >= 1
+
+
+@pytest.mark.parametrize("scheme", [ByEvents(), jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
+def test_results_do_not_depend_on_how_the_loop_is_cut(scheme, monkeypatch):
+    run = partial(sections, oscillators([2.6, 2.8]), scheme, period=2.4, steps=20, periods=10, skip=3)
+    whole = run()
+    monkeypatch.setattr("jostle.ensembles.marching.STEPS_A_CALL", 1)
+    np.testing.assert_array_equal(run().q, whole.q)
+
+
+def test_copies_can_be_pickled():
+    copies = oscillators([2.6, 2.7])
+    again = pickle.loads(pickle.dumps(copies))
+    np.testing.assert_array_equal(advance(again, t=1.0, h=0.1).q0, advance(copies, t=1.0, h=0.1).q0)
+
+
+# --- what is refused ---
+
+
+def of_nothing(t, q, u, parameters):
+    pass
+
+
+def of_unknown_function(t, q, u, parameters):
+    return jo.solve(q)
+
+
+def writes(t, q, u, parameters):
+    q[0] = 0.0
+    return u[0]
+
+
+def raises(t, q, u, parameters):
+    if t > 0.5:
+        raise ValueError("no such time")
+    return 0.0
+
+
+def of_two(t, q, u, parameters):
+    return 1.0, 2.0
+
+
+@pytest.mark.parametrize("force", [of_nothing, of_unknown_function, writes], ids=lambda one: one.__name__)
+def test_what_cannot_be_compiled_is_named(force):
+    with pytest.raises(jo.CannotCompile, match=r"^force cannot be compiled by numba: \w"):
+        advance(Copies(q0=[0.0], force=force), t=1.0, h=0.1)
+
+
+def test_constraints_that_cannot_be_compiled_are_named():
+    copies = Copies(q0=[1.0], force=[1.0], within=lambda t, q, parameters: np.array(q.tolist()))
+    with pytest.raises(jo.CannotCompile, match="within cannot be compiled by numba"):
+        advance(copies, jo.MoreauJean(), t=1.0, h=0.1)
+
+
+@pytest.mark.parametrize("scheme", [ByEvents(), jo.Paoli(), jo.MoreauJean()], ids=lambda one: type(one).__name__)
+def test_a_force_that_fails_ends_the_run_with_an_error(scheme):
+    with pytest.raises(ValueError, match="no such time"):
+        advance(Copies(q0=[0.0], force=raises), scheme, t=1.0, h=0.1)
+    with pytest.raises(jo.NotFinite, match=r"copy 1 \(parameters \[1e\+308\]\) in step [12]"):
+        advance(Copies(q0=[1.0], force=grows, parameters=[0.0, 1e308]), scheme, t=1.0, h=0.1)
+    with pytest.raises(jo.NotFinite, match=r"copy 0 \(parameters \[\]\) in step 1"):
+        advance(Copies(q0=[0.0], force=of_two), scheme, t=1.0, h=0.1)
+
+
+def grows(t, q, u, parameters):
+    return parameters[0] * (t > 0.05) * 10.0
+
+
+WRONG = {
+    "not admissible: gap -1.00e\\+00 in constraint 0; 1 of 2 copies": lambda: oscillators(2.6, q0=[[-1.0], [1.0]]),
+    "there are 3 copies, but q0 has 2": lambda: oscillators([1.0, 2.0, 3.0], q0=[[-1.0], [-2.0]]),
+    "restitution must lie in": lambda: oscillators(2.6, restitution=1.5),
+    "mass must be positive": lambda: oscillators(2.6, mass=-1.0),
+    "force must be numbers or a function of \\(float, Array, Array, Array\\)": lambda: oscillators(
+        2.6, force=lambda t, q: q
+    ),
+    "function must be a function of \\(float, Array, Array\\)": lambda: oscillators(2.6, within=lambda q: q),
+    "within must be a set of half-spaces": lambda: oscillators(2.6, within=jo.Outside([3.0], 1.0)),
+    "depend on t: say so": lambda: Copies(q0=[0.5], force=[0.0], within=table),
+    "are not affine in q\\[0\\]": lambda: Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=Gaps(outside, flat=True)),
+    "ByEvents needs gaps that are affine": lambda: advance(
+        Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=outside), t=1.0, h=0.1
+    ),
+    "Paoli cannot have constraints that move": lambda: advance(
+        Copies(q0=[0.5], force=[0.0], within=Gaps(table, flat=True, moving=True)), jo.Paoli(), t=1.0, h=0.1
+    ),
+    "scheme must be a jo.ensembles.ByEvents": lambda: advance(oscillators(2.6), jo.Maury(), t=1.0, h=0.1),
+    "z = 1/2 and an explicit force": lambda: advance(oscillators(2.6), jo.Paoli(z=0.0), t=1.0, h=0.1),
+    "must be a multiple of h": lambda: advance(oscillators(2.6), t=1.0, h=0.3),
+    "skip must be below periods": lambda: sections(oscillators(2.6), period=1.0, steps=10, periods=5, skip=5),
+    "period must be positive": lambda: sections(oscillators(2.6), period=[1.0, 2.0], steps=10, periods=5),
+    "Lyapunov exponents need a motion": lambda: lyapunov_exponents(
+        oscillators(2.6), jo.Paoli(), period=1.0, steps=10, periods=5
+    ),
+    "periods must exceed 16": lambda: jo.ensembles.basins(oscillators(2.6), period=1.0, steps=10, periods=5),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_nonsense_is_refused_in_words(message):
+    with pytest.raises(jo.JostleError, match=message):
+        WRONG[message]()
+
+
+# --- basins ---
+
+
+def two_wells(t, q, u, parameters):
+    return q[0] - q[0] ** 3 - 0.5 * u[0]
+
+
+def test_basins_of_two_wells_are_mirror_images():
+    x, v = np.meshgrid(np.linspace(-1.5, 1.5, 10), np.linspace(-1.0, 1.0, 10), indexing="ij")
+    starts = np.stack([x.ravel(), v.ravel()], axis=1)
+    copies = Copies(q0=starts[:, :1], v0=starts[:, 1:], force=two_wells)
+    found = jo.ensembles.basins(copies, period=1.0, steps=10, periods=100)
+    label = found.label.reshape(x.shape)
+    assert sorted(set(found.label)) == [0, 1]
+    np.testing.assert_array_equal(label, 1 - label[::-1, ::-1])
+    assert [one.members for one in found.attractors] == [50, 50]
+    assert found.share(0) == 0.5
+
+
+def test_orbits_that_differ_by_their_phase_are_one_attractor():
+    """After the doubling, copies are on the same orbit in either of its two phases."""
+    starts = np.linspace(-0.9, -0.1, 12)[:, None]
+    copies = oscillators(2.68, q0=starts)
+    found = jo.ensembles.basins(copies, period=2 * np.pi / 2.68, steps=32, periods=2000)
+    assert [one.period for one in found.attractors] == [2]
+    assert found.share(0) == 1.0

@@ -1,0 +1,127 @@
+"""What the command line answers about crowds, while they run and from their files."""
+
+import json
+
+import pytest
+
+import jostle as jo
+
+pytest.importorskip("shapely")
+TWO_EXITS = """
+title = "Three people"
+[problem]
+kind = "crowd"
+rooms = [{ corners = [[0, 0], [10, 0], [10, 2], [0, 2]] }]
+exits = [{ name = "west", ends = [[0, 0], [0, 2]] }, { name = "east", ends = [[10, 0], [10, 2]] }]
+groups = [{ name = "walkers", places = [[2, 0.5], [2, 1.5], [7, 1]], speed = 1.0 }]
+[run]
+t = 10.0
+h = 0.1
+[output]
+contacts = true
+"""
+HEAD_ON = """
+[problem]
+kind = "crowd"
+rooms = [{ corners = [[0, 0], [6, 0], [6, 0.7], [0, 0.7]] }]
+exits = [{ name = "west", ends = [[0, 0], [0, 0.7]] }, { name = "east", ends = [[6, 0], [6, 0.7]] }]
+groups = [{ places = [[2, 0.35]], goal = "east" }, { places = [[4, 0.35]], goal = "west" }]
+[run]
+t = 16.0
+h = 0.1
+"""
+
+
+def test_run_and_info_tell_who_left_where_and_when(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    code, out, _ = jostle("run", "a.toml")
+    words = " ".join(out.split())
+    assert code == 0
+    for text in (
+        "people 3, all have left",
+        "evacuation time 95 % after 3.0 s, the last after 3.0 s",
+        "exit west 2 people from 2.0 to 2.0 s",
+        "exit east 1 people from 3.0 to 3.0 s (2 m wide)",
+        "time loss 0.0 s on average",
+        "jams none",
+    ):
+        assert text in words, out
+    found = json.loads(jostle("info", "a.vtkhdf", "--json")[1])
+    assert found["crowd"]["exits"]["east"]["people"] == 1
+    assert found["crowd"]["inside_at_end"] == 0
+    assert found["crowd"]["evacuation_time"] == pytest.approx(3.0, abs=0.01)
+    assert found["crowd"]["blocked"] is False
+
+
+def test_a_blockade_is_named_and_ends_the_command_with_code_4(here, jostle):
+    (here / "a.toml").write_text(HEAD_ON)
+    code, out, _ = jostle("run", "a.toml", "--json")
+    found = json.loads(out)
+    assert (code, found["status"], found["crowd"]["blocked"]) == (4, "blocked", True)
+    assert "0 and 1" in found["crowd"]["blockade"]
+    assert "blocked nobody has moved since" in " ".join(jostle("info", "a.vtkhdf")[1].split())
+
+
+def test_a_run_that_goes_on_although_people_are_blocked_ends_with_code_4(here, jostle):
+    """Contacts that carry forces tell that they want to walk."""
+    text = HEAD_ON.replace('kind = "crowd"', 'kind = "crowd"\ninhibition = false')
+    (here / "a.toml").write_text(text.replace("h = 0.1", 'h = 0.1\nuntil = { kind = "never" }'))
+    code, out, _ = jostle("run", "a.toml", "--json", "--set", "output.contacts=true")
+    found = json.loads(out)
+    assert (code, found["status"], found["crowd"]["blocked"]) == (4, "finished", True)
+
+
+def test_grains_have_no_answers_about_people(here, jostle):
+    found = json.loads(jostle("run", "cradle_apart", "--set", "run.t=0.1", "--json")[1])
+    assert "crowd" not in found
+    assert "note" not in found
+
+
+def test_doors_and_desired_speeds_are_in_the_file(here):
+    rooms = [[(0, 0), (4, 0), (4, 3), (0, 3)], [(4, 0), (8, 0), (8, 3), (4, 3)]]
+    plan = jo.crowds.Plan(rooms, exits={"east": ((8, 1), (8, 2))}, doors=[((4, 1), (4, 2))])
+    people = jo.crowds.crowd(2, radius=0.2, room=plan, speed=[1.0, 1.5])
+    sol = jo.solve(people, jo.Venel(), t=0.2, h=0.1)
+    found = jo.io.read(jo.io.write(sol, here / "a.vtkhdf")).facts
+    assert found.plan.doors.tolist() == [[[4.0, 1.0], [4.0, 2.0]]]
+    assert found.speeds.tolist() == [1.0, 1.5]
+    free = jo.crowds.crowd(2, radius=0.2, room=plan, wish=lambda t, q: 0.0 * q)
+    assert jo.solve(free, jo.Venel(), t=0.2, h=0.1).facts.speeds is None
+
+
+def test_people_are_exported_for_jupedsim_and_pedpy(here, jostle):
+    """The run ends between two saved times: frames are those of the usual spacing."""
+    pedpy = pytest.importorskip("pedpy")
+    (here / "a.toml").write_text(TWO_EXITS.replace("t = 10.0", "t = 1.25").replace("h = 0.1", "h = 0.05\nevery = 0.1"))
+    assert jostle("run", "a.toml", "-q")[0] == 0
+    for name in ("a.sqlite", "a.txt"):
+        assert jostle("export", "a.vtkhdf", name)[:2] == (0, f"{name}\n")
+    walkable = pedpy.load_walkable_area_from_jupedsim_sqlite(trajectory_file=here / "a.sqlite")
+    assert walkable.polygon.area == pytest.approx(20.0)
+    read = (
+        pedpy.load_trajectory_from_jupedsim_sqlite(trajectory_file=here / "a.sqlite"),
+        pedpy.load_trajectory(trajectory_file=here / "a.txt"),
+    )
+    for data in read:
+        assert data.frame_rate == pytest.approx(10.0)
+        assert data.data.frame.max() == 12
+        last = data.data[(data.data.id == 2) & (data.data.frame == 12)]
+        assert last.x.item() == pytest.approx(8.2, abs=1e-3)
+
+
+def test_grains_are_not_exported_as_people(here, jostle):
+    jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q")
+    code, _, err = jostle("export", "cradle_apart.vtkhdf", "a.sqlite")
+    assert code == 1
+    assert "the plan of this run is not known" in err or "people walk in the plane" in err
+
+
+def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    jostle("run", "a.toml", "-q")
+    assert jostle("plot", "a.vtkhdf")[0] == 0
+    assert jostle("plot", "a.vtkhdf", "--layer", "level of service", "--save", "b.png")[0] == 0
+    assert (here / "b.png").read_bytes()[:4] == b"\x89PNG"
+    code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
+    assert code == 1
+    assert "give one of them" in err

@@ -1,0 +1,102 @@
+"""Crowds on their plans: names, scale bar, counters, rings of people in jams, maps."""
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import EllipseCollection, QuadMesh
+
+import jostle as jo
+from jostle.viz.floor_plans import JAM_COLOUR, LAYERS
+
+matplotlib.use("Agg")
+pytest.importorskip("shapely")
+
+
+@pytest.fixture(scope="module")
+def run():
+    rooms = [[(0, 0), (6, 0), (6, 4), (0, 4)], [(6, 0), (12, 0), (12, 4), (6, 4)]]
+    exits = {"east": ((12, 1), (12, 1.5)), "west": ((0, 1), (0, 2))}
+    plan = jo.crowds.Plan(rooms, exits=exits, doors=[((6, 1), (6, 2))], columns=[(3, 3, 0.3)])
+    groups = [
+        jo.crowds.Group("adults", 12, radius=0.2, speed=1.3, goal="east"),
+        jo.crowds.Group("children", 8, radius=0.15, speed=1.0, goal="west"),
+    ]
+    people = jo.crowds.crowd(groups, room=plan)
+    return jo.solve(people, jo.Venel(), t=12.0, h=0.1, every=0.5, change=plan.changes(people))
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def words(ax):
+    return [text.get_text() for text in ax.texts if text.get_text()]
+
+
+def test_openings_have_names_and_there_is_a_scale_bar(run):
+    ax = jo.viz.plan(run, 4)
+    assert words(ax) == ["east", "west", "door 0", "2 m"]
+    labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
+    assert labels[:2] == ["adults", "children"]
+    assert "in a jam" in labels[2]
+
+
+def test_counters_count_by_exit(run):
+    uses = jo.analysis.exit_use(run)
+    for k in (0, 8, -1):
+        out = {name: int((use.t <= run.t[k]).sum()) for name, use in uses.items()}
+        title = jo.viz.plan(run, k).get_title(loc="left")
+        total = sum(out.values())
+        assert f"inside {20 - total}    out {total}  (east {out['east']}, west {out['west']})" in title
+
+
+def test_people_in_a_jam_have_a_ring(run):
+    plan = run.problem.plan
+    slow = [np.linalg.norm(u, axis=1) < 0.2 * run.facts.speeds for u in run.u]
+    counts = [
+        int((each & plan.inside(q) & np.isfinite(q).all(axis=1)).sum()) for each, q in zip(slow, run.q, strict=True)
+    ]
+    k = 1 + int(np.argmax(counts[1:]))
+    discs = next(each for each in jo.viz.plan(run, k).collections if isinstance(each, EllipseCollection))
+    red = matplotlib.colors.to_rgba(JAM_COLOUR)
+    ringed = (np.abs(discs.get_edgecolors() - red).max(axis=1) < 1e-6).sum()
+    assert ringed == counts[k] > 0
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_layer_is_drawn_with_the_walls_over_it(run, layer):
+    ax = jo.viz.plan(run, layer=layer)
+    mesh = next(each for each in ax.collections if isinstance(each, QuadMesh))
+    walls = [each for each in ax.collections if not isinstance(each, QuadMesh)]
+    assert min(wall.get_zorder() for wall in walls) > mesh.get_zorder()
+    assert len(ax.figure.axes) == 2
+    ax.figure.canvas.draw()
+
+
+def test_the_map_of_forces_has_the_largest_force(run):
+    ax = jo.viz.plan(run, layer="force")
+    mesh = next(each for each in ax.collections if isinstance(each, QuadMesh))
+    area = run.problem.plan
+    loads = jo.analysis.crowd_forces(run).load
+    inside = np.array([area.inside(q) & np.isfinite(q).all(axis=1) for q in run.q])
+    assert mesh.get_array().max() == pytest.approx(loads[inside].max())
+
+
+def test_wide_plans_are_drawn_below_each_other():
+    hall = jo.crowds.Plan([(0, 0), (60, 0), (60, 15), (0, 15)], exits={"east": ((60, 5), (60, 8))})
+    people = jo.crowds.crowd(5, radius=0.2, room=hall, speed=1.3)
+    figure = jo.viz.plans(jo.solve(people, jo.Venel(), t=1.0, h=0.1), 3)
+    left, bottom = zip(*[ax.get_position().p0 for ax in figure.axes], strict=True)
+    figure.canvas.draw()
+    assert len(set(left)) == 1
+    assert list(bottom) == sorted(bottom, reverse=True)
+    across = 0.4 / 60.0 * figure.get_figwidth() * 100
+    assert across > 6.0, "pixels of a person at 100 dots per inch"
+
+
+def test_an_unknown_layer_names_those_that_there_are(run):
+    with pytest.raises(jo.InvalidValue, match="'level of service', 'speed'"):
+        jo.viz.plan(run, layer="heat")
