@@ -169,7 +169,7 @@ class Quickest(Behaviour):
         return self._seen or Seen(NEVER, np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
 
     def note(self, noted: Seen | None) -> None:
-        seen = None if noted is None else Seen(int(noted[0]), *(np.asarray(part) for part in noted[1:]))
+        seen = None if noted is None else Seen(int(noted.number), np.asarray(noted.places), np.asarray(noted.going))
         if seen is not None and (
             seen.places.shape != (len(seen.going), 2) or seen.going.max(initial=0) >= len(self.goals)
         ):
