@@ -68,6 +68,9 @@ exits = [{ name = "west", ends = [[0, 1], [0, 3]] }, { name = "east", ends = [[9
 stairs = [{ name = "down", start = [[20, 1], [20, 3]], end = [[5, 4], [3, 4]], length = 5.0 }]
 groups = [{ n = 2, region = [[1, 1], [3, 1], [3, 3], [1, 3]] }, { places = [[24.0, 2.0], [23.0, 2.0]] }]
 """
+CLOSE = CROWD.replace("[23.0, 2.0]] }", '[23.2, 2.1]] }, { places = [[2.0, 3.6]], goal = "east" }')
+"""Some are near each other, and one goes another way."""
+WALKING = 'behaviour = { kind = "pedestrians" }'
 
 FLOW = """
 [problem]
@@ -228,9 +231,11 @@ PROBLEMS = [
               ("rate = 3.0", "rate = 2.0"), ("rate = 3.0", "rate = 3.0, start = 0.3")),
     *[(CROWD, with_(CROWD, more)) for more in (
         "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0",
-        'behaviour = { kind = "plain" }', *(f'behaviour = {{ kind = "pedestrians", {one} }}' for one in (
-            "T = 0.9", "own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")))],
-    (with_(CROWD, 'behaviour = { kind = "inhibition" }'), with_(CROWD, 'behaviour = { kind = "inhibition", T = 2.0 }')),
+        'behaviour = { kind = "plain" }')],
+    *[(with_(CLOSE, WALKING), with_(CLOSE, WALKING.replace(" }", f", {one} }}")))
+      for one in ("own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")],
+    *replaced(with_(CLOSE, WALKING.replace(" }", ", own = 0.0, T = 0.7 }")), ("T = 0.7", "T = 0.9")),
+    (with_(CLOSE, 'behaviour = { kind = "inhibition" }'), with_(CLOSE, 'behaviour = { kind = "inhibition", T = 2.0 }')),
     (CROWD, CROWD.replace("length = 5.0 }", "length = 5.0 }, @".replace("@", BEHIND))),
     *replaced(FLOW, ("lower = [0.0, 0.0]", "lower = [-0.5, 0.0]"), ("upper = [4.0, 2.0]", "upper = [4.5, 2.0]"),
               ("cell = 0.25", "cell = 0.125"), ('["top"]', '["left"]'), ("lower = [3.0, 0.0]", "lower = [2.75, 0.0]"),

@@ -25,7 +25,7 @@ from jostle.kernels import kernels_for
 FOLLOWING_TIME = 0.7
 """T in seconds, if nothing else is said: the value that serves doors, corners, corridors and single files together
 (`python benchmarks/behaviours.py --calibrate`)."""
-LONGEST_STEP = 0.15
+LONGEST_STEP = 0.1
 """The longest time step, as a part of T, with which flows through doors are within 5 % of those of short steps
 (`python benchmarks/behaviours.py`)."""
 

@@ -41,7 +41,7 @@ from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
 DEFAULT_STEP = 0.05
-"""The time step (s) if the file does not say: half of the longest one of which `solve` does not warn."""
+"""The time step (s) if the file does not say; `solve` warns of steps above 0.07 s."""
 
 Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
 Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
