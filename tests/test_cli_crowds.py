@@ -125,3 +125,15 @@ def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
     assert code == 1
     assert "give one of them" in err
+
+
+def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    jostle("run", "a.toml", "-q")
+    (here / "a.html").write_text("old")
+    assert jostle("report", "a.vtkhdf")[0] == 1
+    assert (here / "a.html").read_text() == "old"
+    assert jostle("report", "a.vtkhdf", "--overwrite", "--no-film")[0] == 0
+    html = (here / "a.html").read_text(encoding="utf-8")
+    assert "3 people, all have left" in html
+    assert "<iframe" not in html
