@@ -162,6 +162,14 @@ def test_the_mean_density_counts_people(crossing):
     assert np.nansum(maps.mean * 4.0) == pytest.approx(3.0)
 
 
+def test_counted_densities_are_those_of_the_classic_map(arch):
+    plan, k = arch.problem.plan, len(arch.t) - 1
+    maps = jo.analysis.crowd_maps(arch, size=1.0, counted=True)
+    last = jo.analysis.density_map(arch, k, plan, size=1.0)
+    assert (maps.worst >= last.classic - 1e-9).all()
+    assert maps.worst.max() == round(maps.worst.max()), "the squares are whole square metres"
+
+
 def test_levels_of_service_are_those_of_fruin():
     assert FRUIN["walkways"] == pytest.approx([0.308, 0.431, 0.718, 1.076, 2.153], abs=1e-3)
     densities = [0.3, 0.4, 0.7, 1.0, 2.0, 2.2, np.nan]
