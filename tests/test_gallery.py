@@ -71,6 +71,21 @@ def the_period_doubles_where_it_should(result):
     assert one == pytest.approx(0.5 + result["table"], abs=0.01)  # of the orbit with one bounce a period
 
 
+def the_orbit_of_the_oscillator_doubles_where_it_should(result):
+    periods, omega = result["seen"].periods(tol=1e-3), result["omega"]
+    assert set(periods[omega < 2.64]) == {1}
+    assert set(periods[(omega > 2.67) & (omega < 2.7)]) == {2}  # P28: at 2.65334772786
+    assert (periods[(omega > 2.8) & (omega < 2.9)] == 0).any()
+    assert len(plt.gcf().axes[0].lines[0].get_xdata()) == 240 * 50
+
+
+def starts_end_on_an_orbit_of_one_period_or_of_six(result):
+    found = result["found"]
+    assert [one.period for one in found.attractors[:2]] == [6, 1]
+    assert 0.6 < found.share(0) < 0.7
+    assert found.share(0) + found.share(1) > 0.97
+
+
 def spheres_do_not_overlap(result):
     sol = result["sol"]
     assert sol.gaps().min() >= -1e-6 * result["radii"].min()
@@ -200,6 +215,8 @@ CHECKS = {
     "paoli_2005_2010/corners_elastic.py": a_right_angle_sends_all_shots_back_and_sixty_degrees_do_not,
     "paoli_2005_2010/pendulum.py": the_first_angle_never_passes_the_vertical,
     "paoli_2005_2010/bifurcations.py": the_period_doubles_where_it_should,
+    "paoli_2005_2010/impact_oscillator.py": the_orbit_of_the_oscillator_doubles_where_it_should,
+    "paoli_2005_2010/basins.py": starts_end_on_an_orbit_of_one_period_or_of_six,
     "bernicot_lefebvre_2010/spheres.py": spheres_do_not_overlap,
     "bernicot_lefebvre_2010/growing.py": discs_grow_into_a_jam,
     "bernicot_lefebvre_2010/gluey.py": contacts_push_and_then_pull,

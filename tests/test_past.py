@@ -69,7 +69,7 @@ def test_a_journey_that_starts_at_a_later_stage_returns_to_it():
     plan = people().plan
     walk = plan.walk(radius=0.25, stops={"desk": (2, 3)})
     journey = jo.crowds.Journey(walk, ["desk", "west", "east"], people=1, reach=0.5, stage=[1])
-    journey.remember(np.array([[0.1, 2.0]]))
+    journey.remember(0.0, np.array([[0.1, 2.0]]))
     assert journey.stage.tolist() == [2]
     journey.remind(None)
     assert journey.stage.tolist() == [1]

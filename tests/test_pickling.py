@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.crowds.gates import ClosedGates
 from jostle.io.identity import describe
 from jostle.scenarios import ScenarioError
 from jostle.schemes import SCHEMES
@@ -92,7 +93,7 @@ def test_the_list_of_sets_is_complete():
         name for name in dir(jo) if inspect.isclass(found := getattr(jo, name)) and issubclass(found, ConstraintSet)
     }
     assert public - {"ConstraintSet"} <= SETS.keys()
-    internal = {Walls, Intersection, UserSet, _OfThosePresent}
+    internal = {Walls, Intersection, UserSet, _OfThosePresent, ClosedGates}  # gates: test_gates
     assert {kind.__name__ for kind in ConstraintSet.__subclasses__() if kind.__module__.startswith("jostle")} <= (
         SETS.keys() | {kind.__name__ for kind in internal}
     )

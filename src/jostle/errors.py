@@ -179,6 +179,10 @@ class EnergyDrift(JostleWarning):
     """A run with e = 1 lost or gained a notable part of its energy; the message says how much, and what to do."""
 
 
+class LongStep(JostleWarning):
+    """The time step is longer than that up to which the results of a model are known to depend little on it."""
+
+
 class OldSpelling(JostleWarning, FutureWarning):
     """A scenario file uses a kind or a key that has another name now; the message says which."""
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, numbers, to_host
 from jostle.devices import Device
-from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, NotConverged
+from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
 from jostle.exchange import changes
 from jostle.free_flight import FreeFlight
 from jostle.interrupts import Interrupts
@@ -139,6 +139,7 @@ def solve(
     scheme.check(problem)
     where = Device(device, problem, scheme)
     grid, made = Grid.of(t, h), changes(change)
+    _warn_of_long_steps(problem, grid)
     due = Saving(every, grid.start)
     free = {"every": every, "until": until, "strict": strict, "device": device}
     keeping = _Keeping(checkpoint, problem, scheme, made, grid, free, where)
@@ -196,6 +197,17 @@ def solve(
                 keeping.save(recorder, here)
                 raise _interrupted(recorder, where.host(state), number, keeping)
     return recorder.solution(_status(quality, ended))
+
+
+def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
+    """Warn of steps beyond those up to which results are known to depend little on h."""
+    longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
+    if step > longest * (1.0 + STEP_TOLERANCE):
+        warn(
+            f"h = {step:g} is longer than {longest:g}, the longest step with which the behaviour of these people gives "
+            f"about the results of short steps; take h = {longest / 2.0:.2g}",
+            LongStep,
+        )
 
 
 def _check_alone(**others: object) -> None:

@@ -33,8 +33,8 @@ def arch():
     """Forty people before a narrow door, in the plain model: an arch holds them."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"gate": ((6, 2.25), (6, 2.75))})
     start = [(2.5, 1), (6, 1), (6, 4), (2.5, 4)]
-    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=1, start=start)
-    return jo.solve(people, jo.Venel(), t=16.0, h=0.1, every=0.5, change=plan.changes(people))
+    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=4, start=start)
+    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5, change=plan.changes(people))
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,27 @@
 """Behaviours around wishes: nothing that the inner wish says is lost, and a plain function is refused."""
 
 import pickle
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.crowds import AvoidJams, FreeWish, Journey, Plan, Room, Wish, crowd, following, inhibition, walk
+from jostle.crowds import (
+    AvoidJams,
+    FreeWish,
+    Journey,
+    KnownExits,
+    Plan,
+    Reaction,
+    Room,
+    Together,
+    Wish,
+    crowd,
+    following,
+    inhibition,
+    walk,
+)
 from jostle.crowds.strategies import ahead
 from jostle.crowds.wish import Behaviour
 
@@ -28,6 +43,9 @@ BEHAVIOURS = {
     "inhibition": lambda wish: inhibition(wish, np.full(N, R), T=0.8),
     "following": lambda wish: following(wish, np.full(N, R), sight=1.5),
     "AvoidJams": AvoidJams,
+    "Reaction": lambda wish: Reaction(wish, 0.5),
+    "KnownExits": lambda wish: KnownExits(wish, np.ones((N, 2), dtype=bool)),
+    "Together": lambda wish: Together(wish, np.full(N, -1)),
     "Journey": lambda wish: Journey(wish, [None], people=N, reach=0.5),
 }
 
@@ -82,7 +100,7 @@ def test_every_behaviour_around_every_wish_keeps_ranks_goals_and_reach(base, inn
 class Spy(Wish):
     """A wish whose answers are its own."""
 
-    goals, eligible, remembers, memory = ("goals",), 2, tuple, "memory"
+    goals, eligible, remembers, memory, closed = ("goals",), 2, tuple, "memory", "closed"
 
     def __init__(self):
         self.asked = []
@@ -115,8 +133,11 @@ class Spy(Wish):
     def order(self, q, goal=None):
         return self._answer("order", q, goal)
 
-    def remember(self, q):
-        return self._answer("remember", q)
+    def waits(self, t, n):
+        return self._answer("waits", t, n)
+
+    def remember(self, t, q):
+        return self._answer("remember", t, q)
 
     def remind(self, memory):
         return self._answer("remind", memory)
@@ -124,14 +145,22 @@ class Spy(Wish):
 
 ASKED = {
     "own": (3,), "speeds": (3,), "widest": (3,), "chosen": ("q",), "towards": (0.5, "q", "goal"),
-    "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "remember": ("q",), "remind": ("memory",),
+    "distance": ("q", "goal"), "lengths": ("q",), "order": ("q", "goal"), "waits": (0.5, 3),
+    "remember": (0.5, "q"), "remind": ("memory",),
 }  # fmt: skip
-READ = {"goals", "eligible", "remembers", "memory"}
+READ = {"goals", "eligible", "remembers", "memory", "longest_step", "closed"}
 CHANGED = {
     "Inhibition": {"towards"},
     "Following": {"towards"},
     "AvoidJams": {"chosen"},
-    "Journey": {"own", "chosen", "remember", "remembers", "memory", "remind"},
+    "Reaction": {"towards", "waits"},
+    "Journey": {"own", "chosen", "towards", "waits", "remember", "remembers", "memory", "remind"},
+    "KnownExits": {"chosen", "lengths"},
+    "StairPaces": {"towards"},
+    "Together": {"chosen", "towards"},
+    "Quickest": {"towards", "remembers", "memory", "remind"},
+    "Repulsion": {"towards"},
+    "TimeGap": {"towards", "longest_step"},
 }
 """What each behaviour says itself."""
 
@@ -153,6 +182,7 @@ def test_a_behaviour_passes_on_all_that_it_does_not_change(kind):
     made, spy = object.__new__(kind), Spy()
     object.__setattr__(made, "wish", spy)
     own = {name for one in kind.__mro__ if issubclass(one, Behaviour) and one is not Behaviour for name in vars(one)}
+    own |= {"remembers", "memory", "remind"} if "notes" in own else set()
     assert {name for name in own if name in {*ASKED, *READ}} == CHANGED[kind.__name__]
     for name in READ - CHANGED[kind.__name__]:
         assert getattr(made, name) is getattr(spy, name)
@@ -208,6 +238,49 @@ def test_those_with_a_goal_on_their_journey_keep_it_and_the_others_avoid_jams():
     ):
         assert made(np.zeros(N)).chosen(q).tolist() == [0] * N
         assert 0 < made(np.ones(N)).chosen(q).sum() < N
+
+
+class Called(NamedTuple):
+    calls: int
+
+
+class Calls(Behaviour):
+    """A behaviour that counts its steps."""
+
+    notes = Called
+
+    def __init__(self, wish):
+        super().__init__(wish)
+        object.__setattr__(self, "count", 0)
+
+    noted = property(lambda self: Called(self.count))
+
+    def note(self, noted):
+        object.__setattr__(self, "count", 0 if noted is None else noted.calls)
+
+    def remember(self, t, q):
+        super().remember(t, q)
+        self.note(Called(self.count + 1))
+
+
+def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):
+    def people():
+        journey = Journey(PLAN.walk(radius=R, stops={"desk": (5, 2)}), ["desk", "east"], people=1, reach=0.5)
+        return crowd(1, radius=R, room=PLAN, q0=[[2.0, 2.0]], wish=Calls(inhibition(journey, R)))
+
+    kept = {"checkpoint": tmp_path / "c", "h": 0.05}
+    jo.solve(people(), jo.Venel(), t=1.0, **kept)
+    resumed = people()
+    after = jo.solve(resumed, jo.Venel(), t=4.0, resume=True, **kept)
+    whole = people()
+    np.testing.assert_array_equal(after.q[-1], jo.solve(whole, jo.Venel(), t=4.0, h=0.05).q[-1])
+    assert resumed.wish.memory._asdict().keys() == {"calls", "stage", "there", "since", "ticket"}
+    assert resumed.wish.memory.calls == whole.wish.memory.calls == 80
+    assert resumed.wish.memory.stage.tolist() == [1]
+    whole.wish.remind(None)
+    assert (whole.wish.memory.calls, whole.wish.memory.stage.tolist()) == (0, [0])
+    with pytest.raises(jo.InvalidValue, match="cannot wrap a wish that remembers calls itself"):
+        Calls(Calls(PLAN.walk(radius=R)))
 
 
 def test_an_inhibited_journey_goes_on_through_its_stages():

@@ -120,3 +120,26 @@ def test_a_group_does_not_change_with_the_list_it_was_made_of():
     group = Group("a", places=places, radius=0.2)
     places[:] = 9.0
     assert crowd(group, room=Room(BOX, doors=[EXITS["east"]])).q0.tolist() == [[1.0, 1.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("density", [3.0, 5.0, 6.0])
+def test_people_are_placed_at_random_up_to_six_a_square_metre(density):
+    """Random sequential addition ends at 4.3."""
+    plan = Plan([(0, 0), (12, 0), (12, 10), (0, 10)], exits={"east": ((12, 4), (12, 6))})
+    n = int(density * 120)
+    one, other = (crowd(n, radius=0.2, room=plan, seed=seed).q0 for seed in (0, 1))
+    np.testing.assert_array_equal(one, crowd(n, radius=0.2, room=plan, seed=0).q0)
+    assert np.abs(one - other).max() > 0.01
+    assert (jo.Balls(np.full(n, 0.2)) & jo.Segments(plan.walls, radii=0.2)).gap(0.0, one) > 0.0
+    quarter = (one < [6.0, 5.0]).all(axis=1).mean()
+    assert quarter == pytest.approx(0.25, abs=0.05)
+
+
+def test_what_is_reachable_is_said():
+    plan = Plan([(0, 0), (12, 0), (12, 10), (0, 10)], exits={"east": ((12, 4), (12, 6))})
+    message = r"room for (\d+) on a lattice, (\d\.\d+) a square metre, and for 7.22 at most far from walls"
+    with pytest.raises(jo.InvalidValue, match=message) as error:
+        crowd(900, radius=0.2, room=plan)
+    room = int(str(error.value).split("room for ")[1].split()[0])
+    assert 750 < room < 870
+    crowd(room - 40, radius=0.2, room=plan)

@@ -333,3 +333,26 @@ def test_a_circle_that_is_the_outline_is_no_column(tmp_path):
 def test_columns_are_places_and_positive_radii(columns):
     with pytest.raises(jo.InvalidValue, match="columns are"):
         Plan([(0, 0), (4, 0), (4, 4), (0, 4)], exits={"a": ((4, 1), (4, 2))}, columns=columns)
+
+
+def test_very_large_plans_have_wider_grids_whose_ways_are_as_long(monkeypatch):
+    """The spacing grows from a quarter to half of the radius; lengths stay within a few centimetres."""
+    from jostle.crowds import ways
+
+    square, block = [(0, 0), (14, 0), (14, 9), (0, 9)], [(5, 3), (9, 3), (9, 6), (5, 6)]
+    exits = {"west": ((0, 4), (0, 5)), "east": ((14, 1), (14, 2))}
+
+    def found():
+        return Plan(shapely.Polygon(square, [block]), exits=exits).ways(0.25)
+
+    fine = found()
+    monkeypatch.setattr(ways, "FINE_VALUES", 1000)
+    wide = found()
+    assert fine.grid.step == 0.0625
+    assert wide.grid.step == 0.125
+    q = np.random.default_rng(0).uniform([0.5, 0.5], [13.5, 8.5], (400, 2))
+    q = q[shapely.distance(shapely.Polygon(block), shapely.points(q)) > 0.3]
+    assert np.abs(fine.lengths(q) - wide.lengths(q)).max() < 0.15
+    for goal in (0, 1):
+        far = [one.length(q, np.full(len(q), goal)) for one in (fine, wide)]
+        assert np.abs(far[0] - far[1]).max() < 0.06

@@ -96,7 +96,7 @@ def test_there_is_a_word_for_the_columns_that_are_not_there():
     with pytest.raises(jo.InvalidValue, match="'k' is not a measure"):
         found.summary("k")
     with pytest.raises(jo.InvalidValue, match="no case 7"):
-        found.case(7)
+        found.summary("value", 7)
 
 
 def test_a_parquet_file_without_pyarrow_names_the_extra(monkeypatch, tmp_path):

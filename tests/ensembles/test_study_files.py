@@ -94,7 +94,7 @@ def test_the_command_runs_a_study_and_info_reads_it(here, jostle):
     assert json.loads(out)["runs"] == 4
     code, out, _ = jostle("info", "study", "--json")
     found = json.loads(out)
-    assert (found["status"], found["runs"], found["parameters"]) == ("all runs are finished", 4, ["problem.n"])
+    assert (found["status"], found["runs"], found["parameters"]) == ("finished", 4, ["problem.n"])
     code, out, _ = jostle("info", "study.toml", "--json")
     assert (code, json.loads(out)["runs"]) == (0, 4)
 

@@ -157,11 +157,21 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
+def test_an_unfinished_study_is_read_as_far_as_it_is(tmp_path):
+    lengths = []
+
+    def look(progress):
+        lengths.append(len(read(tmp_path / "study")))
+
+    sweep(Study(drawn, over=grid({"k": range(3)})), folder=tmp_path / "study", executor=SERIAL, progress=look)
+    assert lengths == [0, 1, 2, 3]
+
+
 def test_two_sweeps_do_not_write_one_journal(tmp_path):
     study = Study(drawn, over=[{"k": 1}])
 
     def second(progress):
-        with pytest.raises(jo.JostleError, match="is being written"):
+        with pytest.raises(jo.JostleError, match="another process runs the study in"):
             sweep(study, folder=tmp_path / "study", executor=SERIAL)
 
     sweep(study, folder=tmp_path / "study", executor=SERIAL, progress=second)
@@ -190,7 +200,7 @@ def test_ctrl_c_keeps_the_finished_runs(tmp_path):
     assert columns(sweep(study, executor=SERIAL, folder=tmp_path / "study")) == columns(sweep(study, executor=SERIAL))
 
 
-def test_a_rule_ends_each_case_at_the_same_run_however_many_are_under_way():
+def test_a_rule_ends_each_case_at_the_same_run_however_many_are_under_way(tmp_path):
     study = Study(study_functions.spread, over=grid({"width": [0.1, 1.0, 100.0]}), repeat=60, seed=2)
     rule = PreciseMean("value", width=0.4, least=4)
     one = sweep(study, executor=SERIAL, workers=1, until=rule)
@@ -200,7 +210,9 @@ def test_a_rule_ends_each_case_at_the_same_run_however_many_are_under_way():
     assert counts[2] == 60
     assert one.settled == (True, True, False)
     assert one.summary("value", 1).width <= 0.4
-    assert columns(sweep(study, executor=Backwards(), workers=5, until=rule)) == columns(one)
+    several = sweep(study, executor=Backwards(), workers=5, until=rule, folder=tmp_path / "study")
+    assert columns(several) == columns(one)
+    assert columns(read(tmp_path / "study")) == columns(one)
 
 
 def test_a_rule_about_what_is_not_measured_is_an_error():

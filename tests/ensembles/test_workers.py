@@ -12,6 +12,7 @@ from serial_executor import Serial
 
 import jostle as jo
 from jostle.ensembles import Study, grid, read, sweep
+from jostle.ensembles.executing import ONE_THREAD
 
 PROGRAM = """
 import sys
@@ -91,7 +92,7 @@ def test_a_program_without_a_protected_main_part_is_told_what_to_do(tmp_path):
 def test_a_dask_cluster_loses_a_worker_and_gives_the_same_table(tmp_path):
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+    with distributed.LocalCluster(**options, env=ONE_THREAD) as cluster, distributed.Client(cluster) as client:
         before = set(client.run(study_functions.os.getpid).values())
         assert len(before) == 2
         found = sweep(study_of(study_functions.kills_its_process, tmp_path), executor=client.get_executor())

@@ -16,6 +16,7 @@ pytest.importorskip("shapely")
 CORRIDOR = """
 [problem]
 kind = "crowd"
+inhibition = true
 rooms = [{ corners = [[0, 0], [6, 0], [6, 0.7], [0, 0.7]] }]
 exits = [{ name = "west", ends = [[0, 0], [0, 0.7]] }, { name = "east", ends = [[6, 0], [6, 0.7]] }]
 groups = [

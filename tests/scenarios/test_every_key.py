@@ -210,10 +210,27 @@ PROBLEMS = [
               ("[20, 1], [20, 3]", "[20, 0.5], [20, 2.5]"),
               ("length = 5.0", "length = 9.0"), ("n = 2", "n = 3"),
               (", region = [[1, 1], [3, 1], [3, 3], [1, 3]]", ""), ("[24.0, 2.0]", "[25.0, 2.0]"),
-              ("n = 2", "n = 2, radius = 0.25"), ("n = 2", "n = 2, speed = 1.0"), ("n = 2", 'n = 2, goal = "east"'),
+              ("n = 2", "n = 2, radius = 0.25"), ("n = 2", "n = 2, speed = 1.0"),
+              ("n = 2", "n = 2, reaction = 0.5"),
+              ("n = 2", "n = 2, enters = 0.5"),
+              ("n = 2", 'n = 2, speed = { kind = "uniform", low = 1.0, high = 1.2 }'),
+              ("n = 2", 'n = 2, goal = "east"'),
               ("n = 2, region", "places = [[1.0, 1.0]] }, { n = 2, region")),
+    *replaced(CROWD.replace("n = 2", 'n = 2, speed = { kind = "uniform", low = 1.0, high = 1.2 }'),
+              ("low = 1.0", "low = 0.9"), ("high = 1.2", "high = 1.3")),
+    *[pair for kind in ("normal", "log-normal") for pair in replaced(CROWD.replace(
+        "n = 2", f'n = 2, speed = {{ kind = "{kind}", mean = 1.0, deviation = 0.2, low = 0.3, high = 1.7 }}'),
+        ("mean = 1.0", "mean = 1.1"), ("deviation = 0.2", "deviation = 0.3"), ("low = 0.3", "low = 1.2"),
+        ("high = 1.7", "high = 0.7"))],
+    *replaced(CROWD.replace("n = 2", 'n = 2, enters = { kind = "timetable", rows = [[0.0, 1], [0.5, 1]] }'),
+              ("[[0.0, 1], [0.5, 1]]", "[[0.0, 2]]")),
+    *replaced(CROWD.replace("n = 2", 'n = 2, enters = { kind = "steady", rate = 3.0 }'),
+              ("rate = 3.0", "rate = 2.0"), ("rate = 3.0", "rate = 3.0, start = 0.3")),
     *[(CROWD, with_(CROWD, more)) for more in (
-        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0")],
+        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0",
+        'behaviour = { kind = "plain" }', *(f'behaviour = {{ kind = "pedestrians", {one} }}' for one in (
+            "T = 0.9", "own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")))],
+    (with_(CROWD, 'behaviour = { kind = "inhibition" }'), with_(CROWD, 'behaviour = { kind = "inhibition", T = 2.0 }')),
     (CROWD, CROWD.replace("length = 5.0 }", "length = 5.0 }, @".replace("@", BEHIND))),
     *replaced(FLOW, ("lower = [0.0, 0.0]", "lower = [-0.5, 0.0]"), ("upper = [4.0, 2.0]", "upper = [4.5, 2.0]"),
               ("cell = 0.25", "cell = 0.125"), ('["top"]', '["left"]'), ("lower = [3.0, 0.0]", "lower = [2.75, 0.0]"),
@@ -343,9 +360,18 @@ def test_what_a_key_says_changes_what_is_computed(before, after):
 SHOWN = {("Scenario", "title"), ("Scenario", "output"), ("OutputTable", "contacts"), ("OutputTable", "precision")}
 """Keys that decide what the command line shows and stores: the tests of the command line change them."""
 NAMES = {("ExitTable", "name"), ("StairsTable", "name"), ("GroupTable", "name")}
+NAMES |= {(table, "name") for table in ("StopTable", "AreaTable", "QueueTable")}
 """Names by which goals and errors call things: test_scenario_crowds."""
-LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams")}
-"""Keys that matter after a while: below, and in test_scenario_crowds."""
+DRAWING = ("file", "scale", "shift", "walls", "exits", "tolerance")
+LATER = {("StairsTable", "end"), ("Crowd", "avoid_jams"), ("Crowd", "stops"), ("GroupTable", "route")}
+LATER |= {("GroupTable", "knows"), ("GroupTable", "family")}
+LATER |= {(table, key) for table in ("StopTable", "AreaTable") for key in ("dwell", "until")}
+LATER |= {("StairsTable", key) for key in ("pace", "flights", "both", "every")}
+LATER |= {("Crowd", "plan"), *(("DrawingTable", key) for key in DRAWING)}
+LATER |= {("Crowd", "gates"), *(("GateTable", key) for key in ("at", "open", "most"))}
+LATER |= {("StopTable", "place"), ("StopTable", "reach"), ("AreaTable", "corners")}
+LATER |= {("QueueTable", key) for key in ("line", "service", "spacing", "until")}
+"""Keys that matter after a while: below, in test_scenario_crowds, and in tests of stops, gates, stairs and drawings."""
 
 
 @pytest.mark.parametrize("text", [DISCS, LATTICE, RANDOM, FOUNTAIN, CRADLE, CROWD, LABYRINTH, FLOW, WALKERS])

@@ -65,16 +65,43 @@ def test_each_group_leaves_by_its_exit():
     np.testing.assert_allclose(alone, 0.9)
 
 
-def test_inhibition_is_on_with_the_calibrated_time_unless_the_file_says_otherwise():
+def test_people_walk_as_pedestrians_unless_the_file_says_otherwise():
     def speeds(more):
         """Of two in a row, 0.3 apart."""
         groups = '[[problem.groups]]\nplaces = [[4.0, 2.0], [4.7, 2.0]]\ngoal = "east"\n'
         sol = solved(hall(groups, more), t=0.05)
         return np.linalg.norm(sol.u[1], axis=1)
 
-    np.testing.assert_allclose(speeds(""), [0.3 / jo.crowds.TIME_GAP, 1.34])
+    T = jo.crowds.Pedestrians().T
+    np.testing.assert_allclose(speeds(""), [0.3 / T, 1.34])
+    np.testing.assert_allclose(speeds('behaviour = { kind = "pedestrians", T = 1.5 }'), [0.2, 1.34])
+    np.testing.assert_allclose(speeds("inhibition = true"), [0.3 / jo.crowds.TIME_GAP, 1.34])
     np.testing.assert_allclose(speeds("inhibition = 1.5"), [0.2, 1.34])
+    np.testing.assert_allclose(speeds('behaviour = { kind = "inhibition", T = 1.5 }'), [0.2, 1.34])
     np.testing.assert_allclose(speeds("inhibition = false"), [1.34, 1.34])
+    np.testing.assert_allclose(speeds('behaviour = { kind = "plain" }'), [1.34, 1.34])
+    with pytest.raises(ScenarioError, match=r"problem\.inhibition.*must not be given together with behaviour"):
+        speeds('inhibition = true\nbehaviour = { kind = "plain" }')
+
+
+def test_a_crowd_has_a_time_step_of_which_nobody_is_warned(recwarn):
+    text = hall().text
+    assert "h = 0.05\n" in text
+    run = parse(text.replace("h = 0.05\n", "")).build()
+    assert run.h == 0.05 < run.problem.longest_step
+    jo.solve(**run._replace(t=0.1)._asdict())
+    assert not recwarn.list
+    with pytest.raises(ScenarioError, match=r"missing key 'h' in \[run\]"):
+        parse('[problem]\nkind = "cradle"\n[run]\nt = 1.0\n')
+
+
+def test_parameters_of_pedestrians_in_a_file_are_those_of_python():
+    said = {"T": 0.7, "own": 1.0, "others": 2.0, "strength": 3.0, "decay": 0.2}
+    words = ", ".join(f"{name} = {value}" for name, value in said.items())
+    theirs = hall(more=f'behaviour = {{ kind = "pedestrians", {words} }}').build().problem
+    walk, radii = theirs.wish.wish.wish.wish, theirs.within.radii_at(0.0)
+    mine = theirs.wishing(jo.crowds.Pedestrians(**said)(walk, theirs.plan, radii))
+    np.testing.assert_array_equal(mine.velocity(0.0, mine.q0), theirs.velocity(0.0, mine.q0))
 
 
 def test_who_avoids_jams_takes_the_free_exit():
@@ -195,7 +222,7 @@ def test_a_file_and_python_build_the_same_people():
         jo.crowds.Group("group 0", 5, radius=0.2, speed=1.34, goal="west", start=region),
         jo.crowds.Group("group 1", places=[[0.5, 0.5], [0.5, 2.0]], radius=0.3, speed=0.9, goal="east"),
     ]
-    mine = jo.crowds.crowd(groups, room=plan, inhibition=True)
+    mine = jo.crowds.crowd(groups, room=plan, behaviour=jo.crowds.Pedestrians())
     theirs = hall().build().problem
     np.testing.assert_array_equal(mine.q0, theirs.q0)
     np.testing.assert_array_equal(mine.velocity(0.0, mine.q0), theirs.velocity(0.0, mine.q0))

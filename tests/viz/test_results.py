@@ -59,6 +59,21 @@ def test_a_bifurcation_diagram_has_all_values_above_their_parameter():
     assert (ax.get_xlabel(), ax.get_ylabel()) == (r"$\Gamma$", "$u$")
 
 
+def test_basins_have_the_colours_of_their_attractors_from_the_lowest_row_up():
+    ax = viz.basins([[0, 0, 0], [1, -1, 8]], (-1.0, 1.0), (0.0, 1.0), names=("$x$", "$v$"))
+    picture = ax.images[0]
+    assert picture.origin == "lower"
+    assert picture.get_extent() == [-1.5, 1.5, -0.5, 1.5]
+    colours = picture.get_array()
+    assert colours[0, 0].tolist() != colours[1, 0].tolist() != colours[1, 1].tolist()
+    assert colours[1, 0].tolist() == colours[1, 2].tolist()  # colours repeat after seven
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["0: 50 %", "1: 17 %", "8: 17 %", "none: 17 %"]
+    with pytest.raises(jo.InvalidValue, match="label must be whole numbers"):
+        viz.basins([0, 1], (0.0, 1.0), (0.0, 1.0))
+    with pytest.raises(jo.InvalidValue, match="first and last values of the grid"):
+        viz.basins([[0, 1]], (0.0, 0.0), (0.0, 1.0))
+
+
 def test_a_bifurcation_diagram_needs_values_for_each_parameter():
     with pytest.raises(jo.InvalidValue, match="1 for 2 parameters"):
         viz.bifurcation([1.0, 2.0], [[0.1]])

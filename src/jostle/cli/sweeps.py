@@ -87,8 +87,7 @@ def _executor(address: str | None) -> Iterator[Executor | None]:
 
 
 def _counts(results: Results) -> dict[str, Any]:
-    cases = {run.case for run in results.runs}
-    found = {"cases": len(cases), "runs": len(results), "failed": len(results.failures)}
+    found = {"cases": len(results.cases), "runs": len(results), "failed": len(results.failures)}
     if results.settled:
         found["settled_cases"] = sum(results.settled)
     return found | {"cpu_seconds": float(results.seconds.sum())}
@@ -139,7 +138,7 @@ def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
     known, results = description(folder), read(folder)
     identity = known["identity"]
     asked = len(identity["cases"]) * known["repeat"]
-    finished = "all runs are finished" if len(results) >= asked else "not finished; the same command continues it"
+    finished = "not finished; the same command continues it" if known["repetitions"] is None else "finished"
     running = being_written(folder / JOURNAL)
     found = {
         "title": known["title"], "status": "running" if running else finished, "runs_asked": asked, **_counts(results),

@@ -6,7 +6,8 @@ walls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,34 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Integers, finite
+from jostle.crowds.distributions import Distribution
+from jostle.crowds.entries import Entry, regions
+from jostle.crowds.gates import ClosedGates, Gate, GatedWalk, Gates, check_gates, ends_of
 from jostle.crowds.groups import DEFAULT_SPEED, Group, places_of
+from jostle.crowds.itineraries import Itinerary
 from jostle.crowds.openings import check_ways
 from jostle.crowds.plans import Plan
+from jostle.crowds.reactions import Reaction
+from jostle.crowds.stair_paces import StairPaces
+from jostle.crowds.stairs import passages
+from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP
 from jostle.crowds.strategies import inhibition as inhibited
 from jostle.crowds.walk import walk
 from jostle.crowds.wish import FreeWish, Wish
 from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
+from jostle.schemes.state import State
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
+from jostle.sets.presence import Presence
 from jostle.sets.segments import Segments
 from jostle.sets.walls import Outside
 
 ONE_GROUP = "people"
 """The name of the group of a crowd that is made without groups."""
+UNSAID = {"speed": DEFAULT_SPEED, "reaction": 0.0}
+"""What `crowd` assumes where nothing is said."""
 
 
 class Crowd(Sweeping):
@@ -49,6 +62,12 @@ class Crowd(Sweeping):
     """The names of the groups."""
     group: Integers
     """(n,) the number of the group of each person."""
+    reaction: Array
+    """(n,) the times before which nobody walks."""
+    entries: tuple[Entry, ...]
+    """How people come in who are not there at the start."""
+    gates: Gates | None
+    """The doors and exits that open and close."""
 
     def __init__(
         self,
@@ -60,12 +79,34 @@ class Crowd(Sweeping):
         groups: Sequence[str] = (ONE_GROUP,),
         group: Integers | None = None,
         present: ArrayLike | None = None,
+        reaction: ArrayLike = 0.0,
+        entries: Sequence[Entry] = (),
+        gates: Gates | None = None,
     ):
+        late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
+        if any(link.pace != 1.0 for link in plan.links.values()) and not isinstance(wish, StairPaces | Reaction):
+            wish = StairPaces(wish, plan)
+        if late.any() and not isinstance(wish, Reaction):
+            wish = Reaction(wish, late)
+        late.setflags(write=False)
         super().__init__(q0=q0, velocity=wish, within=within, present=present)
         numbers = np.zeros(len(self.q0), dtype=np.int64) if group is None else np.array(group, dtype=np.int64)
         numbers.setflags(write=False)
-        for name, value in {"plan": plan, "wish": wish, "groups": tuple(groups), "group": numbers}.items():
+        values: dict[str, Any] = {
+            "plan": plan,
+            "wish": wish,
+            "groups": tuple(groups),
+            "group": numbers,
+            "reaction": late,
+        }
+        values |= {"entries": tuple(entries), "gates": gates}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def longest_step(self) -> float:
+        """The longest time step of which `solve` does not warn."""
+        return self.wish.longest_step
 
     def members(self, name: str) -> Integers:
         """The numbers of the people of a group.
@@ -80,8 +121,28 @@ class Crowd(Sweeping):
             raise InvalidValue(f"there is no group {name!r}; the groups are {', '.join(map(repr, self.groups))}")
         return np.flatnonzero(self.group == self.groups.index(name))
 
+    def anyone_waits(self, state: State) -> bool:
+        """Does somebody stand of their own accord or in a lift, is somebody to come in, or a gate to open?
+
+        >>> import jostle as jo
+        >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
+        >>> people = jo.crowds.crowd(8, radius=0.25, room=room, reaction=5.0)
+        >>> [people.anyone_waits(jo.Venel().start(people, t)) for t in (0.0, 6.0)]
+        [True, False]
+        """
+        waits = self.wish.waits(state.t, len(state.q))
+        if self.gates is not None and self.gates.opens_later(state.t):
+            return True
+        for one in passages(self.plan.links, self.plan.shafts):
+            if one.link.every is not None:
+                waits |= one.inside(state.q)
+        if state.presence is None:
+            return bool(waits.any())
+        coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
+        return bool((waits & state.presence.here).any() or any(coming))
+
     def wishing(self, wish: Wish) -> Crowd:
-        """The same people with another wish, such as a behaviour around their own.
+        """The same people, with the same reaction times, and another wish, such as a behaviour around their own.
 
         >>> import jostle as jo
         >>> box, exits = [(0, 0), (5, 0), (5, 4), (0, 4)], {"a": ((5, 1), (5, 2)), "b": ((0, 1), (0, 2))}
@@ -94,7 +155,7 @@ class Crowd(Sweeping):
         present = None if self.presence is None else self.presence.here
         return Crowd(
             q0=self.q0, wish=wish, within=self.within, plan=self.plan, groups=self.groups, group=self.group,
-            present=present,
+            present=present, reaction=self.reaction, entries=self.entries, gates=self.gates,
         )  # fmt: skip
 
 
@@ -103,22 +164,30 @@ def crowd(
     n: int | Group | Sequence[Group],
     *,
     room: Plan,
-    radius: ArrayLike | None = None,
-    speed: ArrayLike = DEFAULT_SPEED,
+    radius: ArrayLike | Distribution | None = None,
+    speed: ArrayLike | Distribution = DEFAULT_SPEED,
+    reaction: ArrayLike | Distribution = 0.0,
     seed: Natural | np.random.Generator = 0,
     goal: str | Sequence[str | None] | None = None,
     inhibition: float | bool = False,
+    behaviour: Callable[[Wish, Plan, Array], Wish] | None = None,
     start: Any = None,
     q0: ArrayLike | None = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
+    stops: Mapping[str, AnyStop] | None = None,
+    gates: Sequence[Gate] = (),
 ) -> Crowd:
     """n people, discs placed at random on a plan, who wish to leave it by the nearest exit; or groups of people.
 
-    Radius, speed and goal, the name of an exit, are one for all or one for each. With `inhibition`, nobody wishes to
-    walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `start` is the polygon in
-    which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group` says all this
-    for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit. Only of a `Wish`
-    it is checked that people fit through its exits: a plain function does not say where they go.
+    Radius, speed and goal, the name of an exit, are one for all or one for each, and so is the `reaction` time before
+    which nobody walks; radius, speed and reaction may be drawn from a `Distribution`. With `inhibition`, nobody wishes
+    to walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `behaviour` makes the
+    wish from the walk, the plan and the radii (n,), such as `Pedestrians()`, how people walk in buildings. `start` is
+    the polygon in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group`
+    says all this for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit.
+    `stops` are the places, by name, that the routes of groups pass: `Stop`, `WaitingArea` or `Queue`. `gates` are doors
+    and exits that open and close. Only of a `Wish` it is checked that people fit through its exits: a plain function
+    does not say where they go.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -129,7 +198,9 @@ def crowd(
     >>> jo.crowds.crowd(groups, room=room).group.tolist()
     [0, 0, 0, 0, 0, 1, 1, 1]
     """
-    groups = _groups(n, {"radius": radius, "speed": speed, "goal": goal, "start": start, "q0": q0})
+    said = {"radius": radius, "speed": speed, "reaction": reaction, "goal": goal, "start": start, "q0": q0}
+    random = np.random.default_rng(seed)
+    groups = [group.drawn(random) for group in _groups(n, said)]
     radii = np.concatenate([group.radii for group in groups])
     speeds = np.concatenate([group.speeds for group in groups])
     goals = [goal for group in groups for goal in group.goals]
@@ -138,19 +209,62 @@ def crowd(
     within = Balls(radii) & Segments(room.walls, radii=radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
-    wished = walk(room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals)) if wish is None else wish
+    places = places_of(groups, room, random)
+    room.check_inside(places)
+    itinerary = Itinerary(groups, stops or {}, room)
+    shutting = Gates(gates, ends_of(gates, room.exits, room.doors), radii, places) if gates else None
+    if shutting is not None:
+        within &= ClosedGates(shutting, radii)
+    if wish is None:
+        to = partial(
+            walk, room, radius=_one(radii), speed=_one(speeds), goal=_goal(goals),
+            stops={name: stop.target for name, stop in itinerary.stops.items()},
+        )  # fmt: skip
+        if shutting is not None:
+            find = partial(_passing, to)
+            check_gates(shutting, find, places)
+            walking: Wish = GatedWalk(shutting, find)
+        else:
+            walking = to()
+        wished: Any = itinerary.around(walking, to(), places, radii, random)
+    else:
+        itinerary.check_unused()
+        wished = wish
     if inhibition is not False:
         # a plain function is refused here: it does not say who is nearer
-        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)  # type: ignore[arg-type]
-    places = places_of(groups, room, np.random.default_rng(seed))
-    room.check_inside(places)
-    within.check_start(0.0, places)
+        wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
+    if behaviour is not None:
+        if inhibition is not False:
+            raise InvalidValue("a crowd takes inhibition or behaviour, not both: both set the speed by the gap ahead")
+        wished = behaviour(wished, room, radii)
+    enters = np.concatenate([group.times_of_entry for group in groups])
+    here = enters == 0.0
+    if here.all():
+        within.check_start(0.0, places)
+    else:
+        presence = Presence.of(places, here, float(radii.max()))
+        presence.within(within).check_start(0.0, presence.placed(places))
     if not isinstance(wished, Wish):
         wished = FreeWish(wished, nearer=None)
     check_ways(room, places, radii, wished)
     group = np.repeat(np.arange(len(groups)), [group.size for group in groups])
     names = [group.name for group in groups]
-    return Crowd(q0=places, wish=wished, within=within, plan=room, groups=names, group=group)
+    late = np.concatenate([group.reactions for group in groups])
+    entries = []
+    for k, one in enumerate(groups):
+        who = np.flatnonzero((group == k) & ~here)
+        if len(who):
+            region = regions(room.area, one.start, float(radii[who].max()))
+            entries.append(Entry(region, who, enters[who], within, int(random.integers(2**32))))
+    return Crowd(
+        q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late, entries=entries,
+        gates=shutting, present=None if here.all() else here,
+    )  # fmt: skip
+
+
+def _passing(to: Callable[..., Wish], closed: Array) -> Wish:
+    """The walk that passes none of some segments (k, 2, 2)."""
+    return to(closed=closed)
 
 
 def _groups(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Group]:
@@ -159,7 +273,7 @@ def _groups(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Grou
         groups = [n] if isinstance(n, Group) else list(n)
         names = [group.name for group in groups]
         for name, value in said.items():
-            if value is not None and not (name == "speed" and np.ndim(value) == 0 and value == DEFAULT_SPEED):
+            if not (value is None or (name in UNSAID and np.ndim(value) == 0 and value == UNSAID[name])):
                 raise InvalidValue(f"a crowd of groups takes no {name}: each Group says its own")
         if not groups or len(set(names)) < len(names):
             raise InvalidValue(f"a crowd needs at least one group, and groups with different names, not {names}")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
+from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, finite
+from jostle.crowds.distributions import Distribution
+from jostle.crowds.entries import point_in, regions
 from jostle.crowds.places import free_places
 from jostle.crowds.plans import Plan
 from jostle.crowds.polygons import plain_corners
@@ -20,6 +22,12 @@ from jostle.sets.radii import body_radii
 
 DEFAULT_SPEED = 1.0
 """How fast people walk if nothing is said, in units of length a second."""
+DRAWN = {
+    "radius": (np.greater, "above 0"),
+    "speed": (np.greater, "above 0"),
+    "reaction": (np.greater_equal, "0 or more"),
+}
+"""What may be drawn from a distribution, and the values that a person can have."""
 
 
 @check_arguments
@@ -27,23 +35,38 @@ DEFAULT_SPEED = 1.0
 class Group:
     """People with a name in common: n at random places, or one at each of the `places` (n, 2).
 
-    Radius, speed and goal, the name of an exit, are one for all or one for each; the goal None is the nearest exit.
-    `start` is the polygon in which the random places are, the whole plan if it is None.
+    Radius (m), speed (m/s), reaction and goal are one for all or one for each; radius, speed and reaction may be a
+    `Distribution`, from which `crowd` draws a value for each person by its seed. Nobody walks before their `reaction`
+    time (s), the pre-movement time. The goal is the name of an exit, or None for the nearest exit. `start` is the
+    polygon in which the random places are, the whole plan if it is None.
 
-    >>> pupils = Group("pupils", 24, radius=0.2, speed=1.2, goal="stairs")
-    >>> teacher = Group("teacher", places=[[1.0, 2.0]], radius=0.25, speed=1.4)
+    `route` are the names of stops, see `crowd`, that they pass before they leave by their goal. `knows` are the names
+    of the exits and stairs that they know; people without a goal choose among these. `family` is the number of people
+    in a family: neighbours at the start stay together. `enters` are the times (s) at which they come in, in the region
+    `start`, see `timetable` and `arrivals`; those with the time 0 are there from the start.
+
+    >>> from jostle.crowds.distributions import Normal
+    >>> pupils = Group("pupils", 24, radius=0.2, speed=Normal(1.2, 0.2, low=0.6, high=1.8), goal="stairs")
+    >>> teacher = Group("teacher", places=[[1.0, 2.0]], radius=0.25, speed=1.4, reaction=5.0)
     >>> pupils.size, teacher.size
     (24, 1)
+    >>> pupils.drawn(np.random.default_rng(0)).speeds[:3].round(3).tolist()
+    [1.225, 1.174, 1.328]
     """
 
     name: str
     n: int | None = None
     _: KW_ONLY
-    radius: ArrayLike
-    speed: ArrayLike = DEFAULT_SPEED
+    radius: ArrayLike | Distribution
+    speed: ArrayLike | Distribution = DEFAULT_SPEED
+    reaction: ArrayLike | Distribution = 0.0
     goal: str | Sequence[str | None] | None = None
     start: Any = None
     places: ArrayLike | None = None
+    route: Sequence[str] = ()
+    knows: Sequence[str] | None = None
+    family: Count = 1
+    enters: ArrayLike | Distribution = 0.0
 
     def __post_init__(self) -> None:
         if (self.n is None) == (self.places is None):
@@ -60,29 +83,82 @@ class Group:
             raise InvalidValue(f"start must be a polygon of shapely, or its corners (k, 2), not {self.start!r}")
         if self.size < 1:
             raise InvalidValue(f"a crowd is at least one person, not {self.size}")
-        speed = finite(self.speed, "speed")
-        if (speed < 0.0).any():
-            raise InvalidValue(f"speed must not be negative, not {self.speed!r}")
-        if speed.shape not in ((), (self.size,)):
-            raise InvalidValue(f"speed has shape {speed.shape}, there are {self.size} people")
-        check_speed(speed, self.radii)
+        for name in ("speed", "reaction", "enters"):
+            self._check_numbers(name)
+        if self.places is not None and (isinstance(self.enters, Distribution) or np.any(np.asarray(self.enters) > 0.0)):
+            raise InvalidValue(f"group {self.name!r} has places, so it is there from the start: it takes no enters")
+        if not isinstance(self.speed, Distribution) and not isinstance(self.radius, Distribution):
+            check_speed(np.asarray(self.speed, dtype=float), self.radii)
         if not (self.goal is None or isinstance(self.goal, str)) and len(self.goal) != self.size:
             raise InvalidValue(f"there are {len(self.goal)} goals and {self.size} people")
+        if self.knows is not None:
+            if not self.knows:
+                raise InvalidValue(f"group {self.name!r} knows no exit: give knows= at least one name, or leave it out")
+            for goal in set(self.goals) - {None, *self.knows}:
+                raise InvalidValue(
+                    f"group {self.name!r} has the goal {goal!r}, which it does not know: add it to knows"
+                )
 
     @property
     def size(self) -> int:
         """The number of people."""
         return len(np.asarray(self.places)) if self.n is None else int(self.n)
 
+    def _check_numbers(self, name: str) -> None:
+        """Raise unless a key has numbers that are not negative, one for all or one for each, or is drawn later."""
+        given = getattr(self, name)
+        if isinstance(given, Distribution):
+            return
+        values = finite(given, name)
+        if (values < 0.0).any():
+            raise InvalidValue(f"{name} must not be negative, not {given!r}")
+        if values.shape not in ((), (self.size,)):
+            raise InvalidValue(f"{name} has shape {values.shape}, there are {self.size} people")
+
     @property
     def radii(self) -> Array:
         """(size,)"""
-        return np.array(body_radii(finite(self.radius, "radius"), self.size, 0.0))
+        return np.array(body_radii(finite(self._known("radius"), "radius"), self.size, 0.0))
 
     @property
     def speeds(self) -> Array:
         """(size,)"""
-        return np.array(np.broadcast_to(np.asarray(self.speed, dtype=float), (self.size,)))
+        return self._each("speed")
+
+    @property
+    def reactions(self) -> Array:
+        """(size,) the times before which nobody walks."""
+        return self._each("reaction")
+
+    @property
+    def times_of_entry(self) -> Array:
+        """(size,) when they come in; 0 for those who are there from the start."""
+        return self._each("enters")
+
+    def _each(self, name: str) -> Array:
+        return np.array(np.broadcast_to(np.asarray(self._known(name), dtype=float), (self.size,)))
+
+    def _known(self, name: str) -> Any:
+        value = getattr(self, name)
+        if isinstance(value, Distribution):
+            raise InvalidValue(f"{name} of group {self.name!r} is a distribution ({value}): use group.drawn(random)")
+        return value
+
+    def drawn(self, random: np.random.Generator) -> Group:
+        """The same group with numbers drawn from its distributions; a value that nobody can have is refused."""
+        found: dict[str, Any] = {}
+        for name, (possible, words) in DRAWN.items():
+            given = getattr(self, name)
+            if not isinstance(given, Distribution):
+                continue
+            found[name] = given.draw(self.size, random)
+            person = int(found[name].argmin())
+            if not possible(found[name][person], 0.0):
+                raise InvalidValue(
+                    f"group {self.name!r}: person {person} got the {name} {found[name][person]:.3g} from its "
+                    f"distribution ({given}), and it must be {words}; give the distribution a cut-off low = ..."
+                )
+        return replace(self, **found) if found else self
 
     @property
     def goals(self) -> list[str | None]:
@@ -93,21 +169,31 @@ class Group:
 def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) -> Array:
     """(n, 2) where everyone starts, in the order of the groups; random places are found after those that are given.
 
+    Those who come in later are at points of the region in which they will appear.
+
     >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
     >>> groups = [Group("a", 2, radius=0.2), Group("b", places=[[2.0, 1.5]], radius=0.3)]
     >>> places_of(groups, plan, np.random.default_rng(0))[2].tolist()
     [2.0, 1.5]
     """
     found = {k: np.asarray(group.places) for k, group in enumerate(groups) if group.places is not None}
+    here = {k: np.ones(len(places), dtype=bool) for k, places in found.items()}
     for k, group in enumerate(groups):
         if k in found:
             continue
         taken = (
-            np.concatenate([np.zeros((0, 2)), *found.values()]),
-            np.concatenate([np.zeros(0), *(groups[j].radii for j in found)]),
+            np.concatenate([np.zeros((0, 2)), *(places[here[j]] for j, places in found.items())]),
+            np.concatenate([np.zeros(0), *(groups[j].radii[here[j]] for j in found)]),
         )
+        now = group.times_of_entry == 0.0
         try:
-            found[k] = free_places(group.radii, plan, group.start, random, taken)
+            places = np.empty((group.size, 2))
+            if now.any():
+                places[now] = free_places(group.radii[now], plan, group.start, random, taken)
+            if not now.all():
+                region = regions(plan.area, group.start, float(group.radii.max()))
+                places[~now] = [point_in(region, random) for _ in range(int((~now).sum()))]
+            found[k], here[k] = places, now
         except InvalidValue as error:
             raise error if len(groups) == 1 else InvalidValue(f"group {group.name!r}: {error}") from None
     return np.concatenate([found[k] for k in range(len(groups))])

@@ -1,25 +1,28 @@
-"""Journeys: people who pass several places in order before they leave.
+"""Journeys: people who pass several places in order before they leave, and stand at some of them.
 
-Where people have to go next cannot be told from where they are. A journey therefore remembers it, in `stage`; each run
-starts with the stages that the journey was made with, and a checkpoint holds those that have been reached.
+Where people have to go next cannot be told from where they are. A journey therefore remembers it; each run starts with
+the stages that the journey was made with, and a checkpoint holds those that have been reached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, NotNegative, check_arguments
-from jostle.arrays import Array, Integers, finite
-from jostle.crowds.outlines import own_nearest
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.distributions import Distribution
+from jostle.crowds.stops import AnyStop, Queue, Stop, WaitingArea
 from jostle.crowds.walk import numbers
 from jostle.crowds.wish import NEAREST, Behaviour, Wish
 from jostle.errors import InvalidValue
 
 Route = Sequence[str | None]
+NO_TICKET = -1
+"""The ticket of people who are in no queue."""
 
 
 class Stages(NamedTuple):
@@ -27,14 +30,22 @@ class Stages(NamedTuple):
 
     stage: Integers
     """(n,) how many places each person has passed."""
+    there: Booleans
+    """(n,) who has come to their next place and stands there."""
+    since: Array
+    """(n,) when they came, or when they came to the head of a queue."""
+    ticket: Integers
+    """(n,) the order in which people came to a queue, or NO_TICKET."""
 
 
 @check_arguments
 class Journey(Behaviour):
     """Everyone passes the goals of their route one after the other; None is the nearest exit.
 
-    The goals are the `stops` and the exits of the wish. A stop is passed when one is within `reach` of it. `stage` (n,)
-    says how many places each person has passed at the start, none if it is not given.
+    The goals are the `stops` and the exits of the wish. A stop is passed when one is within `reach` of it. `stops` says
+    more about some of them, by name: a `Stop` with a dwell time, a `WaitingArea`, a `Queue`; `seed` is that of the
+    dwell times that are drawn. `stage` (n,) says how many places each person has passed at the start, none if it is not
+    given.
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (8, 0), (8, 4), (0, 4)], exits={"east": ((8, 1.5), (8, 2.5))})
@@ -42,7 +53,12 @@ class Journey(Behaviour):
     >>> journey = Journey(walk, ["desk", "east"], people=1, reach=0.5)
     >>> journey(0.0, np.array([[1.0, 1.0]])).round(6).tolist(), journey(0.0, np.array([[1.0, 2.6]])).round(1).tolist()
     ([[0.0, 1.0]], [[1.0, -0.0]])
+    >>> slow = Journey(walk, ["desk", "east"], people=1, reach=0.5, stops={"desk": Stop((1, 3), dwell=9.0)})
+    >>> [slow(t, np.array([[1.0, 2.6]])).round(1).tolist() for t in (0.0, 10.0)]
+    [[[0.0, 0.0]], [[1.0, -0.0]]]
     """
+
+    notes: ClassVar[type[Any]] = Stages
 
     def __init__(
         self,
@@ -52,6 +68,8 @@ class Journey(Behaviour):
         people: Natural,
         reach: NotNegative,
         stage: ArrayLike | None = None,
+        stops: Mapping[str, AnyStop] | None = None,
+        seed: Natural | np.random.Generator = 0,
     ):
         super().__init__(wish)
         names = [goal.name for goal in wish.goals]
@@ -62,21 +80,39 @@ class Journey(Behaviour):
         self.reach = reach
         self.route = np.array([numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
         """(n, stages) the numbers of the goals; short routes repeat their last."""
-        self.first = np.zeros(people, dtype=np.int64) if stage is None else self._checked(stage)
-        """(n,) the stages at the start."""
-        self.stage: Integers = self.first
+        self.last = np.array([len(one) - 1 for one in routes])
+        """(n,) the last stage of each person."""
+        self.stops = _stops(stops or {}, wish)
+        random = np.random.default_rng(seed)
+        self.dwell = {goal: _dwell(stop, people, random) for goal, stop in self.stops.items()}
+        """(n,) how long each person stands at each goal."""
+        self.spots = {
+            goal: stop.points(people, random) for goal, stop in self.stops.items() if isinstance(stop, WaitingArea)
+        }
+        first = np.zeros(people, dtype=np.int64) if stage is None else self._checked(stage)
+        none = np.zeros(people, dtype=bool)
+        self.first = Stages(first, none, np.zeros(people), np.full(people, NO_TICKET))
+        """The memory at the start."""
+        self.now = self.first
+        """What is remembered."""
+
+    @property
+    def stage(self) -> Integers:
         """(n,) how many places each person has passed."""
+        return self.now.stage
 
     @property
-    def remembers(self) -> type[Any]:
-        return Stages
+    def noted(self) -> Stages:
+        return self.now
 
-    @property
-    def memory(self) -> Stages:
-        return Stages(self.stage)
-
-    def remind(self, memory: Stages | None) -> None:
-        self.stage = self.first if memory is None else self._checked(memory.stage)
+    def note(self, noted: Stages | None) -> None:
+        if noted is None:
+            self.now = self.first
+            return
+        people = (len(self.route),)
+        if any(np.shape(value) != people for value in noted[1:]):
+            raise InvalidValue(f"what is remembered of a journey must be one value for each of {people[0]} people")
+        self.now = noted._replace(stage=self._checked(noted.stage))
 
     def _checked(self, stage: ArrayLike) -> Integers:
         people, stages = self.route.shape
@@ -93,22 +129,117 @@ class Journey(Behaviour):
         nearest = goal == NEAREST
         return np.where(nearest, self.wish.chosen(q), goal) if nearest.any() else goal
 
-    def remember(self, q: Array) -> None:
-        """Those who have come to their next place go on to the one after it; several of them, if they overlap."""
-        super().remember(q)
-        places = np.array([goal.passable for goal in self.goals])
-        last = self.route.shape[1] - 1
-        for _ in range(last):
+    def waits(self, t: float, n: int) -> Booleans:
+        return self.now.there | self.wish.waits(t, n)
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        """Those who are there stand; in a waiting area or a queue each goes to a place of their own and stays there."""
+        wished = self.wish.towards(t, q, goal)
+        there = self.now.there
+        if not there.any():
+            return wished
+        found = np.where(there[:, None], 0.0, wished)
+        own, speeds = self.own(len(q)), self.wish.speeds(len(q))
+        for number, stop in self.stops.items():
+            who = np.flatnonzero(there & (own == number))
+            if len(who) and not isinstance(stop, Stop):
+                place = self.spots[number] if isinstance(stop, WaitingArea) else self._line(stop, who, len(q))
+                found[who] = _approach(place[who] - q[who], speeds[who], self.reach)
+        return found
+
+    def remember(self, t: float, q: Array) -> None:
+        """Those who have come to their next place stand there for its time, and then go on to the one after it."""
+        super().remember(t, q)
+        for _ in range(2 * self.route.shape[1]):
+            before = self.now
             goal = self.own(len(q))
-            waiting = np.flatnonzero((self.stage < last) & (goal != NEAREST))
-            if len(waiting) == 0:
+            for number, stop in self.stops.items():
+                here = (goal == number) & (before.stage < self.last)
+                if here.any():
+                    self._arrive(t, q, stop, here)
+                    self._go_on(t, number, here)
+            if self.now is before:
                 return
-            away = q[waiting] - own_nearest(places[goal[waiting]], q[waiting])
-            there = waiting[np.linalg.norm(away, axis=1) <= self.reach]
-            if len(there) == 0:
-                return
-            self.stage = self.stage.copy()  # a checkpoint may hold the one before
-            self.stage[there] += 1
+
+    def _arrive(self, t: float, q: Array, stop: AnyStop, here: Booleans) -> None:
+        """Those who have reached a stop are there; in a queue time counts from when they are at its head."""
+        new = np.flatnonzero(here & ~self.now.there)
+        if isinstance(stop, Queue):
+            self._queue(t, q, stop, here, new)
+            return
+        new = new[stop.reached(q[new], self.reach)] if len(new) else new
+        if len(new):
+            there, since = self.now.there.copy(), self.now.since.copy()  # a checkpoint may hold those before
+            there[new], since[new] = True, t
+            self.now = self.now._replace(there=there, since=since)
+
+    def _queue(self, t: float, q: Array, queue: Queue, here: Booleans, new: Integers) -> None:
+        """Those who come to the end of a queue join it; the clock of those who are not at its head stands still."""
+        inside = np.flatnonzero(here & self.now.there)
+        end = queue.places(np.array([len(inside)]))[0]
+        ticket = self.now.ticket
+        for person in new[np.argsort(np.linalg.norm(q[new] - end, axis=1), kind="stable")]:
+            line = np.concatenate([queue.places(np.arange(len(inside) + 1)), queue.target[:1]])
+            if np.linalg.norm(q[person] - line, axis=1).min() > self.reach:
+                continue
+            ticket = ticket.copy()
+            ticket[person] = ticket.max() + 1
+            inside = np.append(inside, person)
+        if len(inside) == 0:
+            return
+        there, since = self.now.there.copy(), self.now.since.copy()
+        there[inside] = True
+        head = inside[ticket[inside].argmin()]
+        waiting = inside[inside != head]
+        since[waiting] = t
+        if head in new or np.linalg.norm(q[head] - queue.head) > self.reach:
+            since[head] = t
+        if (since != self.now.since).any() or len(inside) > (here & self.now.there).sum():
+            self.now = self.now._replace(there=there, since=since, ticket=ticket)
+
+    def _go_on(self, t: float, number: int, here: Booleans) -> None:
+        """Those whose time at a stop is over have passed it."""
+        over = here & self.now.there & (t >= self.now.since + self.dwell[number]) & (t >= self.stops[number].until)
+        if isinstance(self.stops[number], Queue) and over.any():
+            over &= self.now.ticket == self.now.ticket[here & self.now.there].min()
+        if not over.any():
+            return
+        self.now = self.now._replace(
+            stage=self.now.stage + over, there=self.now.there & ~over, ticket=np.where(over, NO_TICKET, self.now.ticket)
+        )
+
+    def _line(self, queue: Queue, who: Integers, n: int) -> Array:
+        """(n, 2) the places of those in a queue."""
+        place = np.zeros((n, 2))
+        place[who[np.argsort(self.now.ticket[who])]] = queue.places(np.arange(len(who)))
+        return place
+
+
+def _approach(way: Array, speed: Array, reach: float) -> Array:
+    """(n, 2) velocities towards places, slower within the reach of them."""
+    far = np.linalg.norm(way, axis=1)
+    return np.asarray(way / np.where(far > 0.0, far, 1.0)[:, None] * (speed * np.minimum(far / reach, 1.0))[:, None])
+
+
+def _dwell(stop: AnyStop, people: int, random: np.random.Generator) -> Array:
+    if not isinstance(stop.dwell, Distribution):
+        return np.full(people, float(stop.dwell))
+    found = stop.dwell.draw(people, random)
+    if (found < 0.0).any():
+        raise InvalidValue(
+            f"a dwell time of {found.min():.3g} s was drawn from {stop.dwell}; give the distribution a cut-off low = 0"
+        )
+    return found
+
+
+def _stops(given: Mapping[str, AnyStop], wish: Wish) -> dict[int, AnyStop]:
+    """What is known about each goal, by its number; goals of which nothing is said are passed without standing."""
+    names = [goal.name for goal in wish.goals]
+    for name in given:
+        if name not in names:
+            known = ", ".join(map(repr, names))
+            raise InvalidValue(f"stop {name!r} is no goal of the wish, whose goals are {known}: walk(..., stops=...)")
+    return {k: given.get(goal.name, Stop(goal.passable)) for k, goal in enumerate(wish.goals)}
 
 
 def _routes(route: Route | Sequence[Route], people: int) -> list[list[str | None]]:

@@ -22,9 +22,9 @@ from jostle.crowds.half_planes import HalfPlanes
 from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
 from jostle.crowds.png import read_png, write_png
 from jostle.crowds.polygons import plain_corners, polygons, rings, without_doubles
-from jostle.crowds.stairs import Link, Shaft, Stairs
+from jostle.crowds.stairs import BACK, Link, Shaft, Stairs, passages
 from jostle.crowds.walk import walk
-from jostle.crowds.ways import SPACING, Ways
+from jostle.crowds.ways import Ways, usual_spacing
 from jostle.crowds.wkt import read_wkt, write_wkt
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
@@ -112,6 +112,14 @@ class Plan:
             area = shapely.difference(area, around(self.columns))
         shapely.prepare(area)
         return area
+
+    @property
+    def size(self) -> float:
+        """The area in square metres, with the stairs."""
+        if self._half_planes is None:
+            return float(self.area.area)
+        x, y = self._half_planes.corners.T
+        return float(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2.0)
 
     def _check_openings(self, edges: Array, covered: Array) -> None:
         names = [f"exit {name!r}" for name in self.exits] + [f"link {name!r}" for name in self.links]
@@ -220,7 +228,7 @@ class Plan:
         return not self.inside(q).any()
 
     def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
-        """What `solve(..., change=...)` needs: an `Outlet` behind the exits, and the stairs.
+        """What `solve(..., change=...)` needs: an `Outlet` behind the exits, stairs, entries and gates.
 
         People go out of the run at a distance `beyond` from the plan, OUTLET_RADII times the largest radius by default.
 
@@ -235,8 +243,14 @@ class Plan:
         if not limit > 0.0:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
         radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))
-        stairs = [Stairs(link, self.shafts[name], radii, people.within) for name, link in self.links.items()]
-        return [*stairs, Outlet(partial(self._is_beyond, limit))]
+        wish = getattr(people, "wish", None)
+        stairs = [
+            Stairs(one, radii, people.within, wish if one.link.both else None, len(self.exits) + k)
+            for k, one in enumerate(passages(self.links, self.shafts))
+        ]
+        gates = getattr(people, "gates", None)
+        coming = [*getattr(people, "entries", ()), *([] if gates is None else [gates])]
+        return [*stairs, Outlet(partial(self._is_beyond, limit)), *coming]
 
     def _is_beyond(self, limit: float, q: Array) -> Booleans:
         return self.outside(q) > limit
@@ -250,21 +264,22 @@ class Plan:
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
         """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
-        step = SPACING * radius if spacing is None else spacing
         shut = shaped(closed, "closed", -1, 2, 2)
-        places = {name: self._stop(name, place) for name, place in (stops or {}).items()}
+        goals = len(self.exits) + len(passages(self.links, self.shafts)) + len(stops or {})
+        step = usual_spacing(self, float(radius), goals) if spacing is None else spacing
+        places = {name: self.stop(name, place) for name, place in (stops or {}).items()}
         stopping = b"".join(name.encode() + place.tobytes() for name, place in places.items())
         key = (float(radius), float(step), shut.tobytes() + stopping)
         if key not in self._ways:
             self._ways[key] = Ways.on(self, float(radius), float(step), shut, places)
         return self._ways[key]
 
-    def _stop(self, name: str, place: ArrayLike) -> Array:
-        """A point or a segment of the plan, as a segment."""
+    def stop(self, name: str, place: ArrayLike) -> Array:
+        """A point or a segment of the plan where people stop, as a segment (2, 2); raise if it is not inside."""
         ends = np.array(place, dtype=float)
         if ends.shape not in ((2,), (2, 2)) or not self.inside(np.atleast_2d(ends)).all():
             raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")
-        if name in self.exits or name in self.links:
+        if name in self.exits or name in self.links or name.removesuffix(BACK) in self.links:
             raise InvalidValue(f"stop {name!r} has the name of an exit")
         return np.array(np.broadcast_to(ends, (2, 2)))
 

@@ -2,28 +2,40 @@
 
 The stairs are a corridor that leaves one floor through a segment and is as long as the way up or down. Who comes to its
 end is put on the other floor, in front of another segment, as soon as there is room; until then people wait on the
-stairs. All that a run has to remember is where people are: checkpoints hold it.
+stairs. Where stairs are walked in both directions, those who come to the segment on the other floor are put at the end
+of the corridor in the same way. All that a run has to remember is where people are: checkpoints hold it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from jostle.arguments import check_arguments
-from jostle.arrays import Array
+from jostle.arguments import Positive, check_arguments
+from jostle.arrays import Array, Booleans, Integers
 from jostle.crowds.outlines import a_segment
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import Presence
 
+STAIR_PACES = {"up": 0.610 / 1.34, "down": 0.694 / 1.34}
+"""Walking speed on stairs as a part of that on level ground, along the horizontal (Weidmann 1993: 0.610 m/s upwards and
+0.694 m/s downwards, 1.34 m/s on level ground)."""
+BACK = " (back)"
+"""The name of stairs with this behind it is the way against their direction."""
 ARRIVED = 0.05
 """Whoever is within this part of their radius of the end of the stairs has arrived."""
 CLEAR = 1e-9
 """Gap between people who come off the stairs and the wall behind them, as a part of their radius."""
+
+
+ROUND_OFF = 1e-9
+"""A lift leaves if its time has come up to this part of the interval."""
 
 
 class Shaft(NamedTuple):
@@ -40,10 +52,21 @@ class Shaft(NamedTuple):
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Link:
-    """Stairs of a length from a segment of one floor to a segment of another; one way.
+    """Stairs of a length from a segment of one floor to a segment of another, walked one way or, with `both`, two ways.
+
+    `pace` is the walking speed on them as a part of that on level ground: a number, or "up" or "down", from the start
+    to the end, for the values of Weidmann 1993; where people walk back, "up" is "down". It holds on the `flights`, the
+    intervals (from, to) along the length in metres; between them are landings, which are level. Without `flights` all
+    of the length is stairs.
+
+    With `every` the link is a lift: the corridor is its cabin, and all who are in it are put on the other floor at
+    once, each time that many seconds have passed; those for whom there is no room wait for the next time.
 
     >>> Link("up", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0).length
     6.0
+    >>> stairs = Link("down", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0, pace="down", flights=[(0, 2), (4, 6)])
+    >>> stairs.pace_at(np.array([1.0, 3.0]), back=False).round(3).tolist()
+    [0.518, 1.0]
     """
 
     name: str
@@ -51,17 +74,58 @@ class Link:
     end: Array
     length: float
     """From the start to the end of the stairs: a person of radius r and speed v is on them for (length - r) / v, if
-    nobody is in the way."""
+    nobody is in the way and the pace is 1."""
+    pace: float | str
+    flights: Array
+    """(k, 2) from where to where along the length there are steps."""
+    both: bool
+    every: float | None
 
-    def __init__(self, name: str, start: Any, end: Any, *, length: float):
+    def __init__(
+        self,
+        name: str,
+        start: Any,
+        end: Any,
+        *,
+        length: float,
+        pace: float | str = 1.0,
+        flights: ArrayLike | None = None,
+        both: bool = False,
+        every: Positive | None = None,
+    ):
         first, last = a_segment(start, f"start of link {name!r}"), a_segment(end, f"end of link {name!r}")
         widths = [float(np.linalg.norm(ends[1] - ends[0])) for ends in (first, last)]
         if abs(widths[0] - widths[1]) > 1e-6 * widths[0]:
             raise InvalidValue(f"link {name!r} is {widths[0]:g} wide at its start and {widths[1]:g} at its end")
         if not 0.0 < length < np.inf:
             raise InvalidValue(f"length of link {name!r} must be positive, not {length}")
-        for key, value in {"name": name, "start": first, "end": last, "length": float(length)}.items():
+        if pace not in STAIR_PACES if isinstance(pace, str) else not 0.0 < pace < np.inf:
+            raise InvalidValue(f'pace of link {name!r} must be a positive number, "up" or "down", not {pace!r}')
+        steps = np.array([[0.0, length]] if flights is None else flights, dtype=float)
+        if (
+            steps.ndim != 2
+            or steps.shape[1:] != (2,)
+            or not (steps[:, 0] < steps[:, 1]).all()
+            or not (steps.min(initial=0.0) >= 0.0 and steps.max(initial=0.0) <= length)
+        ):
+            raise InvalidValue(f"flights of link {name!r} must be intervals (from, to) within its length {length:g}")
+        if every is not None and both:
+            raise InvalidValue(
+                f"link {name!r} is a lift, every {every:g} s, and goes one way: make another for the way back"
+            )
+        if every is not None and pace != 1.0:
+            raise InvalidValue(f"link {name!r} is a lift, in which nobody walks: leave out pace")
+        values = {"name": name, "start": first, "end": last, "length": float(length), "pace": pace, "flights": steps}
+        for key, value in {**values, "both": bool(both), "every": every}.items():
             object.__setattr__(self, key, value)
+
+    def pace_at(self, depth: Array, *, back: bool) -> Array:
+        """(n,) the pace at depths (n,) along the stairs, of people who walk to their end, or back."""
+        pace = self.pace
+        if isinstance(pace, str):
+            pace = STAIR_PACES[pace if not back else "down" if pace == "up" else "up"]
+        on_steps = ((depth[:, None] >= self.flights[:, 0]) & (depth[:, None] <= self.flights[:, 1])).any(axis=1)
+        return np.where(on_steps, pace, 1.0)
 
     def shaft(self, outward: Array, inward: Array) -> Shaft:
         """The corridor that leaves the first floor in the direction `outward`, and enters the other one `inward`."""
@@ -76,32 +140,102 @@ class Link:
         return np.asarray(self.end[0] + part[:, None] * along + depth[:, None] * shaft.inward)
 
 
+class Passage(NamedTuple):
+    """A way over stairs, in one direction."""
+
+    name: str
+    link: Link
+    shaft: Shaft
+    back: bool
+
+    def goal(self, radius: float) -> tuple[Array, Array]:
+        """The segment (2, 2) where people arrive who are to be put on the other side, and their direction."""
+        if self.back:
+            return self.link.end + radius * self.shaft.inward, -self.shaft.inward
+        return self.link.start + (self.link.length - radius) * self.shaft.outward, self.shaft.outward
+
+    def places(self, part: Array, depth: Array) -> Array:
+        """(n, 2) where people come out, at a part (n,) of the width and a distance (n,) from the wall behind them."""
+        if not self.back:
+            return self.link.landing(self.shaft, part, depth)
+        along = self.link.start[1] - self.link.start[0]
+        inside = (self.link.length - depth)[:, None] * self.shaft.outward
+        return np.asarray(self.link.start[0] + part[:, None] * along + inside)
+
+    def where(self, q: Array) -> tuple[Array, Array]:
+        """(n,) the part of the width and (n,) the distance from the wall at which people arrive."""
+        start, end = self.link.end if self.back else self.link.start
+        along = end - start
+        part = (q - start) @ along / float(along @ along)
+        if self.back:
+            return part, (q - start) @ self.shaft.inward
+        return part, self.link.length - (q - start) @ self.shaft.outward
+
+    def inside(self, q: Array) -> Booleans:
+        """(n,) who is on the stairs, or before their end on the way back."""
+        part, left = self.where(q)
+        return np.asarray((part > 0.0) & (part < 1.0) & (left > 0.0) & (left < self.link.length))
+
+
+def passages(links: Mapping[str, Link], shafts: Mapping[str, Shaft]) -> list[Passage]:
+    """All ways over stairs: that of each link, and the way back where it is walked in both directions."""
+    found = []
+    for name, link in links.items():
+        found.append(Passage(name, link, shafts[name], False))
+        if link.both:
+            found.append(Passage(name + BACK, link, shafts[name], True))
+    return found
+
+
+class Walks(Protocol):
+    """A wish, as far as stairs ask for it: where people go, and how far that is."""
+
+    def chosen(self, q: Array) -> Integers:
+        """(n,) the number of the goal of each person."""
+
+    def distance(self, q: Array, goal: Integers) -> Array:
+        """(n,) how far it is; infinite where there is no way."""
+
+
 @dataclass(frozen=True, eq=False)
 class Stairs:
     """A change for `solve`: people at the end of the stairs of a link appear on the other floor where there is room.
 
-    Of several, the ones furthest along go first; nobody is put where they would overlap someone.
+    Of several, the ones furthest along go first; nobody is put where they would overlap someone. Where stairs are
+    walked in both directions, only those go on who have their goal there, or no way to it where they are.
     """
 
-    link: Link
-    shaft: Shaft
+    passage: Passage
     radii: Array
     within: ConstraintSet
+    wish: Walks | None
+    """The wish, where it matters who wants to go on."""
+    number: int
+    """The number of the passage among the goals."""
 
     def __call__(self, state: State) -> State:
+        link = self.passage.link
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
-        along, start = self.link.start[1] - self.link.start[0], self.link.start[0]
-        width = float(np.linalg.norm(along))
-        depth = (state.q - start) @ self.shaft.outward
-        part = (state.q - start) @ along / width**2
-        due = here & (part > 0.0) & (part < 1.0) & (depth > self.link.length - (1.0 + ARRIVED) * self.radii)
-        due &= depth < self.link.length
+        part, left = self.passage.where(state.q)
+        due = here & self.passage.inside(state.q)
+        if link.every is None:
+            due &= left < (1.0 + ARRIVED) * self.radii
+        if link.every is not None and np.floor(state.t / link.every) == np.floor(
+            (state.t - state.duration) / link.every
+        ):
+            return state
+        if due.any() and self.wish is not None:
+            goal = self.wish.chosen(state.q)
+            elsewhere = (goal != self.number) & np.isfinite(self.wish.distance(state.q, goal))
+            due &= ~elsewhere if not self.passage.back else goal == self.number
         if not due.any():
             return state
+        width = float(np.linalg.norm(link.start[1] - link.start[0]))
         margin = np.minimum(self.radii / width, 0.5)
-        places = self.link.landing(self.shaft, np.clip(part, margin, 1.0 - margin), (1.0 + CLEAR) * self.radii)
+        depth = (1.0 + CLEAR) * self.radii if link.every is None else np.maximum(left, (1.0 + CLEAR) * self.radii)
+        places = self.passage.places(np.clip(part, margin, 1.0 - margin), depth)
         q = state.q
-        for person in np.flatnonzero(due)[np.argsort(-depth[due], kind="stable")]:
+        for person in np.flatnonzero(due)[np.argsort(left[due], kind="stable")]:
             moved = q.copy()
             moved[person] = places[person]
             if self._free(state, moved, int(person)):
@@ -113,3 +247,8 @@ class Stairs:
         contacts = presence.within(self.within).linearise(state.t, q, 0.0)
         own = (contacts.pairs == person).any(axis=1)
         return not (contacts.gap[own] < -contacts.tolerance()[own]).any()
+
+
+def _times(t: float, every: float) -> int:
+    """How often an interval has passed, up to round-off."""
+    return int(np.floor(t / every + ROUND_OFF))

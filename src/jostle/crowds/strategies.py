@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
-from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 
@@ -77,7 +77,7 @@ class Slowing(Behaviour):
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
-        speed, direction = _polar(wished)
+        speed, direction = polar(wished)
         each = np.broadcast_to(self.radii, (len(q),))
         found = ahead(Balls(self.radii), q, direction, each, self._distance(speed))
         slowest = speed.copy()
@@ -153,7 +153,7 @@ class Following(Slowing):
         return self.sight
 
     def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
-        _, direction = _polar(wished[found.walker])
+        _, direction = polar(wished[found.walker])
         own, other = speed[found.walker], np.einsum("md,md->m", wished[found.other], direction)
         theirs = np.clip(other, 0.0, own)
         return found.walker, theirs + (own - theirs) * np.clip(found.gap / self.sight, 0.0, 1.0)
@@ -206,9 +206,3 @@ class AvoidJams(Behaviour):
             best = np.maximum(walking, waiting).argmin(axis=0)
             goal = np.where(there & ~own, best, first)
         return goal
-
-
-def _polar(u: Array) -> tuple[Array, Array]:
-    """Speeds (n,) and unit vectors (n, 2); zero for those who stand."""
-    speed = np.sqrt(u[:, 0] ** 2 + u[:, 1] ** 2)
-    return speed, u / np.where(speed > 0.0, speed, 1.0)[:, None]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Booleans, Integers, finite, shaped
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.goals import Goal
 from jostle.crowds.straight import Straight
@@ -58,6 +58,12 @@ class Walk(Wish):
     """() or (n,)"""
     goal: Integers
     """() or (n,) the number of the exit, or NEAREST."""
+    shut: Array
+    """(k, 2, 2) what these people do not pass, though they could."""
+
+    @property
+    def closed(self) -> Array:
+        return self.shut
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -130,9 +136,10 @@ def walk(
     """The wish to walk along the shortest way to the nearest exit of a plan, or to the one that `goal` names.
 
     Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
-    pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent,
-    by name, as `goal` or by a `Journey`. The ways are found on a grid whose `spacing` is `ways.SPACING` of the radius
-    if it is not given; in a convex plan without `spacing`, `closed` and `stops` they are known in closed form.
+    pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent, by
+    name, as `goal` or by a `Journey`. The ways are found on a grid whose `spacing` is a quarter of the radius, up to
+    half of it on very large plans, if it is not given; in a convex plan without `spacing`, `closed` and `stops` they
+    are known in closed form.
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
@@ -145,7 +152,8 @@ def walk(
         return Straight(plan, size, pace, numbers(goal, list(plan.exits)))
     widest, group = alike(size)
     ways = tuple(plan.ways(r, spacing=spacing, closed=closed, stops=stops) for r in widest)
-    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]))
+    shut = shaped(closed, "closed", -1, 2, 2)
+    return Walk(ways, group, pace, numbers(goal, [one.name for one in ways[0].goals]), shut)
 
 
 def sizes_and_speeds(radius: ArrayLike, speed: ArrayLike) -> tuple[Array, Array]:

@@ -9,7 +9,9 @@ distance is continued on a grid by fast marching of second order (Sethian 1999),
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,11 +21,15 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.goals import Goal
 from jostle.crowds.outlines import around, nearest_on, package, shrunk
+from jostle.crowds.stairs import passages
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
+from jostle.kernels.threads import threads
 
-SPACING = 0.25
-"""The spacing of the grid, as a part of the radius."""
+SPACING, WIDEST_SPACING = 0.25, 0.5
+"""The spacing of the grid, as a part of the radius: usually, and at most."""
+FINE_VALUES = 20_000_000
+"""Grids with more values than this, nodes times goals, have a wider spacing, up to WIDEST_SPACING."""
 FIT = 1e-6
 """A disc fits where there is this part of its radius to spare. In a door that is exactly as wide as a person the
 linearised constraints leave half of the remaining way at each step, and round-off stops it there."""
@@ -112,7 +118,7 @@ class Ways:
         goals = _goals(plan, radius)
         eligible = len(goals)
         goals += tuple(Goal(name, place, np.zeros(2), np.inf) for name, place in stops.items())
-        if step > 0.5 * radius:
+        if step > WIDEST_SPACING * radius * (1.0 + FIT):
             raise InvalidValue(f"the spacing {step:g} must be at most half the radius {radius:g}")
         shapely = package("shapely")
         lines = shapely.linestrings(np.concatenate([plan.walls, closed]))
@@ -130,14 +136,19 @@ class Ways:
         direction = np.zeros((len(goals), len(nodes), 2), precision)
         outside = ~shapely.contains_xy(plan.area, nodes)
         out = _outward(goals[: len(plan.exits)], nodes[outside])
-        for g, goal in enumerate(goals):
-            line = shapely.linestrings(goal.passable)
+        seeing = Lock()
+
+        def find(g: int) -> None:
+            line = shapely.linestrings(goals[g].passable)
             allowed = radius if g >= eligible else 4.0 * FIT * radius
             reached = [k for k, part in enumerate(parts) if shapely.distance(part, line) <= allowed]
-            if goal.width >= 2.0 * radius * (1.0 + FIT) and reached:
+            if goals[g].width >= 2.0 * radius * (1.0 + FIT) and reached:
                 open_cells = np.isin(label, np.array(reached) + 1)
-                distance[g], direction[g] = _march(grid, goal, open_cells, nodes, sight, radius)
+                distance[g], direction[g] = _march(grid, goals[g], open_cells, nodes, sight, radius, seeing)
             direction[g, outside] = out
+
+        with ThreadPoolExecutor(min(len(goals), threads())) as pool:
+            list(pool.map(find, range(len(goals))))
         distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
         nearest = distance[:eligible].argmin(axis=0)
         known = _spread(grid, np.asarray(np.isfinite(distance[:eligible]).any(axis=0)))
@@ -196,11 +207,23 @@ class Ways:
         return index[:, 0].astype(np.int64) * self.grid.shape[1] + index[:, 1].astype(np.int64), there
 
 
+def usual_spacing(plan: Geometry, radius: float, goals: int) -> float:
+    """The spacing of the grid for a number of goals: SPACING of the radius, wider where it would have very many nodes.
+
+    >>> from jostle.crowds.plans import Plan
+    >>> small, large = (Plan([(0, 0), (x, 0), (x, x), (0, x)], exits={"a": ((0, 1), (0, 3))}) for x in (10, 300))
+    >>> usual_spacing(small, 0.2, 1), round(usual_spacing(large, 0.2, 1), 4)
+    (0.05, 0.0671)
+    """
+    fine = SPACING * radius
+    low, high = np.array(plan.area.bounds).reshape(2, 2)
+    values = goals * float(np.prod((high - low) / fine))
+    return float(min(fine * max(np.sqrt(values / FINE_VALUES), 1.0), WIDEST_SPACING * radius))
+
+
 def _goals(plan: Geometry, radius: float) -> tuple[Goal, ...]:
     ends = [(name, ends, plan.outward[name]) for name, ends in plan.exits.items()]
-    for name, link in plan.links.items():
-        outward = plan.shafts[name].outward
-        ends.append((name, link.start + (link.length - radius) * outward, outward))
+    ends += [(one.name, *one.goal(radius)) for one in passages(plan.links, plan.shafts)]
     return tuple(
         Goal(name, shrunk(segment, radius), outward, float(np.linalg.norm(segment[1] - segment[0])))
         for name, segment, outward in ends
@@ -234,8 +257,13 @@ def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
     return label
 
 
-def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, radius: float) -> tuple[Array, Array]:
-    """(nodes,) the lengths of the ways to a goal and (nodes, 2) their directions, with those in sight of it exact."""
+def _march(
+    grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, radius: float, seeing: Lock
+) -> tuple[Array, Array]:
+    """(nodes,) the lengths of the ways to a goal and (nodes, 2) their directions, with those in sight of it exact.
+
+    One thread at a time may ask what is in sight: `sight` is prepared by the first question.
+    """
     from scipy.ndimage import label
 
     source = _source(grid, goal)
@@ -245,7 +273,8 @@ def _march(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, rad
     free = np.isin(areas.ravel(), areas.ravel()[source])
     start = np.full(len(nodes), np.inf)
     start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
-    seen, target = _seen(grid, goal, free, nodes, sight)
+    with seeing:
+        seen, target = _seen(grid, goal, free, nodes, sight)
     start[seen] = np.linalg.norm(target - nodes[seen], axis=1)
     marched = kernels_for(start).marched(free.reshape(grid.shape), start.reshape(grid.shape), grid.step)
     direction = kernels_for(marched).descent(marched, grid.step)
@@ -320,11 +349,11 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
 def _remaining(plan: Geometry, radius: float, grid: Grid, distance: Array) -> Array:
     """(goals,) the way from each goal to an exit: none from exits, and from stairs that behind them."""
     rest = np.zeros(len(distance))
-    links = list(plan.links.items())
+    ways = passages(plan.links, plan.shafts)
     first = len(plan.exits)
     rest[first:] = np.inf
-    landings = [link.landing(plan.shafts[name], np.array([0.5]), np.array([1.5 * radius])) for name, link in links]
-    for _ in links:
+    landings = [one.places(np.array([0.5]), np.array([1.5 * radius])) for one in ways]
+    for _ in ways:
         for k, landing in enumerate(landings):
             rest[first + k] = float((distance[:, grid.cells(landing)[0]] + rest).min()) + 0.5 * radius
     return rest

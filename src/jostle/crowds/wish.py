@@ -8,14 +8,16 @@ changes where people go (`chosen`) or how they walk there (`towards`), and passe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, numbers
+from jostle.arrays import Array, Booleans, Integers, numbers
 from jostle.crowds.goals import Goal
 from jostle.errors import InvalidValue
 
@@ -75,11 +77,11 @@ class Wish(ABC):
         """(goals, n) how far it is to each goal; infinite where there is no way, and outside."""
 
     def __call__(self, t: float, q: Array) -> Array:
-        self.remember(q)
+        self.remember(t, q)
         return self.towards(t, q, self.chosen(q))
 
-    def remember(self, q: Array) -> None:  # noqa: B027 - most wishes have nothing to remember
-        """Note what people at q have done, for wishes that depend on it; called once before each step."""
+    def remember(self, t: float, q: Array) -> None:  # noqa: B027 - most wishes have nothing to remember
+        """Note what people at q have done by the time t, for wishes that depend on it; called before each step."""
 
     @property
     def remembers(self) -> type[Any] | None:
@@ -93,6 +95,20 @@ class Wish(ABC):
 
     def remind(self, memory: Any) -> None:  # noqa: B027 - most wishes have nothing to remember
         """Go on with this memory, or start again with None."""
+
+    def waits(self, t: float, n: int) -> Booleans:
+        """(n,) who stands of their own accord at the time t, and will walk on later."""
+        return np.zeros(n, dtype=bool)
+
+    @property
+    def closed(self) -> Array:
+        """(k, 2, 2) the doors and exits that nobody passes now."""
+        return np.zeros((0, 2, 2))
+
+    @property
+    def longest_step(self) -> float:
+        """The longest time step with which results are near those of short steps; `solve` warns of longer ones."""
+        return np.inf
 
     def length(self, q: Array) -> Array:
         """(n,) how far it is to the goal that each person walks to; infinite where there is no way, and outside."""
@@ -109,7 +125,8 @@ class Wish(ABC):
 class Behaviour(Wish):
     """A wish that wraps a wish and passes on everything; behaviours replace what they change.
 
-    Of several behaviours around each other only one may have a memory of its own.
+    A behaviour with a memory of its own names its NamedTuple in `notes`, which it gives as `noted` and takes back by
+    `note`. The memory of several behaviours around each other has the fields of all of them.
 
     >>> class Slower(Behaviour):
     ...     def towards(self, t, q, goal):
@@ -121,15 +138,25 @@ class Behaviour(Wish):
     """
 
     wish: Wish
+    notes: ClassVar[type[Any] | None] = None
+    """The NamedTuple of what this behaviour remembers itself, beside what the wish inside does."""
 
     def __post_init__(self) -> None:
-        _check(self.wish, type(self).__name__)
-        if type(self).remembers is not Behaviour.remembers and self.wish.remembers is not None:
-            inner = self.wish.remembers.__name__
+        check_wish(self.wish, type(self).__name__)
+        common = set(_fields(self.notes)) & set(_fields(self.wish.remembers))
+        if common:
             raise InvalidValue(
-                f"{type(self).__name__} cannot wrap a wish that remembers something itself ({inner}): of journeys, put "
-                f"all places into one route"
+                f"{type(self).__name__} cannot wrap a wish that remembers {', '.join(sorted(common))} itself: of "
+                f"journeys, put all places into one route"
             )
+
+    @property
+    def noted(self) -> Any:
+        """What this behaviour remembers itself: one of its `notes`."""
+        return None
+
+    def note(self, noted: Any) -> None:
+        """Go on with this memory of the behaviour itself, or start again with None."""
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -160,19 +187,38 @@ class Behaviour(Wish):
     def lengths(self, q: Array) -> Array:
         return self.wish.lengths(q)
 
-    def remember(self, q: Array) -> None:
-        self.wish.remember(q)
+    def waits(self, t: float, n: int) -> Booleans:
+        return self.wish.waits(t, n)
+
+    def remember(self, t: float, q: Array) -> None:
+        self.wish.remember(t, q)
 
     @property
     def remembers(self) -> type[Any] | None:
-        return self.wish.remembers
+        own: Any = self.notes
+        inner: Any = self.wish.remembers
+        return inner if own is None else own if inner is None else _joined(own, inner)
 
     @property
     def memory(self) -> Any:
-        return self.wish.memory
+        own, inner, kind = self.noted, self.wish.memory, self.remembers
+        return inner if self.notes is None else own if kind is self.notes else kind(*own, *inner)  # type: ignore[misc]
 
     def remind(self, memory: Any) -> None:
-        self.wish.remind(memory)
+        if self.notes is None:
+            self.wish.remind(memory)
+            return
+        inner, count = self.wish.remembers, len(_fields(self.notes))
+        self.note(None if memory is None else self.notes(*memory[:count]))
+        self.wish.remind(None if memory is None or inner is None else inner(*memory[count:]))
+
+    @property
+    def closed(self) -> Array:
+        return self.wish.closed
+
+    @property
+    def longest_step(self) -> float:
+        return self.wish.longest_step
 
     def order(self, q: Array, goal: Integers | None = None) -> tuple[Array, Integers]:
         return self.wish.order(q, self.chosen(q) if goal is None else goal)
@@ -245,7 +291,28 @@ class FreeWish(Wish):
         return far, to
 
 
-def _check(given: object, behaviour: str) -> None:
+def _fields(memory: type[Any] | None) -> tuple[str, ...]:
+    return () if memory is None else memory._fields
+
+
+@cache
+def _joined(outer: Any, inner: Any) -> type[Any]:
+    """The NamedTuple with the fields of both."""
+    return namedtuple(f"{outer.__name__}And{inner.__name__}", _fields(outer) + _fields(inner))
+
+
+def polar(u: Array) -> tuple[Array, Array]:
+    """Speeds (n,) and unit vectors (n, 2) of velocities; zero for those who stand.
+
+    >>> polar(np.array([[0.0, 2.0], [0.0, 0.0]]))[1].tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    speed = np.sqrt(u[:, 0] ** 2 + u[:, 1] ** 2)
+    return speed, u / np.where(speed > 0.0, speed, 1.0)[:, None]
+
+
+def check_wish(given: object, behaviour: str) -> None:
+    """Raise if what a behaviour is to wrap is not a `Wish`."""
     if not isinstance(given, Wish):
         raise InvalidValue(
             f"{behaviour} needs to know who is nearer to which exit, and a function of (t, q) does not tell: give the "

@@ -17,7 +17,7 @@ from typing import Any
 
 from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import Study
-from jostle.errors import BrokenFile, FileIsThere, NoSuchFile
+from jostle.errors import BrokenFile, FileInUse, FileIsThere, NoSuchFile
 from jostle.io.container import Lock, whole
 
 STUDY, JOURNAL, TRAJECTORIES = "study.json", "journal.jsonl", "trajectories"
@@ -41,17 +41,27 @@ class Journal:
         check_same(folder, study)
         self.path = folder / JOURNAL
         self.path.touch()
-        self._lock = Lock(self.path)
+        try:
+            self._lock = Lock(self.path)
+        except FileInUse:
+            raise FileInUse(
+                f"another process runs the study in {folder}: wait for its end, or look at it with jostle info {folder}"
+            ) from None
         self.known = outcomes(folder)
         self._file = open(self.path, "r+b", buffering=0)  # noqa: SIM115 it is open as long as the study runs
         self._file.truncate(_whole_lines(self.path.read_bytes()))
         self._file.seek(0, os.SEEK_END)
+        self._study = study
         _write_description(description, study)
 
     def add(self, outcome: Outcome) -> None:
         """Write an outcome to the disk."""
         self._file.write(json.dumps(outcome.as_dict()).encode() + b"\n")
         os.fsync(self._file.fileno())
+
+    def finish(self, repetitions: list[int]) -> None:
+        """Note that the study is finished, and how many repetitions of each case it has."""
+        _write_description(self.path.with_name(STUDY), self._study, repetitions)
 
     def close(self) -> None:
         """Let others write the journal."""
@@ -97,8 +107,8 @@ def description(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _write_description(path: Path, study: Study) -> None:
-    names = {"title": study.title, "repeat": study.repeat, "format": FORMAT}
+def _write_description(path: Path, study: Study, repetitions: list[int] | None = None) -> None:
+    names = {"title": study.title, "repeat": study.repeat, "repetitions": repetitions, "format": FORMAT}
     with whole(path) as new:
         new.write_text(json.dumps({**names, "identity": study.identity()}, indent=1) + "\n", encoding="utf-8")
 

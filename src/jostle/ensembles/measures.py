@@ -16,6 +16,7 @@ import numpy as np
 
 from jostle.analysis.crowds import evacuation_time as analysed_evacuation_time
 from jostle.analysis.crowds import leaving_times as analysed_leaving_times
+from jostle.analysis.crushing import crowd_pressure
 from jostle.analysis.voronoi import density
 from jostle.arguments import accepts, described
 from jostle.arrays import Array
@@ -52,6 +53,11 @@ def worst_density(sol: Solution) -> float:
     if plan is None:
         raise InvalidValue("the density needs the plan of a crowd, and this run has none")
     return float(max(density(sol, k, plan).density.max(initial=0.0) for k in range(len(sol.t))))
+
+
+def worst_pressure(sol: Solution) -> float:
+    """The largest pressure on a person at a saved time: the sum of their contact forces over their circumference."""
+    return float(max(np.nanmax(crowd_pressure(sol, k).pressure) for k in range(1, len(sol.t))))
 
 
 def largest_force(sol: Solution) -> float:
@@ -95,8 +101,8 @@ MEASURES: Registry[Measure] = Registry(
     {
         name: f"jostle.ensembles.measures:{name}"
         for name in (
-            "evacuation_time", "flow", "people_left", "worst_density", "largest_force", "kinetic_energy",
-            "dissipated_energy", "end_time", "worst_overlap",
+            "evacuation_time", "flow", "people_left", "worst_density", "worst_pressure", "largest_force",
+            "kinetic_energy", "dissipated_energy", "end_time", "worst_overlap",
         )
     },
     _check,

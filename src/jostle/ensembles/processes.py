@@ -77,7 +77,10 @@ class Processes(Executor):
         with self._lock:
             if self._over:
                 raise WorkerDied("the study has ended")
-            process = self._local.process = _Process()
+            try:
+                process = self._local.process = _Process()
+            except (OSError, AssertionError) as error:  # too many processes; or this one may have no children
+                raise NoWorkers(f"no process can be started for the runs: {error}") from None
             self._alive.add(process)
         return process
 

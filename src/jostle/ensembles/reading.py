@@ -16,8 +16,6 @@ from jostle.ensembles.table import Results
 def read(folder: str | os.PathLike[str]) -> Results:
     """The results in the folder of a study: of all runs that are finished, also while the study runs.
 
-    After a study with a stopping rule there may be runs beyond the last one that the rule asked for.
-
     >>> import jostle as jo, tempfile
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> study = jo.ensembles.Study("cradle_apart", over=[{"run.t": 0.1}], measures=["end_time"])
@@ -27,11 +25,13 @@ def read(folder: str | os.PathLike[str]) -> Results:
     [0.1]
     """
     place = Path(folder)
-    identity, known = description(place)["identity"], outcomes(place)
-    cases = identity["cases"]
+    said, known = description(place), outcomes(place)
+    identity, cases = said["identity"], said["identity"]["cases"]
     runs = []
     for number in sorted(known):
         repetition, case = divmod(number, len(cases))
+        if said["repetitions"] is not None and repetition >= said["repetitions"][case]:
+            continue  # it was under way when the stopping rule held
         seed = cases[case].get(SEED, seed_of(identity["seed"], number))
         runs.append(RunOf(number, case, repetition, seed, cases[case]))
     return Results(tuple(runs), tuple(known[run.number] for run in runs))

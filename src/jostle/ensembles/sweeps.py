@@ -107,6 +107,8 @@ def sweep(
             broke.results = sweeping.results()
             raise broke from error
         results = sweeping.results()
+        if journal is not None:
+            journal.finish(sweeping.ends)
     if place is not None:
         write_results(results, place)
     return results

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,7 +53,7 @@ class Results:
     """Of each case, whether the stopping rule held; empty without a rule."""
 
     def __repr__(self) -> str:
-        cases, failed = len({run.case for run in self.runs}), len(self.failures)
+        cases, failed = len(self.cases), len(self.failures)
         return f"Results({len(self.runs)} runs of {cases} cases, {failed} failed: {', '.join(self.measures)})"
 
     def __len__(self) -> int:
@@ -97,17 +98,16 @@ class Results:
         """(k,) the CPU time of each run. It is no column of the table, which is the same however it was computed."""
         return np.array([outcome.cpu_seconds for outcome in self.outcomes])
 
-    def case(self, number: int) -> Case:
-        """The parameters of a case."""
-        found = next((run.parameters for run in self.runs if run.case == number), None)
-        if found is None:
-            raise InvalidValue(f"there is no case {number} in these results")
-        return dict(found)
+    @cached_property
+    def cases(self) -> dict[int, Case]:
+        """The parameters of the cases by their numbers."""
+        return {run.case: dict(run.parameters) for run in sorted(self.runs, key=lambda run: run.case)}
 
     def curves(self, name: str, case: int | None = None) -> list[Array]:
         """The curves of a name, one for each run that did not fail: of one case, or of all."""
-        chosen = zip(self.runs, self.outcomes, strict=True)
-        kept = [outcome for run, outcome in chosen if case in (None, run.case) and not outcome.failed]
+        if case is not None:
+            self._check_case(case)
+        kept = [outcome for run, outcome in self._pairs() if case in (None, run.case) and not outcome.failed]
         known = list(dict.fromkeys(key for outcome in self.outcomes for key in outcome.curves))
         if name not in known:
             raise InvalidValue(f"there is no curve {name!r} in these results; there are: {', '.join(known) or 'none'}")
@@ -120,20 +120,26 @@ class Results:
         values = self[measure]
         if measure not in self.measures:
             raise InvalidValue(f"{measure!r} is not a measure; the measures are {', '.join(self.measures)}")
-        chosen = np.array([case in (None, run.case) for run in self.runs], dtype=bool)
-        return summary(values[chosen & ~np.isnan(values)], confidence=confidence, levels=levels)
+        if case is not None:
+            self._check_case(case)
+            values = values[self["case"] == case]
+        return summary(values[~np.isnan(values)], confidence=confidence, levels=levels)
+
+    def _check_case(self, case: int) -> None:
+        if case not in self.cases:
+            raise InvalidValue(f"there is no case {case} in these results")
 
     def summaries(self, *, confidence: float = 0.95, levels: Sequence[float] = LEVELS) -> dict[str, NDArray[Any]]:
         """A tidy table of all summaries: a row for each case and measure."""
         rows = []
-        for case in sorted({run.case for run in self.runs}):
-            failed = sum(outcome.failed for run, outcome in self._pairs() if run.case == case)
+        failures = Counter(run.case for run, outcome in self._pairs() if outcome.failed)
+        for case, parameters in self.cases.items():
             for measure in self.measures:
                 found = self.summary(measure, case, confidence=confidence, levels=levels)
-                parts = {"n": found.n, "failed": failed, "mean": found.mean, "std": found.std}
+                parts = {"n": found.n, "failed": failures[case], "mean": found.mean, "std": found.std}
                 parts |= {"low": found.low, "high": found.high}
                 parts |= {f"q{100.0 * level:g}": value for level, value in found.quantiles.items()}
-                rows.append({"case": case, **self.case(case), "measure": measure, **parts})
+                rows.append({"case": case, **parameters, "measure": measure, **parts})
         return {name: _column([row[name] for row in rows]) for name in (rows[0] if rows else ())}
 
     def _pairs(self) -> Iterable[tuple[RunOf, Outcome]]:

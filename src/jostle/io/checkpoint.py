@@ -240,8 +240,13 @@ class Checkpoint:
                 raise InvalidValue(f"{path} was written without a random generator: leave out random=")
             _put_back(self.random, random, path)
         state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
-        check_inside(path, problem, state, gap)
         noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
+        for name, thing in past.items():  # the set may depend on it: doors that are open or closed
+            try:
+                thing.remind(noted[name])
+            except InvalidValue as error:
+                raise BrokenFile(f"{path} is damaged, in the memory of the {name}: {error}") from None
+        check_inside(path, problem, state, gap)
         within = kept.within(problem)
         position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
         return position, run.changes(kept.json("run"))

@@ -219,9 +219,10 @@ class _Stairs(NamedTuple):
         found = []
         for name, link in self.plan.links.items():
             shaft = self.plan.shafts[name]
-            foot = _nearest(link.start + (link.length - size) * shaft.outward, before, size)
-            landing = _nearest(link.end + size * shaft.inward, after, size)
-            found.append((np.linalg.norm(before - foot) + np.linalg.norm(after - landing), foot, landing))
+            inner, outer = link.start + (link.length - size) * shaft.outward, link.end + size * shaft.inward
+            for first, last in ((inner, outer), (outer, inner)):  # stairs may be walked in both directions
+                foot, landing = _nearest(first, before, size), _nearest(last, after, size)
+                found.append((np.linalg.norm(before - foot) + np.linalg.norm(after - landing), foot, landing))
         return min(found, key=lambda one: float(one[0]))[1:]
 
 

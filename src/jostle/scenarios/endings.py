@@ -104,6 +104,9 @@ class Standing(NamedTuple):
 class EmptyOrBlocked:
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
+    While `waits(state)` is true, because people have not reacted yet or stand somewhere on purpose, the crowd is not
+    blocked.
+
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
     >>> people = jo.crowds.crowd(2, radius=0.25, room=room, wish=lambda t, q: 0.0 * q)     # nobody wants to leave
@@ -114,8 +117,8 @@ class EmptyOrBlocked:
 
     remembers: ClassVar[type[Any]] = Standing
 
-    def __init__(self, empty: Ending, radii: Array | float):
-        self.empty, self.radii = empty, radii
+    def __init__(self, empty: Ending, radii: Array | float, waits: Callable[[State], bool] | None = None):
+        self.empty, self.radii, self.waits = empty, radii, waits
         self.memory: Standing | None = None
 
     def remind(self, memory: Standing | None) -> None:
@@ -128,7 +131,7 @@ class EmptyOrBlocked:
         if known is not None and state.t < known.looked + CHECK_INTERVAL:
             return False
         here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
-        if known is None or self._moved(known, state, here):
+        if known is None or self._moved(known, state, here) or (self.waits and self.waits(state)):
             self.memory = Standing(state.t, state.t, state.q, here)
             return False
         self.memory = known._replace(looked=state.t)

@@ -19,7 +19,7 @@ MAX_SHOWN_VALUE = 60
 """Number of characters of a wrong value that an error shows."""
 NOTHING = object()
 """Stands for a key that is not in the file."""
-SHAPE_TAGS = ("<one>", "<list>", "<table>", "<switch>", "<time>")
+SHAPE_TAGS = ("<one>", "<list>", "<table>", "<text>", "<switch>", "<time>")
 """Tags of values that may be written in several ways; pydantic puts them into the path of an error."""
 MUST_BE_TABLE = "must be a table, written as [table] or { key = value }"
 

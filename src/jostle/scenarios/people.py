@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -11,12 +12,17 @@ from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
 from jostle.crowds.outlines import package
 from jostle.crowds.plans import OUTLET_RADII, Plan
-from jostle.crowds.stairs import Link
-from jostle.crowds.strategies import TIME_GAP, AvoidJams, inhibition
+from jostle.crowds.stairs import BACK, Link
+from jostle.crowds.stops import AnyStop
+from jostle.crowds.strategies import TIME_GAP, AvoidJams
 from jostle.errors import JostleError
+from jostle.scenarios.behaviours import DEFAULT, Behaviour, InhibitionTable, PlainTable
+from jostle.scenarios.drawings import Drawings
 from jostle.scenarios.endings import EmptyOrBlocked
+from jostle.scenarios.entering import Enters, GateTable, TimetableTable, entering, last_entry
 from jostle.scenarios.fields import (
     Complaint,
+    NotNegative,
     Number,
     Path,
     Point,
@@ -24,19 +30,27 @@ from jostle.scenarios.fields import (
     Switch,
     Table,
     Text,
-    WalkingSpeed,
     allowed,
     complain,
 )
 from jostle.scenarios.fields import People as HowMany
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
+from jostle.scenarios.spreads import Radius, Speed, Times, spread
+from jostle.scenarios.waypoints import AnyWaypoint
 from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
+DEFAULT_STEP = 0.05
+"""The time step (s) if the file does not say: half of the longest one of which `solve` does not warn."""
 
 Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
 Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
 Column = Annotated[tuple[Number, ...], Field(min_length=3, max_length=3, strict=False)]
+Pace = Annotated[
+    Annotated[Positive, allowed('a positive number, "up" or "down"'), Tag("<one>")]
+    | Annotated[Literal["up", "down"], allowed('a positive number, "up" or "down"'), Tag("<text>")],
+    Discriminator(lambda value: "<text>" if isinstance(value, str) else "<one>"),
+]
 Inhibition = Annotated[
     Annotated[Switch, Tag("<switch>")] | Annotated[Positive, allowed("true, false or a positive time"), Tag("<time>")],
     Discriminator(lambda value: "<switch>" if isinstance(value, bool) else "<time>"),
@@ -66,6 +80,24 @@ class StairsTable(Table):
     start: Ends = Field(description="The segment (m) through which they leave a floor.")
     end: Ends = Field(description="The segment (m) in front of which people come off them, as wide.")
     length: Positive = Field(description="Their length (m).")
+    pace: Pace = Field(
+        1.0, description='Speed on them as a part of that on level ground; "up" or "down": the values of Weidmann 1993.'
+    )
+    flights: (
+        Annotated[
+            tuple[Annotated[tuple[NotNegative, ...], Field(min_length=2, max_length=2, strict=False)], ...],
+            Field(min_length=1, max_length=MOST_ENTRIES, strict=False),
+        ]
+        | None
+    ) = Field(None, description="Where there are steps, [from, to] along the length (m); landings are between them.")
+    both: Switch = Field(False, description="They are walked in both directions.")
+    every: Positive | None = Field(
+        None, description="A lift: all who are in it are put on the other floor every so many seconds."
+    )
+
+    def build(self) -> Link:
+        said: dict[str, Any] = {"pace": self.pace, "flights": self.flights, "both": self.both, "every": self.every}
+        return Link(self.name, self.start, self.end, length=self.length, **said)
 
 
 class GroupTable(Table):
@@ -77,9 +109,28 @@ class GroupTable(Table):
     places: Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
         None, description="Instead of n and region: where each of them starts, [x, y] (m)."
     )
-    radius: Positive = Field(0.2, description="Radius of a person (m).")
-    speed: WalkingSpeed = Field(1.34, description="How fast they wish to walk (m/s).")
+    radius: Radius = Field(0.2, description="Radius of a person (m): a number, one for each, or a distribution.")
+    speed: Speed = Field(
+        1.34,
+        description='How fast they wish to walk (m/s): a number, one for each, a distribution, or a name, "weidmann".',
+    )
+    reaction: Times = Field(
+        0.0,
+        description="Pre-movement time before which nobody walks (s): a number, one for each, or a distribution.",
+    )
     goal: Text | None = Field(None, description="The name of the exit they go to; the nearest if not said.")
+    route: Annotated[tuple[Text, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="The names of the stops and stairs that they pass before they leave."
+    )
+    knows: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
+        None, description="The names of the exits and stairs that they know; all if not said."
+    )
+    enters: Enters = Field(
+        0.0,
+        description="When they come in (s), in their region: a time, one for each, a distribution, a timetable, or "
+        "steady; those with the time 0 are there from the start.",
+    )
+    family: HowMany = Field(1, description="Number of people in a family: neighbours at the start stay together.")
 
     @model_validator(mode="after")
     def _says_where(self) -> Self:
@@ -87,15 +138,30 @@ class GroupTable(Table):
             complain([((), "must have either n = ... or places = ...")])
         if self.places is not None and self.region is not None:
             complain([(("region",), "must not be given together with places")])
+        count = self.n if self.places is None else len(self.places)
+        if isinstance(self.enters, TimetableTable) and self.enters.count() != count:
+            complain([(("enters",), f"must be a timetable of n = {count} people, not of {self.enters.count()}")])
+        for key in ("radius", "speed", "reaction", "enters"):
+            value = getattr(self, key)
+            if isinstance(value, tuple) and len(value) != count:
+                complain([((key,), f"must have {count} numbers, one for each person, not {len(value)}")])
         return self
+
+    @property
+    def size(self) -> int:
+        """The number of people."""
+        return len(self.places) if self.places is not None else int(self.n or 0)
 
     def named(self, number: int) -> str:
         """Its name, if it is the group with this number."""
         return f"group {number}" if self.name is None else self.name
 
     def build(self, number: int) -> Group:
-        where = {"start": self.region, "places": self.places}
-        return Group(self.named(number), self.n, radius=self.radius, speed=self.speed, goal=self.goal, **where)
+        said: dict[str, Any] = {"start": self.region, "places": self.places, "goal": self.goal}
+        said |= {"route": self.route, "knows": self.knows, "family": self.family}
+        said["enters"] = entering(self.enters, self.size)
+        each = {name: spread(getattr(self, name)) for name in ("radius", "speed", "reaction")}
+        return Group(self.named(number), self.n, **each, **said)
 
 
 class Crowd(ProblemTable):
@@ -103,13 +169,17 @@ class Crowd(ProblemTable):
 
     first_order: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
+    step: ClassVar[float | None] = DEFAULT_STEP
 
     kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
+    plan: Drawings | None = Field(
+        None, description="A drawing of the floor plan, .dxf, .png or .wkt, or one for each floor; in files only."
+    )
     rooms: Annotated[tuple[RoomTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        description="The rooms; doors join those that share an edge."
+        (), description="The rooms; doors join those that share an edge. Needed without a plan."
     )
     exits: Annotated[tuple[ExitTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        description="The ways out."
+        (), description="The ways out. Needed without a plan."
     )
     doors: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Doors between two rooms, each from one point of their common edge to another (m)."
@@ -123,11 +193,22 @@ class Crowd(ProblemTable):
     stairs: Annotated[tuple[StairsTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Stairs between floors."
     )
+    stops: Annotated[tuple[AnyWaypoint, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Places that the routes of groups pass: stops, waiting areas and queues."
+    )
+    gates: Annotated[tuple[GateTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Doors and exits that open and close."
+    )
     groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
         description="The people."
     )
-    inhibition: Inhibition = Field(
-        True, description="Nobody walks faster than the free way ahead over a time T (s); true: the calibrated T."
+    behaviour: Behaviour | None = Field(
+        None, description="What people do about each other; quickest ways, repulsion and time gaps if not said."
+    )
+    inhibition: Inhibition | None = Field(
+        None,
+        description='Instead of behaviour: true or a time T (s) stands for { kind = "inhibition", T = ... }, false for '
+        '{ kind = "plain" }.',
     )
     avoid_jams: Switch = Field(
         False, description="People without a goal choose the exit with the shortest expected time."
@@ -140,21 +221,45 @@ class Crowd(ProblemTable):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        wrong: list[Complaint] = []
+        wrong: list[Complaint] = [
+            ((), f"the key '{key}' is missing: give {key} = [...], or plan = \"floor.dxf\" in a file")
+            for key in ("rooms", "exits")
+            if not getattr(self, key)
+        ]
         exits, stairs = [table.name for table in self.exits], [table.name for table in self.stairs]
-        for key, names in (("exits", exits), ("stairs", stairs)):
+        stops = [table.name for table in self.stops]
+        for key, names in (("exits", exits), ("stairs", stairs), ("stops", stops)):
             for k, name in enumerate(names):
-                if (exits + stairs).count(name) > 1:
-                    wrong.append(((key, k, "name"), "must not be the name of another exit or stairs"))
+                if (exits + stairs + stops).count(name) > 1:
+                    wrong.append(((key, k, "name"), "must not be the name of another exit, stairs or stop"))
+        ways = [*stairs, *(table.name + BACK for table in self.stairs if table.both)]
+        gated = [*exits, *(f"door {k}" for k in range(len(self.doors)))]
+        for k, gate in enumerate(self.gates):
+            if gate.at not in gated or [one.at for one in self.gates].count(gate.at) > 1:
+                wrong.append((("gates", k, "at"), f"must be one of {_quoted(gated)}, each once"))
         groups = [group.named(k) for k, group in enumerate(self.groups)]
         for k, group in enumerate(self.groups):
             if groups.count(groups[k]) > 1:
                 wrong.append((("groups", k, "name"), "must not be the name of another group"))
             if group.goal is not None and group.goal not in exits:
-                known = ", ".join(f'"{name}"' for name in exits)
-                wrong.append((("groups", k, "goal"), f"must be one of the exits {known}"))
+                wrong.append((("groups", k, "goal"), f"must be one of the exits {_quoted(exits)}"))
+            for key, known in (("route", [*stops, *ways]), ("knows", [*exits, *ways])):
+                for j, name in enumerate(getattr(group, key) or ()):
+                    if name not in known:
+                        words = _quoted(known) or "none: add a table [[problem.stops]]"
+                        wrong.append((("groups", k, key, j), f"must be one of {words}"))
+        if self.behaviour is not None and self.inhibition is not None:
+            wrong.append((("inhibition",), "must not be given together with behaviour"))
         complain(wrong)
         return self
+
+    def _behaviour(self) -> Behaviour:
+        """What people do about each other."""
+        if self.inhibition is None:
+            return DEFAULT if self.behaviour is None else self.behaviour
+        if self.inhibition is False:
+            return PlainTable(kind="plain")
+        return InhibitionTable(kind="inhibition", T=TIME_GAP if self.inhibition is True else self.inhibition)
 
     def ending(self) -> str:
         return "empty"
@@ -162,7 +267,7 @@ class Crowd(ProblemTable):
     def needs(self) -> dict[str, Path]:
         return {EXCHANGE: ()}
 
-    def plan(self) -> Plan:
+    def floor_plan(self) -> Plan:
         """The floor plan."""
         rooms = [
             package("shapely").Polygon(room.corners, room.holes) if room.holes else room.corners for room in self.rooms
@@ -170,7 +275,7 @@ class Crowd(ProblemTable):
         area = rooms if len(rooms) > 1 else rooms[0]
         exits = {one.name: one.ends for one in self.exits}
         try:
-            links = [Link(way.name, way.start, way.end, length=way.length) for way in self.stairs]
+            links = [way.build() for way in self.stairs]
             return Plan(area, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
         except JostleError:
             self._blame(area, exits)
@@ -191,30 +296,59 @@ class Crowd(ProblemTable):
                 Plan(area, exits=somewhere, doors=[door])
         for k, way in enumerate(self.stairs):
             with belongs_to("stairs", k):
-                Plan(area, exits=exits, links=[Link(way.name, way.start, way.end, length=way.length)])
+                Plan(area, exits=exits, links=[way.build()])
+
+    def beyond(self, t: float) -> Iterator[Complaint]:
+        for k, stop in enumerate(self.stops):
+            if stop.leaving() >= t:
+                yield ("stops", k, "until"), f"must be before the end of the run, t = {t:g}: nobody would ever go on"
+        for k, group in enumerate(self.groups):
+            if isinstance(group.reaction, float) and group.reaction >= t:
+                yield ("groups", k, "reaction"), f"must be before the end of the run, t = {t:g}: nobody would ever walk"
+            if last_entry(group.enters, group.size) >= t:
+                yield (
+                    ("groups", k, "enters"),
+                    f"must end before the end of the run, t = {t:g}: somebody would never come",
+                )
+        for k, gate in enumerate(self.gates):
+            for j, (start, _) in enumerate(gate.open or ()):
+                if start >= t:
+                    yield ("gates", k, "open", j), f"must begin before the end of the run, t = {t:g}"
 
     def _people(self, plan: Plan, seed: int) -> People:
         """The groups on the plan; what does not fit is an error of the first group with which it does not."""
+        stops: dict[str, AnyStop] = {}
+        for k, stop in enumerate(self.stops):
+            with belongs_to("stops", k):
+                stops[stop.name] = stop.build()
+                plan.stop(stop.name, stops[stop.name].target)
+        gates = [gate.build() for gate in self.gates]
+        with belongs_to("groups"):
+            return self._groups({"room": plan, "seed": seed, "stops": stops, "gates": gates})
+
+    def _groups(self, said: dict[str, Any]) -> People:
         groups: list[Group] = []
         for k, group in enumerate(self.groups):
             with belongs_to(k):
                 groups.append(group.build(k))
         try:
-            return crowd(groups, room=plan, seed=seed)
+            return crowd(groups, **said)
         except JostleError:
             for k in range(len(groups)):
                 with belongs_to(k):
-                    crowd(groups[: k + 1], room=plan, seed=seed)
+                    crowd(groups[: k + 1], **said)
             raise
 
     def build(self, seed: int) -> Built:
-        plan = self.plan()
-        with belongs_to("groups"):
-            people = self._people(plan, seed)
+        plan = self.floor_plan()
+        people = self._people(plan, seed)
         radii, wish = people.within.radii_at(0.0), people.wish
         if self.avoid_jams:
             wish = AvoidJams(wish)
-        if self.inhibition is not False:
-            wish = inhibition(wish, radii, T=TIME_GAP if self.inhibition is True else self.inhibition)
-        people = people.wishing(wish)
-        return Built(people, tuple(plan.changes(people, beyond=self.outlet)), EmptyOrBlocked(plan.empty, radii))
+        people = people.wishing(self._behaviour().build(wish, plan, radii))
+        until = EmptyOrBlocked(plan.empty, radii, people.anyone_waits)
+        return Built(people, tuple(plan.changes(people, beyond=self.outlet)), until)
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)

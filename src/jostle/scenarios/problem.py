@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from jostle.errors import JostleError
 from jostle.problems import Motion, Sweeping
 from jostle.scenarios.endings import Ending
-from jostle.scenarios.fields import Path, Table
+from jostle.scenarios.fields import Complaint, Path, Table
 from jostle.schemes.state import State
 
 Change = Callable[[State], State]
@@ -52,6 +52,8 @@ class ProblemTable(Table):
     """The kinds of `run.until` that make sense for it; the default comes from `ending`."""
     tol: ClassVar[float | None] = None
     """The tolerance of the solver, if the file does not say."""
+    step: ClassVar[float | None] = None
+    """The time step (s), if the file does not say; None: it must."""
     example: ClassVar[str] = ""
     """The text of a scenario file with this kind, for `jostle new`."""
 
@@ -71,6 +73,10 @@ class ProblemTable(Table):
 
     def refuses_ending(self, kind: str) -> Iterator[str]:
         """Why this kind of `run.until`, though among `endings`, does not fit what the file says."""
+        yield from ()
+
+    def beyond(self, t: float) -> Iterator[Complaint]:
+        """What the file says about times that the run, which ends at t, does not come to."""
         yield from ()
 
     def build(self, seed: int) -> Built:

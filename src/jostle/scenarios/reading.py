@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     """A scenario from a .toml file, or by its name one of `names()`.
 
     `settings` change it, each ``"key.sub=value"`` with a TOML value or a bare word; entries of lists go by number,
-    ``"problem.walls.0.radius=2"``. `seed` replaces the one in the file.
+    ``"problem.walls.0.radius=2"``. `seed` replaces the one in the file. Drawings that a file names are read with it.
 
     >>> load("cradle_touching", settings=["problem.n=4"], seed=3).problem.n
     4
@@ -74,7 +75,7 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     path, name = FilePath(source), str(source)
     if isinstance(source, str) and not name.endswith(".toml") and not re.search(r"[/\\\0]", name):
         return parse(shipped(name), name, settings=settings, seed=seed)
-    return parse(text_of(path), name, settings=settings, seed=seed)
+    return _parse(text_of(path), name, settings, seed, path.parent)
 
 
 def text_of(path: FilePath) -> str:
@@ -111,8 +112,14 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     >>> parse('problem = { kind = "cradle" }\\nrun = { t = 1.0, h = 0.01 }').problem.n
     5
     """
+    return _parse(text, name, settings, seed, None)
+
+
+def _parse(text: str, name: str, settings: Iterable[str], seed: int | None, folder: FilePath | None) -> Scenario:
+    """A scenario from a text; `folder` is where the drawings that it names are."""
     from pydantic import ValidationError
 
+    from jostle.scenarios.drawings import with_drawings
     from jostle.scenarios.messages import problems
     from jostle.scenarios.scenario import Scenario
 
@@ -125,6 +132,9 @@ def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), se
     _check_depth(data, name)
     new = modern(data, origins)
     data, source = new.data, Source(name, document(new.data) if given else text, new.moved(known), new.moved(origins))
+    drawn = with_drawings(data, folder, source)
+    if drawn is not data:
+        data, source = drawn, replace(source, text=document(drawn))
     for path, remark in new.remarks:
         warn(f"{source.place(path)}{remark}", OldSpelling)
     try:

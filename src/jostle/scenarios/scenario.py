@@ -96,9 +96,21 @@ class Scenario(Table):
     output: OutputTable = Field(OutputTable(), description="Contents of the trajectory file.")
     _source: Source | None = PrivateAttr(None)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_its_step(cls, data: Any) -> Any:
+        """The tables with the time step of the kind of problem, if it has one and the file does not say."""
+        problem, run = (data.get(key) if isinstance(data, dict) else None for key in ("problem", "run"))
+        kind = problem.get("kind") if isinstance(problem, dict) else None
+        if not isinstance(run, dict) or "h" in run or not isinstance(kind, str) or kind not in KINDS:
+            return data
+        step = KINDS.get(kind).step
+        return data if step is None else {**data, "run": {**run, "h": step}}
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        complain([*self._scheme_fits(), *self._ends(), *self._steps()])
+        late = [(("problem", *path), message) for path, message in self.problem.beyond(self.run.t)]
+        complain([*self._scheme_fits(), *self._ends(), *self._steps(), *late])
         return self
 
     def _scheme_fits(self) -> Iterator[Complaint]:

@@ -2,7 +2,7 @@
 
 draw, strip                                       one moment of a solution, several side by side
 history, paths, phase, impacts, energies, balance   curves of a solution
-orders, evacuation, bifurcation                   what many numbers say
+orders, evacuation, bifurcation, basins              what many numbers say
 quantile_band, mean_curve                         what many runs say: quantiles, confidence intervals
 field, arrows                                     densities, pressures, velocities of a continuum
 plan, plans                                       a crowd on its plan: names, scale, groups, counters, maps
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jostle.viz.fields import arrows, field
     from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
-    from jostle.viz.results import bifurcation, evacuation, orders
+    from jostle.viz.results import basins, bifurcation, evacuation, orders
     from jostle.viz.samples import mean_curve, quantile_band
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "animate",
     "arrows",
     "balance",
+    "basins",
     "bifurcation",
     "densities",
     "density",
@@ -80,7 +81,7 @@ _DRAWN = {
     "drawing": ("draw", "strip"),
     "density_pictures": ("densities", "density", "mass_inside"),
     "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
-    "results": ("bifurcation", "evacuation", "orders"),
+    "results": ("basins", "bifurcation", "evacuation", "orders"),
     "samples": ("mean_curve", "quantile_band"),
     "fields": ("arrows", "field"),
     "movie": ("animate",),

@@ -1,4 +1,4 @@
-"""What many numbers say: orders of convergence, evacuation curves, bifurcation diagrams."""
+"""What many numbers say: orders of convergence, evacuation curves, bifurcation diagrams, basins of attraction."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
 from jostle.analysis.crowds import check_area_is_known, leaving_times
 from jostle.analysis.order import Order
-from jostle.arguments import check_arguments
+from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 from jostle.viz.sources import Shown, solution
-from jostle.viz.style import PALETTE, axes, legend, pen
+from jostle.viz.style import MAX_LEGEND_LINES, PALETTE, axes, legend, pen
 
 MARKERS = "osD^v<>"
 """Markers of the curves in a plot of orders of convergence, one after the other."""
@@ -24,6 +25,8 @@ MAX_STEP_LABELS = 7
 """With more steps than this, a plot of orders labels powers of ten instead of the steps."""
 MIN_STEP_RATIO = 1.5
 """Ratio of two neighbouring steps below which their labels would overlap."""
+NO_ATTRACTOR = "#bbbbbb"
+"""The colour of starts that end on no periodic orbit."""
 DOTS = 4000.0
 """Number of dots of a bifurcation diagram at which a dot has the size of one point."""
 
@@ -122,4 +125,48 @@ def bifurcation(
     size = float(np.clip(np.sqrt(DOTS / max(len(x), 1)), 0.5, 3.0))
     ax.plot(x, y, ".", color=PALETTE[0], markersize=size, markeredgewidth=0.0)
     ax.set(xlabel=names[0], ylabel=names[1])
+    return ax
+
+
+@check_arguments
+def basins(
+    label: ArrayLike,
+    x: tuple[Finite, Finite],
+    y: tuple[Finite, Finite],
+    *,
+    names: tuple[str, str] = ("$q$", "$u$"),
+    ax: Axes | None = None,
+) -> Axes:
+    """Basins of attraction: the number of the attractor that each start of a grid ends on, as a colour.
+
+    `label` (rows, columns) is ``jo.ensembles.basins(...).label`` of a grid, its rows from the lowest y to the highest;
+    -1, a start that ends on no periodic orbit, is grey. `x` and `y` are the first and last values of the grid. The
+    legend gives the share of each basin.
+
+    >>> import matplotlib.pyplot as plt
+    >>> ax = basins([[0, 0], [1, -1]], (-1.0, 0.0), (0.0, 1.0))
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['0: 50 %', '1: 25 %', 'none: 25 %']
+    >>> plt.close(ax.figure)
+    """
+    numbers = np.asarray(label)
+    if numbers.ndim != 2 or numbers.size == 0 or numbers.dtype.kind not in "iu":
+        raise InvalidValue(f"label must be whole numbers of shape (rows, columns), not {numbers.dtype} {numbers.shape}")
+    if x[0] == x[1] or y[0] == y[1]:
+        raise InvalidValue(f"x and y must be the first and last values of the grid, not {x} and {y}")
+    ax = axes(ax, (5.2, 4.6))
+    colours = np.array([to_rgb(colour) for colour in (*PALETTE, NO_ATTRACTOR)])
+    shown = np.where(numbers < 0, len(PALETTE), numbers % len(PALETTE))
+    rows, columns = numbers.shape
+    half = np.array([(x[1] - x[0]) / max(columns - 1, 1), (y[1] - y[0]) / max(rows - 1, 1)]) / 2.0
+    extent = (x[0] - half[0], x[1] + half[0], y[0] - half[1], y[1] + half[1])
+    ax.imshow(colours[shown], origin="lower", extent=extent, aspect="auto", interpolation="nearest")
+    for number in [*np.unique(numbers[numbers >= 0]).tolist(), -1][:MAX_LEGEND_LINES]:
+        share = float((numbers == number).mean()) if number >= 0 else float((numbers < 0).mean())
+        if share > 0.0:
+            word = "none" if number < 0 else str(number)
+            colour = NO_ATTRACTOR if number < 0 else PALETTE[number % len(PALETTE)]
+            ax.plot([], [], "s", color=colour, label=f"{word}: {100.0 * share:.0f} %")
+    ax.set(xlabel=names[0], ylabel=names[1])
+    ax.legend(frameon=True, loc="upper right", fontsize="small")
     return ax

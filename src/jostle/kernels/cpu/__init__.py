@@ -20,6 +20,7 @@ from jostle.kernels.cpu.multigrid import obstacle
 from jostle.kernels.cpu.runs import isotonic, pressures
 from jostle.kernels.cpu.segments import near_segments
 from jostle.kernels.cpu.sparse import sweep_rows
+from jostle.kernels.cpu.walkers import gaps_ahead, spread, turned
 
 __all__ = [
     "adjoint",
@@ -29,6 +30,7 @@ __all__ = [
     "descent",
     "envelopes",
     "exact",
+    "gaps_ahead",
     "gauss_seidel",
     "interior_point",
     "isotonic",
@@ -45,6 +47,8 @@ __all__ = [
     "rates",
     "residual_dense",
     "residual_pairs",
+    "spread",
     "strayed",
     "sweep_rows",
+    "turned",
 ]

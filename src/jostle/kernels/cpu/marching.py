@@ -23,7 +23,7 @@ FRAME = 2
 """Layers of closed nodes around the grid: no neighbour is out of range."""
 
 
-def marched(free: Bools2, start: Floats2, step: float) -> Floats2:
+def marched(free: Bools2, start: Floats2, step: float, cost: Floats2 | None = None) -> Floats2:
     """The distances on the free nodes: see `reference.marched`."""
     rows, columns = free.shape
     framed = rows + 2 * FRAME, columns + 2 * FRAME
@@ -32,17 +32,24 @@ def marched(free: Bools2, start: Floats2, step: float) -> Floats2:
     inside = slice(FRAME, FRAME + rows), slice(FRAME, FRAME + columns)
     d[inside] = start
     state[inside] = np.where(start < np.inf, ACCEPTED, np.where(free, UNKNOWN, CLOSED))
-    _march(d.ravel(), state.ravel(), framed[1], step, heap, keys)
+    lengths = np.full(1, step)
+    if cost is not None:
+        lengths = np.zeros(framed)
+        lengths[inside] = step * cost
+    _march(d.ravel(), state.ravel(), framed[1], lengths.ravel(), heap, keys)
     return d[inside].copy()
 
 
 @jit()
-def _march(d: OutFloats, state: OutShorts, stride: int, step: float, heap: OutShorts, keys: OutFloats) -> None:
-    """Accept one node after the other, starting from those that are accepted."""
-    size = 0
+def _march(d: OutFloats, state: OutShorts, stride: int, lengths: Floats, heap: OutShorts, keys: OutFloats) -> None:
+    """Accept one node after the other, starting from those that are accepted.
+
+    `lengths` are the steps of the grid times the cost at each node, or one length for all.
+    """
+    size, uniform = 0, len(lengths) == 1
     for node in range(len(state)):
         if state[node] == UNKNOWN:
-            value = _updated(d, node, stride, step)
+            value = _updated(d, node, stride, lengths[0 if uniform else node])
             if value < np.inf:
                 heap[size], keys[size], state[node] = node, value, size
                 _up(size, heap, keys, state)
@@ -63,7 +70,7 @@ def _march(d: OutFloats, state: OutShorts, stride: int, step: float, heap: OutSh
                 other += side
             at = np.int64(state[other])
             if at == UNKNOWN or at >= 0:
-                value, before = _updated(d, other, stride, step), np.inf
+                value, before = _updated(d, other, stride, lengths[0 if uniform else other]), np.inf
                 if at == UNKNOWN:
                     at = size
                     heap[at] = other

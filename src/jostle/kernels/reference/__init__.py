@@ -17,6 +17,7 @@ from jostle.kernels.reference.grids import obstacle
 from jostle.kernels.reference.marching import descent, marched
 from jostle.kernels.reference.runs import isotonic, pressures
 from jostle.kernels.reference.sweeps import gauss_seidel, interior_point, sweep_rows
+from jostle.kernels.reference.walkers import gaps_ahead, spread, turned
 
 __all__ = [
     "adjoint",
@@ -26,6 +27,7 @@ __all__ = [
     "descent",
     "envelopes",
     "exact",
+    "gaps_ahead",
     "gauss_seidel",
     "interior_point",
     "isotonic",
@@ -42,6 +44,8 @@ __all__ = [
     "rates",
     "residual_dense",
     "residual_pairs",
+    "spread",
     "strayed",
     "sweep_rows",
+    "turned",
 ]

@@ -12,21 +12,23 @@ FLAT = 0.3
 """Where a central difference of a distance is smaller than this, two ways are about equally long."""
 
 
-def marched(free: Booleans, start: Array, step: float) -> Array:
+def marched(free: Booleans, start: Array, step: float, cost: Array | None = None) -> Array:
     """(nx, ny) the distances on the free nodes of a grid from the finite values of start; infinite where none leads.
 
-    Fast marching (Sethian 1999): of all nodes that are not accepted, the one with the smallest `upwind` value is.
+    They solve |grad d| = cost, where the cost (nx, ny) is 1 if it is not given. Fast marching (Sethian 1999): of all
+    nodes that are not accepted, the one with the smallest `upwind` value is.
     """
     d, accepted = start.copy(), np.isfinite(start)
+    lengths = np.full(start.shape, step) if cost is None else step * cost
     while True:
-        tentative = np.where(free & ~accepted, upwind(np.where(accepted, d, np.inf), step), np.inf)
+        tentative = np.where(free & ~accepted, upwind(np.where(accepted, d, np.inf), lengths), np.inf)
         node = np.unravel_index(np.argmin(tentative), d.shape)
         if not np.isfinite(tentative[node]):
             return d
         d[node], accepted[node] = tentative[node], True
 
 
-def upwind(d: Array, step: float) -> Array:
+def upwind(d: Array, step: Array) -> Array:
     """(nx, ny) T at each node from the others: sum over both axes of max(slope (T - base), 0)^2 = step^2.
 
     Towards a neighbour at d1, with d2 behind it, the difference (3 T - 4 d1 + d2) / 2 of second order has

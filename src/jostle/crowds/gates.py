@@ -1,0 +1,250 @@
+"""Doors and exits that open and close during a run: at times, or when a number of people have passed.
+
+A closed gate is a wall, as exact as all others. It closes when nobody stands in it: until then it stays open. People
+know which gates are closed and take the shortest way through those that are open; who has none waits before a closed
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Count, check_arguments
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.goals import Goal
+from jostle.crowds.outlines import distance_to
+from jostle.crowds.wish import Wish
+from jostle.errors import InvalidValue
+from jostle.schemes.state import State
+from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.crossings import Crossing, Step
+from jostle.sets.segments import Segments
+
+JUMP_RADII = 4.0
+"""People who move by more than this many radii in a step were put there, off stairs, and passed no gate."""
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """An exit or a door, by its name, that is open in the time intervals `open`, and until `most` people have passed.
+
+    Doors have the names "door 0", "door 1" and so on. Without `open` the gate is open from the start; without `most`
+    nobody is counted.
+
+    >>> Gate("east", open=[(0.0, 30.0), (60.0, np.inf)], most=200).open.tolist()
+    [[0.0, 30.0], [60.0, inf]]
+    """
+
+    at: str
+    _: KW_ONLY
+    open: ArrayLike | None = None
+    most: Count | None = None
+
+    def __post_init__(self) -> None:
+        if self.open is None and self.most is None:
+            raise InvalidValue(f"gate {self.at!r} never changes: give open=[(from, to), ...] or most=...")
+        times = np.array([[-np.inf, np.inf]] if self.open is None else self.open, dtype=float)
+        if times.ndim != 2 or times.shape[1:] != (2,) or not (times[:, 0] < times[:, 1]).all():
+            raise InvalidValue(
+                f"open of gate {self.at!r} must be intervals (from, to) with from < to, not {self.open!r}"
+            )
+        object.__setattr__(self, "open", times)
+
+
+class GateStates(NamedTuple):
+    """What gates remember."""
+
+    shut: Booleans
+    """(gates,) which are closed."""
+    passed: Integers
+    """(gates,) how many people have passed."""
+    places: Array
+    """(n, 2) where people were."""
+
+
+class Gates:
+    """The gates of a plan during a run: a change for `solve` that opens and closes them, and knows which are closed."""
+
+    remembers: ClassVar[type[Any]] = GateStates
+
+    def __init__(self, gates: Sequence[Gate], ends: Array, radii: Array, q0: Array):
+        self.gates, self.ends, self.radii = tuple(gates), ends, radii
+        wanted = np.array([not _open(gate, 0.0) for gate in gates])
+        self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0))
+        self.memory: GateStates = self.first
+
+    def remind(self, memory: GateStates | None) -> None:
+        if memory is not None and (
+            len(memory.shut) != len(self.gates) or memory.places.shape != self.first.places.shape
+        ):
+            raise InvalidValue(f"what is remembered must be about {len(self.gates)} gates and {len(self.radii)} people")
+        self.memory = self.first if memory is None else memory._replace(shut=np.asarray(memory.shut, dtype=bool))
+
+    @property
+    def shut(self) -> Booleans:
+        """(gates,) which are closed."""
+        return self.memory.shut
+
+    @property
+    def closed(self) -> Array:
+        """(k, 2, 2) the closed gates."""
+        return self.ends[self.shut]
+
+    def opens_later(self, t: float) -> bool:
+        """Will a closed gate open after the time t?"""
+        return any(
+            shut and (gate.most is None or count < gate.most) and bool((np.asarray(gate.open)[:, 0] > t).any())
+            for gate, shut, count in zip(self.gates, self.shut, self.memory.passed, strict=True)
+        )
+
+    def __call__(self, state: State) -> State:
+        before = self.memory
+        here = np.ones(len(state.q), dtype=bool) if state.presence is None else state.presence.here
+        walked = here & (np.linalg.norm(state.q - before.places, axis=1) <= JUMP_RADII * self.radii)
+        new = [int(_crossed(ends, before.places, state.q)[walked].sum()) for ends in self.ends]
+        passed = before.passed + np.array(new, dtype=np.int64)
+        free = (distance_to(self.ends, state.q) >= self.radii)[:, here].all(axis=1)
+        wanted = np.array(
+            [
+                not _open(gate, state.t) or (gate.most is not None and number >= gate.most)
+                for gate, number in zip(self.gates, passed, strict=True)
+            ]
+        )
+        self.memory = GateStates(wanted & (before.shut | free), passed, state.q)
+        return state
+
+
+def _open(gate: Gate, t: float) -> bool:
+    start, end = np.asarray(gate.open).T
+    return bool(((start <= t) & (t < end)).any())
+
+
+def _crossed(ends: Array, old: Array, new: Array) -> Booleans:
+    """(n,) whose way from old to new crosses the segment."""
+    a, along = ends[0], ends[1] - ends[0]
+    side_old, side_new = (along[0] * (q - a)[:, 1] - along[1] * (q - a)[:, 0] for q in (old, new))
+    change = (side_old < 0.0) != (side_new < 0.0)
+    share = side_old / np.where(side_old == side_new, 1.0, side_old - side_new)
+    part = (old + share[:, None] * (new - old) - a) @ along / float(along @ along)
+    return np.asarray(change & (part >= 0.0) & (part <= 1.0))
+
+
+class ClosedGates(ConstraintSet):
+    """{q : dist(q, gate) >= 0} for the gates that are closed."""
+
+    by_body = True
+
+    def __init__(self, gates: Gates, radii: Array):
+        self.gates, self.radii = gates, radii
+        self.leaves = Segments(gates.ends, radii=radii)
+        self.convex_gaps, self.moving, self.flat = self.leaves.convex_gaps, False, False
+
+    def __repr__(self) -> str:
+        return f"{len(self.gates.gates)} gates"
+
+    def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        contacts = self.leaves.near(t, q, reach)
+        return contacts.only(np.flatnonzero(self.gates.shut[-1 - contacts.pairs[:, 1]]))
+
+    def crossing(self, step: Step) -> Crossing | None:
+        if not self.gates.shut.any():
+            return None
+        return Segments(self.gates.closed, radii=self.radii).crossing(step)
+
+
+@dataclass(frozen=True, eq=False)
+class GatedWalk(Wish):
+    """The walk to exits through the gates that are open, by the shortest way; before a closed gate if there is none."""
+
+    gates: Gates
+    find: Callable[[Array], Wish]
+    """The walk that passes none of some segments (k, 2, 2)."""
+    _walks: dict[bytes, Wish] = field(default_factory=dict)
+    """The walks that have been found, by which gates are closed."""
+
+    @property
+    def _open(self) -> Wish:
+        return self._walk(np.zeros_like(self.gates.shut))
+
+    @property
+    def _now(self) -> Wish:
+        return self._walk(self.gates.shut)
+
+    def _walk(self, shut: Booleans) -> Wish:
+        if shut.tobytes() not in self._walks:
+            self._walks[shut.tobytes()] = self.find(self.gates.ends[shut])
+        return self._walks[shut.tobytes()]
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return self._open.goals
+
+    @property
+    def eligible(self) -> int:
+        return self._open.eligible
+
+    @property
+    def closed(self) -> Array:
+        return np.asarray(self.gates.ends[self.gates.shut])
+
+    def own(self, n: int) -> Integers:
+        return self._open.own(n)
+
+    def speeds(self, n: int) -> Array:
+        return self._open.speeds(n)
+
+    def widest(self, n: int) -> Array:
+        return self._open.widest(n)
+
+    def chosen(self, q: Array) -> Integers:
+        now = self._now.chosen(q)
+        stuck = ~np.isfinite(self._now.distance(q, now))
+        return np.where(stuck, self._open.chosen(q), now) if stuck.any() else now
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        stuck = ~np.isfinite(self._now.distance(q, goal))
+        wished = self._now.towards(t, q, goal)
+        return np.where(stuck[:, None], self._open.towards(t, q, goal), wished) if stuck.any() else wished
+
+    def distance(self, q: Array, goal: Integers) -> Array:
+        far = self._now.distance(q, goal)
+        stuck = ~np.isfinite(far)
+        return np.where(stuck, self._open.distance(q, goal), far) if stuck.any() else far
+
+    def lengths(self, q: Array) -> Array:
+        far = self._now.lengths(q)
+        stuck = ~np.isfinite(far[: self.eligible]).any(axis=0)
+        return np.where(stuck, self._open.lengths(q), far) if stuck.any() else far
+
+
+def check_gates(gates: Gates, find: Callable[[Array], Wish], q: Array) -> None:
+    """Raise, naming gate and person, if somebody has no way to an exit because of gates that never open."""
+    never = np.array([not (np.asarray(gate.open)[:, 1] > 0.0).any() for gate in gates.gates])
+    if not never.any():
+        return
+    walk = find(gates.ends[never])
+    lost = np.flatnonzero(~np.isfinite(walk.length(q)))
+    if len(lost):
+        name = gates.gates[int(np.argmax(never))].at
+        raise InvalidValue(
+            f"gate {name!r} never opens, and person {int(lost[0])} at {q[lost[0]].round(3).tolist()} has no other way "
+            f"out: give it a time in open=[(from, to), ...], or them another exit"
+        )
+
+
+def ends_of(gates: Sequence[Gate], exits: dict[str, Array], doors: Array) -> Array:
+    """(k, 2, 2) where the gates are; a name that is not on the plan is refused."""
+    known = {**exits, **{f"door {k}": ends for k, ends in enumerate(doors)}}
+    for gate in gates:
+        if gate.at not in known:
+            raise InvalidValue(f"there is no exit or door {gate.at!r}; there are {', '.join(map(repr, known))}")
+    if len({gate.at for gate in gates}) < len(gates):
+        raise InvalidValue(f"two gates have the same name: {[gate.at for gate in gates]}")
+    return finite([known[gate.at] for gate in gates], "gates")

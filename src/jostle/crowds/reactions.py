@@ -1,0 +1,50 @@
+"""Reaction times: people who stand until they have noticed the alarm and made up their minds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jostle.arguments import check_arguments
+from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.wish import Behaviour, Wish
+from jostle.errors import InvalidValue
+
+
+@check_arguments
+@dataclass(frozen=True, eq=False)
+class Reaction(Behaviour):
+    """Nobody wishes to walk before their reaction time (the pre-movement time), in the time t of the run.
+
+    `times` are one for all or one for each. People who stand may be pushed by others. The wish depends on the time
+    alone, so nothing has to be remembered.
+
+    >>> from jostle.crowds.wish import FreeWish
+    >>> east = FreeWish(lambda t, q: [1.4, 0.0] + 0.0 * q, nearer=None)
+    >>> wish = Reaction(east, times=[0.0, 20.0])
+    >>> wish(5.0, np.zeros((2, 2))).tolist(), wish(20.0, np.zeros((2, 2))).tolist()
+    ([[1.4, 0.0], [0.0, 0.0]], [[1.4, 0.0], [1.4, 0.0]])
+    """
+
+    times: Array
+    """() or (n,) in seconds."""
+
+    def __init__(self, wish: Wish, times: Array) -> None:
+        object.__setattr__(self, "wish", wish)
+        super().__post_init__()
+        found = finite(times, "times")
+        if found.ndim > 1 or (found < 0.0).any():
+            raise InvalidValue(f"reaction times must be 0 or more, one for all or one for each, not {times!r}")
+        object.__setattr__(self, "times", found)
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        wished = self.wish.towards(t, q, goal)
+        late = self._late(t, len(q))
+        return np.where(late[:, None], 0.0, wished) if late.any() else wished
+
+    def waits(self, t: float, n: int) -> Booleans:
+        return self._late(t, n) | self.wish.waits(t, n)
+
+    def _late(self, t: float, n: int) -> Booleans:
+        return np.asarray(np.broadcast_to(self.times, (n,)) > t)

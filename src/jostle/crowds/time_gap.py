@@ -1,0 +1,63 @@
+"""Speed by the gap ahead: v = min(v0, gap / T), the gap that to the nearest person ahead.
+
+This is the speed of the collision-free speed model (Tordeux, Chraibi & Seyfried 2016, equation (3)); the direction of
+the wish that is wrapped stays. Ahead are those whose disc meets the strip of the own width in the direction of walking.
+People who touch are not held by each other for ever if this wraps a `repulsion` with a strength above 1: it turns both
+so that neither has the other ahead.
+
+The speed depends on the places of people alone. It is a Lipschitz function of them, with the constant 1 / T, only where
+the nearest person ahead stays the same: it jumps when somebody comes into the strip from the side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jostle.arguments import Positive, check_arguments
+from jostle.arrays import Array, Integers, finite
+from jostle.crowds.repulsion import pairs_within
+from jostle.crowds.wish import Behaviour, Wish, polar
+from jostle.kernels import kernels_for
+
+FOLLOWING_TIME = 0.7
+"""T in seconds, if nothing else is said: the value that serves doors, corners, corridors and single files together
+(`python benchmarks/behaviours.py --calibrate`)."""
+LONGEST_STEP = 0.15
+"""The longest time step, as a part of T, with which flows through doors are within 5 % of those of short steps
+(`python benchmarks/behaviours.py`)."""
+
+
+@check_arguments
+def time_gap(wish: Wish, radii: ArrayLike, *, T: Positive = FOLLOWING_TIME) -> Wish:
+    """v = min(v0, gap / T), the gap that to the nearest person ahead: people keep a time T behind each other.
+
+    >>> import jostle as jo
+    >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=None)
+    >>> wish = time_gap(east, 0.25, T=1.0)
+    >>> wish(0.0, np.array([[0.0, 0.0], [1.2, 0.0]])).round(12).tolist()        # 0.7 m are free
+    [[0.7, 0.0], [1.4, 0.0]]
+    """
+    return TimeGap(wish, finite(radii, "radii"), float(T))
+
+
+@dataclass(frozen=True, eq=False)
+class TimeGap(Behaviour):
+    """See `time_gap`."""
+
+    radii: Array
+    """() or (n,)"""
+    T: float
+
+    @property
+    def longest_step(self) -> float:
+        return min(self.wish.longest_step, LONGEST_STEP * self.T)
+
+    def towards(self, t: float, q: Array, goal: Integers) -> Array:
+        speed, direction = polar(self.wish.towards(t, q, goal))
+        radii = np.array(np.broadcast_to(self.radii, (len(q),)))
+        i, j = pairs_within(q, radii, self.T * float(speed.max(initial=0.0)))
+        gap = kernels_for(q).gaps_ahead(i, j, q, radii, direction)
+        return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)

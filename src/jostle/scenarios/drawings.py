@@ -1,0 +1,139 @@
+"""plan = "floor.dxf": floor plans of scenarios that are read from drawings, pictures and well-known text.
+
+The drawings are read when the scenario file is, and their rooms, walls, columns and exits take their place in the
+scenario: a trajectory that keeps the text of its scenario needs no drawing to be resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
+
+from jostle.arrays import Array
+from jostle.crowds.dxf import read_dxf
+from jostle.crowds.limits import regular_file
+from jostle.crowds.png import read_png
+from jostle.crowds.polygons import polygons, rings
+from jostle.crowds.wkt import read_wkt
+from jostle.errors import JostleError
+from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text
+from jostle.scenarios.source import Path, ScenarioError, Source
+from jostle.scenarios.writing import path as written_path
+
+MAX_DRAWINGS = 100
+"""Largest number of drawings of a scenario."""
+PICTURES = (".png", ".bmp", ".gif", ".jpg", ".jpeg")
+"""Suffixes of pictures."""
+
+
+class DrawingTable(Table):
+    """A floor plan from a file: .dxf, .png or .wkt, relative to the folder of the scenario file."""
+
+    file: Text = Field(description="Its name, relative to the folder of the scenario file.")
+    scale: Positive | None = Field(
+        None, description="Size of a pixel, or of a unit of the drawing (m); a drawing may say its unit itself."
+    )
+    shift: Point = Field((0.0, 0.0), description="Where its origin is (m): floors are drawn side by side.")
+    walls: Text = Field("WALLS", description="The layer of the walls in a DXF drawing.")
+    exits: Text = Field("EXITS", description="The layer of the exits in a DXF drawing; EXITS-name gives their names.")
+    tolerance: NotNegative = Field(
+        0.0, description="Distance (m) up to which oblique walls of a picture are straightened."
+    )
+
+    def read(self, folder: FilePath) -> dict[str, Any]:
+        """What `jostle.crowds.Plan` takes."""
+        path = folder / self.file
+        suffix = path.suffix.lower()
+        if suffix == ".dxf":
+            return read_dxf(path, walls=self.walls, exits=self.exits, scale=self.scale)
+        if suffix in PICTURES:
+            if self.scale is None:
+                raise ScenarioError([f"{self.file}: a picture needs scale = ..., the size of a pixel in metres"])
+            return read_png(path, scale=self.scale, tolerance=self.tolerance)
+        if suffix == ".wkt":
+            return read_wkt(FilePath(regular_file(path, "well-known text")).read_text(encoding="utf-8"), None)
+        raise ScenarioError([f"{self.file}: unknown kind of drawing; the kinds are .dxf, .png and .wkt"])
+
+
+Drawings = Annotated[
+    Annotated[Text, Tag("<text>")]
+    | Annotated[DrawingTable, Tag("<table>")]
+    | Annotated[tuple[DrawingTable, ...], Field(min_length=1, max_length=MAX_DRAWINGS, strict=False), Tag("<list>")],
+    Discriminator(
+        lambda value: "<text>" if isinstance(value, str) else "<list>" if isinstance(value, list | tuple) else "<table>"
+    ),
+]
+
+
+def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source) -> dict[str, Any]:
+    """The tables of a scenario in which rooms, walls, columns and exits stand for the drawings that it names."""
+    problem = data.get("problem")
+    if not isinstance(problem, dict) or "plan" not in problem or problem.get("kind") != "crowd":
+        return data
+    place = ("problem", "plan")
+    try:
+        found: Any = TypeAdapter(Drawings).validate_python(problem["plan"])
+    except ValidationError:
+        return data  # the errors are those of the whole scenario
+    if folder is None:
+        raise _error(source, place, "a drawing is read with a scenario file, by load(path); this text has no folder")
+    if isinstance(found, str):
+        found = DrawingTable.model_validate({"file": found})
+    drawings = found if isinstance(found, tuple) else (found,)
+    new = {key: value for key, value in problem.items() if key != "plan"}
+    openings: dict[str, Any] = {}
+    for k, drawing in enumerate(drawings):
+        where = (*place, k) if isinstance(found, tuple) else place
+        try:
+            floor = drawing.read(folder)
+            _add(new, openings, floor, np.array(drawing.shift))
+        except JostleError as error:
+            raise _error(source, where, str(error)) from error
+    used = set(_named_ends(new, openings, source))
+    exits = [{"name": name, "ends": ends} for name, ends in openings.items() if name not in used]
+    new["exits"] = [*new.get("exits", []), *exits]
+    return {**data, "problem": new}
+
+
+def _add(problem: dict[str, Any], openings: dict[str, Any], floor: dict[str, Any], shift: Array) -> None:
+    """Put what was read into the tables of the problem, moved."""
+    rooms = []
+    for room in polygons(floor["area"]):
+        outline, *holes = [(ring + shift).tolist() for ring in rings(room)]
+        rooms.append({"corners": outline, **({"holes": holes} if holes else {})})
+    walls = (np.asarray(floor.get("walls", np.zeros((0, 2, 2)))).reshape(-1, 2, 2) + shift).tolist()
+    columns = np.array(floor.get("columns", np.zeros((0, 3))), dtype=float).reshape(-1, 3)
+    columns[:, :2] += shift
+    for key, values in (("rooms", rooms), ("walls", walls), ("columns", columns.tolist())):
+        if values:
+            problem[key] = [*problem.get(key, []), *values]
+    for name, ends in floor["exits"].items():
+        if name in openings:
+            raise ScenarioError([f"two drawings have an exit {name!r}: give one of them another name"])
+        openings[name] = (np.asarray(ends) + shift).tolist()
+
+
+def _named_ends(problem: dict[str, Any], openings: dict[str, Any], source: Source) -> Iterator[str]:
+    """The names of exits of drawings at which stairs start or end; they get the ends in their place."""
+    stairs = problem.get("stairs")
+    if not isinstance(stairs, list):
+        return
+    problem["stairs"] = tables = [dict(table) if isinstance(table, dict) else table for table in stairs]
+    for k, table in enumerate(tables):
+        for key in ("start", "end"):
+            name = table.get(key) if isinstance(table, dict) else None
+            if not isinstance(name, str):
+                continue
+            if name not in openings:
+                known = ", ".join(f'"{one}"' for one in openings)
+                raise _error(source, ("problem", "stairs", k, key), f"must be two points, or one of {known}")
+            table[key] = openings[name]
+            yield name
+
+
+def _error(source: Source, path: Path, message: str) -> ScenarioError:
+    return ScenarioError([f"{source.place(path)}{written_path(path)}: {message}"])

@@ -1,0 +1,216 @@
+"""People who come in by a timetable, and doors that open and close at times or by counting."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.crowds import Gate, Group, Plan, arrivals, crowd, timetable
+from jostle.scenarios import ScenarioError, parse
+
+ROOMS = [[(0, 0), (6, 0), (6, 4), (0, 4)], [(6, 0), (10, 0), (10, 4), (6, 4)]]
+EXITS = {"west": ((0, 1.5), (0, 2.5)), "east": ((10, 1.5), (10, 2.5))}
+PLAN = Plan(ROOMS, exits=EXITS, doors=[((6, 1.4), (6, 2.6))])
+ROUND = Plan(
+    [[(0, 0), (6, 0), (6, 6), (0, 6)], [(6, 0), (10, 0), (10, 6), (6, 6)]],
+    exits=EXITS,
+    doors=[((6, 1.4), (6, 2.6)), ((6, 4.4), (6, 5.6))],
+)
+"""Two doors between two rooms."""
+LEFT, RIGHT = [(1, 1), (5, 1), (5, 3), (1, 3)], [(7, 1), (9, 1), (9, 3), (7, 3)]
+H = 0.1
+
+
+def solved(people, t=40.0, **more):
+    plan = people.plan
+    return jo.solve(people, jo.Venel(), t=t, h=H, change=plan.changes(people), until=plan.empty, **more)
+
+
+def test_people_come_in_at_their_times_and_leave():
+    group = Group("late", 6, radius=0.2, speed=1.2, start=LEFT, enters=timetable([(0.0, 2), (3.0, 1), (8.0, 3)]))
+    people = crowd(group, room=PLAN, seed=1)
+    sol = solved(people)
+    here = np.isfinite(sol.q).all(axis=2)
+    came = np.where(here.any(axis=0), sol.t[here.argmax(axis=0)], np.nan)
+    assert came[:2].tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(came[2:], [3.0, 8.0, 8.0, 8.0], atol=5 * H)
+    assert (came[2:] >= [3.0, 8.0, 8.0, 8.0]).all()
+    first = sol.q[here.argmax(axis=0), np.arange(6)]
+    assert ((first > [1, 1]) & (first < [5, 3])).all()
+    assert sol.status == "stopped"
+    assert sol.overlap < 1e-6
+    assert np.isfinite(jo.analysis.leaving_times(sol)).all()
+
+
+def test_nobody_comes_in_where_there_is_no_room():
+    """A region as large as one person: the second waits until the first has gone on."""
+    spot = [(3.0, 2.0), (3.1, 2.0), (3.1, 2.1), (3.0, 2.1)]
+    people = crowd(Group("late", 3, radius=0.2, speed=0.5, start=spot, enters=1.0), room=PLAN)
+    sol = solved(people, 8.0)
+    here = np.isfinite(sol.q).all(axis=2)
+    came = np.sort(sol.t[here.argmax(axis=0)])
+    assert (np.diff(came) > 0.5).all()
+    assert sol.overlap < 1e-6
+
+
+def gated(*gates, **more):
+    said = {"radius": 0.2, "speed": 1.2, "start": RIGHT, **more}
+    return crowd(Group("all", 6, **said), room=PLAN, seed=2, gates=gates)
+
+
+def left_by(sol, name):
+    return sorted(jo.analysis.crossings(sol, EXITS[name]).person.tolist())
+
+
+def test_people_take_another_exit_while_theirs_is_closed():
+    assert left_by(solved(gated(Gate("east", open=[(100.0, 200.0)]))), "west") == list(range(6))
+    assert left_by(solved(gated(Gate("door 0", open=[(100.0, 200.0)]))), "east") == list(range(6))
+
+
+def test_the_quickest_way_does_not_lead_through_a_gate_that_is_closed():
+    shut, q = Gate("door 0", open=[(5.0, np.inf)]), np.array([[7.0, 2.0]])
+    said = {"places": q, "radius": 0.2, "speed": 1.2, "goal": "west"}
+    people = crowd(Group("one", **said), room=ROUND, gates=[shut], behaviour=jo.crowds.Pedestrians())
+    sol = solved(people, 5.0)
+    assert sol.q[:, 0, 1].max() > 4.2  # through the other door, above
+    assert jo.analysis.crossings(sol, ((6, 1.4), (6, 2.6))).person.size == 0
+    people = crowd(Group("one", **said), room=PLAN, gates=[shut], behaviour=jo.crowds.Pedestrians())
+    assert np.isfinite(jo.analysis.leaving_times(solved(people))).all()  # there is no other: they wait until it opens
+
+
+def test_people_wait_before_a_gate_that_is_closed_and_pass_when_it_opens():
+    people = gated(Gate("east", open=[(6.0, 99.0)]), Gate("door 0", open=[(90.0, 99.0)]))
+    sol = solved(people)
+    at_6 = sol.q[np.searchsorted(sol.t, 5.9)]
+    assert np.isfinite(at_6).all()
+    assert (at_6[:, 0] <= 10.0 - 0.2 + 1e-9).all()  # the closed gate is a wall
+    assert at_6[:, 0].max() > 9.7
+    assert sol.status == "stopped"
+    assert jo.analysis.leaving_times(sol).min() > 6.0
+
+
+def test_a_gate_that_counts_closes_behind_the_last():
+    people = gated(Gate("east", most=3))
+    sol = solved(people)
+    assert len(left_by(sol, "east")) == 3
+    assert len(left_by(sol, "west")) == 3
+    assert people.gates.memory.passed.tolist() == [3]
+
+
+def test_a_gate_does_not_close_on_people():
+    people = crowd(
+        Group("all", places=[[9.9, 2.0]], radius=0.2, speed=0.1, goal="east"),
+        room=PLAN, gates=[Gate("east", open=[(0.0, 1.0)])],
+    )  # fmt: skip
+    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=PLAN.changes(people))
+    assert sol.overlap < 1e-9
+    assert left_by(sol, "east") == [0]
+    assert people.gates.shut.tolist() == [True]
+
+
+@pytest.mark.parametrize("t", [3.0, 6.5])
+def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
+    def go(end, **more):
+        groups = [
+            Group("all", 6, radius=0.2, speed=1.2, start=RIGHT),
+            Group("late", 4, radius=0.2, start=LEFT, goal="east", enters=arrivals(4, rate=1.0, start=2.0)),
+        ]
+        gates = [Gate("east", open=[(5.0, 99.0)], most=4), Gate("door 0", open=[(2.0, 6.0)])]
+        people = crowd(groups, room=PLAN, seed=4, gates=gates)
+        return jo.solve(people, jo.Venel(), t=end, h=H, change=PLAN.changes(people), **more)
+
+    go(t, checkpoint=tmp_path / "c")
+    np.testing.assert_array_equal(go(12.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(12.0).q[-1])
+
+
+def test_the_same_people_may_be_resumed_and_run_again(tmp_path):
+    """What gates and walks have found during a run is no part of what identifies it."""
+    people = gated(Gate("east", open=[(3.0, 99.0)]))
+    said = {"h": H, "change": PLAN.changes(people)}
+    jo.solve(people, jo.Venel(), t=4.0, checkpoint=tmp_path / "c", **said)
+    resumed = jo.solve(people, jo.Venel(), t=6.0, checkpoint=tmp_path / "c", resume=True, **said)
+    np.testing.assert_array_equal(jo.solve(people, jo.Venel(), t=6.0, **said).q[-1], resumed.q[-1])
+
+
+def test_people_with_gates_entries_and_routes_can_be_pickled():
+    group = Group(
+        "all", 4, radius=0.2, start=RIGHT, enters=arrivals(4, rate=1.0), reaction=2.0, route=["desk"], family=2,
+        knows=["west", "east"],
+    )  # fmt: skip
+    stops = {"desk": jo.crowds.Stop((8.0, 2.0), dwell=1.0)}
+    people = crowd(group, room=PLAN, gates=[Gate("east", open=[(4.0, 99.0)])], stops=stops, seed=1)
+    again = pickle.loads(pickle.dumps(people))
+    found = [jo.solve(one, jo.Venel(), t=7.0, h=H, change=one.plan.changes(one)).q[-1] for one in (people, again)]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: gated(Gate("north", most=3)), "there is no exit or door 'north'; there are 'west', 'east', 'door 0'"),
+        (lambda: gated(Gate("east", most=3), Gate("east", most=4)), "two gates have the same name"),
+        (lambda: gated(Gate("east", open=[(3.0, 2.0)])), r"intervals \(from, to\) with from < to"),
+        (lambda: Gate("east"), "gate 'east' never changes"),
+        (
+            lambda: gated(Gate("east", open=[(-2.0, -1.0)]), Gate("west", open=[(-2.0, -1.0)])),
+            "gate 'east' never opens, and person 0 .* has no other way out",
+        ),
+        (lambda: Group("a", places=[[1, 1]], radius=0.2, enters=3.0), "has places, so it is there from the start"),
+        (lambda: gated(enters=3.0, start=[(20, 20), (21, 20), (21, 21)]), "nobody 0.4 wide has room in the region"),
+        (lambda: timetable([(0.0, 1.5)]), r"rows \(time, number of people\)"),
+    ],
+)
+def test_what_cannot_be_is_refused(make, message):
+    with pytest.raises(jo.InvalidValue, match=message):
+        make()
+
+
+FILE = """
+[problem]
+kind = "crowd"
+rooms = [{{ corners = [[0, 0], [6, 0], [6, 4], [0, 4]] }}, {{ corners = [[6, 0], [10, 0], [10, 4], [6, 4]] }}]
+doors = [[[6, 1.4], [6, 2.6]]]
+exits = [{{ name = "east", ends = [[10, 1.5], [10, 2.5]] }}]
+gates = [{gate}]
+[[problem.groups]]
+n = 3
+region = [[1, 1], [5, 1], [5, 3], [1, 3]]
+enters = {enters}
+[run]
+t = 60.0
+h = 0.1
+"""
+GATE = '{ at = "door 0", open = [[25.0, inf]] }'
+
+
+def from_file(gate=GATE, enters='{ kind = "timetable", rows = [[0.0, 1], [40.0, 2]] }'):
+    return parse(FILE.format(gate=gate, enters=enters), "f.toml")
+
+
+def test_a_file_has_timetables_and_gates_and_is_not_blocked_while_something_is_due():
+    """One waits 25 s before the door; then nobody is there until 40 s."""
+    sol = jo.solve(**from_file().build()._asdict())
+    assert sol.status == "stopped"
+    assert 43.0 < sol.t[-1] < 55.0
+    assert 25.0 < np.sort(jo.analysis.leaving_times(sol))[0] < 40.0
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (
+            {"enters": '{ kind = "timetable", rows = [[0.0, 1], [70.0, 2]] }'},
+            "must end before the end of the run, t = 60",
+        ),
+        ({"enters": '{ kind = "timetable", rows = [[0.0, 1]] }'}, "must be a timetable of n = 3 people, not of 1"),
+        ({"enters": '{ kind = "steady", rate = 0.01 }'}, "must end before the end of the run"),
+        ({"gate": '{ at = "door 1", most = 3 }'}, 'must be one of "east", "door 0", each once'),
+        ({"gate": '{ at = "east", open = [[70.0, 80.0]] }'}, "must begin before the end of the run, t = 60"),
+        ({"gate": '{ at = "east" }'}, "must have open = [[from, to], ...] or most = ..."),
+    ],
+)
+def test_mistakes_in_a_file_are_named(said, message):
+    with pytest.raises(ScenarioError) as error:
+        from_file(**said)
+    assert message in str(error.value)

@@ -1,0 +1,155 @@
+"""Reaction times, speeds and radii that are drawn: by the seed, within their cut-offs, and refused if impossible."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.crowds import Group, LogNormal, Normal, Plan, Reaction, Uniform, crowd, walking_speed
+from jostle.scenarios import ScenarioError, parse
+
+PLAN = Plan([(0, 0), (14, 0), (14, 4), (0, 4)], exits={"east": ((14, 0.1), (14, 3.9))})
+MANY = 20_000
+
+
+@pytest.mark.parametrize(
+    ("distribution", "mean", "deviation"),
+    [(Normal(1.34, 0.26), 1.34, 0.26), (LogNormal(60.0, 30.0), 60.0, 30.0), (Uniform(1.0, 4.0), 2.5, 3.0 / 12**0.5)],
+)
+def test_a_distribution_has_its_mean_and_standard_deviation(distribution, mean, deviation):
+    found = distribution.draw(MANY, np.random.default_rng(1))
+    assert found.mean() == pytest.approx(mean, abs=5 * deviation / MANY**0.5)
+    assert found.std() == pytest.approx(deviation, rel=0.05)
+
+
+def test_values_beyond_the_cut_offs_are_drawn_again_and_not_moved_to_them():
+    found = Normal(1.0, 0.5, low=0.8, high=1.5).draw(MANY, np.random.default_rng(0))
+    assert found.min() > 0.8
+    assert found.max() < 1.5
+    assert len(np.unique(found)) == MANY
+    free = Normal(1.0, 0.5).draw(MANY, np.random.default_rng(2))
+    inside = free[(free > 0.8) & (free < 1.5)]
+    np.testing.assert_allclose(np.quantile(found, [0.1, 0.5, 0.9]), np.quantile(inside, [0.1, 0.5, 0.9]), atol=0.02)
+
+
+def test_cut_offs_that_leave_nothing_are_refused():
+    with pytest.raises(jo.InvalidValue, match="still beyond the cut-offs; move low and high"):
+        Normal(1.0, 0.01, low=5.0).draw(3, np.random.default_rng(0))
+    with pytest.raises(jo.InvalidValue, match="low = 2 must be below high = 1"):
+        Normal(1.0, 0.01, low=2.0, high=1.0)
+
+
+def people(seed=0, **more):
+    said = {"radius": Uniform(0.18, 0.22), "speed": walking_speed("weidmann"), "reaction": LogNormal(4.0, 2.0), **more}
+    return crowd([Group("all", 12, **said)], room=PLAN, seed=seed)
+
+
+def test_the_seed_gives_everyone_their_size_speed_and_reaction():
+    one, same, other = people(1), people(1), people(2)
+    for read in (lambda p: p.within.radii_at(0.0), lambda p: p.wish.speeds(12), lambda p: p.reaction, lambda p: p.q0):
+        np.testing.assert_array_equal(read(one), read(same))
+        assert (read(one) != read(other)).all()
+        assert len(np.unique(read(one))) >= 12
+
+
+def test_groups_without_distributions_stand_where_they_stood():
+    """Numbers are drawn only where something is drawn."""
+    plain = crowd([Group("all", 12, radius=0.2, reaction=3.0)], room=PLAN, seed=3)
+    np.testing.assert_array_equal(plain.q0, crowd(12, radius=0.2, room=PLAN, seed=3).q0)
+
+
+def test_nobody_walks_before_their_reaction_time():
+    alone = crowd(2, radius=0.2, room=PLAN, q0=[[2.0, 1.0], [2.0, 3.0]], speed=1.0, reaction=[0.0, 5.0])
+    sol = jo.solve(alone, jo.Venel(), t=10.0, h=0.1)
+    np.testing.assert_array_equal(sol.q[:, 1][sol.t <= 5.0], [[2.0, 3.0]] * 51)
+    np.testing.assert_allclose(sol.q[-1][:, 0], [12.0, 7.0], atol=0.11)
+
+
+def test_reactions_stay_around_another_wish_of_the_same_people():
+    first = people()
+    for wish in (first.wish, jo.crowds.AvoidJams(PLAN.walk(radius=0.2))):
+        made = first.wishing(wish)
+        assert isinstance(made.wish, Reaction)
+        assert not made.wish(0.0, made.q0).any()
+
+
+def test_people_who_react_late_can_be_resumed(tmp_path):
+    def go(t, **more):
+        return jo.solve(people(5), jo.Venel(), t=t, h=0.05, **more)
+
+    go(3.0, checkpoint=tmp_path / "c")
+    np.testing.assert_array_equal(go(6.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(6.0).q[-1])
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"speed": Normal(0.1, 1.0)}, r"group 'all': person \d+ got the speed -.*and it must be above 0.*cut-off low"),
+        ({"reaction": Normal(0.1, 1.0)}, r"got the reaction -.*must be 0 or more"),
+        ({"speed": Normal(30.0, 1.0)}, "is faster than people run"),
+        ({"reaction": -1.0}, "reaction must not be negative"),
+        ({"reaction": [1.0, 2.0]}, r"reaction has shape \(2,\), there are 12 people"),
+    ],
+)
+def test_values_that_nobody_can_have_are_refused(said, message):
+    with pytest.raises(jo.InvalidValue, match=message):
+        people(**said)
+
+
+FILE = """
+seed = 4
+[problem]
+kind = "crowd"
+rooms = [{{ corners = [[0, 0], [14, 0], [14, 4], [0, 4]] }}]
+exits = [{{ name = "east", ends = [[14, 0.1], [14, 3.9]] }}]
+[[problem.groups]]
+n = 5
+{said}
+[run]
+t = 60.0
+h = 0.1
+"""
+
+
+def from_file(said):
+    return parse(FILE.format(said=said), "people.toml")
+
+
+def test_a_file_says_all_that_a_group_can():
+    said = """radius = { kind = "uniform", low = 0.18, high = 0.22 }
+speed = { kind = "normal", mean = 1.2, deviation = 0.2, low = 0.8, high = 1.6 }
+reaction = { kind = "log-normal", mean = 30.0, deviation = 10.0, high = 50.0 }"""
+    made = from_file(said).build().problem
+    group = Group(
+        "group 0", 5, radius=Uniform(0.18, 0.22), speed=Normal(1.2, 0.2, low=0.8, high=1.6),
+        reaction=LogNormal(30.0, 10.0, high=50.0),
+    )  # fmt: skip
+    python = crowd([group], room=made.plan, seed=4)
+    np.testing.assert_array_equal(made.q0, python.q0)
+    np.testing.assert_array_equal(made.reaction, python.reaction)
+    np.testing.assert_array_equal(made.wish.speeds(5), python.wish.speeds(5))
+    assert from_file('speed = "imo men over 50"').build().problem.wish.speeds(5).max() <= 1.4
+    np.testing.assert_array_equal(from_file("speed = [1, 1.1, 1.2, 1.3, 1.4]").build().problem.wish.speeds(5)[1], 1.1)
+
+
+def test_a_crowd_that_has_not_reacted_yet_is_not_blocked():
+    """Nobody moves for 40 s."""
+    sol = jo.solve(**from_file("reaction = 40.0").build()._replace(h=0.5)._asdict())
+    assert sol.status == "stopped"
+    assert sol.t[-1] > 40.0
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ('speed = "weidman"', 'speed = "weidman": must be one of "weidmann", "imo women under 30"'),
+        ('speed = { kind = "normal", mean = 1.2 }', "deviation"),
+        ('reaction = { kind = "normal", mean = 9, deviation = 1, low = 3, high = 2 }', "must be above low = 3"),
+        ("reaction = -1", "a number that is 0 or more; or a list of them, or a distribution such as"),
+        ("radius = [0.2]", "must have 5 numbers, one for each person, not 1"),
+        ('radius = "weidmann"', "must be a positive number"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(said, message):
+    with pytest.raises(ScenarioError) as error:
+        from_file(said)
+    assert message in str(error.value)

@@ -1,0 +1,141 @@
+"""Stairs with a speed of their own, landings, both directions, lifts; routes over several floors."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.crowds import Group, Link, Plan, Stop, crowd
+from jostle.crowds.stairs import STAIR_PACES
+from jostle.scenarios import parse
+
+GROUND, UPPER = [(0, 0), (4, 0), (4, 3), (0, 3)], [(20, 0), (24, 0), (24, 3), (20, 3)]
+START, END = ((20, 1), (20, 2)), ((4, 1), (4, 2))
+LENGTH, R, H = 6.0, 0.2, 0.1
+
+
+def building(exits=None, **said):
+    link = Link("stairs", START, END, length=LENGTH, **said)
+    return Plan([GROUND, UPPER], exits=exits or {"street": ((0, 1), (0, 2))}, links=[link])
+
+
+def alone(plan, q0=(22.0, 1.5), t=40.0, speed=1.0, **said):
+    stops = said.pop("stops", None)
+    people = crowd(Group("one", places=[q0], radius=R, speed=speed, **said), room=plan, stops=stops)
+    return jo.solve(people, jo.Venel(), t=t, h=H, change=plan.changes(people), until=plan.empty)
+
+
+@pytest.mark.parametrize(
+    ("said", "longer"),
+    [
+        ({}, 0.0),
+        ({"pace": 0.5}, LENGTH - R),
+        ({"pace": "down"}, (1.0 / STAIR_PACES["down"] - 1.0) * (LENGTH - R)),
+        ({"pace": "up"}, (1.0 / STAIR_PACES["up"] - 1.0) * (LENGTH - R)),
+        ({"pace": 0.5, "flights": [(0.0, 2.0), (4.0, 5.0)]}, 3.0),
+    ],
+)
+def test_stairs_are_walked_at_their_pace(said, longer):
+    level = 2.0 + (LENGTH - R) + (4.0 - R)
+    assert alone(building(**said)).t[-1] == pytest.approx(level + longer, abs=0.3)
+
+
+def test_stairs_with_both_directions_let_people_pass_up_and_down():
+    """Each has an exit on the other floor; both meet on the stairs, which are wide enough."""
+    plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))}, both=True, pace="down")
+    groups = [
+        Group("down", places=[(22.0, 1.7)], radius=R, route=["stairs"], goal="street"),
+        Group("up", places=[(2.0, 1.3)], radius=R, route=["stairs (back)"], goal="roof"),
+    ]
+    people = crowd(groups, room=plan)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=plan.changes(people), until=plan.empty)
+    assert sol.status == "stopped"
+    assert jo.analysis.crossings(sol, plan.exits["street"]).person.tolist() == [0]
+    assert jo.analysis.crossings(sol, plan.exits["roof"]).person.tolist() == [1]
+    left = jo.analysis.leaving_times(sol)
+    down, up = (2.0 + (LENGTH - R) / STAIR_PACES[way] + 4.0 for way in ("down", "up"))
+    np.testing.assert_allclose(left, [down, up], atol=0.8)
+
+
+def test_the_nearest_exit_may_be_over_stairs_that_are_walked_back():
+    """The only exit is at the top: people on the ground take the stairs against their direction."""
+    plan = building({"roof": ((24, 1), (24, 2))}, both=True)
+    sol = alone(plan, (2.0, 1.5))
+    assert sol.status == "stopped"
+    assert sol.t[-1] == pytest.approx(2.0 + LENGTH + 4.0, abs=0.8)
+
+
+def test_a_lift_takes_all_who_are_in_it_at_its_times():
+    plan = building(every=15.0)
+    people = crowd(Group("all", 4, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
+    sol = jo.solve(people, jo.Venel(), t=60.0, h=H, change=plan.changes(people), until=plan.empty)
+    on_ground = np.nanmin(np.where(sol.q[:, :, 0] < 10.0, sol.t[:, None], np.nan), axis=0)
+    np.testing.assert_allclose(on_ground, 15.0, atol=H)
+    assert sol.status == "stopped"
+    assert sol.overlap < 1e-6
+
+
+def test_a_route_leads_over_the_stairs_to_a_stop_on_another_floor():
+    stops = {"desk": Stop((2.0, 2.5), dwell=3.0)}
+    ends = []
+    for route in (["stairs", "desk"], ["desk"]):  # the stairs need not be named
+        sol = alone(building(), route=route, stops=stops)
+        assert sol.status == "stopped"
+        assert np.linalg.norm(sol.q[:, 0] - [2.0, 2.5], axis=1).min() < 2 * R
+        ends.append(sol.t[-1])
+    assert ends[0] == ends[1]
+
+
+def test_an_exit_on_another_floor_may_be_a_goal():
+    plan = building({"street": ((0, 1), (0, 2)), "roof": ((24, 1), (24, 2))})
+    assert jo.analysis.crossings(alone(plan, goal="street"), plan.exits["street"]).person.tolist() == [0]
+    with pytest.raises(jo.InvalidValue, match=r"person 0 at .* cannot walk from the start to 'roof'.*add stairs"):
+        alone(plan, (2.0, 1.5), goal="roof")
+
+
+@pytest.mark.parametrize("said", [{"both": True, "pace": "down"}, {"every": 4.0}])
+def test_stairs_are_resumed_to_the_bit(tmp_path, said):
+    def go(t, **more):
+        plan = building(**said)
+        people = crowd(Group("all", 5, radius=R, speed=1.3, start=UPPER), room=plan, seed=3)
+        return jo.solve(people, jo.Venel(), t=t, h=0.1, change=plan.changes(people), **more)
+
+    go(5.0, checkpoint=tmp_path / "c")
+    np.testing.assert_array_equal(go(10.0, checkpoint=tmp_path / "c", resume=True).q[-1], go(10.0).q[-1])
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"pace": "sideways"}, 'must be a positive number, "up" or "down"'),
+        ({"pace": -1.0}, 'must be a positive number, "up" or "down"'),
+        ({"flights": [(0.0, 9.0)]}, "intervals .* within its length 6"),
+        ({"every": 9.0, "both": True}, "is a lift, every 9 s, and goes one way"),
+        ({"every": 9.0, "pace": 0.5}, "leave out pace"),
+    ],
+)
+def test_impossible_stairs_are_refused(said, message):
+    with pytest.raises(jo.InvalidValue, match=message):
+        building(**said)
+
+
+def test_a_file_says_all_that_stairs_can():
+    text = """
+[problem]
+kind = "crowd"
+rooms = [{ corners = [[0, 0], [4, 0], [4, 3], [0, 3]] }, { corners = [[20, 0], [24, 0], [24, 3], [20, 3]] }]
+exits = [{ name = "street", ends = [[0, 1], [0, 2]] }]
+stairs = [{ name = "stairs", start = [[20, 1], [20, 2]], end = [[4, 1], [4, 2]], length = 6.0, SAID }]
+groups = [{ places = [[22.0, 1.5]], radius = 0.2, speed = 1.0 }]
+[run]
+t = 40.0
+h = 0.1
+"""
+
+    def ends(said):
+        return jo.solve(**parse(text.replace("SAID", said)).build()._asdict()).t[-1]
+
+    slow = alone(building(pace=0.5, flights=[(0.0, 2.0)], both=True)).t[-1]
+    assert ends("pace = 0.5, flights = [[0.0, 2.0]], both = true") == slow
+    assert ends("every = 20.0") > 20.0
+    with pytest.raises(jo.scenarios.ScenarioError, match='must be a positive number, "up" or "down"'):
+        parse(text.replace("SAID", 'pace = "left"'))

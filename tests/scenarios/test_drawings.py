@@ -1,0 +1,99 @@
+"""Scenario files whose floor plan is a drawing, a picture or well-known text."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.scenarios import ScenarioError, load, parse
+
+pytest.importorskip("ezdxf")
+BOX = [(0, 0), (8, 0), (8, 4), (0, 4)]
+EAST, STAIRS = ((8, 1), (8, 3)), ((0, 1), (0, 2))
+REST = """
+groups = [{ n = 4 }]
+[run]
+t = 60.0
+h = 0.1
+"""
+
+
+def hall(**exits):
+    return jo.crowds.Plan(BOX, exits=exits, walls=[[(4, 0), (4, 2)]])
+
+
+def write(folder, plan, rest=REST, more=""):
+    file = folder / "building.toml"
+    file.write_text(f'[problem]\nkind = "crowd"\nplan = {plan}\n{more}{rest}')
+    return file
+
+
+def test_a_drawing_is_the_plan_in_the_unit_of_the_drawing(tmp_path):
+    ezdxf = pytest.importorskip("ezdxf")
+    drawing = ezdxf.new()
+    drawing.units = ezdxf.units.MM
+    for a, b in [((8000, 1000), (8000, 0)), ((8000, 0), (0, 0)), ((0, 0), (0, 4000)), ((0, 4000), (8000, 4000))]:
+        drawing.modelspace().add_line(a, b, dxfattribs={"layer": "WALLS"})
+    drawing.modelspace().add_line((8000, 4000), (8000, 3000), dxfattribs={"layer": "WALLS"})
+    drawing.modelspace().add_line((8000, 1000), (8000, 3000), dxfattribs={"layer": "EXITS-east"})
+    drawing.saveas(tmp_path / "floor.dxf")
+    plan = load(write(tmp_path, '"floor.dxf"')).build().problem.plan
+    assert plan.area.area == pytest.approx(32.0)
+    np.testing.assert_allclose(np.sort(plan.exits["east"], axis=0), EAST)
+
+
+@pytest.mark.parametrize("kind", ["dxf", "png", "wkt"])
+def test_every_kind_of_drawing_gives_the_same_building(tmp_path, kind):
+    plan, file = hall(east=EAST), tmp_path / f"floor.{kind}"
+    if kind == "wkt":
+        file.write_text(plan.to_wkt())
+    else:
+        getattr(plan, f"to_{kind}")(file, **({"scale": 0.1} if kind == "png" else {}))
+    said = f'{{ file = "{file.name}", scale = {0.1 if kind == "png" else 1.0} }}'
+    scenario = load(write(tmp_path, said))
+    sol = jo.solve(**scenario.build()._asdict())
+    assert sol.status == "stopped"
+    assert sol.problem.plan.area.area == pytest.approx(32.0, rel=0.01)
+    again = parse(scenario.text).build().problem  # the text of the scenario has all that the drawing said
+    np.testing.assert_array_equal(again.q0, sol.problem.q0)
+    np.testing.assert_array_equal(again.plan.walls, sol.problem.plan.walls)
+
+
+def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path):
+    hall(east=EAST, foot=STAIRS).to_dxf(tmp_path / "ground.dxf")
+    hall(top=STAIRS).to_dxf(tmp_path / "upper.dxf")
+    plan = '[{ file = "ground.dxf" }, { file = "upper.dxf", shift = [30.0, 0.0] }]'
+    more = 'stairs = [{ name = "stairs", start = "top", end = "foot", length = 5.0, pace = "down" }]\n'
+    rest = REST.replace("n = 4", "places = [[32.0, 1.0]]")
+    sol = jo.solve(**load(write(tmp_path, plan, rest, more)).build()._asdict())
+    assert sol.status == "stopped"
+    assert list(sol.problem.plan.exits) == ["east"]
+    assert jo.analysis.crossings(sol, EAST).person.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("plan", "more", "message"),
+    [
+        ('"missing.dxf"', "", "building.toml:3: problem.plan: .*missing.dxf cannot be read as a DXF drawing"),
+        ('"floor.svg"', "", "floor.svg: unknown kind of drawing; the kinds are .dxf, .png and .wkt"),
+        ('{ file = "floor.png" }', "", "a picture needs scale = "),
+        ('[{ file = "floor.wkt" }, { file = "floor.wkt" }]', "", "problem.plan.1: two drawings have an exit 'exit 0'"),
+        (
+            '"floor.wkt"', 'stairs = [{ name = "s", start = "top", end = "exit 0", length = 5.0 }]\n',
+            'problem.stairs.0.start: must be two points, or one of "exit 0"',
+        ),
+        ("3", "", "problem.plan"),
+        ('{ file = "floor.wkt", scal = 2.0 }', "", "unknown key 'scal'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(tmp_path, plan, more, message):
+    (tmp_path / "floor.wkt").write_text(hall(east=EAST).to_wkt())
+    with pytest.raises(ScenarioError, match=message):
+        load(write(tmp_path, plan, more=more))
+
+
+def test_a_text_without_a_folder_reads_no_drawing(tmp_path):
+    text = write(tmp_path, '"floor.dxf"').read_text()
+    with pytest.raises(ScenarioError, match="a drawing is read with a scenario file"):
+        parse(text)
+    with pytest.raises(ScenarioError, match=r"the key 'rooms' is missing: give rooms = .* or plan = "):
+        parse(text.replace('plan = "floor.dxf"', ""))
