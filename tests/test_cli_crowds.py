@@ -23,6 +23,7 @@ contacts = true
 HEAD_ON = """
 [problem]
 kind = "crowd"
+inhibition = true
 rooms = [{ corners = [[0, 0], [6, 0], [6, 0.7], [0, 0.7]] }]
 exits = [{ name = "west", ends = [[0, 0], [0, 0.7]] }, { name = "east", ends = [[6, 0], [6, 0.7]] }]
 groups = [{ places = [[2, 0.35]], goal = "east" }, { places = [[4, 0.35]], goal = "west" }]
@@ -64,7 +65,7 @@ def test_a_blockade_is_named_and_ends_the_command_with_code_4(here, jostle):
 
 def test_a_run_that_goes_on_although_people_are_blocked_ends_with_code_4(here, jostle):
     """Contacts that carry forces tell that they want to walk."""
-    text = HEAD_ON.replace('kind = "crowd"', 'kind = "crowd"\ninhibition = false')
+    text = HEAD_ON.replace("inhibition = true", "inhibition = false")
     (here / "a.toml").write_text(text.replace("h = 0.1", 'h = 0.1\nuntil = { kind = "never" }'))
     code, out, _ = jostle("run", "a.toml", "--json", "--set", "output.contacts=true")
     found = json.loads(out)
@@ -125,3 +126,15 @@ def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
     assert code == 1
     assert "give one of them" in err
+
+
+def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    jostle("run", "a.toml", "-q")
+    (here / "a.html").write_text("old")
+    assert jostle("report", "a.vtkhdf")[0] == 1
+    assert (here / "a.html").read_text() == "old"
+    assert jostle("report", "a.vtkhdf", "--overwrite", "--no-film")[0] == 0
+    html = (here / "a.html").read_text(encoding="utf-8")
+    assert "3 people, all have left" in html
+    assert "<iframe" not in html

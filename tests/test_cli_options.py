@@ -84,6 +84,8 @@ BELOW = {
     ("plot", "colour"),
     ("movie", "speed"),
     ("movie", "colour"),
+    *(("plot", "layer"), ("report", "film"), ("report", "overwrite")),  # tests/test_cli_crowds.py
+    ("verify", "as_json"),  # tests/test_verification.py
     *(("sweep", option) for option in ("output", "workers", "dask", "retry_failed", "quiet", "as_json")),
 }
 

@@ -130,7 +130,7 @@ def calls(path):
         "crowd_pressure": {"sol": run, "k": -1},
         "blockade": {"sol": run, "plan": room},
         "crowd_forces": {"sol": at["walked"], "mass": 80.0, "relaxation_time": 0.5},
-        "crowd_maps": {"sol": run, "plan": room, "size": 1.0, "frames": 2},
+        "crowd_maps": {"sol": run, "plan": room, "size": 1.0, "frames": 2, "counted": False},
         "crowd_summary": {"sol": run, "plan": room},
         "exit_use": {"sol": run, "plan": room},
         "fundamental_diagram": {"sol": run, "measure": area, "plan": room},

@@ -33,8 +33,8 @@ def arch():
     """Forty people before a narrow door, in the plain model: an arch holds them."""
     plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"gate": ((6, 2.25), (6, 2.75))})
     start = [(2.5, 1), (6, 1), (6, 4), (2.5, 4)]
-    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=1, start=start)
-    return jo.solve(people, jo.Venel(), t=16.0, h=0.1, every=0.5, change=plan.changes(people))
+    people = jo.crowds.crowd(40, radius=0.2, room=plan, speed=1.34, seed=4, start=start)
+    return jo.solve(people, jo.Venel(), t=20.0, h=0.1, every=0.5, change=plan.changes(people))
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +160,14 @@ def test_the_mean_density_counts_people(crossing):
     first = jo.analysis.density_map(crossing, 0, plan, size=2.0)
     assert maps.mean == pytest.approx(first.voronoi)
     assert np.nansum(maps.mean * 4.0) == pytest.approx(3.0)
+
+
+def test_counted_densities_are_those_of_the_classic_map(arch):
+    plan, k = arch.problem.plan, len(arch.t) - 1
+    maps = jo.analysis.crowd_maps(arch, size=1.0, counted=True)
+    last = jo.analysis.density_map(arch, k, plan, size=1.0)
+    assert (maps.worst >= last.classic - 1e-9).all()
+    assert maps.worst.max() == round(maps.worst.max()), "the squares are whole square metres"
 
 
 def test_levels_of_service_are_those_of_fruin():

@@ -17,6 +17,8 @@ from jostle.solution import Solution
 
 MOST = 0.95
 """The part of the people whose leaving is the second evacuation time."""
+MAX_VORONOI_PEOPLE = 1000
+"""In crowds of more people densities are counted in squares: their Voronoi cells would take longer than seconds."""
 LARGEST_IN_MEMORY = 2**29
 """Runs of at most this many bytes are read into memory once, instead of from their file again and again."""
 
@@ -38,6 +40,7 @@ class CrowdSummary:
     """The number of people who left the plan without crossing an exit."""
     travel: Travel
     maps: CrowdMaps
+    """Densities are Voronoi densities, or counted in squares if there are more than MAX_VORONOI_PEOPLE people."""
     jams: list[Jam]
     blockade: Blockade | None
 
@@ -104,7 +107,7 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
         exits=uses,
         left_elsewhere=len(left) - inside - sum(use.count for use in uses.values()),
         travel=journeys,
-        maps=crowd_maps(sol, known, size=_size(known), frames=MAP_FRAMES),
+        maps=crowd_maps(sol, known, size=_size(known), frames=MAP_FRAMES, counted=len(left) > MAX_VORONOI_PEOPLE),
         jams=jams(sol, known),
         blockade=blockade(sol, known),
     )

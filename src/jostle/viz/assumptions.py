@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from jostle.analysis.crowd_summary import MAX_VORONOI_PEOPLE
 from jostle.analysis.level_of_service import MAP_FRAMES
 from jostle.analysis.walks import JAM_PEOPLE, JAM_SPEED
 from jostle.arrays import Array
@@ -24,6 +25,7 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
     speeds = sol.facts.speeds
     scheme = noted.get("scheme") or repr(sol.scheme)
     steps = sol.stats["h"]
+    density = "people counted" if len(radii) > MAX_VORONOI_PEOPLE else "Voronoi density"
     return [
         (
             "model",
@@ -34,7 +36,7 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
         ("worst overlap", f"{sol.overlap:.1e} of the smallest radius"),
         ("radii of people", _range(radii, "m")),
         ("desired speeds", "not known" if speeds is None else _range(speeds, "m/s")),
-        ("density", f"Voronoi density in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
+        ("density", f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
         (
             "jam",
             f"at least {JAM_PEOPLE} people slower than {100 * JAM_SPEED:g} % of their desired speed at one opening",

@@ -45,7 +45,7 @@ SERVICE_COLOURS = ("#2c7bb6", "#7fbfdc", "#c6e5a5", "#ffe08a", "#f7945d", "#c51b
 """Colours of the levels of service A to F."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
 """Names of the maps that can be drawn."""
-FORCE_LABEL = f"largest force on a person (N), if m = {MASS:g} kg and tau = {RELAXATION_TIME:g} s"
+FORCE_LABEL = f"largest load of a person (N)\nif m = {MASS:g} kg, tau = {RELAXATION_TIME:g} s"
 """Label of the map of forces, with its assumption."""
 LARGEST_DENSITY = 1e3
 """End of the colours of the level F, in people per square metre."""
@@ -219,7 +219,7 @@ class Shot:
         values, label = {
             "density": (maps.mean, f"mean density (people{per_area})"),
             "worst density": (maps.worst, f"worst density (people{per_area})"),
-            "level of service": (maps.worst, "level of service of the worst density (Fruin)"),
+            "level of service": (maps.worst, "level of service (Fruin)\nof the worst density"),
             "speed": (maps.speed, with_unit("mean speed", units, (1, -1, 0))),
             "jam time": (maps.jammed, f"time in jams (person {units.time or 's'}{per_area})"),
             "force": (self.forces() if name == "force" else maps.mean, FORCE_LABEL),
@@ -231,7 +231,8 @@ class Shot:
             scale = {"cmap": ListedColormap(SERVICE_COLOURS), "norm": norm}
         mesh = ax.pcolormesh(maps.x, maps.y, np.ma.masked_invalid(values), zorder=1, **scale)
         mesh.set_clip_path(self.outline, ax.transData)
-        bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8, label=label)
+        bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8)
+        bar.set_label(label, fontsize=8)
         if name != "level of service":
             return
         bar.set_ticks(list(FRUIN["walkways"]), labels=[f"{each:.2f}" for each in FRUIN["walkways"]])
