@@ -35,8 +35,6 @@ Span = float | tuple[float, float]
 """The end, or the start and the end."""
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
 """What happens to the state after each step."""
-
-
 AnyState = TypeVar("AnyState")
 """A state of bodies, or of a density."""
 

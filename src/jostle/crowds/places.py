@@ -55,10 +55,11 @@ def free_places(
     def full(left: Integers, tries: int) -> InvalidValue:
         return InvalidValue("there is no room")
 
+    first = empty()  # refuses a region that is no polygon, before its area is asked for
     wanted = float((np.pi * radii**2).sum()) / max(_area(plan, region), np.finfo(float).tiny)
     if wanted <= MOST_RANDOM:
         try:
-            return filled(empty(), everyone, random, TRIES, full)[before:]
+            return filled(first, everyone, random, TRIES, full)[before:]
         except InvalidValue:
             pass  # walls and others leave too little room between them: a lattice may still do
     return _lattice(empty(), radii, before, random, wanted)

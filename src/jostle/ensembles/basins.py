@@ -24,7 +24,13 @@ MAX_ATTRACTORS = 1000
 
 
 class Attractor(NamedTuple):
-    """A periodic orbit that copies end on."""
+    """A periodic orbit that copies end on.
+
+    >>> import jostle as jo
+    >>> rest = jo.ensembles.Attractor(period=1, q=np.zeros((1, 1)), u=np.zeros((1, 1)), members=5)
+    >>> rest.period, rest.q.tolist()
+    (1, [[0.0]])
+    """
 
     period: int
     """After how many sections it repeats itself."""

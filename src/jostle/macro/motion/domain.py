@@ -18,10 +18,9 @@ from jostle.errors import InvalidValue
 from jostle.macro.active_set import FivePoint
 from jostle.macro.checks import truths
 from jostle.macro.grid import Grid
+from jostle.macro.motion.passages import Faces as Faces
 from jostle.macro.motion.passages import Passage
 
-Faces = tuple[Array, Array]
-"""One number a face: those across x, then those across y."""
 VACUUM = 1e-14
 """A face with less mass than this, in cells, has no velocity."""
 HALF_CELL = 2.0

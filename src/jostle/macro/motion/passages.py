@@ -7,9 +7,9 @@ start: no pressure goes through a passage, as none does between people on stairs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +18,8 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, finite, shaped
 from jostle.errors import InvalidValue
 
-if TYPE_CHECKING:
-    from jostle.macro.motion.domain import Domain, Faces
+Faces = tuple[Array, Array]
+"""One number a face: those across x, then those across y."""
 
 
 @check_arguments
@@ -74,14 +74,17 @@ class Passage:
         return np.asarray(np.maximum(x * self.outward[0] + y * self.outward[1], 0.0))
 
 
-def passed(domain: Domain, density: Array, u: Faces, h: float) -> Array:
-    """(nx, ny): the density after people with the velocity u on the faces used all passages for a time h."""
-    if not domain.passages:
+def passed(passages: Sequence[Passage], density: Array, u: Faces, cells: float) -> Array:
+    """(nx, ny): the density after people with the velocity u on the faces used all passages.
+
+    `cells` is the time over the side of a cell: at speed 1 people go so many cells.
+    """
+    if not passages:
         return density
     density = density.copy()
-    for passage in domain.passages:
+    for passage in passages:
         start, end = tuple(passage.start.T), tuple(passage.end.T)
-        part = np.minimum(passage.speeds(u) * (h / domain.grid.h), 1.0)
+        part = np.minimum(passage.speeds(u) * cells, 1.0)
         asked = (part * density[start])[:, None] * passage.shares
         room, wanted = np.maximum(1.0 - density[end], 0.0), asked.sum(axis=0)
         asked *= np.divide(room, wanted, out=np.ones_like(room), where=wanted > room)

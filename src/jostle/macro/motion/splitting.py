@@ -48,7 +48,7 @@ class Splitting(Scheme):
             m = carried(domain, state.density, u, crossed)
             u, pressure = velocities(domain, full, (m[0] - x, m[1] - y)), P * (side / h) ** 2
         else:
-            full = passed(domain, full, u, h)
+            full = passed(domain.passages, full, u, h / domain.grid.h)
             u, pressure = (u[0] - x, u[1] - y), P * side**2 / h
         density, gone = emptied(problem, full, crossed)
         return State(state.t + h, density, u, pressure, state.gone + gone, iterations)
