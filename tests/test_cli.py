@@ -41,6 +41,13 @@ def test_the_version_is_that_of_the_package(jostle):
     assert jostle("--version") == (0, f"jostle {jo.__version__}\n", "")
 
 
+def test_the_summaries_of_commands_are_not_cut(jostle):
+    code, out, _ = jostle("--help")
+    assert code == 0
+    assert "doctor" in out
+    assert "..." not in out.split("Commands:")[1]
+
+
 def test_quiet_says_nothing_and_json_is_one_line(here, jostle):
     assert jostle("run", *CRADLE, "--quiet", "-o", "a.vtkhdf") == (0, "", "")
     code, out, err = jostle("run", *CRADLE, "--json", "-o", "b.vtkhdf")

@@ -69,7 +69,7 @@ def new(
 
 
 def schema() -> None:
-    """Print the JSON schema of scenario files, with which editors complete and check them."""
+    """Print the JSON schema of scenario files. Editors use it to complete and check them."""
     from jostle.scenarios import schema as of_scenarios
 
     say(json.dumps(of_scenarios(), indent=2))
@@ -82,7 +82,7 @@ def info(
     text: Annotated[bool, typer.Option("--scenario", help="Print the text of the scenario.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the contents of a trajectory, of a file of a density, of a scenario, or of a study."""
+    """Show what a trajectory, density, scenario or study contains."""
     if Path(file).is_dir():
         found_there, results = sweeps.of_folder(Path(file))
         show(found_there, as_json)
@@ -142,7 +142,7 @@ def export(
     ],
     overwrite: Overwrite = False,
 ) -> None:
-    """Convert a trajectory for another program; the suffix of the file chooses the format."""
+    """Convert a trajectory for another program. The suffix of the file chooses the format."""
     from jostle.io import export as exported
 
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
@@ -160,9 +160,10 @@ def view(
     browser: Annotated[bool, typer.Option(help="Open the browser, or only print the address.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
-    """Show a trajectory or a moving density in the browser, also while it is being written; Ctrl-C ends the command.
+    """Show a trajectory or a moving density in the browser. Ctrl-C ends the command.
 
-    The page comes from a server that only this machine can reach, and that serves only this file.
+    It follows a file that is still being written. The page comes from a server that only this machine can reach, and
+    that serves only this file.
     """
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
@@ -190,7 +191,7 @@ def plot(
     layer: Layer = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of some moments of a trajectory, of a crowd on its plan, or of a density that moves."""
+    """Save a picture of a trajectory, a crowd on its plan, or a density."""
     from jostle.io import Images
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for

@@ -35,7 +35,7 @@ WarmUp = Annotated[bool, typer.Option("--warm-up", help="First compile all kerne
 
 
 def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
-    """Check the installation: versions, threads, a short run, a trajectory file, a GPU, missing packages, plug-ins."""
+    """Check the installation and list optional packages."""
     from jostle.io.recorder import versions
 
     found: dict[str, Any] = {f"version_{name}": version for name, version in versions().items()}

@@ -18,7 +18,10 @@ def report(
     film: Annotated[bool, typer.Option(help="Put the film into the report.")] = True,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a report of a run of people: plan, film, curves, maps, tables, assumptions, versions, in one HTML file."""
+    """Save a report about a crowd as one HTML file.
+
+    It has the plan, a film, curves, maps, tables, assumptions and versions.
+    """
     from jostle.io import are_images
     from jostle.viz.sources import need_matplotlib, target_for
     from jostle.viz.viewer import PAGES

@@ -110,7 +110,7 @@ def bench(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the time of the first steps of a scenario, without saving them."""
+    """Time the first steps of a scenario without saving them."""
     from jostle.scenarios import Run, load
 
     _use(threads)

@@ -40,9 +40,10 @@ def sweep(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run a study: many runs of a scenario or a function, on all cores or on a cluster.
+    """Run a study: many runs of a scenario or a function.
 
-    The same command again continues a study that was interrupted or killed. Finished runs are not repeated.
+    It uses all cores, or a cluster. The same command again continues a study that was interrupted or killed. Finished
+    runs are not repeated.
     """
     from jostle.ensembles import sweep as run_study
     from jostle.ensembles.study_files import load_study

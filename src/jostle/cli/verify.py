@@ -20,9 +20,10 @@ def verify(
     guideline: Annotated[str, typer.Argument(help="RiMEA, IMO or NIST (ISO 20414); by default all.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Run the verification tests of guidelines for crowds and print what each asks, what came out, and the verdict.
+    """Run the verification tests of guidelines for crowds.
 
-    It takes about a minute. A test that fails, or does not apply, is a result: the exit code is 0.
+    It prints what each test asks, what came out, and the verdict. It takes about a minute. A test that fails, or does
+    not apply, is a result: the exit code is 0.
     """
     from jostle.verification import verify as verified
 
