@@ -11,6 +11,7 @@ TWO_EXITS = """
 title = "Three people"
 [problem]
 kind = "crowd"
+behaviour = { kind = "plain" }
 rooms = [{ corners = [[0, 0], [10, 0], [10, 2], [0, 2]] }]
 exits = [{ name = "west", ends = [[0, 0], [0, 2]] }, { name = "east", ends = [[10, 0], [10, 2]] }]
 groups = [{ name = "walkers", places = [[2, 0.5], [2, 1.5], [7, 1]], speed = 1.0 }]

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jostle as jo
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 
@@ -125,3 +127,14 @@ def test_example(name, tmp_path, monkeypatch):
 def test_examples_fit_on_a_screen():
     for path in EXAMPLES.glob("*.py"):
         assert len(path.read_text().splitlines()) <= 40, path.name
+
+
+def test_a_building_of_two_drawings_empties_by_its_stairs():
+    few = [f"problem.groups.{k}.{said}" for k in (0, 1) for said in ("n=3", "reaction=0.0", "speed=1.34")]
+    few += ['problem.behaviour={ kind = "plain" }', "run.h=0.1"]
+    scenario = jo.scenarios.load(EXAMPLES / "two_storeys" / "building.toml", settings=few)
+    sol = jo.solve(**scenario.build()._asdict())
+    assert sol.status == "stopped"
+    assert (sol.q[0][:, 0] > 55.0).tolist() == [True] * 3 + [False] * 3
+    assert sum(use.count for use in jo.analysis.exit_use(sol).values()) == 6
+    assert sol.t[-1] > 7.0 / 0.694  # seven metres of steps at the speed on stairs

@@ -244,6 +244,7 @@ def test_every_program_of_the_gallery_is_checked():
 @pytest.mark.parametrize("name", CHECKS)
 def test_program_of_the_gallery(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    plt.close("all")  # what other tests left open
     try:
         result = runpy.run_path(str(GALLERY / name))
         assert plt.get_fignums(), "no picture"

@@ -106,7 +106,7 @@ n = 5
 {said}
 [run]
 t = 60.0
-h = 0.1
+h = 0.05
 """
 
 
@@ -133,7 +133,7 @@ reaction = { kind = "log-normal", mean = 30.0, deviation = 10.0, high = 50.0 }""
 
 def test_a_crowd_that_has_not_reacted_yet_is_not_blocked():
     """Nobody moves for 40 s."""
-    sol = jo.solve(**from_file("reaction = 40.0").build()._replace(h=0.1)._asdict())
+    sol = jo.solve(**from_file("reaction = 40.0").build()._replace(h=0.05)._asdict())
     assert sol.status == "stopped"
     assert sol.t[-1] > 40.0
 

@@ -122,6 +122,7 @@ def test_a_file_says_all_that_stairs_can():
     text = """
 [problem]
 kind = "crowd"
+behaviour = { kind = "plain" }
 rooms = [{ corners = [[0, 0], [4, 0], [4, 3], [0, 3]] }, { corners = [[20, 0], [24, 0], [24, 3], [20, 3]] }]
 exits = [{ name = "street", ends = [[0, 1], [0, 2]] }]
 stairs = [{ name = "stairs", start = [[20, 1], [20, 2]], end = [[4, 1], [4, 2]], length = 6.0, SAID }]

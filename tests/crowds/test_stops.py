@@ -14,8 +14,8 @@ PLAN = Plan(BOX, exits=EXITS)
 H = 0.1
 
 
-def solved(people, t=60.0, **more):
-    return jo.solve(people, jo.Venel(), t=t, h=H, until=PLAN.empty, **more)
+def solved(people, t=60.0, h=H, **more):
+    return jo.solve(people, jo.Venel(), t=t, h=h, until=PLAN.empty, **more)
 
 
 def test_people_stand_at_a_stop_for_their_dwell_time_and_go_on():
@@ -35,7 +35,7 @@ def test_people_stand_at_a_stop_for_their_dwell_time_and_go_on():
 def test_people_who_take_the_quickest_way_go_to_their_own_places_and_on(stop):
     group = Group("all", 4, radius=0.2, speed=1.2, route=["hall"], start=[(0, 1), (3, 1), (3, 4), (0, 4)], goal="east")
     said = {"room": PLAN, "stops": {"hall": stop}, "seed": 2}
-    plain, quick = (solved(crowd(group, **said, behaviour=how), 40.0) for how in (None, jo.crowds.Pedestrians()))
+    plain, quick = (solved(crowd(group, **said, behaviour=how), 40.0, 0.07) for how in (None, jo.crowds.Pedestrians()))
     assert plain.status == quick.status == "stopped"
     if isinstance(stop, WaitingArea):  # each has stood at their place
         at = [sol.q[np.searchsorted(sol.t, 8.9)] for sol in (plain, quick)]
@@ -170,7 +170,7 @@ places = [[2.0, 2.0], [2.0, 3.0]]
 {said}
 [run]
 t = 80.0
-h = 0.1
+h = 0.05
 """
 
 

@@ -26,7 +26,7 @@ KEYS = [
     "towards", "speed", "cell", "closed", "blocks", "exits",
 ]  # fmt: skip
 JARGON = ("pydantic", "http", "Input should", "validation error", "Traceback", "type=")
-few = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+few = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 
 
 def shipped(name):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.crowds.gates import ClosedGates
 from jostle.sets.base import ConstraintSet, Free, Intersection
 from jostle.sets.walls import Walls
 
@@ -73,7 +74,9 @@ def test_every_set_is_tried():
         if kind.__module__.startswith("jostle.") and not kind.__name__.startswith("_")
     }
     tried = {name.split()[0] for name in PARAMETERS} | {"UserSet"}
-    assert {kind.__name__ for kind in own - {ConstraintSet, Free, Intersection, Walls}} == tried - {"constraints"}
+    assert {kind.__name__ for kind in own - {ConstraintSet, Free, Intersection, Walls, ClosedGates}} == tried - {
+        "constraints"
+    }
 
 
 def test_a_wall_that_becomes_infinite_during_a_run_is_noticed():

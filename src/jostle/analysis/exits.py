@@ -17,7 +17,9 @@ from jostle.analysis.crowds import crossings, leaving_times
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.io.moves import plan_of
+from jostle.io.areas import present, walkable
+from jostle.io.moves import known as known_moves
+from jostle.io.moves import moves, plan_of, planar
 from jostle.solution import Solution
 
 NO_PLAN = (
@@ -25,6 +27,8 @@ NO_PLAN = (
     "with jo.crowds.crowd or a scenario of kind 'crowd', whose files hold the plan"
 )
 """Message for runs whose plan is not known."""
+RUNNING_SPEED = 3.0
+"""Speed in m/s that nobody exceeds between two frames."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +78,8 @@ def known_plan(sol: Solution, plan: Any, asked: str) -> Any:
 def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
     """The people who left by each exit of a plan, by default that of the crowd, and their times.
 
-    Everyone is counted once, at the exit that they crossed last before they left the plan.
+    Everyone is counted once, at the exit that they crossed last before they left the plan. The way of a person between
+    two frames is taken as straight; if it misses all exits, the nearest to its end counts, if they could run there.
 
     >>> import jostle as jo
     >>> exits = {"west": ((0, 1), (0, 2)), "east": ((9, 1), (9, 2.2))}
@@ -93,6 +98,9 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
         for t, who in zip(found.t, found.person, strict=True):
             if t >= last[who]:
                 last[who], by[who] = t, number
+    unknown = (by < 0) & np.isfinite(left)
+    if unknown.any():
+        by[unknown] = _nearest_exits(sol, known)[unknown]
     uses = {}
     for number, name in enumerate(names):
         who = np.flatnonzero((by == number) & np.isfinite(left))
@@ -100,6 +108,22 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
         width = float(np.linalg.norm(np.diff(np.asarray(known.exits[name]), axis=0)))
         uses[name] = ExitUse(name, width, who, left[who])
     return uses
+
+
+def _nearest_exits(sol: Solution, plan: Any) -> Integers:
+    """(n,) the exit nearest to where each person was last seen, or -1 if nobody could have run there in the time."""
+    polygon = walkable(plan)
+    inside = present(np.asarray(planar(sol).q[0]), polygon)
+    by = np.full(len(inside), -1)
+    for move in known_moves(moves(sol, plan)):
+        now = present(move.after, polygon) & ~move.gone
+        person = np.flatnonzero(inside & ~now)
+        ends = move.after[person]
+        far = np.array([distance_to_segment(ends, np.asarray(exit_, dtype=float)) for exit_ in plan.exits.values()])
+        reach = RUNNING_SPEED * (move.end - move.start)[person]
+        by[person] = np.where(far.min(axis=0) <= reach, far.argmin(axis=0), -1)
+        inside = now
+    return by
 
 
 def openings_of(plan: Any) -> dict[str, Array]:

@@ -15,7 +15,7 @@ from jostle.cli import densities, sweeps
 from jostle.cli.crowds import answers
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
 from jostle.cli.show import plain, say, show, show_rows, summary
-from jostle.errors import FileIsThere, InvalidValue, JostleError
+from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
     from jostle.io import Images
@@ -216,7 +216,10 @@ def plot(
     elif layer is not None:
         figure = plan(run, layer=layer).figure
     elif colour is None and plan_of(run) is not None:
-        figure = plans(run, moments)
+        try:
+            figure = plans(run, moments)
+        except MissingPackage:  # people without their plan need no shapely
+            figure = strip(run, moments, colour="speed")
     else:
         figure = strip(run, moments, colour=colour or "speed")
     with whole(wanted) as new:

@@ -83,7 +83,7 @@ def quickest(
     >>> q = np.array([[4.0, 1.4], [5.0, 1.5]])
     >>> wish = quickest(plan.walk(radius=0.2, speed=[1.0, 0.0]), plan, 0.2)
     >>> wish(0.0, q).round(1).tolist()                # the second person stands
-    [[0.7, -0.7], [0.0, 0.0]]
+    [[0.5, -0.8], [0.0, 0.0]]
     """
     check_wish(wish, "quickest")
     if not wish.goals:

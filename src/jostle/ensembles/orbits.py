@@ -40,7 +40,7 @@ class Orbits:
     >>> found.q.round(6).tolist()                               # (1 - omega^2) / ((1 - omega^2)^2 + (0.1 omega)^2)
     [[-0.788643], [-0.331858]]
     >>> abs(found.multipliers[0]).round(6).tolist()             # exp(-0.05 T)
-    [0.811018, 0.811018]
+    [0.811039, 0.811039]
     """
 
     q: Array
