@@ -27,7 +27,6 @@ sphinx_gallery_conf = {
     "capture_repr": (),
     "matplotlib_animations": False,
     "show_memory": False,
-    "parallel": 2,
     "show_signature": False,
     "write_computation_times": False,
     "nested_sections": False,

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, settings
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the first example of a test may compile kernels for a minute; and all examples are the same in each run
-settings.register_profile("jostle", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "jostle", max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("jostle")
 
 # what the command line prints must not depend on the terminal, nor on what its owner likes
