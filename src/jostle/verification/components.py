@@ -50,7 +50,7 @@ def reaction_times() -> Outcome:
     low, high = REACTION
     sol = solved(
         [rectangle(0, 0, 8, 5)], {"door": [[8, 2], [8, 3]]},
-        [{"n": 10, "reaction": {"kind": "uniform", "low": low, "high": high}}], t=200.0, h=0.1, every=0.5,
+        [{"n": 10, "reaction": {"kind": "uniform", "low": low, "high": high}}], t=200.0, h=0.07, every=0.5,
     )  # fmt: skip
     delay = travel(sol).delay
     right = bool((delay >= low - 0.5).all() and (delay <= high + 0.5).all() and len(np.unique(delay.round())) > 5)
