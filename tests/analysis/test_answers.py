@@ -54,6 +54,18 @@ def test_everyone_is_counted_at_the_exit_by_which_they_left(crossing):
     assert uses["west"].passed(np.array([0.0, 1.7, 3.0])).tolist() == [0, 1, 2]
 
 
+def test_who_goes_round_the_post_of_a_door_between_two_frames_is_counted_there():
+    """The straight way from where they were to where they are taken out crosses the wall beside the door."""
+    plan = jo.crowds.Plan(
+        [(0, 0), (4, 0), (4, 4), (0, 4)], exits={"east": ((4, 1.7), (4, 2.3)), "west": ((0, 1), (0, 2))}
+    )
+    people = jo.crowds.crowd(1, radius=0.1, room=plan, q0=[[3.8, 0.6]], speed=1.0)
+    sol = jo.solve(people, jo.Venel(), t=4.0, h=0.05, every=2.0, change=plan.changes(people))
+    uses = jo.analysis.exit_use(sol)
+    assert {name: use.person.tolist() for name, use in uses.items()} == {"east": [0], "west": []}
+    assert jo.analysis.crowd_summary(sol).left_elsewhere == 0
+
+
 def test_free_walkers_lose_no_time_and_the_last_one_is_the_evacuation_time(crossing):
     found = jo.analysis.crowd_summary(crossing)
     assert (found.people, found.inside, found.left_elsewhere, found.jams) == (3, 0, 0, [])
