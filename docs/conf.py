@@ -1,4 +1,4 @@
-"""Sphinx configuration; every code cell of the pages and every program of the gallery is executed by the build."""
+"""Sphinx configuration. The build executes the code cells of the pages and the programs of the gallery."""
 
 import os
 

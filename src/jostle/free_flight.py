@@ -75,7 +75,7 @@ class FreeFlight:
         return FreeFlight(problem, scheme, float(grid.sizes), acceleration)
 
     def after(self, state: State, number: int, grid: Grid) -> Flown | None:
-        """The flight from a state after so many steps, if there is one; never with the last step of a run."""
+        """The flight that follows the state of step `number`, if there is one; never with the last step of a run."""
         self.free = 0 if state.multipliers.any() else self.free + 1
         if self.free == 0:
             self.length = FIRST_LENGTH

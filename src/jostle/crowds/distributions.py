@@ -54,7 +54,7 @@ class Distribution(ABC):
             f"and high so that a notable part of the distribution lies between them"
         )
 
-    def _check_limits(self) -> None:
+    def __post_init__(self) -> None:
         if not self.low < self.high:
             raise InvalidValue(f"low = {self.low:g} must be below high = {self.high:g}")
 
@@ -77,9 +77,6 @@ class Normal(Distribution):
     _: KW_ONLY
     low: float = -np.inf
     high: float = np.inf
-
-    def __post_init__(self) -> None:
-        self._check_limits()
 
     def _values(self, n: int, random: np.random.Generator) -> Array:
         return random.normal(self.mean, self.deviation, n)
@@ -106,9 +103,6 @@ class LogNormal(Distribution):
     low: float = -np.inf
     high: float = np.inf
 
-    def __post_init__(self) -> None:
-        self._check_limits()
-
     def _values(self, n: int, random: np.random.Generator) -> Array:
         variance = np.log1p((self.deviation / self.mean) ** 2)
         return random.lognormal(np.log(self.mean) - 0.5 * variance, np.sqrt(variance), n)
@@ -128,9 +122,6 @@ class Uniform(Distribution):
 
     low: Finite
     high: Finite
-
-    def __post_init__(self) -> None:
-        self._check_limits()
 
     def _values(self, n: int, random: np.random.Generator) -> Array:
         return random.uniform(self.low, self.high, n)

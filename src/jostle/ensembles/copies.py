@@ -164,7 +164,7 @@ class Copies:
         return other
 
     def repeated(self, times: int) -> Copies:
-        """Each copy so many times, one block of all copies after the other."""
+        """`times` blocks, one after the other, each with all copies."""
         other = object.__new__(Copies)
         for name, value in vars(self).items():
             shared = name in ("force", "within", "mass")

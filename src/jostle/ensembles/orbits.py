@@ -123,7 +123,7 @@ def periodic_orbits(
 
 
 def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, steps: int) -> Array:
-    """The states (n, 2 d) so many steps after the states x."""
+    """The states (n, 2 d) that follow the states x after `steps` steps."""
     d = copies.q0.shape[1]
     march = March(copies.with_starts(x[:, :d], x[:, d:], copies.t0), scheme, h)
     march.go(steps, 1)

@@ -77,7 +77,7 @@ class Passage:
 def passed(passages: Sequence[Passage], density: Array, u: Faces, cells: float) -> Array:
     """(nx, ny): the density after people with the velocity u on the faces used all passages.
 
-    `cells` is the time over the side of a cell: at speed 1 people go so many cells.
+    `cells` is the number of cells that people cross at speed 1: the time over the side of a cell.
     """
     if not passages:
         return density
