@@ -100,3 +100,12 @@ def test_wide_plans_are_drawn_below_each_other():
 def test_an_unknown_layer_names_those_that_there_are(run):
     with pytest.raises(jo.InvalidValue, match="'level of service', 'speed'"):
         jo.viz.plan(run, layer="heat")
+
+
+def test_people_who_have_not_reacted_are_not_in_a_jam():
+    plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 1), (9, 2))})
+    people = jo.crowds.crowd(1, radius=0.2, room=plan, q0=[[2.0, 1.5]], speed=1.0, reaction=5.0)
+    sol = jo.solve(people, jo.Venel(), t=2.0, h=0.1, every=1.0)
+    ax = jo.viz.plan(sol)
+    [discs] = [one for one in ax.collections if type(one).__name__ == "EllipseCollection"]
+    assert discs.get_edgecolor()[0].tolist() == [1.0, 1.0, 1.0, 1.0]

@@ -43,6 +43,8 @@ EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = "#009e73", "#cc79a7", "#e6
 """Colours of exits, stairs, doors and of the rings of people in jams."""
 SERVICE_COLOURS = ("#2c7bb6", "#7fbfdc", "#c6e5a5", "#ffe08a", "#f7945d", "#c51b1b")
 """Colours of the levels of service A to F."""
+NOT_STARTED = 0.02
+"""People who are nearer (m) than this to where they were at the start have not started to walk."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
 """Names of the maps that can be drawn."""
 FORCE_LABEL = f"largest load of a person (N)\nif m = {MASS:g} kg, tau = {RELAXATION_TIME:g} s"
@@ -177,6 +179,8 @@ class Shot:
         speed, _ = desired_speeds(self.sol)
         jammed = (np.linalg.norm(u[who], axis=1) < JAM_SPEED * speed[who]) & (k % len(self.sol.t) > 0)
         jammed &= present(q[who], walkable(self.plan))
+        start = np.asarray(self.sol.q[0])[who]
+        jammed &= ~(np.linalg.norm(q[who] - start, axis=1) < NOT_STARTED)  # who has not started waits on purpose
         across = 2.0 * np.where(radii > 0.0, radii, 0.2)[who]
         discs = EllipseCollection(
             across, across, 0.0 * across, units="xy", offsets=q[who], offset_transform=ax.transData, zorder=3,
