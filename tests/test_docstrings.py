@@ -1,0 +1,82 @@
+"""Every public name documents its parameters and its result in the sections of numpydoc."""
+
+import inspect
+
+import pytest
+from numpydoc.docscrape import NumpyDocString, get_doc_object
+from numpydoc.validate import Validator, validate
+
+import jostle
+from names import public_names
+
+CHECKS = {"GL08", "PR01", "PR02", "PR03", "PR04", "PR07", "RT01", "RT03", "YD01", "EX01"}
+"""Docstring, every parameter with its type and a sentence, in order; the result; an example."""
+
+
+def resolve(name):
+    value = jostle
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def is_plain_class(value):
+    """Errors and warnings are raised by the library: their parameters are their message."""
+    return inspect.isclass(value) and issubclass(value, Exception)
+
+
+def documented_names():
+    """The public functions and classes, and the public methods that classes of the package define."""
+    for name in public_names():
+        value = resolve(name)
+        if is_plain_class(value) or not (inspect.isclass(value) or inspect.isroutine(value)):
+            continue
+        yield name
+        if inspect.isclass(value):
+            for member, thing in vars(value).items():
+                function = thing.__func__ if isinstance(thing, classmethod | staticmethod) else thing
+                if not member.startswith("_") and inspect.isfunction(function):
+                    yield f"{name}.{member}"
+
+
+class WithoutLines(Validator):
+    """Line numbers are not needed, and numpydoc does not find those of lambdas and of decorated functions."""
+
+    source_file_def_line = None
+
+    def __init__(self, obj_name):
+        super().__init__(get_doc_object(resolve(obj_name)))
+
+
+def sections(value):
+    """The names that a docstring lists under Parameters and under Attributes."""
+    text = NumpyDocString(inspect.getdoc(value) or "")
+    return {
+        part: {name for entry in text[part] for name in entry.name.split(", ")} for part in ("Parameters", "Attributes")
+    }
+
+
+def complaints(name):
+    """What numpydoc finds missing in one docstring; fields listed under Attributes count as documented parameters."""
+    value = resolve(name)
+    is_class, is_method = (
+        inspect.isclass(value),
+        inspect.isclass(resolve(name.rpartition(".")[0]) if "." in name else None),
+    )
+    kept = []
+    for code, message in validate(name, WithoutLines)["errors"]:
+        if code not in CHECKS or (code == "EX01" and is_method):
+            continue
+        if code == "PR01" and is_class:
+            listed = sections(value)
+            missing = set(inspect.signature(value).parameters) - listed["Parameters"] - listed["Attributes"]
+            if not missing:
+                continue
+            message = f"undocumented: {sorted(missing)}"
+        kept.append(f"{code} {message}")
+    return kept
+
+
+@pytest.mark.parametrize("name", list(documented_names()))
+def test_numpydoc_finds_every_parameter_and_result(name):
+    assert complaints(name) == []
