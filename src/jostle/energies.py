@@ -95,6 +95,18 @@ class EnergyBalance:
         return "\n".join(lines)
 
 
+def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array) -> Array:
+    """(k,) 1/2 |u|_M^2 at the saved positions and velocities, with the masses of the problem or of a file."""
+    if isinstance(problem, Motion):
+        metrics = (problem.metric(place) for place in q)
+        pairs = zip(metrics, u, strict=True)
+        return np.array([0.5 * metric.inner(each.ravel(), each.ravel()) for metric, each in pairs])
+    if facts.masses is None:
+        raise InvalidValue("the masses are not in the file: give the problem, jo.io.read(path, problem)")
+    m = facts.masses
+    return np.array([0.5 * float(m @ (each.reshape(len(m), -1) ** 2).sum(axis=1)) for each in u])
+
+
 def potential_of(problem: Any, facts: Facts, q: Array) -> Array | None:
     """(k,) the potential energy at positions (k, *shape), if the force has one that is known: given, or constant."""
     if isinstance(problem, Motion) and problem.potential is not None:

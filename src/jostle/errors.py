@@ -143,8 +143,17 @@ class BrokenPlugin(JostleError, ImportError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came during a run: the step was finished and what it led to is in ``error.solution``.
+    """Ctrl-C was pressed during a run: the step was finished, and ``error.solution`` holds the run up to it.
 
+    Attributes
+    ----------
+    solution : Solution or None
+        The solution up to the last step that was finished.
+    results : object or None
+        The results of the finished runs, where a study was interrupted.
+
+    Examples
+    --------
     >>> import jostle as jo, signal
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> def hit_ctrl_c(progress):
@@ -159,7 +168,6 @@ class Interrupted(KeyboardInterrupt):
 
     solution: Any = None
     results: Any = None
-    """The results of the finished runs, where a study was interrupted."""
 
 
 class JostleWarning(UserWarning):

@@ -11,7 +11,7 @@ from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
 from jostle.smooth_paths import Piece
-from jostle.solution import MESSAGES
+from jostle.statuses import MESSAGES
 
 MAX_PRINTED = 40
 """Largest number of impacts that are printed."""

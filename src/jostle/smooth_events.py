@@ -21,9 +21,9 @@ from jostle.event_solution import Accumulation, Event, EventSolution
 from jostle.problems import Motion
 from jostle.smooth_contacts import SmoothContacts, equalised
 from jostle.smooth_paths import Piece, follow
-from jostle.solution import FINISHED
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
+from jostle.statuses import FINISHED
 
 CLOSED = 1e-11
 """Gaps below this part of the lengths they are differences of are closed at an event: integration is no better."""
