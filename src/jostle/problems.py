@@ -230,7 +230,7 @@ class Motion:
 class Sweeping:
     """A first-order problem (sweeping process): q' = U(t, q) + reaction, q in Q(t).
 
-    The matrix M of the metric is called `mass`, as in `Motion`, `project` and `Q.nearest`: the heavier of two bodies that
+    The matrix M of the metric is called `mass`, as in `Motion` and `project`: the heavier of two bodies that
     push each other gives way less, although nothing here has inertia.
 
     Parameters

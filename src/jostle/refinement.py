@@ -53,8 +53,31 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """How `solve(..., tol=...)` came to its answer; it is ``sol.refinement``.
+    """How `solve(..., tol=...)` chose its time step; ``sol.refinement`` of its solution.
 
+    Attributes
+    ----------
+    tol : float
+        The error that was asked for, in the unit of q.
+    h : array, shape (k + 1,)
+        The longest step of each run.
+    difference : array, shape (k,)
+        Largest |q - q'| between each run and the next one.
+    error : float
+        Estimated error of the last run.
+    apart : float
+        Distance of the other start from q0; 0 if no other start was tried.
+    ends : float
+        Largest distance between the solutions of the two starts.
+    continuous : bool or None
+        True if the two solutions stayed together. None: no start beside q0 has a solution to compare with.
+    other : Solution or None
+        The solution of the other start, if the two did not stay together.
+    reached : bool
+        True if the estimated error is at most `tol`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> found = jo.solve(ball, jo.Maury(), t=0.4, h=0.1, tol=0.03).refinement
@@ -64,23 +87,16 @@ class Refinement:
 
     tol: float
     h: Array
-    """(k + 1,) the longest step of each run."""
     difference: Array
-    """(k,) max |q - q'| of each run and the next one."""
     error: float
-    """Estimate of the error of the last run."""
     apart: float = 0.0
-    """How far from the start the other start was; 0 if it was not looked at."""
     ends: float = 0.0
-    """Largest distance between the solutions of the two starts."""
     continuous: bool | None = None
-    """Did the two solutions stay together? None: no start beside q0 has a solution to compare with."""
     other: Solution | None = None
-    """The solution of the other start, if the two did not stay together."""
 
     @property
     def reached(self) -> bool:
-        """Is the estimated error at most tol?"""
+        """True if the estimated error is at most `tol`."""
         return self.error <= self.tol
 
 

@@ -34,8 +34,15 @@ SLOPE_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class CatchingUp(Scheme):
-    """First order, exact projection on Q(t).
+    """Moreau's catching-up algorithm: first order, with an exact projection on Q(t).
 
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> play = jo.Sweeping(q0=[0.0], within=jo.Box(lambda t: t - 0.5, lambda t: t + 0.5))
     >>> jo.solve(play, jo.CatchingUp(), t=2.0, h=0.1).q[-1].round(12).tolist()
@@ -47,9 +54,44 @@ class CatchingUp(Scheme):
     solver: Solver = field(default_factory=Automatic)
 
     def projects_positions(self, problem: Sweeping) -> bool:
+        """Whether the residual of a step bounds the overlaps of its q.
+
+        Parameters
+        ----------
+        problem : Sweeping
+            The problem.
+
+        Returns
+        -------
+        bool
+            True: q is a projection on Q.
+        """
         return True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
+        """One step: q^{k+1} = P_{Q(t^{k+1})}(q^k + h U(t^k, q^k)).
+
+        Parameters
+        ----------
+        problem : Sweeping
+            The problem of the bodies that are present.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+
+        Raises
+        ------
+        EmptySet
+            If the constraints that are linear in q contradict each other.
+        NotConverged
+            If the projection on Q(t) does not converge.
+        """
         t, q = state.t, state.q
         predicted = q + h * problem.velocity(t, q)
         try:

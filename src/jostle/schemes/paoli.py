@@ -69,11 +69,20 @@ class Memory(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Paoli(Scheme):
-    """Positions, restitution e in [0, 1], M(q), sets that need not be convex.
+    """Second order on positions, restitution e in [0, 1], masses M(q), sets that need not be convex.
 
-    `z` chooses z(h) = z h F(0) in (4): 1/2 is second order, 0 leaves the force out of the first step, 1 is Siconos'
-    choice; or it is a function z(h). `implicit` takes the velocity of the force at the new time (e = 0 only).
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+    z : float or callable (h) -> array, default 0.5
+        Chooses the first step, z(h) = z h F(0) in (4): 1/2 is second order, 0 leaves the force out of the first step, 1
+        is the choice of Siconos; or a function z(h).
+    implicit : bool, default False
+        True takes the velocity of the force at the new time, by fixed-point iterations (e = 0 only).
 
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> jo.solve(ball, jo.Paoli(), t=1.8, h=0.03).u[-1].round(12).tolist()
@@ -88,6 +97,18 @@ class Paoli(Scheme):
     implicit: bool = False
 
     def check(self, problem: Motion) -> None:
+        """Refuse a problem that the scheme cannot solve.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+
+        Raises
+        ------
+        SchemeRefuses
+            If the problem needs more than the scheme can do, or `implicit` is True and e > 0.
+        """
         super().check(problem)
         if self.implicit and problem.law.number != 0.0:
             raise SchemeRefuses(
@@ -96,9 +117,42 @@ class Paoli(Scheme):
             )
 
     def projects_positions(self, problem: Motion) -> bool:
+        """Whether the residual of a step bounds the overlaps of its q.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+
+        Returns
+        -------
+        bool
+            True if e = 0: then q itself is projected.
+        """
         return problem.law.number == 0.0
 
     def step(self, problem: Motion, state: State, h: float) -> State:
+        """One step: (4) for the first one, (5)-(7) for the others.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem of the bodies that are present.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+
+        Raises
+        ------
+        NoContraction
+            If the fixed point of an implicit force does not contract: h is too large.
+        """
         if state.memory is None or _was_changed(state):
             return self._first(problem, state, h)
         t, q, u, e, M = state.t, state.q, state.u, problem.law.number, problem.metric(state.q)

@@ -21,7 +21,7 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, InTime, finite, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Spheres, Surfaces, limit_of_each
-from jostle.sets.walls import Walls, same_number
+from jostle.sets.wall_sets import Walls, same_number
 
 Vertices = ArrayLike | Sequence[ArrayLike]
 """One polygon, (corners, 2), or a list of them."""
@@ -36,11 +36,24 @@ ONE_TURN = 2.0 * np.pi
 
 @check_arguments
 class Polygons(Walls):
-    """{q : dist(q, polygon_k) >= 0} for discs: convex obstacles with straight sides, at rest, moving or turning.
+    """Convex polygons as obstacles for discs, at rest, moving or turning.
 
-    `vertices` is one polygon, (corners, 2), a list of them, or a function of time that returns one or the other. They
-    run around it either way; a last vertex equal to the first is left out.
+    Parameters
+    ----------
+    vertices : array_like, shape (corners, 2), a list of them, or callable (t) -> either
+        Corners of one polygon or of several, in order around each, either way; a last vertex equal to the first is left
+        out.
+    radii : float, array_like, shape (n,), or callable (t) -> array, optional
+        Radii of the discs. None: those of the `Balls` in an intersection; otherwise the bodies are points.
 
+    Raises
+    ------
+    InvalidValue
+        If a polygon has fewer than three corners, no area, or is not convex, or the number of polygons changes with
+        time.
+
+    Examples
+    --------
     >>> square = [(0, 0), (2, 0), (2, 2), (0, 2)]
     >>> table = Polygons(square, radii=0.5)
     >>> table.gap(0.0, [1.0, 3.0]), table.gap(0.0, [5.0, 6.0]), table.gap(0.0, [1.0, 1.75])

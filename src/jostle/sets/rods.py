@@ -23,12 +23,30 @@ from jostle.solvers.base import MAX_DENSE_ENTRIES
 
 @check_arguments
 class Rods(ConstraintSet):
-    """Rods that keep their lengths; q has shape (n, d).
+    """Rods of given lengths between bodies, or between bodies and points; q has shape (n, d).
 
-    `pairs` (m, 2) are the numbers of the two bodies of each rod. A negative number -1 - k in second place stands for
-    point k of `points` (k, d), which is at rest, or moves if `points` is a function of time. `lengths` is one number,
-    one a rod, or a function of time. Intersect with `Balls` and walls for bodies that have contacts too.
+    Chains, pendulums and trusses are made of them. Intersect with `Balls` and walls for bodies that have contacts too.
 
+    Parameters
+    ----------
+    pairs : array_like of int, shape (m, 2)
+        Numbers of the two bodies of each rod; -1 - k in second place stands for point k.
+    lengths : float, array_like, shape (m,), or callable (t) -> array
+        Length of all rods, or of each; positive.
+    points : array_like, shape (k, d), or callable (t) -> array, optional
+        Points that rods end at. None: all rods are between bodies.
+
+    Raises
+    ------
+    InvalidValue
+        If a rod names a body or point that does not exist, or a length is not positive.
+    NotFinite
+        If a length or a point is NaN or infinite.
+    UndefinedGradient
+        When the set is used, if the two ends of a rod have the same place.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> double = Rods([(0, -1), (0, 1)], lengths=[1.0, 0.5], points=[[0.0, 0.0]])      # body 0 hangs from point 0
     >>> double.linearise(0.0, np.array([[0.0, -1.0], [0.0, -1.6]])).gap.round(12).tolist()
@@ -53,6 +71,27 @@ class Rods(ConstraintSet):
         return f"Rods({len(self.pairs)})"
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+        """The gap and the direction of each rod.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Positions of the bodies.
+        reach : float, default inf
+            Without effect: all rods are kept.
+
+        Returns
+        -------
+        Contacts
+            One equality for each rod.
+
+        Raises
+        ------
+        UndefinedGradient
+            If the two ends of a rod have the same place.
+        """
         apart, distance, length = self._measured(t, q)
         if not distance.min(initial=1.0) > 0.0 and np.isfinite(distance).all():
             raise UndefinedGradient(
@@ -74,10 +113,38 @@ class Rods(ConstraintSet):
         )
 
     def gaps(self, t: float, q: Array) -> Array:
+        """By how much each rod is too long.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Positions of the bodies.
+
+        Returns
+        -------
+        array, shape (m,)
+            Distance of the ends minus the length; negative if they are too close.
+        """
         _, distance, length = self._measured(t, q)
         return distance - length
 
     def overlap(self, t: float, q: Array) -> float:
+        """The largest error of a length, as a fraction of the length.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Positions of the bodies.
+
+        Returns
+        -------
+        float
+            The error; 0 if all rods have their lengths.
+        """
         _, distance, length = self._measured(t, q)
         return deepest(-np.abs(distance - length), length)
 

@@ -54,14 +54,23 @@ OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
 
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
-    """Active set up to 128 rows; spheres by Gauss-Seidel; discs by interior points, unless Gauss-Seidel is enough.
+    """The default solver: picks an algorithm by the size of the problem, and says which in ``Projection.solver``.
 
-    More than 128 rows of which some are equalities are first tried by `SemismoothNewton`.
+    Up to 128 rows are solved by `ActiveSet`. Larger problems of spheres are solved by `GaussSeidel`, those of discs by
+    `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
+    equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
+    128 rows there is only one); ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
+    `GaussSeidel` solves everything.
 
-    If one does not converge, the next tries (up to 128 rows there is only one). `max_iterations` is the limit of all
-    of them together, and ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
-    Gauss-Seidel does everything.
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 200000
+        Largest number of iterations of one projection, of all algorithms together.
 
+    Examples
+    --------
     >>> import jostle as jo
     >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver
     'ActiveSet'

@@ -54,8 +54,35 @@ class Whitened(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Solver:
-    """How to project. A new solver defines `_solve` and gets all the tests.
+    """How to project. A new solver inherits from this class, defines `_solve`, and is checked like all others.
 
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 1000
+        Largest number of iterations of one projection, of all algorithms together that try it.
+
+    Attributes
+    ----------
+    promises : bool
+        True if an answer that misses the tolerance is an error in a strict run.
+    accepts_start : bool
+        True if a point that passes the stopping test as it is is returned at once; otherwise it is projected all the
+        same.
+    kernels : frozenset of str
+        Names of the kernels that the solver needs (see `jostle.kernels.interface`). Where they do not all exist for the
+        arrays of a run, such as on a GPU, `solve` refuses the solver. By default it needs all of them.
+    name : str
+        Name of the solver in ``Projection.solver`` and in the statistics of a run.
+
+    Raises
+    ------
+    InvalidValue
+        If `tol` is not between 0 and 1, `max_iterations` is less than 1, or the name of the class is too long.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> K = jo.Cone([[1.0]])
     >>> [solver.project([-1.0], K).converged for solver in (jo.ActiveSet(), jo.InteriorPoint(), jo.GaussSeidel())]
@@ -63,13 +90,9 @@ class Solver:
     """
 
     promises: ClassVar[bool] = True
-    """Is an answer that missed the tolerance an error, in a run that is strict?"""
     accepts_start: ClassVar[bool] = True
-    """Is a point that passes the stopping test as it is returned at once? Otherwise it is projected all the same."""
 
     kernels: ClassVar[frozenset[str]] = ALL_KERNELS
-    """The kernels that the solver needs, by name (see `jostle.kernels.interface`). Where they do not all exist for the
-    arrays of a run, on a GPU for instance, `solve` refuses the solver. By default it needs all of them."""
 
     tol: float = 1e-8
     max_iterations: int = 1000
@@ -88,7 +111,7 @@ class Solver:
 
     @property
     def name(self) -> str:
-        """By which answers say who made them."""
+        """Name of the solver in ``Projection.solver`` and in the statistics of a run."""
         return type(self).__name__
 
     def project(
@@ -98,10 +121,32 @@ class Solver:
         mass: ArrayLike | Metric = 1.0,
         guess: Array | None = None,
     ) -> Projection:
-        """The projection of w on K in the metric of mass; guess: multipliers to start from.
+        """The projection of w on K in the metric of a mass.
 
-        An unconverged answer is returned as such (``converged`` is False); an empty K raises. All solvers that try
-        share max_iterations.
+        Parameters
+        ----------
+        w : array_like
+            The point to project.
+        K : Polyhedron
+            The set {u : c + G u >= 0}.
+        mass : float, array_like or Metric, default 1.0
+            One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
+        guess : array, shape (m,), optional
+            Multipliers to start from. None: zeros.
+
+        Returns
+        -------
+        Projection
+            The best answer that was found; ``converged`` is False if it misses the tolerance.
+
+        Raises
+        ------
+        EmptySet
+            If K has no points; the error holds a proof.
+        InvalidValue
+            If the shapes of w, G, mass and guess do not fit.
+        NotFinite
+            If w or a row of K is NaN or infinite.
         """
         target = floats(w)
         M, flat = metric(mass, target.shape), target.ravel()

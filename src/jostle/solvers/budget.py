@@ -24,12 +24,29 @@ from jostle.solvers.gauss_seidel import GaussSeidel
 
 @dataclass(frozen=True, kw_only=True)
 class Budget(GaussSeidel):
-    """At most `max_iterations` accelerated iterations, warm-started from the step before; no promise.
+    """Gauss-Seidel sweeps up to a fixed number, warm-started from the step before, without a promise.
 
-    With `overlap` it stops as soon as no overlap exceeds that part of the smallest radius, whatever the impulses are
-    like. `solve` does not raise when the tolerance is not reached: the run ends with the status 'budget', and
-    ``sol.stats`` has the overlap and the residual of each step.
+    `solve` does not raise when the tolerance is not reached: the run ends with the status "budget", and ``sol.stats``
+    has the overlap and the residual of each step.
 
+    Parameters
+    ----------
+    tol : float, default 1e-6
+        Residual at which the sweeps stop early; dimensionless, between 0 and 1.
+    max_iterations : int, default 100
+        Largest number of sweeps of one projection.
+    overlap : float, default 0.0
+        Largest overlap at which the sweeps stop, whatever the impulses are, as a fraction of the smallest radius, from
+        0 to 1. 0 stops at `tol` alone.
+
+    Raises
+    ------
+    InvalidValue
+        If `overlap` is not in [0, 1); during a projection, if `overlap` is positive and a constraint has no radius to
+        compare it with.
+
+    Examples
+    --------
     >>> import jostle as jo, numpy as np
     >>> heap = jo.models.spheres(np.full(200, 0.5), box=([0, 0], [12, np.inf]))
     >>> sol = jo.solve(heap, jo.Maury(solver=jo.Budget(max_iterations=400, overlap=1e-3)), t=0.5, h=0.01)

@@ -34,13 +34,36 @@ PAOLI_2010 = "Paoli 2010"
 def hypotheses(
     problem: Motion | Sweeping | Solution, q: ArrayLike | None = None, t: Finite = 0.0, *, rho: Positive | None = None
 ) -> Report:
-    """What the theorems of the papers ask, at a configuration q of a problem (by default q0) or along a `Solution`.
+    """Check what the theorems of the papers ask, at one configuration of a problem or along a solution.
 
     Each hypothesis holds, fails (where, by how much), or cannot be checked (why). What is asked for every q of the
     admissible set is checked at this q, unless the set is made of balls and walls, whose constants are known at every
-    q; the table says which. `rho` is that of (A5) and (A6), by default half of the smallest radius. Along a solution
-    each line is shown at the saved time at which it is worst; contacts with a multiplier count as closed.
+    q; the table says which. Along a solution each line is shown at the saved time at which it is worst; contacts with a
+    multiplier count as closed.
 
+    Parameters
+    ----------
+    problem : Motion, Sweeping or Solution
+        The problem, or a solution to check along.
+    q : array_like, optional
+        The configuration; not used along a solution. None: q0.
+    t : float, default 0.0
+        The time; not used along a solution.
+    rho : float, optional
+        The distance rho of (A5) and (A6), in the unit of q; positive. None: half of the smallest radius.
+
+    Returns
+    -------
+    Report
+        One section for each theorem, and the largest time step of each scheme.
+
+    Raises
+    ------
+    InvalidValue
+        If `problem` is neither a problem nor a solution.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> wedge = jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([0.75**0.5, 0.5])               # interior angle: 120 degrees
     >>> report = jo.theory.hypotheses(jo.Motion(q0=[0.0, 0.0], v0=[0.0, 1.0], within=wedge))
