@@ -28,7 +28,7 @@ class CheckpointsOfRun:
         things = {"until": free["until"], "problem": getattr(problem, "past", None)}
         things |= {f"change{k}": change for k, change in enumerate(made)}
         self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
-        """What depends on the past of the run, by where it is."""
+        """Objects that depend on the past of the run, by the name of their argument."""
         self.remind({})  # before the run is described
         problem.within.memory = None
         self.run: Any = None
@@ -43,20 +43,20 @@ class CheckpointsOfRun:
         self.run = Run(problem, scheme, made, grid.start, grid.sizes, told, self.checkpoint.random)
 
     def load(self) -> Position:
-        """The position to go on from."""
+        """The position to resume from."""
         if self.checkpoint is None:
-            raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
+            raise InvalidValue("resume needs a checkpoint: solve(..., checkpoint=..., resume=True)")
         position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
         now, end = position.state.t, self.grid.end
         if position.step > self.grid.count or end < now - STEP_TOLERANCE * abs(float(self.grid.sizes.max())):
             raise InvalidValue(
-                f"the run has come to t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
+                f"the run has reached t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
                 f"start a new run"
             )
         return position  # type: ignore[no-any-return]
 
     def remind(self, noted: Mapping[str, Any]) -> None:
-        """Give what depends on the past the memory of this position; none is the memory at the start."""
+        """Give each object that depends on the past its memory at this position; None at the start."""
         for name, thing in self.past.items():
             try:
                 thing.remind(noted.get(name))
@@ -79,7 +79,7 @@ class CheckpointsOfRun:
     def position(
         self, recorder: Recording, state: State, number: int, quality: str, remembered: Any
     ) -> Position | None:
-        """Where the run stands, were it to go on from here; remembered: by the admissible set."""
+        """Where the run stands, to resume it from here; `remembered` is the memory of the admissible set."""
         if self.checkpoint is None:
             return None
         from jostle.io.checkpoint import Position

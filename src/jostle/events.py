@@ -5,7 +5,7 @@ time of the next impact is a root of a polynomial, found to round-off. All close
 part in Moreau's law together. Contacts with gap rate 0 stay closed where the force presses them, and the acceleration
 is projected on what they admit.
 With e < 1 infinitely many impacts can happen in a finite time. Their limit is computed from the geometric sequence
-of the flight times, and the motion goes on from there.
+of the flight times, and the motion continues from there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jostle.solvers.dual_active_set import ActiveSet
 from jostle.statuses import FAILED, FINISHED
 
 SLOWEST = 64 * float(np.finfo(float).eps)
-"""Gap rates below this part of the largest velocity so far count as zero."""
+"""Gap rates below this fraction of the largest velocity so far count as zero."""
 
 
 @check_arguments
@@ -185,7 +185,7 @@ class _Run:
         return True
 
     def _impacts(self) -> Booleans:
-        """Apply the law to all closed contacts that do not separate, until none approaches; which of them rest?"""
+        """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
         G, impacts = self.rows.gradients(self.x), len(self.events)
         for _ in range(MAX_IMPACTS_AT_ONCE):
             rate, noise = G[self.closed] @ self.u, ROUND_OFF * (np.abs(G[self.closed]) @ self.sizes)
@@ -209,7 +209,7 @@ class _Run:
         )
 
     def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
+        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
         found = limit_of(self.history)
         if found is None or (self.t + found.remaining > self.end and found.remaining > ROUND_OFF * self.end):
             return resting

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from jostle.io.recorder import Output
 
 Span = float | tuple[float, float]
-"""The end, or the start and the end."""
+"""End time, or start time and end time."""
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
-"""What happens to the state after each step."""
+"""Functions that return the state to continue from after each step."""
 AnyState = TypeVar("AnyState")
-"""A state of bodies, or of a density."""
+"""A state of bodies or of a density."""
 
 
 class Progress(NamedTuple, Generic[AnyState]):
@@ -234,7 +234,7 @@ def solve(
                 continue
             before, there = state, here
             try:
-                problem.within.memory = remembered  # whatever looked at the set since the last step
+                problem.within.memory = remembered  # undo what other calls of the set did since the last step
                 state = scheme.advance(where.problem, before, step, t_next)
                 remembered = problem.within.memory
                 _check(state, scheme, strict)
@@ -270,7 +270,7 @@ def solve(
 
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
-    """Warn of steps beyond those up to which results are known to depend little on h."""
+    """Warn of steps longer than the longest one with which the problem is known to give reliable results."""
     longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
     if step > longest * (1.0 + STEP_TOLERANCE):
         warn(
@@ -281,7 +281,7 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
 
 
 def _check_alone(**others: object) -> None:
-    """Refuse what cannot be repeated with other steps."""
+    """Refuse arguments that cannot be combined with `tol`, which repeats the run with other steps."""
     for name, value in others.items():
         if value is not None:
             raise InvalidValue(
@@ -291,7 +291,7 @@ def _check_alone(**others: object) -> None:
 
 
 def _ended(until: Callable[[State], bool | str], state: State) -> str:
-    """FINISHED while the condition is not met; else how it ends the run."""
+    """How the condition ends the run; FINISHED while it is not met."""
     said = until(state)
     if isinstance(said, str) and said == BLOCKED:
         return BLOCKED
@@ -299,15 +299,17 @@ def _ended(until: Callable[[State], bool | str], state: State) -> str:
 
 
 def _status(quality: str, ended: str) -> str:
-    """The status of a run: a step that was not solved counts more than how the run ended, a small budget less than
-    people who are blocked."""
+    """The status of a run.
+
+    A step that was not solved counts more than how the run ended; a budget that was too small counts less than BLOCKED.
+    """
     if quality == NOT_CONVERGED or (quality == BUDGET and ended != BLOCKED):
         return quality
     return ended
 
 
 def _close(recorder: Recording, error: BaseException, before: State, where: Device, number: int, t: float) -> None:
-    """Give the error its step, and the solution up to it; in a file, keep what was computed."""
+    """Give the error its step and the solution up to it, and finish the trajectory file."""
     if isinstance(error, JostleError):
         error.step, error.time = number, t
         if isinstance(error, NotConverged):
@@ -328,7 +330,7 @@ def _close(recorder: Recording, error: BaseException, before: State, where: Devi
 def _recorder(
     problem: Any, scheme: Scheme, output: Any, state: State, resumed: Position | None, keeping: CheckpointsOfRun
 ) -> Recording:
-    """What is saved is kept in memory, or goes into a file."""
+    """Where saved states go: into memory, or into a file."""
     recorder: Recording
     if output is None:
         recorder = Recorder(problem, scheme, state)
@@ -353,7 +355,7 @@ def _interrupted(recorder: Recording, state: State, number: int, keeping: Checkp
 
 
 def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
-    """The state after all changes; who came in, or was moved, must not overlap anyone."""
+    """The state after all changes; a body that came in or was moved must not overlap anything."""
     before = state
     for change in made:
         state = change(state)
@@ -364,7 +366,9 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
     state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
-    if moved.any() or (before.presence is None and here is not None):  # the first who goes shows whether any may
+    if moved.any() or (
+        before.presence is None and here is not None
+    ):  # when the first body leaves, check once whether the set allows it
         contacts = state.within(problem.within).linearise(state.t, state.q, 0.0)
         first, second = contacts.pairs.T
         if moved.ndim == 2 and (first >= 0).all():
@@ -375,7 +379,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
 
 
 def _own(changed: Array, before: Array, name: str) -> Array:
-    """What a change made of q or u: a read-only copy of its own if it is another array, of the same shape."""
+    """q or u of a changed state: a read-only copy if it is another array, of the same shape."""
     if changed is before:
         return before
     array = numbers(changed, f"the {name} of the state that change returned")
@@ -391,4 +395,4 @@ def _check(state: State, scheme: Scheme, strict: bool) -> None:
         try:
             require(P, scheme.solver)
         except NotConverged as error:
-            raise NotConverged(f"{error}; strict=False records it and goes on", P) from None
+            raise NotConverged(f"{error}; strict=False records it and continues", P) from None

@@ -1,7 +1,7 @@
-"""Bodies that come and go during a run: what `solve(..., change=...)` takes.
+"""Bodies that come and go during a run, by ``solve(..., change=...)``.
 
-A change is a function of the state after a step that returns the state to go on from; `Source` and `Outlet` are two.
-All bodies are in the problem from the start; `present` says who is there (see `sets.presence`).
+A change is a function of the state after a step that returns the state to continue from; `Source` and `Outlet` are two.
+All bodies are in the problem from the start; `present` says who is present (see `sets.presence`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class Outlet:
         here = presence.here
         leaves = np.asarray(self.leaves(state.q), dtype=bool)
         if leaves.shape != here.shape:
-            raise InvalidValue(f"leaves(q) must be one True or False a body, {here.shape}, not shape {leaves.shape}")
+            raise InvalidValue(
+                f"leaves(q) must return one True or False for each body, {here.shape}, not {leaves.shape}"
+            )
         going = here & leaves
         if not going.any():
             return state
@@ -177,7 +179,7 @@ class Source:
         return state._replace(q=presence.placed(q), u=presence.still(u), presence=presence)
 
     def _overlapping(self, presence: Presence, t: float, q: Array, candidates: Integers) -> Integers:
-        """The candidates that overlap something; of two that overlap each other, the later one."""
+        """The candidates that overlap something; if two of them overlap, the later one."""
         contacts = presence.within(self.within).linearise(t, q, 0.0)
         first, second = contacts.pairs[contacts.gap < 0.0].T
         new = np.zeros(len(q), dtype=bool)

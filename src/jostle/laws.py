@@ -290,7 +290,7 @@ def impact(
 
 
 def _impact_by_rows(before: Array, cone: Cone, law: ImpactLaw, mass: Any, solver: Solver, P: Projection) -> Impact:
-    """The impact with an e for each row, of a cone that does not know which bodies its rows are of."""
+    """The impact with an e for each row of a cone; the rows are not assigned to bodies."""
     rate, rows = cone.slack(before), np.arange(len(cone.c))
     pairs = np.stack([np.full_like(rows, -1), rows], axis=1)
     contacts = Contacts(np.zeros(len(rows)), cone.G, pairs, numbers=len(rows), describe=cone.describe)

@@ -1,4 +1,4 @@
-"""The two problems of the papers: what is to be solved, and nothing about how.
+"""The two problems of the papers; how they are solved is the business of schemes and solvers.
 
 Motion     M(q) q'' - f(t, q, q') in -N_Q(q),  with an impact law       Bernicot & Lefebvre-Lepot 2010 (1.6),
                                                                       Paoli 2010 (P), Paoli 2005 (P)
@@ -28,7 +28,7 @@ from jostle.sets.presence import Presence
 
 P = TypeVar("P")
 Admissible = ConstraintSet
-"""Checked by `_within`, which says more."""
+"""Type of `within`, which `_within` checks with a better message."""
 
 
 @check_arguments
@@ -378,7 +378,7 @@ class Sweeping:
 
 
 def _twin(problem: P) -> P:
-    """Another problem with the same parts."""
+    """A copy with the same parts."""
     twin = object.__new__(type(problem))
     _set(twin, **vars(problem))
     return twin

@@ -26,7 +26,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.solution import Solution
 
 Run = Callable[[Any, ArrayLike, int | float | None], Solution]
-"""run(problem, h, every)."""
+"""A function (problem, h, every) that solves the problem."""
 MAX_HALVINGS = 14
 """Largest number of times that the step is halved."""
 LOOK_BACK = 3
@@ -34,15 +34,15 @@ LOOK_BACK = 3
 STALLED = 7
 """Differences that do not fall to a half in this many halvings have stalled."""
 APART = 2.0
-"""The other start is this many times tol away from q0, so that two limits that differ by some tol are seen."""
+"""Distance of the other start from q0, in multiples of tol: two limits that differ by a few tol are found."""
 APART_STEPS = 8.0
-"""The other start is at least this many displacements in one step away: nearer, impacts one by one look like one."""
+"""Smallest distance of the other start, in displacements of one step: from a nearer one, successive impacts merge."""
 MAX_SHORTER = 16
 """From the other start, steps are at most this many times shorter."""
 NEARER = ((1, 1), (3, 2), (9, 4))
 """A start that ends far away is tried again, nearer by the first factor, with steps shorter by the second."""
 AMPLIFICATION = 1.5
-"""A start that ends less than this many times as far away as it began needs no second look."""
+"""A start whose distance grows by less than this factor is not tried again."""
 SHRINKING = 0.7
 """Distances that fall by this factor from one start to the next nearer one shrink; for a grazing impact it is 0.58."""
 SAME_TIME = 1e-9
@@ -197,7 +197,7 @@ def _other_starts(
 
 
 def _shortened(h: Array, every: int | float | None, factor: int) -> tuple[Array, int | float | None]:
-    """Steps that are shorter by a factor, and every so many of them that the same times are saved."""
+    """Steps that are shorter by a factor, and the `every` with which the same times are saved."""
     steps = h / factor if h.ndim == 0 else np.repeat(h / factor, factor)
     return steps, factor * every if isinstance(every, int | np.integer) else every
 

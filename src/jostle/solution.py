@@ -1,4 +1,4 @@
-"""What `solve` returns: the trajectory, the reactions, and how well each step was done."""
+"""`Solution`, the result of `solve`: trajectory, contact impulses, and how well each step was solved."""
 
 from __future__ import annotations
 

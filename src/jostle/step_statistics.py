@@ -23,7 +23,7 @@ STATISTICS = np.dtype(
         ("wall_work", float),
     ]
 )
-"""One record a step: the time it led to, its length, the rows and active rows of its projection, iterations, the
+"""One record per step: the time it led to, its length, the rows and active rows of its projection, iterations, the
 three dimensionless residuals of the projection, the deepest overlap that `primal` does not bound, whether it converged,
 which solver did it, and of a `Motion` the energy that its contacts dissipated and the work of moving walls and radii.
 

@@ -120,7 +120,7 @@ class ProgressBar(Watch):
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
 
     def _show_study(self, progress: StudyProgress) -> None:
-        """Show how many runs of a study are finished; those of an earlier session do not count for the time left."""
+        """Show the number of finished runs of a study; runs of an earlier session do not count for the time left."""
         if self._task is None:
             self._task = self._bar.add_task("", total=progress.steps, completed=progress.step)  # type: ignore[assignment]
         failed = f", {progress.failed} failed" if progress.failed else ""

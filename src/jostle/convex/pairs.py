@@ -75,7 +75,9 @@ class Pairs(LinearMap):
             object.__setattr__(self, "places", contiguous(self.places))
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
-            raise InvalidValue(f"{m} first bodies, {len(self.j)} second ones, normals of shape {self.normal.shape}")
+            raise InvalidValue(
+                f"i has {m} entries, j {len(self.j)}, normal has shape {self.normal.shape}: give one row per contact"
+            )
         if not known and m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
             raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
 

@@ -29,7 +29,7 @@ def _check(
     noise: ArrayLike,
     equal: Truths | None,
 ) -> None:
-    """Refuse what is no matrix, no number, no function."""
+    """Refuse arguments of a wrong type; `check_arguments` raises."""
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -1,4 +1,4 @@
-"""The answer to a projection, and the residuals by which anyone can check it.
+"""The result of a projection, and the residuals that it is checked by.
 
     min 1/2 |u - w|_M^2  subject to  s = c + G u >= 0,
     M (u - w) = G^T p,   0 <= p  ⟂  s >= 0.

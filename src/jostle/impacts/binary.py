@@ -26,7 +26,7 @@ from jostle.laws import Restitution
 from jostle.problems import Motion
 
 SAME_RATES = 1e-10
-"""Gap rates that differ by less than this part of the largest one before the impact are the same."""
+"""Gap rates that differ by less than this fraction of the largest one before the impact are the same."""
 AT_REST = 4.0
 """Contacts that approach by less than this multiple of `SAME_RATES` are at rest."""
 SAME_END = 100.0

@@ -28,7 +28,7 @@ MAX_PRINTED_NUMBERS = 8
 MAX_PRINTED_ROWS = 30
 """Largest number of outcomes that are printed in a table."""
 SETTLED = 1e-8
-"""Contacts that approach by less than this part of the largest rate before the impact are at rest."""
+"""Contacts that approach by less than this fraction of the largest rate before the impact are at rest."""
 MOREAU, LINEAR, HERTZIAN = "Moreau", "Liu-Zhao-Brogliato, linear", "Liu-Zhao-Brogliato, Hertz"
 
 

@@ -24,7 +24,7 @@ from jostle.laws import Restitution, impact
 from jostle.problems import Motion
 
 SAME_OUTCOME = 1e-9
-"""Velocities that differ by less than this part of the largest coordinate before are the same outcome."""
+"""Velocities that differ by less than this fraction of the largest coordinate before are the same outcome."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -197,8 +197,8 @@ class Scheme:
         if state.presence is not None and np.any(after.u[~state.presence.here]):
             body = int(np.flatnonzero(~state.presence.here & after.u.any(axis=1))[0])
             raise InvalidValue(
-                f"{type(self).__name__} moved body {body}, which is not there: a mass matrix that couples bodies needs "
-                f"all of them; give one mass per body"
+                f"{type(self).__name__} moved body {body}, which is not present: a mass matrix that couples bodies "
+                f"needs all of them; give one mass per body"
             )
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)

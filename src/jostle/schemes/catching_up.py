@@ -27,7 +27,7 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 SAMPLE_PLACES = (0.0, 1.0, -0.5, 3.0)
-"""Where gaps are compared to see whether they are linear, in multiples of the size of q."""
+"""Points at which gaps are compared to see whether they are linear, in multiples of the size of q."""
 SLOPE_TOLERANCE = 1e-9
 """Slopes between the sample places that differ by less than this fraction count as equal."""
 
@@ -113,7 +113,7 @@ def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet |
 
 
 def _looks_linear(Q: ConstraintSet, t: float, q: Array) -> bool:
-    """Is it true of a set, of whose gaps nothing is known, that they are linear between points around q?"""
+    """Whether the gaps of a set of unknown convexity are linear between points around q."""
     if Q.convex_gaps is not None:
         return False
     size = float(np.abs(q).max(initial=0.0)) or 1.0

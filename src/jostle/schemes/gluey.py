@@ -13,7 +13,7 @@ So gamma is never positive, and need not be cut off there: in the step in which 
 what is left of it, p = gamma^n, and opens with the velocity that remains. (To hold it for this whole step and then put
 gamma = 0, as SCoPI does, takes away up to h |f| of momentum, and all of a blow.) If G does not change, M u + G^T gamma
 is the momentum that the forces alone would give, and u is its projection: impulses are exact, the time of unsticking is
-known up to a step. Where G changes all is of order 1. A finite glue, as rough particles have it, is
+known up to a step. Where G changes all is of order 1. A finite glue, as between rough particles, is
 gamma^{n+1} = max(gamma^n - p, weakest).
 
 How it is solved. A glued contact is kept by two rows with p = p1 - p2,
@@ -258,7 +258,7 @@ class Gluey(Maury):
 
 
 class _Known(NamedTuple):
-    """What a step knows before it projects."""
+    """What is known in a step before the projection."""
 
     contacts: Contacts
     K: Polyhedron

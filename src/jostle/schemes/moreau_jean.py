@@ -188,7 +188,7 @@ def _velocities(contacts: Contacts, rate: Array, e: float, h: float) -> Polyhedr
 
 
 def _coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
-    """(m,) e of each contact, 0 for equalities: the law is not asked about them."""
+    """(m,) e of each contact; 0 for equalities, which the law does not apply to."""
     if contacts.equal is None:
         return coefficients(law, contacts, rate)
     e, loose = np.zeros(len(rate)), np.flatnonzero(~contacts.equal)

@@ -12,7 +12,7 @@ h_n V^{n-2}, X^2 = U^0, which is U^{n-1} if they are equal, and (5)-(6) become
     W^n = (U^n + h_n V^{n-1} + h_n (h_n + h_{n-1}) / 2 F^n + e X^{n+1}) / (1 + e),    V^n = (U^{n+1} - U^n) / h_n,
     U^{n+1} = -e X^{n+1} + (1 + e) Z^n,
 
-so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free flight X starts anew from U^n - h_n
+so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free flight X is reset to U^n - h_n
 V^{n-1}, so that it stays within one step of the path. Where there are equalities and e > 0, X is projected on them:
 they have no restitution, and U^{n+1} then leaves them by O(h^2) only.
 
@@ -46,6 +46,7 @@ from jostle.solvers.base import Solver
 FIXED_POINT_TOLERANCE = 1e-13
 """The fixed point has converged when it moves by less than this fraction of |U^{n+1} - U^n| or |U^n|."""
 FIXED_POINT_STEPS = 20_000
+"""Largest number of iterations of the fixed point."""
 POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
 """q - U^{n-1} equals h u up to this fraction of the positions."""
 MIN_ITERATIONS = 5
@@ -53,7 +54,7 @@ MIN_ITERATIONS = 5
 
 
 class Memory(NamedTuple):
-    """What is kept of the steps before: U^{n-1}, h_{n-1}, Z^{n-1}, X^n - U^{n-2}, h_{n-2} and V^{n-2}."""
+    """What the scheme remembers of the steps before: U^{n-1}, h_{n-1}, Z^{n-1}, X^n - U^{n-2}, h_{n-2} and V^{n-2}."""
 
     before: Array
     h: float
@@ -62,9 +63,9 @@ class Memory(NamedTuple):
     h_older: float
     v_older: Array
     fresh: Integers = NO_PAIRS
-    """The pairs that closed in the last step."""
+    """Pairs that closed in the last step."""
     warned: bool = False
-    """Has the run been told that its impacts are too close for h?"""
+    """True if there was a warning that impacts are too close for h."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,12 +216,12 @@ class Paoli(Scheme):
 
 
 def _acceleration(problem: Motion, M: Metric, t: float, q: Array, u: Array) -> Array:
-    """F = M^-1 g, with the metric at hand."""
+    """F = M^-1 g, in a metric that is known already."""
     return M.solve(problem.force(t, q, u).ravel()).reshape(q.shape)
 
 
 def _was_changed(state: State) -> bool:
-    """Did a change give the state another q or u than those of the last step? Then the scheme starts anew from them."""
+    """Whether a change gave the state another q or u than the last step; the scheme then restarts from them."""
     before, h = state.memory.before, state.memory.h
     moved = np.abs(state.q - before - h * state.u).max(initial=0.0)
     size = max(np.abs(state.q).max(initial=0.0), np.abs(before).max(initial=0.0))
@@ -228,7 +229,7 @@ def _was_changed(state: State) -> bool:
 
 
 def _traced_back(problem: Motion, state: State, h: float) -> Array:
-    """X^{n+1}: where the path was one step of length h ago; it starts anew in free flight."""
+    """X^{n+1}: where the path was one step of length h ago; it is reset in free flight."""
     memory, q = state.memory, state.q
     shift = memory.shift + (h - memory.h_older) * memory.v_older
     if shift.any() and not state.multipliers.any():

@@ -295,7 +295,7 @@ class Intersection(ConstraintSet):
         return joined(parts, self._owned(parts, t), q)
 
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
-        """How many constraint numbers each part owns, checked: two constraints must never share one."""
+        """Number of constraint numbers that each part owns, checked: two constraints must never share one."""
         owned = tuple(part.numbers for part in parts)
         self._numbers = self._numbers or owned
         for Q, part, before in zip(self.sets, parts, self._numbers, strict=True):
@@ -316,7 +316,7 @@ def _with_common_radii(sets: tuple[ConstraintSet, ...]) -> tuple[ConstraintSet, 
 
 
 def _same(one: InTime, other: InTime) -> bool:
-    """Are the radii the same function of time, or the same numbers?"""
+    """Whether the radii are the same function of time, or the same numbers."""
     if callable(one) or callable(other):
         return one is other
     return np.array_equal(one, other)

@@ -28,7 +28,7 @@ from jostle.kernels.sharing import by_rows
 from jostle.sets.numbering import same_pair
 
 CLOSED = 1e-9
-"""A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
+"""A gap below this fraction of the length (or of the coordinates) is a contact; below minus it, an overlap."""
 
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
@@ -39,12 +39,12 @@ MAX_CURVATURE_NOISE = 0.1
 """Gaps of equalities are never left as they are if they exceed this fraction of the largest of them."""
 
 Reach = float | Array
-"""Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
-of them and up to reach_i for one and a wall."""
+"""Largest gap of a pair that is kept: one number, or reach_i + reach_j of two bodies and reach_i of a body and a wall,
+where each body has a reach (n,)."""
 
 
 def of_bodies(reach: Reach) -> TypeGuard[Array]:
-    """Does each body have a reach?"""
+    """Whether the reach is given for each body."""
     return getattr(reach, "ndim", 0) > 0
 
 

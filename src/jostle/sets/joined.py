@@ -28,7 +28,7 @@ def joined(parts: list[Contacts], owned: tuple[int, ...], q: Array) -> Contacts:
             j[i < 0] += numbers
             j[(i >= 0) & (j < 0)] -= numbers
         numbers += own
-    # of two bodies the numbers say all: not to keep the arrays of parts without constraints of their own
+    # a pair of bodies is described by its numbers, so that the arrays of such parts are not kept
     words = [part.describe if part.numbers else None for part in parts]
 
     def describe(row: int) -> str:
@@ -61,7 +61,7 @@ def _kinds_of(parts: list[Contacts]) -> Booleans | None:
 
 
 def _least(reaches: list[Reach]) -> Reach:
-    """What all of them reach."""
+    """The smallest reach of all parts."""
     of_pairs = min((reach for reach in reaches if not of_bodies(reach)), default=np.inf)
     each = [reach for reach in reaches if of_bodies(reach)]
     return reduce(np.minimum, each, of_pairs / 2.0) if each else of_pairs

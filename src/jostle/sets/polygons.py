@@ -26,9 +26,9 @@ from jostle.sets.wall_sets import Walls, same_number
 Vertices = ArrayLike | Sequence[ArrayLike]
 """One polygon, (corners, 2), or a list of them."""
 STRAIGHT = 1e-9
-"""A corner may turn inwards by so much (radians): a vertex in the middle of an edge, up to round-off."""
+"""Largest inward turn of a corner, in radians: that of a vertex in the middle of an edge, up to round-off."""
 THIN = 1e-12
-"""A polygon whose area is below this part of its perimeter squared is flat."""
+"""A polygon whose area is below this fraction of its perimeter squared is flat."""
 DISC_MARGIN = 1e-12
 """The disc around a polygon is larger by this fraction, so that round-off leaves no corner outside."""
 ONE_TURN = 2.0 * np.pi
@@ -84,7 +84,7 @@ class Polygons(Walls):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ConvexPolygons(Surfaces):
-    """The signed distances to k polygons of as many edges each; polygons with fewer have some of theirs twice."""
+    """The signed distances to k polygons with the same number of edges each; shorter polygons repeat some edges."""
 
     edges: Lines
     """(k each) the edges of the polygons, one after the other."""
@@ -93,7 +93,7 @@ class ConvexPolygons(Surfaces):
     each: int
     """Edges of each polygon."""
     discs: Spheres
-    """(k) around the polygons: what is far from these is far from those."""
+    """(k) discs around the polygons: what is far from a disc is far from its polygon."""
     solid: ClassVar[bool] = True
 
     @classmethod

@@ -49,8 +49,8 @@ class Presence:
         here = np.asarray(present)
         if q0.ndim != 2 or here.shape != q0.shape[:1] or here.dtype != bool:
             raise InvalidValue(
-                f"present must be one True or False a body: it has shape {here.shape} and type {here.dtype}, q0 has "
-                f"shape {q0.shape}"
+                f"present must be one True or False for each body: it has shape {here.shape} and type {here.dtype}, q0 "
+                f"has shape {q0.shape}"
             )
         return Presence(np.where(here, PRESENT, WAITING), _places(q0, here, widest))
 
@@ -138,7 +138,7 @@ class _OfThosePresent(ConstraintSet):
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:
-    """One place each, beyond the lowest corner of those who are there and as far from each other as these are.
+    """One place for each absent body, beyond the lowest corner of those present and as far apart as they are.
 
     At random within a lattice, so that in a periodic space no two come to the same place, and none lies on a wall.
     """

@@ -95,8 +95,8 @@ class Rods(ConstraintSet):
         apart, distance, length = self._measured(t, q)
         if not distance.min(initial=1.0) > 0.0 and np.isfinite(distance).all():
             raise UndefinedGradient(
-                f"the ends of {self._describe(int(np.argmin(distance)))} have the same place at t = {t:g}, so that its "
-                f"direction is undefined; move one of them"
+                f"the ends of {self._describe(int(np.argmin(distance)))} have the same position at t = {t:g}, so that "
+                f"its direction is undefined; move one of them"
             )
         normal, (n, d) = apart / distance[:, None], (q.size // apart.shape[1], apart.shape[1])
         row = np.arange(len(self.pairs))
@@ -154,7 +154,7 @@ class Rods(ConstraintSet):
         if q.ndim == 2:
             x = q
         elif points is None or q.size % points.shape[1]:
-            raise InvalidValue(f"rods need one place a body, q of shape (n, d); q has shape {q.shape}")
+            raise InvalidValue(f"rods need one position for each body, q of shape (n, d); q has shape {q.shape}")
         else:
             x = q.reshape(-1, points.shape[1])
         if self.pairs.max(initial=-1) >= len(x):
@@ -192,13 +192,11 @@ class Rods(ConstraintSet):
             raise InvalidValue(f"there are {len(self.pairs)} rods and lengths of shape {length.shape}")
         if not np.isfinite(length).all():
             raise NotFinite(
-                f"lengths: that of rod {int(np.argmin(np.isfinite(length.ravel())))} is not finite at t = {t:g}"
+                f"the length of rod {int(np.argmin(np.isfinite(length.ravel())))} is not finite at t = {t:g}"
             )
         if length.min(initial=1.0) <= 0.0:
             row = int(np.argmin(length))
-            raise InvalidValue(
-                f"lengths: that of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive"
-            )
+            raise InvalidValue(f"the length of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive")
         return np.broadcast_to(length.ravel(), (len(self.pairs),))
 
     def _checked_points(self, t: float) -> Array | None:
@@ -224,7 +222,9 @@ def _pairs(pairs: ArrayLike) -> Integers:
     if given.size == 0:
         given = np.zeros((0, 2), dtype=np.int64)
     if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-        raise InvalidValue(f"pairs must be two whole numbers a rod, shape (m, 2), not {given.dtype} of {given.shape}")
+        raise InvalidValue(
+            f"pairs must be two whole numbers for each rod, shape (m, 2), not {given.dtype} of {given.shape}"
+        )
     wrong = np.flatnonzero((given[:, 0] < 0) | (given[:, 0] == given[:, 1]))
     if len(wrong):
         raise InvalidValue(

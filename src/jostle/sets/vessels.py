@@ -32,8 +32,9 @@ from jostle.sets.surfaces import Lines, Surfaces, limit_of_each
 from jostle.sets.wall_sets import Walls, same_number
 
 STAVES = 6
+"""Default number of staves of each part."""
 ON_AXIS = 8 * float(np.finfo(float).eps)
-"""Nearer to the axis than this part of the distance from the base, the direction e_rho is round-off."""
+"""Nearer to the axis than this fraction of the distance from the base, the direction e_rho is round-off."""
 
 
 @check_arguments
@@ -88,7 +89,7 @@ class Vessel(Walls):
         self.profile, self.axis, self.base = frozen(profile), frozen(axis), frozen(base)
         self.dimension, self.staves = 3, staves
         if isinstance(staves, float) or staves < 0:
-            raise InvalidValue(f"a vessel cannot have {staves} staves; six do well, none will do if it is wide")
+            raise InvalidValue(f"a vessel cannot have {staves} staves; use 6, or 0 for a wide vessel")
         first = _profile(profile, 0.0)
         self._discs = _discs(first)
         self.names = tuple(f"vessel part {k}" for k in range(len(first) - 1)) + tuple(
@@ -117,9 +118,9 @@ class Revolution(Surfaces):
     across: Array
     """The direction e_rho of points on the axis, where any would do."""
     outwards: Array
-    """(staves, 3) e_j,"""
+    """(staves, 3) outward directions e_j of the staves."""
     of_part: Integers
-    """and the part that each stave belongs to."""
+    """The part that each stave belongs to."""
     straight: ClassVar[bool] = False
 
     @classmethod

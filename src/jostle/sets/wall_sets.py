@@ -45,16 +45,16 @@ Sizes = tuple[Array | None, float | None]
 
 
 class Walls(ConstraintSet):
-    """k walls for each of n bodies. A new kind of wall defines `dimension`, `names` and `_surfaces`."""
+    """k walls for each of n bodies; a new kind of wall defines `dimension`, `names` and `_surfaces`."""
 
     convex_gaps = by_body = True
     passable: bool = False
-    """Can a body be on the other side of the wall without an overlap?"""
+    """True if a body can be on the other side of the wall without an overlap."""
     dimension: int
     names: tuple[str, ...]
     own_length: float | None = None
     thin: bool = False
-    """Is the wall a surface without an inside, which no point can overlap? Then the bodies must have radii."""
+    """True if the wall is a surface without an inside, which no point can overlap; the bodies must then have radii."""
 
     def __init__(self, radii: InTime | None, *in_time: object):
         self.takes_radii = radii is None
@@ -218,7 +218,7 @@ class Walls(ConstraintSet):
         return G, bend
 
     def _check(self, gradient: Array, distance: Array, body: Integers, wall: Integers) -> None:
-        """A gradient may be missing where the wall is far, not where it is touched."""
+        """Refuse a missing gradient of a wall that is touched; that of a distant wall may be missing."""
         there = gradient.any(axis=1)
         if there.all():
             return
@@ -249,7 +249,7 @@ def _blocks(x: Array, k: int) -> Iterator[slice]:
 
 
 def same_number(before: Sized, number: int, kind: str, t: float) -> None:
-    """A wall keeps its number, so there must always be as many."""
+    """Refuse a number of walls that changes with time: each wall keeps its number."""
     if number != len(before):
         raise InvalidValue(
             f"there are {number} {kind}s at t = {t:g}, and {len(before)} at t = 0; their number is fixed"

@@ -1,9 +1,9 @@
 """Sets that act on each body alone: half-space, box, outside of a ball.
 
 A configuration q is one body, shape (d,), or n of them, shape (n, d). With `radii` the bodies are balls and
-gaps are measured from their surfaces. In an intersection with `Balls`, walls take the radii of these unless they are
-given others; ``radii=0`` keeps the centres inside. Alone, and without radii, the bodies are points. Centres, offsets,
-ends and radii may be functions of time.
+gaps are measured from their surfaces. In an intersection with `Balls`, walls take the radii of the balls unless they
+are given others; ``radii=0`` keeps the centres inside. Alone, and without radii, the bodies are points. Centres,
+offsets, ends and radii may be functions of time.
 
 All gaps are convex in q, as the linearised schemes ask.
 """

@@ -1,4 +1,4 @@
-"""The default: picks a solver by the size of the problem, and says which in ``Projection.solver``."""
+"""The default solver, which picks an algorithm by the size of the problem."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MAX_FALLBACK_ROWS = 2000
 """The active-set method is the last attempt for at most this many rows (with masses over many decades, for example)."""
 
 OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
-"""What the solvers need that are tried beside Gauss-Seidel; without these kernels it is the only one."""
+"""Kernels of the solvers that are tried beside Gauss-Seidel; without them only Gauss-Seidel is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,12 +104,12 @@ class Automatic(Solver):
         yield from self._first_order()
 
     def _first_order(self) -> Generator[Solver, Projection, None]:
-        """First order with all iterations that are left, after a look at what the multipliers prove."""
+        """First order with all iterations that are left, after a trial that may prove that the set is empty."""
         yield self._trial(PROOF_ITERATIONS)
         yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
 
     def _trials(self) -> Generator[Solver, Projection, None]:
-        """First order while it may be the cheaper way."""
+        """First-order trials, while first order may be cheaper."""
         start = yield _Guess(tol=self.tol)
         if (start.multipliers > 0.0).mean() > MAX_LOADED_SHARE and start.residual.worst > MAX_GUESS_RESIDUAL * self.tol:
             return
@@ -152,7 +152,7 @@ class _Affordable(InteriorPoint):
 
 
 class _Guess(Solver):
-    """The multipliers of the step before, as they are."""
+    """The multipliers of the step before, without iterations."""
 
     promises: ClassVar[bool] = False
 
@@ -168,7 +168,7 @@ class _Guess(Solver):
 
 
 class _Trial(GaussSeidel):
-    """First order that may fail: nobody looks for a contradiction then."""
+    """First-order iterations that may fail; a failure is not examined for a contradiction."""
 
     promises: ClassVar[bool] = False
 

@@ -31,14 +31,14 @@ from jostle.kernels.sharing import by_rows
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
 DENSE_KERNELS = frozenset({"pairs_to_dense", "residual_dense"})
-"""What a matrix needs to be treated as dense."""
+"""Kernels that are needed to treat a matrix as dense."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
 
 
 class Declined(Exception):
-    """A solver's reason not to try: its method needs too much memory, for instance."""
+    """A solver's reason not to try, such as factors that need too much memory."""
 
 
 class Whitened(NamedTuple):
@@ -68,8 +68,7 @@ class Solver:
     promises : bool
         True if an answer that misses the tolerance is an error in a strict run.
     accepts_start : bool
-        True if a point that passes the stopping test as it is is returned at once; otherwise it is projected all the
-        same.
+        True if a start that passes the stopping test is returned at once; otherwise it is projected all the same.
     kernels : frozenset of str
         Names of the kernels that the solver needs (see `jostle.kernels.interface`). Where they do not all exist for the
         arrays of a run, such as on a GPU, `solve` refuses the solver. By default it needs all of them.
@@ -265,7 +264,7 @@ def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:
 
 
 def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solver | None:
-    """Who tries after an answer that did not converge, if anybody."""
+    """The solver that tries after an answer that did not converge; None if there is none."""
     try:
         return plan.send(answer)
     except StopIteration:
@@ -283,12 +282,12 @@ def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float)
 
 
 def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
-    """Refuse what does not fit together: a kernel would not notice."""
+    """Refuse arrays whose shapes do not fit, which kernels do not check."""
     if len(w) != K.G.shape[1]:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
     if len(M.root) != len(w):
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
     if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
-        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one a row; it has shape {np.shape(guess)}")
+        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {np.shape(guess)}")
     if not math.isfinite(w.sum()):
         raise NotFinite("the point to project is not finite")

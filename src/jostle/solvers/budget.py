@@ -1,4 +1,4 @@
-"""A number of first-order iterations a projection, and no promise: the price of game physics, and what it leaves.
+"""A fixed number of first-order iterations per projection, without a promise, as in game physics.
 
 The constraint g / h + G u >= 0 of the next step repairs what this one left, so warm-started iterations, too few for
 any one projection, hold a pile over many steps. A budget is not a converged projection, and its answer says so:
@@ -62,12 +62,12 @@ class Budget(GaussSeidel):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 <= self.overlap < 1.0:
-            raise InvalidValue(f"overlap is a part of the smallest radius, from 0 to 1, not {self.overlap}")
+            raise InvalidValue(f"overlap is a fraction of the smallest radius, from 0 to 1, not {self.overlap}")
 
     def _stop(self, K: Polyhedron, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:
         if self.overlap == 0.0:
             return super()._stop(K, unit, s0, noise, part)
         if not (K.length > 0.0).all():
             row = K.describe(int(np.argmin(K.length > 0.0)))
-            raise InvalidValue(f"overlap is a part of the smallest radius, and {row} has none; leave overlap out")
+            raise InvalidValue(f"overlap is a fraction of the smallest radius, and {row} has none; leave overlap out")
         return np.maximum(self.overlap * K.length / unit, noise), np.inf

@@ -50,7 +50,7 @@ class ActiveSet(Solver):
 
     kernels: ClassVar[frozenset[str]] = frozenset({"exact", "project_dense"})
     accepts_start: ClassVar[bool] = False
-    """Resting contacts carry their load even where a step moves bodies by less than the tolerance."""
+    """False: resting contacts carry their load even where a step moves bodies by less than the tolerance."""
 
     tol: float = 1e-10
     max_iterations: int = 10_000

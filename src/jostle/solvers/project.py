@@ -1,4 +1,4 @@
-"""The first verb: `project`, and Moreau's decomposition (Bourdin & Maury 2020, section 2).
+"""`project`, and Moreau's decomposition (Bourdin & Maury 2020, section 2).
 
 For a cone C and its polar N, every velocity is U = P_C U + P_N U with <P_C U, P_N U>_M = 0.
 """

@@ -1,4 +1,4 @@
-"""Does a problem satisfy what the theorems ask? (A0)-(A6), (H1)-(H6), and the largest h of each scheme."""
+"""Check the hypotheses of the theorems, (A0)-(A6) and (H1)-(H6), and the largest h of each scheme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jostle.theory.places import Place, place, places, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 MAX_FRAMES = 100
-"""Along a trajectory, at most this many saved times are looked at: half of them those with the most contacts."""
+"""Largest number of saved times that are checked along a trajectory; half of them are those with the most contacts."""
 ADMISSIBLE_TOLERANCE = 1e-9
 """A gap that closes at less than this fraction of the speeds does not close."""
 
@@ -108,7 +108,7 @@ def _at(here: Place, u: Array | None, start: bool) -> Report:
 
 
 def _inequalities(here: Place) -> tuple[Line, ...]:
-    """The line that the papers know no equalities, if there are some."""
+    """The line that the theorems do not cover equalities, if there are some."""
     equal = here.bound.equal
     if equal is None:
         return ()
@@ -215,7 +215,7 @@ def _at_rest(numbers: Numbers) -> Line:
 
 
 def _start(here: Place, u: Array | None) -> Line:
-    """Is the start in the interior, or its velocity admissible?"""
+    """The line whether the start is in the interior, or its velocity admissible."""
     says = "q0 in the interior of Q, or v0 in the cone of admissible velocities"
     v = (here.problem.v0 if isinstance(here.problem, Motion) else np.zeros_like(here.q)) if u is None else u
     if len(here.closed) == 0:

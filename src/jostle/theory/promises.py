@@ -1,4 +1,4 @@
-"""Does a solution keep what the theorems promise? The inclusion itself, checked a posteriori.
+"""Check a posteriori whether a solution satisfies the inclusion that the theorems promise.
 
     q(t) in Q(t),    M du = f dt + G^T dp,    p >= 0,    supp p_i in {t : g_i(t, q(t)) = 0},    u+ = P_C u- - e P_N u-
 
@@ -31,7 +31,7 @@ FILE_TOLERANCE = 1e-3
 OVERLAP_TOLERANCE = 1e-6
 """Overlaps up to this fraction of the smallest radius are round-off and the tolerance of the solver."""
 BETWEEN = (0.25, 0.5, 0.75, 1.0)
-"""Parts of each step at which the gaps are looked at."""
+"""Fractions of each step at which the gaps are checked."""
 ENERGY_FIRST_ORDER = 2.0
 """Contacts may give this many times |h a| / |u| of the largest kinetic energy, a the acceleration by forces."""
 

@@ -11,8 +11,9 @@ import numpy as np
 from jostle.errors import InvalidValue
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
-"""The verdicts, from good to bad: what fails somewhere fails."""
+"""The verdicts of a line."""
 SEVERITY = {HOLDS: 0, UNKNOWN: 1, FAILS: 2}
+"""Order of the verdicts: the worst one of several is shown."""
 CELL = "text-align: left; vertical-align: top; padding: 0 1em 0.2em 0"
 """Style of the cells of a table in HTML."""
 COLOURS = {HOLDS: "#1a7f37", UNKNOWN: "#7d6608", FAILS: "#b3261e"}
