@@ -178,7 +178,7 @@ class Facts:
     plan: Any = None
     """The plan of a crowd: a `RecordedPlan`, or the plan itself."""
     weighted: bool = False
-    """Is it a `Sweeping` with a mass? Then reactions are masses times velocities, M (u - U) = G^T p."""
+    """Whether a problem is a `Sweeping` with a mass, whose reactions are masses times velocities, M (u - U) = G^T p."""
     speeds: Array | None = None
     """(n,) how fast each person of a crowd wishes to walk where nobody is in the way; None if it is not known."""
 
