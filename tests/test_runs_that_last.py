@@ -184,7 +184,7 @@ def test_other_steps_than_those_that_were_done_are_refused(tmp_path):
 def test_a_run_does_not_go_back_in_time(tmp_path):
     jo.solve(swing(), jo.Maury(), t=0.5, h=0.03, checkpoint=tmp_path / "c")
     for end in (0.47, 0.3, 0.0):
-        with pytest.raises(InvalidValue, match=r"has come to t = 0\.48, and cannot go back to t = "):
+        with pytest.raises(InvalidValue, match=r"has reached t = 0\.48, and cannot go back to t = "):
             jo.solve(swing(), jo.Maury(), t=end, h=0.03, checkpoint=tmp_path / "c", resume=True)
     sol = jo.solve(swing(), jo.Maury(), t=0.49, h=0.03, checkpoint=tmp_path / "c", resume=True)
     assert sol.q[-1].tobytes() == jo.solve(swing(), jo.Maury(), t=0.49, h=0.03).q[-1].tobytes()

@@ -21,7 +21,7 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Walls
+from jostle.sets.wall_sets import Walls
 from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
 MOST_DIMENSIONS = 3

@@ -23,7 +23,7 @@ from jostle.analysis.grains import (
     wall_force,
     wall_pressure,
 )
-from jostle.solution import STATISTICS
+from jostle.step_statistics import STATISTICS
 
 G = 9.81
 BALANCE = 1e-8

@@ -37,8 +37,17 @@ INNER_TOLERANCE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class GaussSeidel(Solver):
-    """Accelerated Gauss-Seidel sweeps: cheap iterations, many of them. For large problems and loose tolerances.
+    """Accelerated Gauss-Seidel sweeps: many cheap iterations, for large problems and loose tolerances.
 
+    Parameters
+    ----------
+    tol : float, default 1e-6
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 200000
+        Largest number of sweeps.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> K = jo.Cone([[1.0, 0.0], [0.0, 1.0]])
     >>> jo.GaussSeidel(tol=1e-6).project([-1.0, 2.0], K).point.round(6) + 0.0
