@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike
 
-from jostle.analysis.voronoi import Map
+from jostle.analysis.density_maps import Map
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
