@@ -11,9 +11,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 GENERATED = {"_build", "gallery"}  # folders that the build of the documentation makes
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md"] + sorted(
-    path for path in DOCS.rglob("*.md") if not GENERATED & set(path.relative_to(DOCS).parts)
-)
+WRITTEN = sorted(path for path in DOCS.rglob("*.md") if not GENERATED & set(path.relative_to(DOCS).parts))
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *WRITTEN]
 DEEPEST_ANCHOR = 3  # myst_heading_anchors in docs/conf.py
 DIRECTIVES = r"^```\{(?:figure|image|literalinclude)\} (\S+)"
 NAMED_FILES = r"(?<![\w/.-])(?:docs|benchmarks|examples|tests|src)/[\w/.-]+\.(?:md|py|toml|json|png|dxf)\b"
