@@ -66,7 +66,8 @@ def test_the_programs_for_those_who_come_from_elsewhere_run_as_written():
 
 
 def test_the_commands_of_the_readme_exist():
-    shown = set(re.findall(r"(?:^|`)jostle ([a-z]+)", README.partition("## Install")[2], re.M))
+    shells = "".join(re.findall(r"^```sh\n(.*?)^```", README, re.S | re.M))
+    shown = set(re.findall(r"`jostle ([a-z]+)", README) + re.findall(r"^jostle ([a-z]+)", shells, re.M))
     assert "run" in shown
     assert shown <= {command.callback.__name__.rstrip("_") for command in app.registered_commands}
 
