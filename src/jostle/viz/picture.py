@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import BoundaryNorm, Colormap, LinearSegmentedColormap, ListedColormap, Normalize, to_rgb
+from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
+from jostle.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
 from jostle.polylines import CELL, WALL, Outline, View, segments
 from jostle.shapes import SOLID
@@ -22,17 +23,9 @@ from jostle.solution import Solution
 from jostle.viz.frames import Frame
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Scene
-from jostle.viz.style import GROUPS
+from jostle.viz.style import BODY_COLOURS
 from jostle.viz.units import LENGTH, with_time, with_unit
 
-UNKNOWN_COLOUR = "#d9d4c7"
-"""Colour of a body whose value is not known."""
-COLOURS = LinearSegmentedColormap.from_list(
-    "jostle", ["#f3f6fa", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"]
-).with_extremes(bad=UNKNOWN_COLOUR)
-"""Colour map from white (zero) to dark blue (largest value); it is colour-blind safe and readable in grey."""
-PUSH, PULL = "#d55e00", "#7b3294"
-"""Colours of the bars of forces that push and that pull."""
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
 """Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
 MARGIN = 0.02
@@ -46,7 +39,7 @@ BALL_LAYERS = (
     (0.12, 0.36, 0.62),
 )
 """Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
-LIGHT = np.array([-0.6, 0.8])
+LIGHT_DIRECTION = np.array([-0.6, 0.8])
 """Direction towards the light, in the plane of the picture."""
 BALL_HAZE = 0.35
 """Fraction by which the furthest ball fades into the background."""
@@ -98,7 +91,7 @@ class Picture:
                 seen = seen.holding(_flat(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
             limits = View(*seen.wider(MARGIN))
         categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
-        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), COLOURS)
+        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), BODY_COLOURS)
         return cls(scene, colours, view, box, limits, key, np.array(strongest))
 
     def bar(self, figure: Figure | SubFigure, axes: Axes | list[Axes]) -> Colorbar:
@@ -140,13 +133,13 @@ class Picture:
             ax.add_collection(PolyCollection(solid, facecolor="0.82", edgecolor="0.25", linewidth=1.0, zorder=1))
             for kind, style in ((WALL, "solid"), (CELL, "dashed")):
                 lines = [wall.points for wall in walls if wall.kind == kind]
-                ax.add_collection(LineCollection(lines, colors="black", linewidths=1.4, linestyles=style, zorder=4))
+                ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=1.4, linestyles=style, zorder=4))
             return
         middle = float(self.flat(self.box.centre[None])[0, 2])
         pieces = self.flat(segments(walls, 3))
         for behind, alpha, zorder in ((True, 0.35, 1), (False, 0.55, 4)):
             lines = [piece[:, :2] for piece in pieces if (piece[:, 2].mean() < middle) == behind]
-            ax.add_collection(LineCollection(lines, colors="black", linewidths=0.8, alpha=alpha, zorder=zorder))
+            ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=0.8, alpha=alpha, zorder=zorder))
 
     def settle(self, ax: Axes) -> None:
         """Exact aspect, limits, and the names of the axes."""
@@ -188,7 +181,7 @@ class Picture:
         sizes, places, colours = [], [], []
         for part, towards, shine in BALL_LAYERS:
             sizes.append(2 * part * r)
-            places.append(flat[order, :2] + towards * r[:, None] * LIGHT)
+            places.append(flat[order, :2] + towards * r[:, None] * LIGHT_DIRECTION)
             colours.append(base + shine * (1.0 - base) if shine > 0 else base * (1.0 + shine))
         across, offsets, faces = (np.stack(each, axis=1) for each in (sizes, places, colours))
         balls = EllipseCollection(
@@ -275,4 +268,4 @@ def _of_categories(count: int) -> ScalarMappable:
     """Colours for the values 0, 1, ... count - 1."""
     colours: Colormap = ListedColormap([GROUPS[k % len(GROUPS)] for k in range(count)])
     bounds = BoundaryNorm(np.arange(count + 1) - 0.5, count)
-    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN_COLOUR))
+    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN))
