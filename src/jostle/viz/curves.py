@@ -77,7 +77,7 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
         ends = np.flatnonzero(through.any(axis=1) | stairs[:, number]) + 1
         ax.plot(*np.insert(way, ends, np.nan, axis=0).T, color=colour, linewidth=1.2, zorder=3)
         ax.plot(*way[np.isfinite(way).all(axis=1)][:1].T, "o", color=colour, markersize=4.0, zorder=3)
-    picture.walls(ax, scene.walls(float(sol.t[-1]), picture.box))
+    picture.walls(ax, float(sol.t[-1]), picture.box)
     picture.settle(ax)
     return ax
 

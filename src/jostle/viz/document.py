@@ -21,8 +21,9 @@ from typing import Any
 from jostle.colours import DARK, FONTS, LIGHT
 
 SCRIPTS = (
-    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "raster.js", "quantities.js",
-    "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js", "viewer.js",
+    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "glass.js", "raster.js",
+    "quantities.js", "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js",
+    "viewer.js",
 )  # fmt: skip
 """JavaScript files of every page, in the order in which they run."""
 EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
@@ -60,6 +61,15 @@ def style() -> str:
     )
 
 
+def markup() -> str:
+    """The HTML of the viewer, with the logo.
+
+    >>> markup().count("<svg")
+    1
+    """
+    return part("viewer.html").replace("@logo@", part("logo.svg").strip())
+
+
 @cache
 def policy(source: str) -> str:
     """What the browser lets the page do: run its own script, and ask its own server if it has one.
@@ -90,7 +100,8 @@ def document(title: str, about: dict[str, Any] | None = None, frames: Iterable[s
         "title": escape(title),
         "policy": policy(source),
         "style": style(),
-        "markup": part("viewer.html"),
+        "icon": "data:image/svg+xml;base64," + b64encode(part("logo.svg").encode()).decode(),
+        "markup": markup(),
         "about": json.dumps(about, allow_nan=False).replace("<", "\\u003c"),
         "frames": "\n".join(frames),
         "script": script(source),

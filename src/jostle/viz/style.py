@@ -17,7 +17,7 @@ BODY_COLOURS, CELL_COLOURS = (
     for name, stops in (("bodies", LIGHT.bodies), ("cells", LIGHT.cells))
 )
 """Colour maps of bodies and of fields, from light (zero) to dark blue (largest value); readable in grey."""
-STYLE: dict[str, Any] = {
+STYLE: Any = {
     "axes.prop_cycle": cycler(color=PALETTE),
     "image.cmap": CELL_COLOURS,
     "text.color": LIGHT.text,
@@ -41,7 +41,7 @@ MAX_LEGEND_LINES = 8
 
 
 def use_style() -> None:
-    """Draw all further figures of matplotlib in the colours of jostle: for your own curves beside those of `jostle.viz`.
+    """Draw all further figures of matplotlib in the colours and lines of jostle.
 
     >>> import matplotlib.pyplot as plt
     >>> with plt.rc_context():
