@@ -22,7 +22,7 @@ from jostle.viz.field_values import images_of
 from jostle.viz.movie import between
 from jostle.viz.picture import Picture
 
-SECONDS, PAUSE = 6.0, 0.8
+SECONDS, PAUSE = 5.0, 1.0
 """How long a film takes, and how long its last picture stays."""
 SIZE = 480
 """Width and height of a film, in pixels."""
@@ -111,7 +111,7 @@ def seen(film):
 
 
 def main(folder):
-    fps = 24
+    fps = 20
     films = {"grains": list(hourglass(fps)), "crowds": list(evacuation(fps)), "mathematics": list(blocks(fps))}
     for name, film in films.items():
         mp4(film, folder / f"{name}.mp4", fps)

@@ -67,7 +67,8 @@ def markup() -> str:
     >>> markup().count("<svg")
     1
     """
-    return part("viewer.html").replace("@logo@", part("logo.svg").strip())
+    logo = part("logo.svg").strip().replace('role="img" aria-label="jostle"', 'aria-hidden="true"')
+    return part("viewer.html").replace("@logo@", logo)
 
 
 @cache

@@ -147,7 +147,7 @@ function mount(root, source) {
     $("frame").max = source.count - 1;
     $("body").max = about.n - 1;
     $("live").hidden = !about.live;
-    $("title").textContent = $("title").title = about.title;
+    $("title").textContent = $("title").parentElement.title = about.title;
     $("note").textContent = about.note;
     const [begin, end] = [time(source.times[0]), short(source.times[source.count - 1])];
     const when = `${source.count} frames from ${begin} to ${end}`;
