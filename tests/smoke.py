@@ -1,4 +1,4 @@
-"""Try an installed jostle in an environment without extras: ``python tests/smoke.py``, in any folder but this repository.
+"""Try an installed jostle in an environment without extras: ``python tests/smoke.py``.
 
 What needs no extra must work. What needs one must say which one, as in ``pip install 'jostle[plot]'``. `make dist` runs
 this script in an empty environment into which it has installed the wheel.
@@ -96,7 +96,7 @@ def functions_that_need_extras() -> int:
         try:
             call()
         except jo.JostleError as error:
-            assert f"jostle[{extra}]" in str(error), f"expected jostle[{extra}] in: {error}"
+            assert f"jostle[{extra}]" in str(error), f"expected jostle[{extra}] in: {error}"  # noqa: PT017 - not a pytest
         else:
             raise AssertionError(f"call {calls.index((extra, call))} does not need jostle[{extra}]")
     return len(calls)
