@@ -461,7 +461,7 @@ def calls(path):
         },
         "about": {"path": file},
         "read": {"path": file, "problem": None, "scheme": None},
-        "repair": {"path": file, "target": path / "repaired.vtkhdf"},
+        "repair": {"path": file, "output": path / "repaired.vtkhdf"},
         "export": {"source": run, "target": path / "a.csv"},
         "write": {"sol": run, "path": path / "b.vtkhdf", "dtype": np.float32, "about": None},
     }

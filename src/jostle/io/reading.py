@@ -127,7 +127,7 @@ def _in_words(change: Mapping[str, Any]) -> str:
 
 
 @check_arguments
-def repair(path: str | os.PathLike[str], target: str | os.PathLike[str] | None = None) -> bool:
+def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None) -> bool:
     """Make a trajectory whose writer was killed one that VTK and ParaView open.
 
     `read` does not need it. All frames that `read` sees are kept; rows of a frame that was not complete are dropped. A
@@ -138,7 +138,7 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str] | None =
     ----------
     path : str or path
         The trajectory.
-    target : str or path, optional
+    output : str or path, optional
         Where to write the repaired trajectory; the original is then left as it is. An existing file is refused.
         By default the original is repaired.
 
@@ -158,19 +158,19 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str] | None =
     """
     path = Path(path)
     left_open = superblock(path)[FLAGS] != 0
-    lock = Lock(path) if target is None or os.access(path, os.W_OK) else None
+    lock = Lock(path) if output is None or os.access(path, os.W_OK) else None
     try:
         with reading(path, alone=True) as file:
             said = layout.looked_over(file)
             lengths = layout.lengths(file, said.frames, said.steps)
             if not left_open and all(len(layout.data(file, name, said)) == n for name, n in lengths.items()):
                 return False
-        if target is None:
+        if output is None:
             _mend(path, said.frames, said.steps)
             return True
-        if os.path.lexists(target):
-            raise FileIsThere(f"{os.fspath(target)} exists already: choose another name or remove it")
-        with whole(Path(target)) as new:
+        if os.path.lexists(output):
+            raise FileIsThere(f"{os.fspath(output)} exists already: choose another name or remove it")
+        with whole(Path(output)) as new:
             shutil.copyfile(path, new)
             _mend(new, said.frames, said.steps)
     finally:
