@@ -1,6 +1,7 @@
 """Sphinx configuration. The build executes the code cells of the pages and the programs of the gallery."""
 
 import os
+import re
 
 import jostle
 
@@ -9,8 +10,8 @@ author = "the jostle developers"
 copyright = "2026, the jostle developers"
 version = release = jostle.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_gallery.gen_gallery"]
-extensions += ["sphinx-mathjax-offline"]  # formulas without a network
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions += ["sphinx_gallery.gen_gallery", "sphinx-mathjax-offline"]  # the latter for formulas without a network
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "force"
@@ -38,9 +39,11 @@ sphinx_gallery_conf = {
 
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_custom_sections = [("Attributes", "params_style")]  # a list, not an object for each: methods follow as objects
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 90
 
 html_theme = "pydata_sphinx_theme"
 html_title = "jostle"
@@ -52,12 +55,22 @@ html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"
 
+UNTOUCHED = re.compile(r"(``.*?``|`[^`]+`|\*\*\S.*?\S\*\*)")
+"""Code and bold text in a docstring."""
+
 
 def escape_bars(app, what, name, obj, options, lines):
-    """Docstrings write |u| for a norm, which reStructuredText would take for a substitution."""
+    """Escape |u| and u*, which docstrings write for norms and products, outside of code and bold text.
+
+    reStructuredText would take them for a substitution and for emphasis. Napoleon runs afterwards, and adds its own.
+    """
+    in_example = False
     for k, line in enumerate(lines):
-        if not line.lstrip().startswith((">>>", "...")):
-            lines[k] = line.replace("|", r"\|").replace("*", r"\*")
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        if not in_example:
+            parts = UNTOUCHED.split(line)
+            parts[::2] = [part.replace("|", r"\|").replace("*", r"\*") for part in parts[::2]]
+            lines[k] = "".join(parts)
 
 
 def forget_sources_of_others(app, env):
@@ -68,4 +81,4 @@ def forget_sources_of_others(app, env):
 def setup(app):
     app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
-    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before napoleon

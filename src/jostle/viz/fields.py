@@ -9,12 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike
 
-from jostle.analysis.voronoi import Map
+from jostle.analysis.density_maps import Map
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.lattice import Lattice
+from jostle.macro.velocity import Velocity
 from jostle.viz.picture import COLOURS
 from jostle.viz.style import PALETTE, axes
 
@@ -33,7 +34,7 @@ def field(
     name: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """A density or a pressure, one number a cell: of a `macro.Grid` (or one of its faces), a map, or a lattice.
+    """A density or a pressure, one number per cell: of a `macro.Grid` (or one of its faces), a map, or a lattice.
 
     `zone` leaves out the other cells, `name` is what the colour bar says; cells with NaN are left white.
 

@@ -267,7 +267,7 @@ def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
 
 
 def _values(frame: Frame, colour: Quantity | Array) -> Array:
-    """What the colours of a frame say, one number a body."""
+    """What the colours of a frame say, one number per body."""
     return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.number])
 
 
