@@ -4,8 +4,11 @@ import functools
 import inspect
 import os
 import re
+import sys
+from pathlib import Path
 
 import jostle
+from jostle.colours import DARK, FONTS, LIGHT
 
 project = "jostle"
 author = "the jostle developers"
@@ -23,6 +26,22 @@ if os.environ.get("CI"):  # it takes a minute; the tests run the functions that 
     nb_execution_excludepatterns = ["verification*"]
 nb_merge_streams = True
 
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for figures.py
+MADE = HERE / "_build" / "made"
+"""What is written before the build: the colours of the site, and the style of the figures in the pages."""
+(MADE / "static").mkdir(parents=True, exist_ok=True)
+(MADE / "static" / "palette.css").write_text(
+    f"html {{ --fonts: {FONTS}; }}\n"
+    + "".join(
+        f'html[data-theme="{name}"] {{ {theme.variables()} }}\n' for name, theme in (("light", LIGHT), ("dark", DARK))
+    )
+)
+startup = MADE / "ipython" / "profile_default" / "startup"
+startup.mkdir(parents=True, exist_ok=True)
+(startup / "style.py").write_text("import jostle.viz\n\njostle.viz.use_style()\n")
+os.environ["IPYTHONDIR"] = str(MADE / "ipython")
+
 PAPERS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
@@ -31,12 +50,14 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/gallery/{paper}" for paper in PAPERS],
     "within_subsection_order": "FileNameSortKey",
     "run_stale_examples": True,  # the library changes, not only the programs
+    "reset_modules": ("matplotlib", "figures.style"),
     "capture_repr": (),
     "matplotlib_animations": False,
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
     "nested_sections": False,
+    "plot_gallery": not os.environ.get("CI"),  # the tests run every program and check its numbers
 }
 
 napoleon_google_docstring = False
@@ -49,9 +70,16 @@ autodoc_preserve_defaults = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "jostle"
-html_static_path = ["_static"]
-html_theme_options = {"show_prev_next": True, "navigation_with_keys": True, "secondary_sidebar_items": ["page-toc"]}
-html_context = {"default_mode": "light"}
+html_static_path = ["_static", "_build/made/static"]
+html_css_files = ["palette.css", "site.css"]
+html_logo = html_favicon = "../src/jostle/viz/web/logo.svg"
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "logo": {"text": "jostle"},
+}
+html_context = {"default_mode": "auto"}
 html_sidebars = {"**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]

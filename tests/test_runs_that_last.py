@@ -262,6 +262,7 @@ def test_a_resume_with_another_number_of_threads_has_the_same_bits_and_records_i
     monkeypatch.setattr("jostle.kernels.cpu.arrangement.BLOCKED_ROWS", 50)
     monkeypatch.setattr("jostle.kernels.cpu.arrangement.ROWS_A_BLOCK", 20)
     monkeypatch.setattr("jostle.solvers.gauss_seidel.PARALLEL_ROWS", 50)
+    monkeypatch.setattr("jostle.solvers.gauss_seidel.ROWS_A_THREAD", 10)
     pile = jo.models.spheres(np.full(150, 0.5), box=([0, 0], [12, np.inf]))
     scheme = jo.Maury(solver=jo.GaussSeidel(tol=1e-6))
 
