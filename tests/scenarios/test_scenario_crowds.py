@@ -187,7 +187,7 @@ def test_groups_of_one_region_make_room_for_each_other():
 @pytest.mark.parametrize(
     ("old", "new", "where", "message"),
     [
-        ("ends = [[8, 1.5], [8, 2.5]]", "ends = [[7, 1.5], [7, 2.5]]", "problem.exits.1", "does not lie in an edge"),
+        ("ends = [[8, 1.5], [8, 2.5]]", "ends = [[7, 1.5], [7, 2.5]]", "problem.exits.1", "does not lie on an edge"),
         ('name = "east"', 'name = "west"', "problem.exits.1.name", "another exit"),
         ("[8, 0], [8, 4], [4.2, 4]]", "[8, 4], [8, 0], [4.2, 4]]", "problem.groups.0", "cross itself"),
         ("[[4.2, 0], [8, 0], [8, 4], [4.2, 4]]", "[[9, 0], [10, 0], [10, 1]]", "problem.groups.0", "in the plan"),

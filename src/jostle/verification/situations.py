@@ -11,7 +11,7 @@ from jostle.solution import Solution
 from jostle.verification.runs import Corners, Outcome, rectangle, solved
 
 IMO_FLOW = 1.33
-"""The largest specific flow (people per metre and second) that IMO allows."""
+"""Largest specific flow that the IMO allows (people per metre and second)."""
 
 
 def _last(sol: Solution) -> float:
@@ -27,14 +27,14 @@ def door_flow() -> Outcome:
     sol = solved([rectangle(0, 0, 8, 5)], {"door": [[8, 2], [8, 3]]}, [{"n": 100}], t=200.0)
     found, use = crowd_summary(sol), exit_use(sol)["door"]
     return Outcome(
-        f"{use.specific:.2f} people a metre and second ({found.inside} left inside); experiments at doors of 1 m: 1.8 "
-        f"to 2.8 (Seyfried 2009, Daamen 2010)",
+        f"{use.specific:.2f} people per metre and second ({found.inside} left inside); experiments at doors of 1 m: "
+        f"1.8 to 2.8 (Seyfried 2009, Daamen 2010)",
         found.inside == 0 and use.specific <= IMO_FLOW,
     )
 
 
 def counterflow() -> Outcome:
-    """Forty people against 0, 4, 20 and 40 in a corridor of 2 m between two rooms; the time grows with their number."""
+    """Forty people walk against 0, 4, 20 and 40 others in a corridor of 2 m; more others take more time."""
     rooms = [rectangle(0, 0, 7, 7), rectangle(7, 2.5, 17, 4.5), rectangle(17, 0, 24, 7)]
     times = []
     for others in (0, 4, 20, 40):
@@ -54,7 +54,7 @@ def counterflow() -> Outcome:
 
 
 def hall() -> Outcome:
-    """A hall with four exits of 1 m is left in about half the time that it takes with two."""
+    """People leave a hall with four exits of 1 m in about half the time that they need with two."""
     size = rectangle(0, 0, 12, 8)
     four: dict[str, Corners] = {
         "a": [[3, 0], [4, 0]], "b": [[8, 0], [9, 0]], "c": [[9, 8], [8, 8]], "d": [[4, 8], [3, 8]],
@@ -68,7 +68,7 @@ def hall() -> Outcome:
 
 
 def allocation() -> Outcome:
-    """Twenty-three people of twelve cabins leave by the exits that they are assigned to."""
+    """Twenty-three people from twelve cabins leave by the exits assigned to them."""
     rooms = [rectangle(0, 3, 15, 5)]
     doors: list[Corners] = []
     main: list[list[float]] = []

@@ -1,10 +1,10 @@
-"""The tests of the guidelines, in their order: what each asks, and the function that answers.
+"""The tests of the guidelines in order: what each test requires, and the function that runs it.
 
-RiMEA      Guideline for Microscopic Evacuation Analysis, version 3.0 (2016), annex 1, tests 1 to 15
-IMO        MSC.1/Circ.1533 (2016), annex 3: tests 1 to 11
-NIST       Technical Note 1822 (2013), whose components became ISO 20414 (2020)
+    RiMEA      Guideline for Microscopic Evacuation Analysis, version 3.0 (2016), annex 1, tests 1 to 15
+    IMO        MSC.1/Circ.1533 (2016), annex 3: tests 1 to 11
+    NIST       Technical Note 1822 (2013), whose components became ISO 20414 (2020)
 
-Numbers of people and sizes are reduced where a test asks for hundreds, so that all of them take less than a minute.
+Numbers of people and sizes are reduced where a test requires hundreds, so that all tests take less than a minute.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from jostle.verification import components, situations
 from jostle.verification.runs import NotApplicable, Outcome
 
 PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
-"""The verdicts."""
+"""Verdicts of a test."""
 
 
 class Line(NamedTuple):
-    """One test of a guideline, with what came out.
+    """One test of a guideline, with its result.
 
     >>> Line("IMO", "1", "Walk 40 m.", "30 s", "pass").verdict
     'pass'
