@@ -334,10 +334,13 @@ def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
         (lambda: FreeWish(lambda t, q: q, nearer=None).length(Q), "no exits"),
         (lambda: FreeWish(lambda t, q: q, nearer=None).speeds(N), "no exits"),
         (lambda: FreeWish(lambda t, q: None, nearer=None)(0.0, Q), "the result of the wish at t = 0 must be numbers"),
-        (lambda: BEHAVIOURS["Journey"](BEHAVIOURS["Journey"](WISHES["walk"]())), "put all stops of a journey into one route"),
+        (
+            lambda: BEHAVIOURS["Journey"](BEHAVIOURS["Journey"](WISHES["walk"]())),
+            "all stops of a journey into one route",
+        ),
         (
             lambda: BEHAVIOURS["Journey"](around(["Journey", "inhibition"], WISHES["walk"]())),
-            "put all stops of a journey into one route",
+            "all stops of a journey into one route",
         ),
     ],
 )
