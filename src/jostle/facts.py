@@ -21,7 +21,7 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Walls
+from jostle.sets.wall_sets import Walls
 from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
 MOST_DIMENSIONS = 3
@@ -170,7 +170,7 @@ class Facts:
     radii: Array | None = None
     """(n,) one for each body, 0 for points; None if they change, or are not known."""
     masses: Array | None = None
-    """(n,) one for each body; None if the mass is not one number a body, and for a `Sweeping` without a mass."""
+    """(n,) one for each body; None if the mass is not one number per body, and for a `Sweeping` without a mass."""
     force: Array | None = None
     """The force, in the shape of q, if it is the same at all times and places."""
     groups: Groups | None = None

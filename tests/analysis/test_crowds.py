@@ -22,7 +22,7 @@ from jostle.analysis.voronoi import densities, density
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read
-from jostle.solution import STATISTICS
+from jostle.step_statistics import STATISTICS
 
 SOME = settings(max_examples=40, derandomize=True, deadline=None)
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])

@@ -16,7 +16,7 @@ import jostle as jo
 from jostle.analysis.contact_numbers import coordination, coordination_by_gap, packing_fraction
 from jostle.analysis.force_chains import force_chains, force_distribution
 from jostle.analysis.grains import forces, pressure, stress, wall_force, wall_pressure
-from jostle.solution import STATISTICS
+from jostle.step_statistics import STATISTICS
 
 G = 9.81
 BALANCE = 1e-8

@@ -28,7 +28,8 @@ from jostle.io.areas import present, walkable
 from jostle.io.moves import planar, radii_in
 from jostle.problems import Sweeping
 from jostle.shapes import BALL, SEGMENTS
-from jostle.solution import BLOCKED, Solution
+from jostle.solution import Solution
+from jostle.statuses import BLOCKED
 
 STANDSTILL = 10.0
 """Time (s) without movement that makes a blockade."""

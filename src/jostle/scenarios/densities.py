@@ -11,11 +11,12 @@ from pydantic import Field, model_validator
 from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.laws import Restitution
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.schemes import DENSITY_SCHEMES
 from jostle.macro.motion.state import State
+from jostle.macro.velocity import Velocity
 from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Share, Table, complain
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 

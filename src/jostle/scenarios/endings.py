@@ -15,7 +15,7 @@ from jostle.problems import Motion
 from jostle.scenarios.fields import NotNegative, Number, Positive, Share, Table
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.solution import BLOCKED
+from jostle.statuses import BLOCKED
 
 Ending = Callable[[State], bool | str]
 STANDSTILL = 10.0
