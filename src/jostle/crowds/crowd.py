@@ -171,7 +171,7 @@ class Crowd(Sweeping):
         Returns
         -------
         bool
-            True if the crowd cannot be blocked for one of these reasons.
+            True if people who stand still do not mean that the crowd is blocked.
 
         Examples
         --------

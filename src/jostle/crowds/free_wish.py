@@ -24,7 +24,7 @@ class FreeWish(Wish):
         Velocities that people at positions q (n, 2) wish for at time t: one for all, or one for each.
     nearer : callable (q) -> array, shape (n,), or None
         Distance that each person has to walk, minus infinity for people who have left, which orders people. None means
-        that everyone goes their own way, and whoever is ahead of a person counts as in front of them.
+        that everyone goes their own way, and anybody ahead of a person counts as in front of them.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from jostle.arrays import Array, Booleans, Integers, shaped
 from jostle.crowds.outlines import package
 from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
-from jostle.models.starts import STRICT, Cell, Placed, filled
+from jostle.models.starts import STRICT_FACTOR, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
 from jostle.sets.wall_sets import MAX_TABLE_ENTRIES
 
@@ -84,7 +84,7 @@ def _lattice(placed: _InPlan, radii: Array, before: int, random: np.random.Gener
     low, high = placed.space.lower, placed.space.upper
 
     def places(spacing: float) -> Array:
-        step = spacing * STRICT * STRICT
+        step = spacing * STRICT_FACTOR * STRICT_FACTOR
         rows = np.arange(np.ceil((high - low)[1] / (step * np.sqrt(0.75))) + 2)
         columns = np.arange(np.ceil((high - low)[0] / step) + 2)
         j, i = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))
@@ -139,10 +139,10 @@ class _InPlan(Placed):
         size = max(MAX_TABLE_ENTRIES // max(len(self.plan.walls), 1), 1)
         for first in range(0, len(at_all), size):
             some = at_all[first : first + size]
-            free[some] = self.walls.nearest(places[some]) > STRICT * self.radii[ball[some]]
+            free[some] = self.walls.nearest(places[some]) > STRICT_FACTOR * self.radii[ball[some]]
         for x, y, radius in self.plan.columns:
             apart = np.hypot(*(places - [x, y]).T) - radius
-            free &= apart > STRICT * self.radii[ball]
+            free &= apart > STRICT_FACTOR * self.radii[ball]
         some = np.flatnonzero(free)
         if len(some):
             free[some] = super()._free(ball[some], places[some])

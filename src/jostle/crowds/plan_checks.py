@@ -38,7 +38,7 @@ def rooms_of(area: Any) -> tuple[list[Any], HalfPlanes | None]:
 
 
 def check_openings(exits: Mapping[str, Array], links: Mapping[str, Link], edges: Array, covered: Array) -> None:
-    """Raise, naming the opening, if an exit or a door does not lie on an edge; covered (k,) is the part that does."""
+    """Raise, naming the opening, if an exit or a door does not lie on an edge; covered (k,) is as in `Cut`."""
     names = [f"exit {name!r}" for name in exits] + [f"link {name!r}" for name in links]
     names += [f"door {k}" for k in range(len(covered) - len(names))]
     ends = [*exits.values(), *(link.start for link in links.values())]

@@ -141,7 +141,7 @@ class Frame(NamedTuple):
     found: Booleans
     """(nodes,) whether the direction of each node comes from the potential."""
     layers: list[tuple[Integers, Integers, Array]]
-    """For each layer of nodes along the walls: nodes (k,), their neighbours (k, 9), and the weights (k, 9) of these."""
+    """For each layer of nodes along the walls: nodes (k,), neighbours (k, 9), and weights (k, 9) of the neighbours."""
 
     @staticmethod
     def of(ways: Ways, goal: int, inside: Booleans) -> Frame:

@@ -35,7 +35,7 @@ CLEAR = 1e-9
 
 
 ROUND_OFF = 1e-9
-"""A lift leaves if its time has come up to this part of the interval."""
+"""Fraction of the interval by which a lift may leave early, because the sum of many steps is not exact."""
 
 
 class Shaft(NamedTuple):

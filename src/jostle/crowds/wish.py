@@ -382,7 +382,7 @@ def _joined(outer: Any, inner: Any) -> type[Any]:
 
 
 def polar(u: Array) -> tuple[Array, Array]:
-    """Speeds (n,) and unit vectors (n, 2) of velocities; zero for those who stand.
+    """Speeds (n,) and unit vectors (n, 2) of velocities; both are zero for people who stand.
 
     >>> polar(np.array([[0.0, 2.0], [0.0, 0.0]]))[1].tolist()
     [[0.0, 1.0], [0.0, 0.0]]
@@ -395,6 +395,6 @@ def check_wish(given: object, behaviour: str) -> None:
     """Raise if what a behaviour is to wrap is not a `Wish`."""
     if not isinstance(given, Wish):
         raise InvalidValue(
-            f"{behaviour} needs a wish that knows who is nearer to which exit, such as plan.walk(...), or "
-            f"jo.crowds.FreeWish(function, nearer=...), not a plain function or {given!r}"
+            f"{behaviour} needs a wish that knows who is nearer to which exit: plan.walk(...), or for a plain function "
+            f"jo.crowds.FreeWish(function, nearer=...), not {given!r}"
         )

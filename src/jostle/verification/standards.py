@@ -83,7 +83,7 @@ TESTS = (
     Test("IMO", "1", "One person keeps their speed in a corridor of 40 m.", components.corridor),
     Test("IMO", "2", "One person keeps their speed on stairs upwards.", stairs_up),
     Test("IMO", "3", "One person keeps their speed on stairs downwards.", stairs_down),
-    Test("IMO", "4", "At most 1.33 people a second pass a door of 1 m.", situations.door_flow),
+    Test("IMO", "4", "At most 1.33 people per second pass a door of 1 m.", situations.door_flow),
     Test("IMO", "5", "Ten people start after their response times.", components.reaction_times),
     Test("IMO", "6", "Twenty people go around a corner, and not through walls.", components.corner),
     Test("IMO", "7", "The speeds of fifty people follow a table.", components.demographics),
