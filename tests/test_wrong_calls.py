@@ -241,6 +241,7 @@ def calls(path):
             "length": 1.0,
         },
         "equalities": {"g": lambda t, q: q, "gradient": lambda t, q: np.eye(2), "moving": False, "length": 1.0},
+        "cite": {"subject": jo.Maury, "bibtex": True},
         "decompose": {"u": [1.0, 0.0], "cone": cone, "mass": 1.0, "solver": jo.ActiveSet()},
         "impact": {"u": [1.0, 0.0], "cone": cone, "law": jo.Restitution(), "mass": 1.0, "solver": jo.ActiveSet()},
         "project": {"w": [1.0, 0.0], "onto": cone, "mass": 1.0, "solver": jo.ActiveSet(), "guess": [0.0, 0.0]},
@@ -461,7 +462,7 @@ def calls(path):
         },
         "about": {"path": file},
         "read": {"path": file, "problem": None, "scheme": None},
-        "repair": {"path": file},
+        "repair": {"path": file, "output": path / "repaired.vtkhdf"},
         "export": {"source": run, "target": path / "a.csv"},
         "write": {"sol": run, "path": path / "b.vtkhdf", "dtype": np.float32, "about": None},
     }

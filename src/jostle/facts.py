@@ -144,6 +144,13 @@ class HasSpeeds(Protocol):
     wish: Any
 
 
+@runtime_checkable
+class HasReactions(Protocol):
+    """A problem of people who do not walk before their reaction times, such as `crowds.Crowd`."""
+
+    reaction: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
     """What a file says about its problem.
@@ -181,6 +188,8 @@ class Facts:
     """Is it a `Sweeping` with a mass? Then reactions are masses times velocities, M (u - U) = G^T p."""
     speeds: Array | None = None
     """(n,) how fast each person of a crowd wishes to walk where nobody is in the way; None if it is not known."""
+    reaction: Array | None = None
+    """(n,) the time before which each person of a crowd does not walk; None if it is not known."""
 
     @classmethod
     def of(
@@ -210,6 +219,7 @@ class Facts:
             plan=problem.plan if isinstance(problem, HasFloors) else None,
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
             speeds=_speeds(problem),
+            reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
         )
 
 

@@ -7,7 +7,8 @@ intervals from the first in which they moved to the moment at which they left,
     time loss    sum of max(0, dt - ds / v0)
     jam time     sum of dt over the intervals with ds / dt < JAM_SPEED v0
 
-A person who has not moved yet waits on purpose (reaction time): that time counts as `delay`, not as lost.
+A person who has not moved yet, or has not reached their reaction time, waits on purpose: that time counts as `delay`,
+not as lost. People who are pushed by others before their reaction time are not in a jam.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ def desired_speeds(sol: Solution) -> tuple[Array, bool]:
 def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
     """The intervals between the saved times, for people inside until they leave at the times `left` (n,)."""
     speed, _ = desired_speeds(sol)
-    began = np.zeros(len(left), dtype=bool)
+    began, reaction = np.zeros(len(left), dtype=bool), sol.facts.reaction
+    late = np.zeros(len(left)) if reaction is None else reaction
     for move in moves(sol, plan):
         longer = np.where(move.gone, MAX_WALKING_ON, 1.0)
         dt = np.clip(np.minimum(move.end, left) - move.start, 0.0, None)
@@ -98,7 +100,7 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
             move.end > move.start, longer * (move.end - move.start), 1.0
         )
         rate = np.nan_to_num(rate)
-        began |= (dt > 0.0) & (rate > WALKING_SPEED * speed)
+        began |= (dt > 0.0) & (rate > WALKING_SPEED * speed) & (move.end > late)
         jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * speed)
         place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
         yield Stretch(move.start, dt, place, rate * dt, began.copy(), jammed)

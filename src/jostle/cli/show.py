@@ -70,8 +70,8 @@ def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str
     console = Console(highlight=False, markup=False, emoji=False)
     name = plain(title, console.encoding) or None
     table = Table(title=name, show_header=False, box=None, padding=(0, 2), title_justify="left")
-    table.add_column(style=style)
-    table.add_column()
+    table.add_column(style=style, no_wrap=True)
+    table.add_column(overflow="fold")  # long names go on in the next line, so that they can be copied
     for cells in rows:
         table.add_row(*(plain(cell, console.encoding) for cell in cells))
     console.print(table)

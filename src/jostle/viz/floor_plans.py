@@ -179,6 +179,8 @@ class Shot:
         jammed &= present(q[who], walkable(self.plan))
         start = np.asarray(self.sol.q[0])[who]
         jammed &= ~(np.linalg.norm(q[who] - start, axis=1) < NOT_STARTED)  # who has not started waits on purpose
+        if self.sol.facts.reaction is not None:
+            jammed &= self.sol.facts.reaction[who] <= self.sol.t[k]
         across = 2.0 * np.where(radii > 0.0, radii, 0.2)[who]
         discs = EllipseCollection(
             across, across, 0.0 * across, units="xy", offsets=q[who], offset_transform=ax.transData, zorder=3,
