@@ -85,7 +85,7 @@ def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
         try:
             sol = read(path)
         except BrokenFile as error:
-            assert "holds no frame: its run was killed" in str(error)  # noqa: PT017
+            assert "contains no frame: its run was killed" in str(error)  # noqa: PT017
             assert acknowledged == 0
             continue
         count = len(sol.t)

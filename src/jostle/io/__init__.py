@@ -1,4 +1,4 @@
-"""Files: trajectories while a run goes on, checkpoints to resume from, exports to other programs."""
+"""Files: trajectories of runs, checkpoints to resume from, and exports to other programs."""
 
 from jostle.facts import SI, Facts, Groups, Units
 from jostle.io.checkpoint import Checkpoint
