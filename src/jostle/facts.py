@@ -21,7 +21,7 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Walls
+from jostle.sets.wall_sets import Walls
 from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
 MAX_DIMENSIONS = 3
@@ -108,9 +108,7 @@ class Groups:
             twice = chosen[number[chosen] != NO_GROUP]
             if len(twice):
                 other = list(members)[number[twice[0]]]
-                raise InvalidValue(
-                    f"body {twice[0]} belongs to two groups, {other!r} and {name!r}; remove it from one"
-                )
+                raise InvalidValue(f"body {twice[0]} belongs to two groups, {other!r} and {name!r}; remove it from one")
             number[chosen] = position
         return cls(tuple(members), number)
 
@@ -181,6 +179,13 @@ class HasSpeeds(Protocol):
     wish: Any
 
 
+@runtime_checkable
+class HasReactions(Protocol):
+    """A problem of people with reaction times before which they do not walk, such as `crowds.Crowd`."""
+
+    reaction: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
     """Facts about a problem that are needed to draw and measure a run; a trajectory file stores them.
@@ -215,6 +220,8 @@ class Facts:
         True for a `Sweeping` with a mass, whose reactions are masses times velocities: M (u - U) = G^T p.
     speeds : array, shape (n,), or None
         Desired speed of each person of a crowd; None if unknown.
+    reaction : array, shape (n,), or None
+        Time before which each person of a crowd does not walk; None if unknown.
 
     Examples
     --------
@@ -239,6 +246,7 @@ class Facts:
     plan: Any = None
     weighted: bool = False
     speeds: Array | None = None
+    reaction: Array | None = None
 
     @classmethod
     def of(
@@ -287,6 +295,7 @@ class Facts:
             plan=problem.plan if isinstance(problem, HasFloors) else None,
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
             speeds=_speeds(problem),
+            reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
         )
 
 

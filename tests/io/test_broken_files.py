@@ -11,7 +11,8 @@ import pytest
 from jostle.errors import JostleError
 from jostle.io.container import checksum, superblock
 from jostle.io.exports import export
-from jostle.io.reading import about, read, repair
+from jostle.io.reading import about, read
+from jostle.io.repairing import repair
 from jostle.io.trajectory import BrokenFile, NoSuchFile, Writer
 
 VERBS = [

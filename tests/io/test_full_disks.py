@@ -12,7 +12,8 @@ from victim import assert_right
 
 from jostle.io.container import superblock
 from jostle.io.exports import export
-from jostle.io.reading import read, repair
+from jostle.io.reading import read
+from jostle.io.repairing import repair
 from jostle.io.trajectory import WriteFailed, Writer
 
 PROGRAM = """

@@ -18,7 +18,8 @@ from victim import assert_right
 
 from jostle.io import layout
 from jostle.io.container import clear_flags, reading, superblock
-from jostle.io.reading import about, read, repair
+from jostle.io.reading import about, read
+from jostle.io.repairing import repair
 from jostle.io.trajectory import BrokenFile, FileInUse, Writer
 
 PATIENCE = 300.0

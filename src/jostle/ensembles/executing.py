@@ -22,7 +22,8 @@ from jostle.ensembles.subjects import Subject
 from jostle.errors import InvalidValue
 from jostle.kernels.blas import one_blas_thread
 from jostle.kernels.threads import threads, use_threads
-from jostle.solution import FAILED, FINISHED, Solution
+from jostle.solution import Solution
+from jostle.statuses import FAILED, FINISHED
 
 ONE_THREAD = dict.fromkeys(
     ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"

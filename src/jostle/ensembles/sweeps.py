@@ -19,7 +19,7 @@ from jostle.ensembles.stopping import StoppingRule
 from jostle.ensembles.study import RunOf, Study, packed
 from jostle.ensembles.table import Results, write_table
 from jostle.errors import Interrupted, InvalidValue, JostleError, MissingPackage
-from jostle.solution import FAILED
+from jostle.statuses import FAILED
 
 POLL_SECONDS = 0.2
 """Longest wait for a run to finish, in seconds, before checking for Ctrl-C."""

@@ -4,8 +4,9 @@ from jostle.facts import SI, Facts, Groups, Units
 from jostle.io.checkpoint import Checkpoint
 from jostle.io.exports import EXPORTS, export, write
 from jostle.io.images import Images, are_images, read_images
-from jostle.io.reading import about, read, repair
+from jostle.io.reading import about, read
 from jostle.io.recorder import Output
+from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
 
 __all__ = [

@@ -17,27 +17,20 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
-from jostle.errors import BrokenFile, InvalidValue, JostleError
+from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import changes, images, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.container import (
-    FLAGS,
-    HDF5_ERRORS,
-    Lock,
-    abandon,
     being_written,
-    clear_flags,
     reading,
-    reason,
-    superblock,
-    writing,
 )
 from jostle.io.step_records import statistics
 from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
 from jostle.shapes import Shape
-from jostle.solution import RUNNING, Solution
+from jostle.solution import Solution
+from jostle.statuses import RUNNING
 
 BLOCK_SIZE = 4 * 2**20
 """Number of bytes read at once when all frames are read."""
@@ -165,69 +158,6 @@ def _in_words(change: Mapping[str, Any]) -> str:
     words += [f"{name} changed" for name in change.get("about", {}) if name not in changed]
     where = f"resumed after step {change.get('step')}, t = {float(change.get('t', 0.0)):.6g}"
     return f"{change.get('when')}: {where}: {'; '.join(words)}"
-
-
-@check_arguments
-def repair(path: str | os.PathLike[str]) -> bool:
-    """Repair a trajectory whose writer was killed, so that VTK and ParaView open it.
-
-    `read` does not need it. Frames that were not acknowledged are removed. A file that is being written is refused;
-    this is detected by a lock, which does not exist on Windows and on file systems without locks.
-
-    Parameters
-    ----------
-    path : str or path
-        Name of the file.
-
-    Returns
-    -------
-    bool
-        True if the file was repaired, False if there was nothing to repair.
-
-    Raises
-    ------
-    NoSuchFile
-        If there is no such file.
-    FileInUse
-        If the file is being written.
-    BrokenFile
-        If the file is damaged.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from jostle.io.trajectory import Writer
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Writer(Path(folder) / "run.vtkhdf", shape=(3,), about={}).close()
-    ...     repair(Path(folder) / "run.vtkhdf")
-    False
-    """
-    path = Path(path)
-    left_open = superblock(path)[FLAGS] != 0
-    lock = Lock(path)
-    try:
-        with reading(path, alone=True) as file:
-            said = layout.looked_over(file)
-            lengths = layout.lengths(file, said.frames, said.steps)
-            if not left_open and all(len(layout.data(file, name, said)) == n for name, n in lengths.items()):
-                return False
-        clear_flags(path)
-        _trim(path, said.frames, said.steps)
-    finally:
-        lock.release()
-    return True
-
-
-def _trim(path: Path, frames: int, steps: int) -> None:
-    file = writing(path)
-    try:
-        layout.trim(file, frames, steps)
-        file.close()
-    except HDF5_ERRORS as error:
-        abandon(file)
-        if isinstance(error, JostleError):
-            raise
-        raise BrokenFile(f"{path} cannot be repaired: {reason(error)}") from None
 
 
 class Source:

@@ -16,7 +16,7 @@ from jostle.macro.motion.domain import Domain, Faces
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
-from jostle.solution import MESSAGES
+from jostle.statuses import MESSAGES
 
 STATISTICS = np.dtype(
     [

@@ -21,7 +21,7 @@ from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.result import STATISTICS, Evolution, energy
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
-from jostle.solution import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
+from jostle.statuses import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
 from jostle.steps import Grid as Steps
 from jostle.steps import Saving
 
