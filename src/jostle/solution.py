@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
+from jostle.displays import html
 from jostle.energies import Energy, EnergyBalance, balance, potential_of
 from jostle.errors import InvalidValue
 from jostle.facts import Facts, drawable
@@ -175,10 +176,14 @@ class Solution:
             object.__setattr__(self, "order", 2 if isinstance(self.problem, Motion) else 1)
 
     def __repr__(self) -> str:
+        saved = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} saved" if len(self.t) else "nothing saved"
         return (
-            f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__}, t = {self.t[0]:g} to "
-            f"{self.t[-1]:g}, {len(self.t)} saved, q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
+            f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__}, {saved}, "
+            f"q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
         )
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
     @cached_property
     def facts(self) -> Facts:

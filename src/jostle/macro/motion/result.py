@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array
+from jostle.displays import html
 from jostle.io.images import Images
 from jostle.macro.motion.domain import Domain, Faces
 from jostle.macro.motion.problems import Crowd, Flow
@@ -116,6 +117,9 @@ class Evolution:
             most, number = int(cut.max()), int((cut > 1).sum())
             lines.append(f"{number} steps were cut, into at most {most} parts, so that at most half of a cell leaves")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return html(self)
 
 
 def momentum(domain: Domain, state: State) -> Array:
