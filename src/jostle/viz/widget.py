@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jostle.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
-from jostle.viz.document import NOTEBOOK, part, script
 from jostle.solution import RUNNING
+from jostle.viz.document import NOTEBOOK, part, script
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.following import Follower, News, follow, stream_of
 from jostle.viz.given import Given
