@@ -48,8 +48,6 @@ LARGEST_DENSITY = 1e3
 """End of the colours of the level F, in people per square metre."""
 WIDE = 2.5
 """Plans that are wider than this many times their height are drawn below each other, not side by side."""
-ShownPlan = Shown | Plan | Crowd
-"""A run of people or its file, a plan, or people on their plan before a run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +165,9 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
 
 
 @check_arguments
-def plan(sol: ShownPlan, k: int = -1, *, layer: str | None = None, plan: Any = None, ax: Axes | None = None) -> Axes:
+def plan(
+    sol: Shown | Plan | Crowd, k: int = -1, *, layer: str | None = None, plan: Any = None, ax: Axes | None = None
+) -> Axes:
     """The plan of a crowd with the people of frame k, or with a map of the whole run as `layer`.
 
     Before a run, `sol` is a `Plan`, which is drawn with the widths of its openings, or the people that
