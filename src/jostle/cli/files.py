@@ -197,7 +197,7 @@ def plot(
     layer: Layer = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of a trajectory, a crowd on its plan, a density, or the plan of a scenario."""
+    """Save a picture of a trajectory, density or floor plan."""
     from jostle.crowds.crowd import Crowd
     from jostle.io import Images
     from jostle.io.container import whole
