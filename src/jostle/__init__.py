@@ -13,6 +13,7 @@ import warnings as _warnings
 
 from jostle import displays as _displays
 from jostle import schemes, solvers
+from jostle.citations import cite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
@@ -142,6 +143,7 @@ __all__ = [
     "Venel",
     "Vessel",
     "analysis",
+    "cite",
     "constraints",
     "crowds",
     "decompose",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
+from jostle.colours import VERMILION
 from jostle.polylines import View
 from jostle.viz.sketches import MAX_DISCS, Sketch
 
@@ -156,7 +157,7 @@ def test_contacts_name_the_smallest_gap_and_draw_who_touches():
     rows, drawing = shown(contacts)
     assert (rows["rows"], rows["bodies"], rows["closed"]) == ("6", "4", "2")
     assert rows["smallest gap"] == "-0.1, balls 1 and 2"
-    assert [path.get("stroke") for path in drawing.iter("path")][:2] == ["currentColor", "#d0542c"]
+    assert [path.get("stroke") for path in drawing.iter("path")][:2] == ["currentColor", VERMILION]
     assert dots(drawing) == 4
     nothing = contacts.only(np.zeros(0, dtype=np.int64))
     assert shown(nothing)[0]["rows"] == "0"

@@ -7,7 +7,8 @@ import pytest
 from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 
 import jostle as jo
-from jostle.viz.buildings import EXIT_COLOUR, GROUPS, JAM_COLOUR
+from jostle.colours import GROUPS
+from jostle.viz.buildings import EXIT_COLOUR, JAM_COLOUR
 from jostle.viz.floor_plans import LAYERS
 
 matplotlib.use("Agg")

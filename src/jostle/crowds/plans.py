@@ -113,8 +113,7 @@ class Plan:
         named = ", ".join(map(repr, [*self.exits][:MAX_NAMES])) + ", ..." * (len(self.exits) > MAX_NAMES)
         return f"Plan({self.size:.4g} m², exits {named}, {len(self.walls)} walls{more})"
 
-    def _repr_html_(self) -> str:
-        return html(self)
+    _repr_html_ = html
 
     @cached_property
     def area(self) -> Any:

@@ -19,13 +19,13 @@ from matplotlib.patches import Circle, PathPatch, Polygon
 from matplotlib.path import Path as Outline
 
 from jostle.arrays import Array, Booleans, Integers
+from jostle.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE
 from jostle.crowds.crowd import Crowd
 from jostle.crowds.gates import Gate
 from jostle.io.areas import floors, needed, walkable
 from jostle.shapes import BALL, SEGMENTS, Shape
-from jostle.viz.style import GROUPS
 
-EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = "#009e73", "#cc79a7", "#e69f00", "#d62728"
+EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
 """Colours of exits, stairs, doors and of the rings of people in jams."""
 MARGIN = 0.05
 """Margin around a plan, as a part of its larger side."""
@@ -88,7 +88,7 @@ class Building:
         for shape in shapes:
             if shape.kind == SEGMENTS:
                 lines = np.asarray(shape.points).reshape(-1, 2, 2)
-                ax.add_collection(LineCollection(list(lines), colors="black", linewidths=1.6, zorder=5))
+                ax.add_collection(LineCollection(list(lines), colors=LIGHT.wall, linewidths=1.6, zorder=5))
             elif shape.kind == BALL:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
 

@@ -13,13 +13,15 @@ from html import escape
 import numpy as np
 
 from jostle.arrays import Array, to_host
+from jostle.colours import GREEN, LIGHT, ORANGE, PURPLE, VERMILION
 from jostle.convex.projection import Projection
 from jostle.crowds.plans import Plan
 from jostle.errors import JostleError
 from jostle.macro.motion.result import Evolution
 from jostle.polylines import CELL, View
 from jostle.sets.contacts import Contacts
-from jostle.solution import MESSAGES, Solution
+from jostle.solution import Solution
+from jostle.statuses import MESSAGES
 from jostle.viz.perspective import AZIMUTH, ELEVATION, as_seen
 from jostle.viz.scene import POINT_RADIUS, Scene
 from jostle.viz.sketches import BODY, INK, MAX_LINES, Sketch, sample, selection
@@ -30,18 +32,14 @@ MAX_NAMES = 6
 """Largest number of names that a row of a table lists."""
 MAX_POINTS = 400
 """Largest number of points of a path."""
-GOOD, BAD = "#1b9e5a", "#d0542c"
-"""Colours of exits and of results that are right, and of overlaps and of results that are not."""
 SMALLEST_RESIDUAL = 1e-16
 """Left end of the scale of residuals, whose right end is 1."""
 SEEN_FROM = (AZIMUTH, ELEVATION)
 """Direction from which space is drawn."""
 DOT_PIXELS = 3.5
 """Diameter of the dots that stand for bodies between contacts, in pixels."""
-DEPTHS = ("#16547f", "#1f6ca3", "#2f8fd0", "#5aaade", "#8cc7ec")
+DEPTHS = LIGHT.bodies[4:1:-1]
 """Colours of bodies in space, from the furthest to the nearest."""
-DOOR, STAIRS = "#d99000", "#cc79a7"
-"""Colours of doors and stairs."""
 STYLES = {
     "div": "display:flex;flex-wrap:wrap;gap:1em;align-items:center",
     "table": "border-collapse:collapse;margin:0;color:inherit;font-size:inherit",
@@ -196,9 +194,9 @@ def _(plan: Plan) -> str:
         return write_card("Plan", rows)
     sketch.lines(list(plan.walls))
     sketch.discs(plan.columns[:, :2], plan.columns[:, 2], INK)
-    sketch.lines(list(plan.doors), DOOR, 2.5)
-    sketch.lines([np.asarray(link.start) for link in plan.links.values()], STAIRS, 3.0)
-    sketch.lines(list(plan.exits.values()), GOOD, 3.0)
+    sketch.lines(list(plan.doors), ORANGE, 2.5)
+    sketch.lines([np.asarray(link.start) for link in plan.links.values()], PURPLE, 3.0)
+    sketch.lines(list(plan.exits.values()), GREEN, 3.0)
     return write_card("Plan", rows, sketch.svg())
 
 
@@ -224,7 +222,7 @@ def _(found: Projection) -> str:
         **{name: _small(value) for name, value in residuals.items()},
         "remark": found.remark,
     }
-    return write_card("Projection", rows, _bars(residuals, GOOD if found.converged else BAD))
+    return write_card("Projection", rows, _bars(residuals, GREEN if found.converged else VERMILION))
 
 
 def _bars(values: Mapping[str, float], colour: str) -> str:
@@ -275,7 +273,7 @@ def _network(contacts: Contacts, margin: Array, tolerance: Array) -> str:
     if sketch is None:
         return ""
     closed = (pairs >= 0).all(axis=1) & (margin <= tolerance)
-    for overlapping, colour in ((False, INK), (True, BAD)):
+    for overlapping, colour in ((False, INK), (True, VERMILION)):
         rows = np.flatnonzero(closed & ((margin < -tolerance) == overlapping))
         ends = x[pairs[rows[selection(len(rows), MAX_LINES)]]].reshape(-1, d)
         sketch.lines(list(as_seen(ends, SEEN_FROM)[:, :2].reshape(-1, 2, 2)), colour, 1.0)

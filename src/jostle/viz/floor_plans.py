@@ -24,6 +24,7 @@ from jostle.analysis.level_of_service import FRUIN, LEVELS
 from jostle.analysis.walks import JAM_SPEED, desired_speeds
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
+from jostle.colours import SERVICE_LEVELS
 from jostle.crowds.crowd import Crowd
 from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
@@ -32,12 +33,10 @@ from jostle.io.moves import radii_in
 from jostle.solution import Solution
 from jostle.viz.buildings import Building, draw_people, name_groups
 from jostle.viz.drawing import frames_at
-from jostle.viz.picture import COLOURS
 from jostle.viz.sources import Shown, solution
+from jostle.viz.style import CELL_COLOURS
 from jostle.viz.units import with_time, with_unit
 
-SERVICE_COLOURS = ("#2c7bb6", "#7fbfdc", "#c6e5a5", "#ffe08a", "#f7945d", "#c51b1b")
-"""Colours of the levels of service A to F."""
 NOT_STARTED = 0.02
 """People who are nearer (m) than this to where they were at the start have not started to walk."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
@@ -97,6 +96,8 @@ class Shot:
         jammed &= present(q[who], walkable(self.plan))
         start = np.asarray(self.sol.q[0])[who]
         jammed &= ~(np.linalg.norm(q[who] - start, axis=1) < NOT_STARTED)  # who has not started waits on purpose
+        if self.sol.facts.reaction is not None:
+            jammed &= self.sol.facts.reaction[who] <= self.sol.t[k]
         draw_people(ax, q[who], radii[who], number[who], jammed)
 
     def legend(self, figure: Figure) -> None:
@@ -131,10 +132,10 @@ class Shot:
             "force": (self.forces() if name == "force" else maps.mean, FORCE_LABEL),
         }[name]
         high = float(np.nanmax(values)) if np.isfinite(values).any() else 1.0
-        scale: dict[str, Any] = {"cmap": COLOURS, "norm": Normalize(0.0, high or 1.0)}
+        scale: dict[str, Any] = {"cmap": CELL_COLOURS, "norm": Normalize(0.0, high or 1.0)}
         if name == "level of service":
             norm = BoundaryNorm([0.0, *FRUIN["walkways"], LARGEST_DENSITY], len(LEVELS))
-            scale = {"cmap": ListedColormap(SERVICE_COLOURS), "norm": norm}
+            scale = {"cmap": ListedColormap(SERVICE_LEVELS), "norm": norm}
         mesh = ax.pcolormesh(maps.x, maps.y, np.ma.masked_invalid(values), zorder=1, **scale)
         mesh.set_clip_path(self.building.outline, ax.transData)
         bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8)

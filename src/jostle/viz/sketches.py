@@ -12,6 +12,7 @@ from html import escape
 import numpy as np
 
 from jostle.arrays import Array, Integers
+from jostle.colours import LIGHT
 from jostle.polylines import View
 
 WIDTH, HEIGHT = 260.0, 180.0
@@ -32,7 +33,7 @@ LEVELS = 8
 """Number of tones of a field."""
 MIN_DIAMETER = 1.5
 """Smallest diameter of a disc in pixels."""
-INK, BODY = "currentColor", "#2f8fd0"
+INK, BODY = "currentColor", LIGHT.bodies[3]
 """Colours of walls, which is that of the text, and of bodies, which is readable on white and on black."""
 
 

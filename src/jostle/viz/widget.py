@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from jostle.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
-from jostle.solution import RUNNING
-from jostle.viz.document import NOTEBOOK, part, script
+from jostle.statuses import RUNNING
+from jostle.viz.document import NOTEBOOK, markup, script, style
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.following import Follower, News, follow, stream_of
 from jostle.viz.given import Given
@@ -93,7 +93,7 @@ def module() -> str:
     >>> "export default { render }" in module()
     True
     """
-    constants = f"const MARKUP = {json.dumps(part('viewer.html'))}, STYLE = {json.dumps(part('viewer.css'))};\n"
+    constants = f"const MARKUP = {json.dumps(markup())}, STYLE = {json.dumps(style())};\n"
     return constants + script(NOTEBOOK)
 
 
