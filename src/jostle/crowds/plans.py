@@ -26,6 +26,7 @@ from jostle.crowds.stairs import Link, Stairs, passages
 from jostle.crowds.walk import walk
 from jostle.crowds.ways import Ways, usual_spacing
 from jostle.crowds.wkt import read_wkt, write_wkt
+from jostle.displays import html
 from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
 from jostle.problems import Sweeping
@@ -33,6 +34,8 @@ from jostle.schemes.state import State
 
 OUTLET_RADII = 4.0
 """Default distance behind an exit at which people are removed from a run, in multiples of the largest radius."""
+MAX_NAMES = 6
+"""Largest number of exits that the text of a plan names."""
 
 
 @check_arguments
@@ -74,6 +77,8 @@ class Plan:
     >>> plan = Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
     >>> len(plan.walls), plan.inside(np.array([[1.0, 4.0], [4.0, 4.0]])).tolist()
     (7, [True, False])
+    >>> plan
+    Plan(18 m², exits 'north', 7 walls)
     """
 
     exits: dict[str, Array]
@@ -122,6 +127,14 @@ class Plan:
         self._half_planes = None if len(self.columns) or links else convex
         self.convex = self._half_planes is not None and len(thin) == 0
         self._ways: dict[tuple[float, float, bytes], Ways] = {}
+
+    def __repr__(self) -> str:
+        counts = {"door": len(self.doors), "stair": len(self.links), "column": len(self.columns)}
+        more = "".join(f", {count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)
+        named = ", ".join(map(repr, [*self.exits][:MAX_NAMES])) + ", ..." * (len(self.exits) > MAX_NAMES)
+        return f"Plan({self.size:.4g} m², exits {named}, {len(self.walls)} walls{more})"
+
+    _repr_html_ = html
 
     @cached_property
     def area(self) -> Any:

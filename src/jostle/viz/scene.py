@@ -215,7 +215,7 @@ class Scene:
     @cached_property
     def point(self) -> float:
         """The radius with which points are shown."""
-        return POINT_RADIUS * (self._with_walls(self.ways, self.shapes(float(self.sol.t[0]))).size or 1.0)
+        return POINT_RADIUS * (self.with_walls(self.ways, self.shapes(float(self.sol.t[0]))).size or 1.0)
 
     def view(self, frame: Frame) -> View:
         """A box that holds the bodies and the walls of a frame; for one body alone, its way."""
@@ -223,7 +223,7 @@ class Scene:
         nothing = View.empty(self.d)
         box = nothing if len(frame.x) and self.count > 1 else self.ways
         box = box.holding(frame.x - r).holding(frame.x + r)
-        return self._with_walls(box, self.shapes(frame.t))
+        return self.with_walls(box, self.shapes(frame.t))
 
     def enclosure(self, t: float) -> View:
         """The box of the walls that have ends, without obstacles; infinite where there are none."""
@@ -275,7 +275,8 @@ class Scene:
     def _tallest(self) -> float:
         return float(self.radii(0).max(initial=0.0)) or self.point
 
-    def _with_walls(self, view: View, shapes: tuple[Shape, ...]) -> View:
+    def with_walls(self, view: View, shapes: tuple[Shape, ...]) -> View:
+        """The view, made larger so that it holds the walls and the periodic cell."""
         axes = slice(0, self.dimension)
         grown = holding_walls(shapes, View(view.lower[axes], view.upper[axes]))
         lower, upper = view.lower.copy(), view.upper.copy()
