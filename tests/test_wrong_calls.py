@@ -54,7 +54,7 @@ RESULTS = {
     "ensembles.Sections",
     "ensembles.CURVES", "ensembles.MEASURES", "ensembles.Results", "ensembles.StudyProgress",
     "io.EXPORTS", "io.Facts", "io.Images", "scenarios.DensityRun", "io.Groups", "io.SI", "io.Units",
-    "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
+    "viz.use_style", "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
     "impacts.SpringImpact", "models.TwoMotions",
     "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",

@@ -12,7 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jostle.solution import KILLED, MESSAGES, RUNNING, Solution
+from jostle.solution import Solution
+from jostle.statuses import KILLED, MESSAGES, RUNNING
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""

@@ -39,7 +39,8 @@ from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
 from jostle.shapes import Shape
-from jostle.solution import RUNNING, Solution
+from jostle.solution import Solution
+from jostle.statuses import RUNNING
 
 BLOCK_SIZE = 4 * 2**20
 """Number of bytes read at a time when all frames are read."""
