@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV   := .venv
 BENCH  := .venv-bench
+EMPTY  := .venv-wheel
 BIN    := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode each process compiles all that it imports
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test lint bench docs dist clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,8 +52,21 @@ docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html
 	$(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+# The compiled kernels of the sources are copied, so that the smoke test does not compile them again.
+dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the wheel in an environment without extras
+	rm -rf dist
+	$(BIN)/uv build --quiet
+	@! tar -tzf dist/*.tar.gz | grep -E '/_build/|__pycache__|/\.venv|\.vtkhdf$$|\.nb[ci]$$' || { echo "these do not belong into the sdist"; exit 1; }
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(EMPTY)
+	$(BIN)/uv pip install --quiet --python $(EMPTY)/bin/python dist/*.whl -c constraints.txt
+	@for kernels in $(EMPTY)/lib/python*/site-packages/jostle/kernels/cpu; do \
+		mkdir -p $$kernels/__pycache__ && cp src/jostle/kernels/cpu/__pycache__/*.nb[ci] $$kernels/__pycache__ 2>/dev/null || true; done
+	$(EMPTY)/bin/python tests/smoke.py
+
 clean:           ## remove the environments and what was built
-	rm -rf $(VENV) $(BENCH) docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(BENCH) $(EMPTY) dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jostle needs Python 3.11 or newer; run: make PYTHON=python3.12 ..."; exit 1; }

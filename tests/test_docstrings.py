@@ -35,7 +35,8 @@ def documented_names():
         if inspect.isclass(value):
             for member, thing in vars(value).items():
                 function = thing.__func__ if isinstance(thing, classmethod | staticmethod) else thing
-                if not member.startswith("_") and inspect.isfunction(function):
+                own = inspect.isfunction(function) and function.__module__.startswith("jostle")  # not pydantic's
+                if own and not member.startswith("_"):
                     yield f"{name}.{member}"
 
 

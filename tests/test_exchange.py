@@ -678,15 +678,15 @@ WRONG = {
 @pytest.mark.parametrize("present", WRONG.values(), ids=list(WRONG))
 def test_present_is_one_true_or_false_a_body(present):
     for make in (jo.Motion, jo.Sweeping):
-        with pytest.raises(jo.InvalidValue, match="one True or False a body"):
+        with pytest.raises(jo.InvalidValue, match="one True or False for each body"):
             make(q0=[[0.0, 0.0], [3.0, 0.0]], present=present)
         assert make(q0=[[0.0, 0.0], [3.0, 0.0]], present=[True, False]).presence.here.tolist() == [True, False]
 
 
 def test_one_body_without_a_number_cannot_come_or_go():
-    with pytest.raises(jo.InvalidValue, match="one True or False a body"):
+    with pytest.raises(jo.InvalidValue, match="one True or False for each body"):
         jo.Motion(q0=[0.0, 0.0], present=[True, False])
-    with pytest.raises(jo.InvalidValue, match=r"step 1 .*one True or False a body"):
+    with pytest.raises(jo.InvalidValue, match=r"step 1 .*one True or False for each body"):
         jo.solve(jo.Motion(q0=[0.0, 1.0]), jo.Maury(), t=0.1, h=H, change=jo.Outlet(lambda q: q > 0.0))
 
 

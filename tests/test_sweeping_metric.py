@@ -277,7 +277,7 @@ def test_those_who_are_there_keep_their_weights():
 
 
 def test_a_matrix_that_couples_those_who_are_not_there_is_an_error():
-    with pytest.raises(jo.InvalidValue, match="moved body 2, which is not there: a mass matrix that couples bodies"):
+    with pytest.raises(jo.InvalidValue, match="moved body 2, which is not present: a mass matrix that couples bodies"):
         jo.solve(waiting_row(np.eye(6) + 0.3), jo.Venel(), t=0.5, h=0.1)
 
 

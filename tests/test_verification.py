@@ -5,7 +5,7 @@ import json
 import pytest
 
 import jostle as jo
-from jostle.verification import components, standards
+from jostle.verification import components, situations, standards
 from jostle.verification.runs import NotApplicable, Outcome, rectangle, solved
 
 pytest.importorskip("shapely")
@@ -22,6 +22,7 @@ def test_every_test_of_the_guidelines_is_there_once():
 def test_cheap_tests_pass():
     assert components.corridor().passed
     assert components.slow_and_wide().passed
+    assert situations.exit_closes().passed
 
 
 def test_each_function_runs_once_and_its_verdict_is_shown_wherever_it_belongs(monkeypatch, jostle):

@@ -12,6 +12,7 @@ import typing as _typing
 import warnings as _warnings
 
 from jostle import schemes, solvers
+from jostle.citations import cite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
@@ -141,6 +142,7 @@ __all__ = [
     "Venel",
     "Vessel",
     "analysis",
+    "cite",
     "constraints",
     "crowds",
     "decompose",

@@ -38,20 +38,48 @@ one tells how much energy is left."""
 
 @dataclass(frozen=True)
 class Energy:
-    """Kinetic energy, and potential energy where the force is constant or its potential was given (else None)."""
+    """Kinetic and potential energy at the saved times; the result of `Solution.energy`.
+
+    Attributes
+    ----------
+    kinetic : array, shape (k,)
+        Kinetic energy.
+    potential : array, shape (k,), or None
+        Potential energy; None unless the force is constant or its potential was given.
+    total : array, shape (k,), or None
+        Their sum; None if the potential energy is not known.
+    """
 
     kinetic: Array
     potential: Array | None
 
     @property
     def total(self) -> Array | None:
+        """Kinetic plus potential energy; None if the potential energy is not known."""
         return None if self.potential is None else self.kinetic + self.potential
 
 
 @dataclass(frozen=True, eq=False)
 class EnergyBalance:
-    """The balance of energy from the start to each saved time; see `Solution.energy_balance`.
+    """The balance of energy from the start to each saved time; the result of `Solution.energy_balance`.
 
+    Attributes
+    ----------
+    t : array, shape (k,)
+        The saved times.
+    kinetic : array, shape (k,)
+        Kinetic energy.
+    work_of_forces : array, shape (k,)
+        Work of the forces since the start.
+    work_of_walls : array, shape (k,)
+        Work since the start of walls, radii and constraints that depend on time.
+    dissipated : array, shape (k,)
+        Energy that the contacts have taken away since the start.
+    error : array, shape (k,)
+        What is missing in the balance: kinetic energy gained that nothing accounts for.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> print(jo.solve(ball, jo.Paoli(), t=0.6, h=0.01).energy_balance())
@@ -65,19 +93,14 @@ class EnergyBalance:
     """
 
     t: Array
-    """(k,) the saved times."""
     kinetic: Array
-    """(k,) kinetic energy."""
     work_of_forces: Array
-    """(k,) work of the forces since the start."""
     work_of_walls: Array
-    """(k,) work since the start of walls, radii and constraints that depend on time."""
     dissipated: Array
-    """(k,) energy that the contacts have taken away since the start."""
 
     @property
     def error(self) -> Array:
-        """(k,) what is missing in the balance: kinetic energy gained that nothing accounts for."""
+        """What is missing in the balance: kinetic energy gained that nothing accounts for."""
         gained = self.kinetic - self.kinetic[0]
         return np.asarray(gained - self.work_of_forces - self.work_of_walls + self.dissipated)
 
@@ -95,6 +118,18 @@ class EnergyBalance:
         return "\n".join(lines)
 
 
+def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array) -> Array:
+    """(k,) 1/2 |u|_M^2 at the saved positions and velocities, with the masses of the problem or of a file."""
+    if isinstance(problem, Motion):
+        metrics = (problem.metric(place) for place in q)
+        pairs = zip(metrics, u, strict=True)
+        return np.array([0.5 * metric.inner(each.ravel(), each.ravel()) for metric, each in pairs])
+    if facts.masses is None:
+        raise InvalidValue("the masses are not in the file: give the problem, jo.io.read(path, problem)")
+    m = facts.masses
+    return np.array([0.5 * float(m @ (each.reshape(len(m), -1) ** 2).sum(axis=1)) for each in u])
+
+
 def potential_of(problem: Any, facts: Facts, q: Array) -> Array | None:
     """(k,) the potential energy at positions (k, *shape), if the force has one that is known: given, or constant."""
     if isinstance(problem, Motion) and problem.potential is not None:
@@ -108,7 +143,7 @@ def balance(problem: Any, facts: Facts, states: States, kinetic: Array, stats: N
     """The balance along saved states with their kinetic energies, with the records of all steps."""
     t, q, _ = states
     if not np.isfinite(np.asarray(q)).all():
-        raise InvalidValue("bodies come and go in this run, and take their energy along: there is no balance")
+        raise InvalidValue("bodies come and go in this run and carry energy with them: there is no balance")
     if np.isnan(stats["dissipated"]).any():
         raise InvalidValue(
             "this file does not record the work of its contacts: it was written by an older version of jostle. Run the "

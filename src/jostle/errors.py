@@ -1,8 +1,8 @@
-"""What can go wrong, each with what was expected, what came, and what to do.
+"""All errors and warnings of the library.
 
-Every error of the library is a `JostleError` and also the builtin it is, so that
-``except ValueError`` works. Errors raised inside `solve` carry the step, the time
-and the solution computed so far (``error.step``, ``error.time``, ``error.solution``).
+A message says what is wrong, where, and what to do. Every error is a `JostleError` and also an error of Python, so that
+``except ValueError`` works. Errors raised inside `solve` carry the step, the time and the solution computed so far
+(``error.step``, ``error.time``, ``error.solution``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
 
 class JostleError(Exception):
-    """The parent of all errors of the library."""
+    """Base class of all errors of the library.
+
+    Attributes
+    ----------
+    step : int or None
+        Number of the step that failed; None outside of runs.
+    time : float or None
+        Time that the step would have led to; None outside of runs.
+    solution : Solution or None
+        The solution up to the step before; None outside of runs.
+    """
 
     step: int | None = None
     time: float | None = None
@@ -30,22 +40,28 @@ class JostleError(Exception):
 
 
 class InvalidValue(JostleError, ValueError):
-    """A number, an array or a shape that the mathematics does not allow."""
+    """An argument has a value or a shape that is not allowed."""
 
 
 class InfeasibleStart(JostleError, ValueError):
-    """The start q0 is outside Q(0): some gap is negative."""
+    """The start q0 is not admissible: some gap is negative, or an equality does not hold."""
 
 
 class UndefinedGradient(JostleError, ValueError):
-    """The gradient of a gap that matters is zero or not finite (coincident centres, say)."""
+    """The gradient of an active constraint is zero or not finite, as for two balls with the same centre."""
 
 
 class EmptySet(JostleError, ValueError):
-    """No point satisfies all constraints: closing walls, jammed growing radii.
+    """No point satisfies all constraints: walls close, or bodies grow in a jam.
 
-    ``error.rows`` are the constraints that contradict each other, and ``error.weights`` the proof: y >= 0 with
-    G^T y = 0 and c . y < 0.
+    Attributes
+    ----------
+    rows : array of int or None
+        The constraints that contradict each other.
+    weights : array or None
+        The proof: y >= 0 with G^T y = 0 and c . y < 0.
+    iterations : int
+        Number of iterations that the solver took before it found the proof.
     """
 
     def __init__(
@@ -58,11 +74,10 @@ class EmptySet(JostleError, ValueError):
         super().__init__(message)
         self.rows, self.weights = rows, weights
         self.iterations = iterations
-        """Number of iterations that the solver took before there was a proof."""
 
 
 class NotConverged(JostleError, RuntimeError):
-    """A solver stopped before its test was met; ``error.projection`` is the `Projection` that it had."""
+    """A solver stopped before it reached its tolerance; ``error.projection`` is its best `Projection`."""
 
     def __init__(self, message: str, projection: Any = None):
         super().__init__(message)
@@ -70,7 +85,7 @@ class NotConverged(JostleError, RuntimeError):
 
 
 class NotContinuous(JostleError, RuntimeError):
-    """Two starts as near as one likes have solutions far apart: ``error.solution`` and ``error.other``."""
+    """Arbitrarily close starts have solutions far apart: ``error.solution`` and ``error.other``."""
 
     def __init__(self, message: str, solution: Any = None, other: Any = None):
         super().__init__(message)
@@ -78,7 +93,7 @@ class NotContinuous(JostleError, RuntimeError):
 
 
 class NoContraction(JostleError, RuntimeError):
-    """The fixed point of an implicit force does not contract: h is too large."""
+    """The fixed-point iteration of an implicit force does not contract: h is too large."""
 
 
 class LeftTheSet(JostleError, RuntimeError):
@@ -90,14 +105,14 @@ class NotFinite(JostleError, FloatingPointError):
 
 
 class UnresolvedEvent(JostleError, RuntimeError):
-    """An event of `solve_by_events` that cannot be computed safely; ``error.solution`` holds the motion until then.
+    """`solve_by_events` cannot compute an event safely; ``error.solution`` holds the motion until then.
 
-    Also more impacts of `macro.StickyBlocks` than can be followed; ``error.time`` is the time of the last one.
+    `macro.StickyBlocks` raises it for more impacts than can be followed; ``error.time`` is the time of the last one.
     """
 
 
 class SchemeRefuses(JostleError, NotImplementedError):
-    """The problem is not one that this scheme can solve."""
+    """The scheme cannot solve the problem; the message names schemes that can."""
 
 
 class NotPicklable(JostleError, pickle.PicklingError, TypeError):
@@ -105,46 +120,55 @@ class NotPicklable(JostleError, pickle.PicklingError, TypeError):
 
 
 class CannotCompile(JostleError, TypeError):
-    """A function that numba cannot compile; the message names it, and says why."""
+    """Numba cannot compile a function; the message names it, and says why."""
 
 
 class DeviceUnavailable(JostleError, RuntimeError):
-    """The device asked for is not there."""
+    """The requested device is not available."""
 
 
 class BrokenFile(JostleError, OSError):
-    """A file is not what it should be, or is damaged."""
+    """A file has the wrong format, or is damaged."""
 
 
 class NoSuchFile(JostleError, FileNotFoundError):
-    """There is no file of this name."""
+    """The file does not exist."""
 
 
 class FileIsThere(JostleError, FileExistsError):
-    """A file of this name exists already."""
+    """The file exists already."""
 
 
 class FileInUse(JostleError, OSError):
-    """Another process, or another writer of this one, is writing the file."""
+    """Another process, or another writer of the same process, is writing the file."""
 
 
 class WriteFailed(JostleError, OSError):
-    """A disk that is full or fails; ``error.frames`` frames are safe."""
+    """The disk is full or failed; the first ``error.frames`` frames are safe."""
 
     frames: int = 0
 
 
 class MissingPackage(JostleError, ImportError):
-    """Something optional is not installed; the message says how to get it."""
+    """An optional package is not installed; the message says how to install it."""
 
 
 class BrokenPlugin(JostleError, ImportError):
-    """A plug-in of another package cannot be imported, or is not what its entry point says."""
+    """A plug-in cannot be imported, or is not what its entry point says."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C came during a run: the step was finished and what it led to is in ``error.solution``.
+    """Ctrl-C was pressed during a run: the step was finished, and ``error.solution`` holds the run up to it.
 
+    Attributes
+    ----------
+    solution : Solution or None
+        The solution up to the last step that was finished.
+    results : object or None
+        The results of the finished runs, where a study was interrupted.
+
+    Examples
+    --------
     >>> import jostle as jo, signal
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> def hit_ctrl_c(progress):
@@ -159,16 +183,17 @@ class Interrupted(KeyboardInterrupt):
 
     solution: Any = None
     results: Any = None
-    """The results of the finished runs, where a study was interrupted."""
 
 
 class JostleWarning(UserWarning):
-    """The parent of all warnings of the library."""
+    """Base class of all warnings of the library."""
 
 
 class CloseImpacts(JostleWarning):
-    """Two impacts of one body came too close to each other for the time step of `Paoli`; the message has one that is
-    short enough."""
+    """Two impacts of one body are too close to each other for the time step of `Paoli`.
+
+    The message contains a time step that is short enough.
+    """
 
 
 class NotApproaching(JostleWarning):
@@ -180,7 +205,7 @@ class EnergyDrift(JostleWarning):
 
 
 class LongStep(JostleWarning):
-    """The time step is longer than that up to which the results of a model are known to depend little on it."""
+    """The time step is longer than the longest one with which a model is known to give reliable results."""
 
 
 class OldSpelling(JostleWarning, FutureWarning):
@@ -188,7 +213,7 @@ class OldSpelling(JostleWarning, FutureWarning):
 
 
 def warn(text: str, category: type[JostleWarning]) -> None:
-    """Warn at the line that called the library, through however many functions of it the call went."""
+    """Warn at the line of the user's program that called the library."""
     depth, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         depth, frame = depth + 1, frame.f_back

@@ -29,7 +29,7 @@ from jostle.solvers.project import project
 MAX_BODIES = 20
 """Largest number of bodies that are integrated from event to event."""
 ROUND_OFF = 256 * float(np.finfo(float).eps)
-"""Gaps, gap rates and accelerations below this part of the numbers they are computed from count as zero."""
+"""Gaps, gap rates and accelerations below this fraction of the numbers they are computed from count as zero."""
 MAX_IMPACTS_AT_ONCE = 1000
 """Largest number of impacts that may follow each other at the same time."""
 SETS = (HalfSpace, Box, Balls, Line, Free)

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion
+from jostle.recorded_impacts import pair_name
 from jostle.smooth_paths import Piece
-from jostle.solution import MESSAGES
+from jostle.statuses import MESSAGES
 
 MAX_PRINTED = 40
 """Largest number of impacts that are printed."""
@@ -19,34 +20,74 @@ MAX_PRINTED = 40
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """One impact, of all contacts that have an impulse at that time."""
+    """One impact of `solve_by_events`, of all contacts that have an impulse at that time.
+
+    Attributes
+    ----------
+    t : float
+        Time of the impact.
+    pairs : array of int, shape (k, 2)
+        Who met: (i, j) two bodies, (i, -1 - w) body i and wall w.
+    before : array
+        Velocity before, in the shape of q0.
+    after : array
+        Velocity after, in the shape of q0.
+    impulse : array, shape (k,)
+        Impulse of each contact.
+    """
 
     t: float
     pairs: Integers
-    """(k, 2): (i, j) two bodies, (i, -1 - w) body i and wall w."""
     before: Array
-    """Velocity before, in the shape of q0."""
     after: Array
-    """Velocity after, in the shape of q0."""
     impulse: Array
-    """(k,) impulse of each contact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Accumulation:
-    """The end of infinitely many impacts: from t on the contacts stay closed, with gap rate 0."""
+    """The limit of infinitely many impacts: from then on the contacts stay closed, with gap rate 0.
+
+    Attributes
+    ----------
+    t : float
+        Time of the limit.
+    error : float
+        Estimated error of `t`.
+    pairs : array of int, shape (k, 2)
+        The contacts, as in `Event`.
+    """
 
     t: float
     error: float
-    """Estimated error of t."""
     pairs: Integers
-    """(k, 2) the contacts, as in `Event`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventSolution:
-    """The result of `solve_by_events`: the impacts, and the motion as a sequence of parabolas.
+    """The result of `solve_by_events`: the impacts, and the motion between them. It prints as a table.
 
+    Attributes
+    ----------
+    problem : Motion
+        The problem that was solved.
+    events : tuple of Event
+        The impacts, in order of time.
+    accumulations : tuple of Accumulation
+        Limits of infinitely many impacts.
+    end : float
+        Time up to which the motion is known.
+    status : str
+        "finished", or "failed" in ``error.solution``.
+    starts : array, shape (k,)
+        Start times of the pieces of the motion.
+    parabolas : array, shape (k, 3, N)
+        Position, velocity and acceleration at the start times. Where the motion does not consist of parabolas the
+        velocities are those of the `pieces`, and the accelerations are zero.
+    pieces : tuple of Piece
+        The pieces, displacement and velocity, of a motion that does not consist of parabolas.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> print(jo.solve_by_events(ball, t=1.1))
@@ -62,19 +103,47 @@ class EventSolution:
     end: float
     status: str
     starts: Array
-    """(k,) start times of the pieces of the motion."""
     parabolas: Array
-    """(k, 3, N) position, velocity and acceleration at these times. Where the motion is not made of parabolas the
-    velocities are those of the `pieces`, and the accelerations are zero."""
     pieces: tuple[Piece, ...] = ()
-    """The pieces, displacement and velocity, of a motion that is not made of parabolas."""
 
     def q(self, t: ArrayLike) -> Array:
-        """Positions at one time or an array of times: the shape of t, then that of q0."""
+        """Positions at one time or at several times.
+
+        Parameters
+        ----------
+        t : float or array_like
+            Times from 0 to `end`.
+
+        Returns
+        -------
+        array
+            Positions, in the shape of `t` followed by that of q0.
+
+        Raises
+        ------
+        InvalidValue
+            If a time lies outside the solution.
+        """
         return self._at(t)[0]
 
     def u(self, t: ArrayLike) -> Array:
-        """Velocities at one time or an array of times, those after the impact at the time of an impact."""
+        """Velocities at one time or at several times.
+
+        Parameters
+        ----------
+        t : float or array_like
+            Times from 0 to `end`.
+
+        Returns
+        -------
+        array
+            Velocities, in the shape of `t` followed by that of q0; at the time of an impact, those after it.
+
+        Raises
+        ------
+        InvalidValue
+            If a time lies outside the solution.
+        """
         return self._at(t)[1]
 
     def _at(self, t: ArrayLike) -> tuple[Array, Array]:
@@ -101,14 +170,12 @@ class EventSolution:
         lines = [f"{n} impact{'s' * (n != 1)} until t = {self.end:g}, {self.status}: {MESSAGES[self.status]}"]
         lines += [f"{'t':>18s}  impulse by contact"] if n else []
         for event in self.events[:MAX_PRINTED]:
-            each = (f"{_name(i, j)}: {p:.6g}" for (i, j), p in zip(event.pairs.tolist(), event.impulse, strict=True))
+            each = (
+                f"{pair_name(i, j)}: {p:.6g}" for (i, j), p in zip(event.pairs.tolist(), event.impulse, strict=True)
+            )
             lines.append(f"{event.t:18.12g}  {', '.join(each)}")
         lines += [f"{'...':>18s}  {n - MAX_PRINTED} more impacts"] if n > MAX_PRINTED else []
         for limit in self.accumulations:
-            names = ", ".join(_name(i, j) for i, j in limit.pairs.tolist())
+            names = ", ".join(pair_name(i, j) for i, j in limit.pairs.tolist())
             lines.append(f"{limit.t:18.12g}  accumulation of impacts: {names}")
         return "\n".join(lines)
-
-
-def _name(i: int, j: int) -> str:
-    return f"{i} - {j}" if j >= 0 else f"{i} - wall {-1 - j}"

@@ -5,7 +5,7 @@ time of the next impact is a root of a polynomial, found to round-off. All close
 part in Moreau's law together. Contacts with gap rate 0 stay closed where the force presses them, and the acceleration
 is projected on what they admit.
 With e < 1 infinitely many impacts can happen in a finite time. Their limit is computed from the geometric sequence
-of the flight times, and the motion goes on from there.
+of the flight times, and the motion continues from there.
 """
 
 from __future__ import annotations
@@ -23,34 +23,62 @@ from jostle.laws import impact
 from jostle.polynomials import first_crossing
 from jostle.problems import Motion
 from jostle.smooth_events import SmoothRun
-from jostle.solution import FAILED, FINISHED
 from jostle.solvers.dual_active_set import ActiveSet
+from jostle.statuses import FAILED, FINISHED
 
 SLOWEST = 64 * float(np.finfo(float).eps)
-"""Gap rates below this part of the largest velocity so far count as zero."""
+"""Gap rates below this fraction of the largest velocity so far count as zero."""
 
 
 @check_arguments
 def solve_by_events(problem: Motion, *, t: Positive, max_events: Count = 100_000) -> EventSolution:
-    """Integrate the motion of few bodies from 0 to t without time steps: impact times are found, not stepped over.
+    """Integrate the motion of few bodies from impact to impact, without time steps.
 
     Under a constant force, with one mass per body or coordinate, inside a set at rest made of `HalfSpace`, `Box`,
-    `Balls` and `Line`, the motion is made of parabolas and impact times are exact to round-off. Balls that stay in
+    `Balls` and `Line`, the motion consists of parabolas and impact times are exact to round-off. Balls that stay in
     contact while they move along each other do not follow parabolas; they are an `UnresolvedEvent`.
 
     Other forces f(t, q, u), masses M(q), walls that move, `Outside`, `Inside` and `@constraints` are integrated to
-    about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 a step). They must be smooth between impacts,
-    also a little before 0 and after t. Walls that move are looked at 2000 times; what is briefer can be missed.
+    about 1e-10 (Runge-Kutta of order 8 with a relative error of 1e-12 per step). They must be smooth between impacts,
+    also a little before 0 and after t. Walls that move are sampled at 2000 times; a contact that closes and opens again
+    between two of them can be missed.
 
-    At most 20 bodies and one number e are supported; what is not is refused (`SchemeRefuses`). A start velocity
-    that points out of the set is an impact at t = 0. Overlaps of q0 that count as round-off are removed. Events that
-    cannot be computed safely, and more than `max_events` events, are an `UnresolvedEvent`.
+    A start velocity that points out of the set is an impact at t = 0. Overlaps of q0 that count as round-off are
+    removed.
 
     Impacts that accumulate are computed one by one until their limit is near (1e-8 of their longest flight). The limit
     is in `accumulations`; in the short time before it the contacts are taken as closed. Sequences in which more than
     six impacts take turns, or that have no period, end where gap rates are round-off (1.4e-14 of the largest velocity
     so far), and are not listed.
 
+    Parameters
+    ----------
+    problem : Motion
+        The motion of at most 20 bodies, whose law has one number e.
+    t : float
+        End time; positive. The motion starts at time 0.
+    max_events : int, default 100000
+        Largest number of events.
+
+    Returns
+    -------
+    EventSolution
+        Positions and velocities as functions of time, with `events` and `accumulations`.
+
+    Raises
+    ------
+    InvalidValue
+        If `problem` is not a `Motion`.
+    SchemeRefuses
+        If the problem has more than 20 bodies, a law without one number e, or anything else that is not supported.
+    InfeasibleStart
+        If q0 is not in the admissible set.
+    UnresolvedEvent
+        If an event cannot be computed safely, or there are more than `max_events` events; ``error.solution`` holds the
+        motion until then.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> sol = jo.solve_by_events(ball, t=2.0)
@@ -157,7 +185,7 @@ class _Run:
         return True
 
     def _impacts(self) -> Booleans:
-        """Apply the law to all closed contacts that do not separate, until none approaches; which of them rest?"""
+        """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
         G, impacts = self.rows.gradients(self.x), len(self.events)
         for _ in range(MAX_IMPACTS_AT_ONCE):
             rate, noise = G[self.closed] @ self.u, ROUND_OFF * (np.abs(G[self.closed]) @ self.sizes)
@@ -181,7 +209,7 @@ class _Run:
         )
 
     def _accumulate(self, resting: Booleans) -> Booleans:
-        """Close the contacts whose impacts accumulate now; which of the closed rows rest?"""
+        """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
         found = limit_of(self.history)
         if found is None or (self.t + found.remaining > self.end and found.remaining > ROUND_OFF * self.end):
             return resting

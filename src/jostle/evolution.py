@@ -1,9 +1,9 @@
-"""The third verb: `solve`, the time loop."""
+"""`solve`: the time loop of all schemes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -11,20 +11,21 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, numbers, to_host
+from jostle.checkpoints_of_run import CheckpointsOfRun
 from jostle.devices import Device
-from jostle.errors import BrokenFile, Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
+from jostle.errors import Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
 from jostle.exchange import changes
 from jostle.free_flight import FreeFlight
 from jostle.interrupts import Interrupts
-from jostle.past import remembering
 from jostle.problems import Motion, Sweeping
-from jostle.recording import Recorder, Recording, smallest_gap
+from jostle.recording import Recorder, Recording
 from jostle.refinement import refined
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
-from jostle.solution import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED, Solution
+from jostle.solution import Solution
 from jostle.solvers.project import require
+from jostle.statuses import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
 from jostle.steps import STEP_TOLERANCE, Grid, Saving
 
 if TYPE_CHECKING:
@@ -32,16 +33,34 @@ if TYPE_CHECKING:
     from jostle.io.recorder import Output
 
 Span = float | tuple[float, float]
-"""The end, or the start and the end."""
+"""End time, or start time and end time."""
 Changes = Callable[[State], State] | Sequence[Callable[[State], State]]
-"""What happens to the state after each step."""
+"""Functions that return the state to continue from after each step."""
 AnyState = TypeVar("AnyState")
-"""A state of bodies, or of a density."""
+"""A state of bodies or of a density."""
 
 
 class Progress(NamedTuple, Generic[AnyState]):
-    """What `solve(..., progress=...)` is called with after each step, and `macro.solve`, too.
+    """What the `progress` function of `solve` and of `macro.solve` is called with after each step.
 
+    Attributes
+    ----------
+    step : int
+        Number of steps done.
+    steps : int
+        Number of steps of the whole run.
+    t : float
+        Time that the step led to.
+    end : float
+        End time of the run.
+    state : State
+        State after the step. In runs of bodies, ``state.projection`` holds the residuals of the step; in runs of
+        `macro.solve` it is a state of a density.
+    status : str
+        Status that the run would have if it ended now; see `Solution`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> def tell(progress):
@@ -53,15 +72,11 @@ class Progress(NamedTuple, Generic[AnyState]):
     """
 
     step: int
-    """Number of steps done."""
     steps: int
-    """Number of steps of the whole run."""
     t: float
     end: float
     state: AnyState
-    """After the step; in runs of bodies ``state.projection`` has its residuals."""
     status: str
-    """What the status of the run would be now."""
 
 
 @check_arguments
@@ -82,36 +97,93 @@ def solve(
     progress: Callable[[Progress[State]], object] | None = None,
     tol: Positive | None = None,
 ) -> Solution:
-    """Solve a problem with a scheme from time 0 (or t[0]) to t (or t[1]), with steps of length h.
+    """Solve a problem with a time-stepping scheme.
 
-    **What is solved.** `problem` is a `Motion` or a `Sweeping`, `scheme` is one of `Maury`, `Paoli` and the others.
-    `change(state)`, or several such functions, return the state to continue from after each step: bodies come and go
-    by `Source` and `Outlet`. With strict=False a projection that did not converge is recorded instead of raised.
-    `device` is where the run is computed: "cpu", or "cuda" for a GPU, see the page "On a GPU" of the documentation.
+    The run goes from time 0 (or ``t[0]``) to `t` (or ``t[1]``) in steps of length `h`. If the time is not a multiple of
+    `h`, the last step is shorter, so that the run ends exactly at `t`.
 
-    **When.** If the time is not a multiple of `h`, the last step is shorter, so that the run ends exactly at `t`. `h`
-    may also be the array of all steps. `until(state)` ends the run when it is true, with the status "stopped", or
-    "blocked" if that is the word it returns; a state has .t, .q and .u. `every` is the number of steps between two
-    saved states (an int), or the time between them (a float), where the first step at or after each multiple is saved;
-    the first and last states are always saved.
+    **Accuracy.** With `tol`, the run is repeated with half the steps until the estimated error of q, the largest |q_h -
+    q_{h/2}| over the saved times, is at most `tol`; ``sol.refinement`` tells how. Then it is repeated from starts
+    beside q0: if those end elsewhere, however near they begin, the solution does not depend continuously on its data,
+    and `NotContinuous` is raised with both solutions. With strict=False the refinement says so instead. A run with
+    `tol` takes about ten times as long as its last repetition alone.
 
-    **How well.** With `tol`, the run is repeated with half the steps until the estimated error of q, the largest
-    |q_h - q_{h/2}| over the saved times, is at most `tol`; ``sol.refinement`` tells how. Then it is repeated from
-    starts beside q0: if those end elsewhere, however near they begin, the solution does not depend continuously on its
-    data, and `NotContinuous` is raised with both solutions. With strict=False the refinement says so instead. All this
-    takes some ten times as long as the last run alone.
+    **Files.** With `output`, the saved states go into a trajectory file during the run, and the solution reads them
+    from there. With `checkpoint`, the state of the run is stored every minute and at its end. The same call with
+    ``resume=True`` continues from there: the result is bit-identical to an uninterrupted run. Only `t`, `every`,
+    `until` and `strict` may change; with a later `t` the run continues from the last step that the longer run has too.
+    Objects that depend on the past of the run implement `jostle.past.Remembers`.
 
-    **Where it is written.** With `output`, a path or a `jostle.io.Output`, the saved states go into a trajectory file
-    during the run, and the solution reads them from there. `checkpoint`, a path or a `jostle.io.Checkpoint`, stores the
-    state of the run every minute and at its end. The same call with `resume=True` continues from there: the result is
-    bit-identical to an uninterrupted run. Only t, every, until and strict may change; with a later t the run continues
-    from the last step that the longer run has too. Objects that depend on the past of the run implement
-    `jostle.past.Remembers`.
+    Parameters
+    ----------
+    problem : Motion or Sweeping
+        The problem: start, forces or velocities, masses and admissible set.
+    scheme : Scheme
+        The time-stepping scheme, such as ``jo.Maury()``.
+    t : float or (float, float)
+        End time, or start time and end time.
+    h : float or array_like
+        Time step, in the unit of `t`; or all time steps, one after the other.
+    every : int or float, optional
+        Number of steps between two saved states (an int), or the time between them (a float); the first step at or
+        after each multiple of that time is saved. The first and last states are always saved. None saves every step.
+    until : callable (state) -> bool or str, optional
+        Ends the run after the first step for which it returns True; the status is then "stopped", or "blocked" if it
+        returns that word. The `State` has ``.t``, ``.q`` and ``.u``.
+    change : callable (state) -> State, or a sequence of them, optional
+        Called after each step; the run continues from the state that it returns. `Source` and `Outlet` let bodies come
+        and go.
+    device : str, default "cpu"
+        Where the run is computed: "cpu", or "cuda" for a GPU; see the page "On a GPU" of the documentation.
+    strict : bool, default True
+        True raises `NotConverged` for a projection that misses its tolerance. False records it, and the status of the
+        run becomes "not converged".
+    output : str, path or jostle.io.Output, optional
+        Trajectory file to write. None keeps the saved states in memory.
+    checkpoint : str, path or jostle.io.Checkpoint, optional
+        File for the state of the run, to resume from. None stores no checkpoints.
+    resume : bool, default False
+        True continues the run of the checkpoint.
+    progress : callable (Progress) -> None, optional
+        Called after each step; `jostle.terminal.progress_bar` makes one that shows a bar.
+    tol : float, optional
+        Error of q to reach by halving the steps, in the unit of q; positive. It excludes `change`, `output`,
+        `checkpoint` and `resume`. None solves once, with the steps `h`.
 
-    **How it is watched.** `progress` is called with a `Progress` after each step; `jostle.terminal.progress_bar` makes
-    one that shows a bar. An error during the run carries the solution up to the step before, in ``error.solution``; so
-    does `Interrupted`, which Ctrl-C raises at the end of a step.
+    Returns
+    -------
+    Solution
+        The saved times and states, with the multipliers, the statistics of the steps and the status of the run.
 
+    Raises
+    ------
+    InvalidValue
+        If an argument is not allowed, or two arguments exclude each other.
+    SchemeRefuses
+        If the scheme cannot solve the problem; the message names schemes that can.
+    InfeasibleStart
+        If q0 is not in the admissible set.
+    NotConverged
+        If a projection misses its tolerance and `strict` is True, or if `tol` is not reached.
+    EmptySet
+        If no position or velocity satisfies all constraints of a step.
+    LeftTheSet
+        If a step left the admissible set, or the centre of a body went through a wall.
+    NotFinite
+        If a force, a velocity or a position becomes NaN or infinite.
+    NotContinuous
+        If `tol` is given, `strict` is True, and two starts close to each other end far apart.
+    DeviceUnavailable
+        If there is no GPU for ``device="cuda"``.
+    Interrupted
+        If Ctrl-C is pressed; the step is finished first.
+
+    Notes
+    -----
+    An error during the run carries the solution up to the step before, in ``error.solution``; so does `Interrupted`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], force=[0.0, -9.81],
     ...                  within=jo.HalfSpace(normal=[0, 1]), law=jo.Restitution(0.8))
@@ -140,7 +212,7 @@ def solve(
     _warn_of_long_steps(problem, grid)
     due = Saving(every, grid.start)
     free = {"every": every, "until": until, "strict": strict, "device": device}
-    keeping = _Keeping(checkpoint, problem, scheme, made, grid, free, where)
+    keeping = CheckpointsOfRun(checkpoint, problem, scheme, made, grid, free, where)
     resumed = keeping.load() if resume else None
     if resumed is None:
         keeping.check_free()
@@ -162,7 +234,7 @@ def solve(
                 continue
             before, there = state, here
             try:
-                problem.within.memory = remembered  # whatever looked at the set since the last step
+                problem.within.memory = remembered  # undo what other calls of the set did since the last step
                 state = scheme.advance(where.problem, before, step, t_next)
                 remembered = problem.within.memory
                 _check(state, scheme, strict)
@@ -198,7 +270,7 @@ def solve(
 
 
 def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
-    """Warn of steps beyond those up to which results are known to depend little on h."""
+    """Warn of steps longer than the longest one with which the problem is known to give reliable results."""
     longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
     if step > longest * (1.0 + STEP_TOLERANCE):
         warn(
@@ -209,7 +281,7 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
 
 
 def _check_alone(**others: object) -> None:
-    """Refuse what cannot be repeated with other steps."""
+    """Refuse arguments that cannot be combined with `tol`, which repeats the run with other steps."""
     for name, value in others.items():
         if value is not None:
             raise InvalidValue(
@@ -219,7 +291,7 @@ def _check_alone(**others: object) -> None:
 
 
 def _ended(until: Callable[[State], bool | str], state: State) -> str:
-    """FINISHED while the condition is not met; else how it ends the run."""
+    """How the condition ends the run; FINISHED while it is not met."""
     said = until(state)
     if isinstance(said, str) and said == BLOCKED:
         return BLOCKED
@@ -227,15 +299,17 @@ def _ended(until: Callable[[State], bool | str], state: State) -> str:
 
 
 def _status(quality: str, ended: str) -> str:
-    """The status of a run: a step that was not solved counts more than how the run ended, a small budget less than
-    people who are blocked."""
+    """The status of a run.
+
+    A step that was not solved counts more than how the run ended; a budget that was too small counts less than BLOCKED.
+    """
     if quality == NOT_CONVERGED or (quality == BUDGET and ended != BLOCKED):
         return quality
     return ended
 
 
 def _close(recorder: Recording, error: BaseException, before: State, where: Device, number: int, t: float) -> None:
-    """Give the error its step, and the solution up to it; in a file, keep what was computed."""
+    """Give the error its step and the solution up to it, and finish the trajectory file."""
     if isinstance(error, JostleError):
         error.step, error.time = number, t
         if isinstance(error, NotConverged):
@@ -254,9 +328,9 @@ def _close(recorder: Recording, error: BaseException, before: State, where: Devi
 
 
 def _recorder(
-    problem: Any, scheme: Scheme, output: Any, state: State, resumed: Position | None, keeping: _Keeping
+    problem: Any, scheme: Scheme, output: Any, state: State, resumed: Position | None, keeping: CheckpointsOfRun
 ) -> Recording:
-    """What is saved is kept in memory, or goes into a file."""
+    """Where saved states go: into memory, or into a file."""
     recorder: Recording
     if output is None:
         recorder = Recorder(problem, scheme, state)
@@ -270,84 +344,7 @@ def _recorder(
     return recorder
 
 
-class _Keeping:
-    """The checkpoints of a run, if it has any."""
-
-    def __init__(
-        self, checkpoint: Any, problem: Any, scheme: Scheme, made: Any, grid: Grid, free: dict[str, Any], where: Device
-    ) -> None:
-        self.where = where
-        self.checkpoint, self.problem, self.scheme, self.grid = checkpoint, problem, scheme, grid
-        things = {"until": free["until"], "problem": getattr(problem, "past", None)}
-        things |= {f"change{k}": change for k, change in enumerate(made)}
-        self.past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
-        """What depends on the past of the run, by where it is."""
-        self.remind({})  # before the run is described
-        problem.within.memory = None
-        self.run: Any = None
-        self.changed: dict[str, list[str]] = {}
-        """What changed when the run was resumed: {name: [old, new]}."""
-        if checkpoint is None:
-            return
-        from jostle.io.checkpoint import Checkpoint, Run
-
-        self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        told = {"t": grid.end, **free}
-        self.run = Run(problem, scheme, made, grid.start, grid.sizes, told, self.checkpoint.random)
-
-    def load(self) -> Position:
-        """The position to go on from."""
-        if self.checkpoint is None:
-            raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
-        position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
-        now, end = position.state.t, self.grid.end
-        if position.step > self.grid.count or end < now - STEP_TOLERANCE * abs(float(self.grid.sizes.max())):
-            raise InvalidValue(
-                f"the run has come to t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
-                f"start a new run"
-            )
-        return position  # type: ignore[no-any-return]
-
-    def remind(self, noted: Mapping[str, Any]) -> None:
-        """Give what depends on the past the memory of this position; none is the memory at the start."""
-        for name, thing in self.past.items():
-            try:
-                thing.remind(noted.get(name))
-            except InvalidValue as error:
-                if name not in noted:
-                    raise
-                raise BrokenFile(f"{self.checkpoint.path} is damaged, in the memory of the {name}: {error}") from None
-
-    def check_free(self) -> None:
-        if self.checkpoint is not None:
-            self.checkpoint.check_free(self.run)
-
-    def clear(self) -> None:
-        if self.checkpoint is not None:
-            self.checkpoint.clear()
-
-    def due(self) -> bool:
-        return self.checkpoint is not None and self.checkpoint.due()
-
-    def position(
-        self, recorder: Recording, state: State, number: int, quality: str, remembered: Any
-    ) -> Position | None:
-        """Where the run stands, were it to go on from here; remembered: by the admissible set."""
-        if self.checkpoint is None:
-            return None
-        from jostle.io.checkpoint import Position
-
-        noted = {name: thing.memory for name, thing in self.past.items()}
-        return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted, within=remembered)
-
-    def save(self, recorder: Recording, position: Position | None) -> None:
-        if position is not None:
-            recorder.commit()
-            state = self.where.host(position.state)
-            self.checkpoint.save(self.run, position._replace(state=state, gap=smallest_gap(self.problem, state)))
-
-
-def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keeping) -> Interrupted:
+def _interrupted(recorder: Recording, state: State, number: int, keeping: CheckpointsOfRun) -> Interrupted:
     if recorder.saved_at != state.t:
         recorder.save(state)
     where = f"after step {number}, t = {state.t:.6g}"
@@ -358,7 +355,7 @@ def _interrupted(recorder: Recording, state: State, number: int, keeping: _Keepi
 
 
 def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
-    """The state after all changes; who came in, or was moved, must not overlap anyone."""
+    """The state after all changes; a body that came in or was moved must not overlap anything."""
     before = state
     for change in made:
         state = change(state)
@@ -369,7 +366,9 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
     state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
-    if moved.any() or (before.presence is None and here is not None):  # the first who goes shows whether any may
+    if moved.any() or (
+        before.presence is None and here is not None
+    ):  # when the first body leaves, check once whether the set allows it
         contacts = state.within(problem.within).linearise(state.t, state.q, 0.0)
         first, second = contacts.pairs.T
         if moved.ndim == 2 and (first >= 0).all():
@@ -380,7 +379,7 @@ def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[
 
 
 def _own(changed: Array, before: Array, name: str) -> Array:
-    """What a change made of q or u: a read-only copy of its own if it is another array, of the same shape."""
+    """q or u of a changed state: a read-only copy if it is another array, of the same shape."""
     if changed is before:
         return before
     array = numbers(changed, f"the {name} of the state that change returned")
@@ -396,4 +395,4 @@ def _check(state: State, scheme: Scheme, strict: bool) -> None:
         try:
             require(P, scheme.solver)
         except NotConverged as error:
-            raise NotConverged(f"{error}; strict=False records it and goes on", P) from None
+            raise NotConverged(f"{error}; strict=False records it and continues", P) from None

@@ -1,7 +1,7 @@
-"""Bodies that come and go during a run: what `solve(..., change=...)` takes.
+"""Bodies that come and go during a run, by ``solve(..., change=...)``.
 
-A change is a function of the state after a step that returns the state to go on from; `Source` and `Outlet` are two.
-All bodies are in the problem from the start; `present` says who is there (see `sets.presence`).
+A change is a function of the state after a step that returns the state to continue from; `Source` and `Outlet` are two.
+All bodies are in the problem from the start; `present` says who is present (see `sets.presence`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,20 @@ RATE_TOLERANCE = 1e-12
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Outlet:
-    """Bodies for which ``leaves(q)``, a function (n, d) -> (n,) of True and False, is true are taken out.
+    """Take bodies out of a run, such as those that left a silo or a room; an argument of ``solve(..., change=...)``.
 
+    Parameters
+    ----------
+    leaves : callable (q) -> array of bool, shape (n,)
+        Which bodies leave after a step, from their positions q, shape (n, d).
+
+    Raises
+    ------
+    InvalidValue
+        During a run, if `leaves` does not return one True or False for each body.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> rain = jo.Motion(q0=[[0.0, 1.0], [3.0, 2.0]], force=[0.0, -1.0], within=jo.Balls([0.5, 0.5]))
     >>> sol = jo.solve(rain, jo.Maury(), t=1.7, h=0.1, change=jo.Outlet(lambda q: q[:, 1] < 0.0))
@@ -45,7 +57,9 @@ class Outlet:
         here = presence.here
         leaves = np.asarray(self.leaves(state.q), dtype=bool)
         if leaves.shape != here.shape:
-            raise InvalidValue(f"leaves(q) must be one True or False a body, {here.shape}, not shape {leaves.shape}")
+            raise InvalidValue(
+                f"leaves(q) must return one True or False for each body, {here.shape}, not {leaves.shape}"
+            )
         going = here & leaves
         if not going.any():
             return state
@@ -56,11 +70,40 @@ class Outlet:
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Source:
-    """Waiting bodies come in, in the order of their numbers, `rate` per unit of time, at random places of a box.
+    """Let waiting bodies into a run at random places of a box; an argument of ``solve(..., change=...)``.
 
-    A place must be free: who finds none tries again after the next step, at another. `velocity` is what they come in
-    with. The same seed gives the same places.
+    Bodies come in in the order of their numbers. A place must be free: a body that finds none tries again after the
+    next step, at another place.
 
+    Parameters
+    ----------
+    box : (array_like, array_like)
+        Lower and upper corner of the box, shape (d,) each.
+    rate : float
+        Number of bodies that come in per unit of time; positive.
+    within : ConstraintSet
+        The admissible set of the problem; a body comes in where it violates no constraint.
+    velocity : array_like, default 0.0
+        Velocity of the bodies that come in.
+    seed : int, default 0
+        Seed of the random places; the same seed gives the same places.
+
+    Attributes
+    ----------
+    lower : array, shape (d,)
+        Lower corner of the box.
+    upper : array, shape (d,)
+        Upper corner of the box.
+    number : int
+        Number that distinguishes several sources of a run.
+
+    Raises
+    ------
+    InvalidValue
+        If the box is empty, or the rate is not positive and finite.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> within = jo.Balls(np.full(20, 0.4)) & jo.Box([0, 0], [4, np.inf], radii=0.4)
     >>> rain = jo.Motion(q0=np.zeros((20, 2)), force=[0.0, -1.0], within=within, present=np.zeros(20, dtype=bool))
@@ -77,7 +120,6 @@ class Source:
     velocity: Array
     seed: int
     number: int
-    """By which a run tells several sources apart."""
 
     def __init__(
         self,
@@ -100,7 +142,18 @@ class Source:
             object.__setattr__(self, name, value)
 
     def told_apart(self, number: int) -> Source:
-        """The same source under another number."""
+        """The same source under another number.
+
+        Parameters
+        ----------
+        number : int
+            Number that distinguishes the source from other sources of the run.
+
+        Returns
+        -------
+        Source
+            A copy with this number.
+        """
         other = copy(self)
         object.__setattr__(other, "number", number)
         return other
@@ -126,7 +179,7 @@ class Source:
         return state._replace(q=presence.placed(q), u=presence.still(u), presence=presence)
 
     def _overlapping(self, presence: Presence, t: float, q: Array, candidates: Integers) -> Integers:
-        """The candidates that overlap something; of two that overlap each other, the later one."""
+        """The candidates that overlap something; if two of them overlap, the later one."""
         contacts = presence.within(self.within).linearise(t, q, 0.0)
         first, second = contacts.pairs[contacts.gap < 0.0].T
         new = np.zeros(len(q), dtype=bool)

@@ -21,7 +21,7 @@ from jostle.errors import InvalidValue, MissingPackage
 from jostle.problems import Motion, Sweeping
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
-from jostle.sets.walls import Walls
+from jostle.sets.wall_sets import Walls
 from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
 MOST_DIMENSIONS = 3
@@ -144,6 +144,13 @@ class HasSpeeds(Protocol):
     wish: Any
 
 
+@runtime_checkable
+class HasReactions(Protocol):
+    """A problem of people who do not walk before their reaction times, such as `crowds.Crowd`."""
+
+    reaction: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
     """What a file says about its problem.
@@ -170,7 +177,7 @@ class Facts:
     radii: Array | None = None
     """(n,) one for each body, 0 for points; None if they change, or are not known."""
     masses: Array | None = None
-    """(n,) one for each body; None if the mass is not one number a body, and for a `Sweeping` without a mass."""
+    """(n,) one for each body; None if the mass is not one number per body, and for a `Sweeping` without a mass."""
     force: Array | None = None
     """The force, in the shape of q, if it is the same at all times and places."""
     groups: Groups | None = None
@@ -181,6 +188,8 @@ class Facts:
     """Is it a `Sweeping` with a mass? Then reactions are masses times velocities, M (u - U) = G^T p."""
     speeds: Array | None = None
     """(n,) how fast each person of a crowd wishes to walk where nobody is in the way; None if it is not known."""
+    reaction: Array | None = None
+    """(n,) the time before which each person of a crowd does not walk; None if it is not known."""
 
     @classmethod
     def of(
@@ -210,6 +219,7 @@ class Facts:
             plan=problem.plan if isinstance(problem, HasFloors) else None,
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
             speeds=_speeds(problem),
+            reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
         )
 
 

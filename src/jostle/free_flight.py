@@ -35,7 +35,7 @@ FREE_STEPS = 4
 FIRST_LENGTH, MAX_LENGTH = 32, 1024
 """Number of steps of the first flight after a contact, and of the longest; each is twice as long as the one before."""
 CLEARANCE = 1e-8
-"""A gap below this part of the coordinates may matter: a contact begins at a tenth of it."""
+"""A gap below this fraction of the coordinates may matter: a contact begins at a tenth of it."""
 
 
 class Flown(NamedTuple):

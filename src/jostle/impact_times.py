@@ -23,7 +23,7 @@ from jostle.schemes.state import State
 from jostle.sets.contacts import Contacts
 
 SAME_STEP = 1e-9
-"""A step that differs from h u by less than this part of it is h u."""
+"""A step that differs from h u by less than this fraction of it is h u."""
 
 
 def constant_acceleration(problem: Motion) -> Array | None:

@@ -34,8 +34,18 @@ from jostle.solvers.project import project
 class ImpactLaw:
     """A law that gives each contact a restitution coefficient e: it separates e times as fast as it approached.
 
-    A law of your own defines `coefficients`. `MoreauJean` takes every law, `Paoli` those with one number e.
+    A law of your own inherits from this class and defines `coefficients`. `MoreauJean` takes every law, `Paoli` those
+    with one number e.
 
+    Attributes
+    ----------
+    uniform : float or None
+        The number e, if it is the same for all contacts and speeds; None if it is not.
+    number : float
+        The number e of a law that has only one; an `InvalidValue` otherwise.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> class Sticky(jo.ImpactLaw):
     ...     def coefficients(self, contacts, speed):
@@ -51,11 +61,37 @@ class ImpactLaw:
         return None
 
     def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
-        """e of each contact, (m,) numbers in [0, 1]; `speed` (m,) is how fast each gap closes, 0 if it opens."""
+        """The restitution coefficient of each contact.
+
+        Parameters
+        ----------
+        contacts : Contacts
+            The m contacts that are closed; ``contacts.pairs`` says who touches whom.
+        speed : array, shape (m,)
+            Rate at which each gap closes; 0 if it opens.
+
+        Returns
+        -------
+        array_like, shape (m,)
+            The coefficients e, in [0, 1].
+        """
         raise NotImplementedError
 
     def bound_to(self, Q: ConstraintSet, q0: Array) -> ImpactLaw:
-        """The law for a problem with this set and start, which a law that knows names looks up there."""
+        """The law for one problem; a law that refers to bodies and walls by name looks them up here.
+
+        Parameters
+        ----------
+        Q : ConstraintSet
+            Admissible set of the problem.
+        q0 : array
+            Positions at the start.
+
+        Returns
+        -------
+        ImpactLaw
+            The law that the problem uses.
+        """
         return self
 
     @property
@@ -68,11 +104,23 @@ class ImpactLaw:
 
 @dataclass(frozen=True)
 class Restitution(ImpactLaw):
-    """The coefficient e: 0 gives up all normal velocity, 1 keeps the energy. A number, or a function of the speed.
+    """The same restitution for all contacts: 0 gives up all normal velocity, 1 keeps the energy.
 
-    A function e(v) gets the speeds (m,) at which the gaps of m contacts close, and returns as many numbers.
     `RestitutionTable` gives pairs, walls and groups numbers of their own.
 
+    Parameters
+    ----------
+    e : float or callable (v) -> array_like, default 0.0
+        Restitution coefficient, in [0, 1]; or a function of the speeds v, shape (m,), at which the gaps of m contacts
+        close, which returns one coefficient for each of them.
+
+    Raises
+    ------
+    InvalidValue
+        If e is not a function and not a number in [0, 1].
+
+    Examples
+    --------
     >>> Restitution(0.8).e
     0.8
     >>> import jostle as jo
@@ -95,6 +143,20 @@ class Restitution(ImpactLaw):
         return None if callable(self.e) else self.e
 
     def coefficients(self, contacts: Contacts, speed: Array) -> ArrayLike:
+        """The restitution coefficient of each contact.
+
+        Parameters
+        ----------
+        contacts : Contacts
+            The contacts that are closed; they do not matter here.
+        speed : array, shape (m,)
+            Rate at which each gap closes; 0 if it opens.
+
+        Returns
+        -------
+        array_like, shape (m,)
+            The coefficients e, in [0, 1].
+        """
         return self.e(speed) if callable(self.e) else np.full(len(speed), self.e)
 
 
@@ -128,8 +190,23 @@ def coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """What an impact did.
+    """The result of `impact`.
 
+    Attributes
+    ----------
+    velocity : array
+        Velocity u+ after the impact, in the shape of the velocity before.
+    impulse : array, shape (m,)
+        Impulse p >= 0 of each row, with M (u+ - u-) = G^T p; it contains the factor 1 + e.
+    projection : Projection
+        The projection P_C u- of the velocity before on the cone.
+    approaching : bool
+        True if u- is in -C: all contacts approach or rest, as before a real impact.
+    admissible : bool
+        True if u+ is in C. It always is if `approaching` is True; otherwise the law may fail when e > 0.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> hit = jo.impact([-1.0], jo.Cone([[1.0]]), law=jo.Restitution(0.5))
     >>> hit.velocity.tolist(), hit.impulse.tolist(), hit.approaching, hit.admissible
@@ -137,15 +214,10 @@ class Impact:
     """
 
     velocity: Array
-    """u+, in the shape of u-."""
     impulse: Array
-    """p >= 0 per row, with M (u+ - u-) = G^T p: the factor 1 + e is in it."""
     projection: Projection
-    """P_C u-."""
     approaching: bool
-    """Is u- in -C: do all contacts approach or rest, as before a real impact?"""
     admissible: bool
-    """Is u+ in C? Always, if approaching; else the law may fail when e > 0."""
 
 
 @check_arguments
@@ -157,10 +229,39 @@ def impact(
     mass: ArrayLike | Metric = 1.0,
     solver: Solver | None = None,
 ) -> Impact:
-    """Apply Moreau's law to the velocity u at the contacts of the cone (by default e = 0).
+    """Apply Moreau's impact law to the velocity u at the contacts of a cone.
 
     Warns (`NotApproaching`) when e > 0 and the result is not admissible because u was not in -C.
 
+    Parameters
+    ----------
+    u : array_like
+        Velocity before the impact.
+    cone : Cone
+        Cone of admissible velocities of the closed contacts, such as ``Q.linearise(t, q).cone()``.
+    law : ImpactLaw, optional
+        Impact law. None: ``Restitution(0.0)``.
+    mass : float, array_like or Metric, default 1.0
+        One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
+    solver : Solver, optional
+        Solves the projection. None: ``Automatic()``.
+
+    Returns
+    -------
+    Impact
+        The velocity after, and the impulse of each contact.
+
+    Raises
+    ------
+    InvalidValue
+        If shapes do not fit, or the law returns coefficients outside [0, 1].
+    NotConverged
+        If the projection misses its tolerance.
+    EmptySet
+        If the coefficients of the contacts contradict each other.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> cradle = jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]])
     >>> jo.impact([1.0, 0.0, 0.0], cone=cradle, law=jo.Restitution(1.0)).velocity.round(6).tolist()
@@ -189,7 +290,7 @@ def impact(
 
 
 def _impact_by_rows(before: Array, cone: Cone, law: ImpactLaw, mass: Any, solver: Solver, P: Projection) -> Impact:
-    """The impact with an e for each row, of a cone that does not know which bodies its rows are of."""
+    """The impact with an e for each row of a cone; the rows are not assigned to bodies."""
     rate, rows = cone.slack(before), np.arange(len(cone.c))
     pairs = np.stack([np.full_like(rows, -1), rows], axis=1)
     contacts = Contacts(np.zeros(len(rows)), cone.G, pairs, numbers=len(rows), describe=cone.describe)

@@ -1,4 +1,4 @@
-"""What a run remembers beyond its state, so that a run that is resumed is the run that was never interrupted.
+"""What a run remembers beyond its state, so that a resumed run is bit-identical to an uninterrupted one.
 
 Most conditions, changes and velocities depend on the state alone. One that depends on what happened before implements
 `Remembers`. Then `solve` clears its memory when a run starts, writes it into the checkpoints, and gives it back when
@@ -14,6 +14,15 @@ from typing import Any, Protocol, runtime_checkable
 class Remembers(Protocol):
     """A condition `until`, a change, a force or a velocity that depends on the past of the run.
 
+    Attributes
+    ----------
+    remembers : type or None
+        The NamedTuple class of `memory`, which consists of numbers and arrays; None if there is nothing to remember.
+    memory : NamedTuple or None
+        What is remembered now; None stands for nothing. It must not change later: `remind` replaces it.
+
+    Examples
+    --------
     >>> from typing import NamedTuple
     >>> import jostle as jo
     >>> class Lowest(NamedTuple):
@@ -37,18 +46,29 @@ class Remembers(Protocol):
 
     @property
     def remembers(self) -> type[Any] | None:
-        """The NamedTuple of numbers and arrays that `memory` is; None if there is nothing to remember."""
+        """The NamedTuple class of `memory`; None if there is nothing to remember."""
 
     @property
     def memory(self) -> Any:
-        """What is remembered now; None stands for nothing. It must not change later: `remind` replaces it."""
+        """What is remembered now; None stands for nothing."""
 
     def remind(self, memory: Any) -> None:
-        """Go on with this memory; None at the start of a run. A memory that cannot be is an `InvalidValue`."""
+        """Continue with a memory.
+
+        Parameters
+        ----------
+        memory : NamedTuple or None
+            The memory of a checkpoint; None at the start of a run.
+
+        Raises
+        ------
+        InvalidValue
+            If the memory is not possible.
+        """
 
 
 def remembering(thing: Any) -> Remembers | None:
-    """The thing, if it has something to remember.
+    """The object itself, if it has something to remember; otherwise None.
 
     >>> remembering(lambda state: False) is None
     True

@@ -37,9 +37,19 @@ def nearest(word: str, choices: Iterable[str]) -> str:
 class Registry(Generic[Item]):
     """Named items of one sort: those of jostle, those of installed plug-ins, and those that a script registers.
 
-    `group` is the group of the entry points and `noun` what errors call an item. `builtin` gives the items of jostle as
-    "module:object"; each is imported when it is first used. `check` raises `InvalidValue` for an item that is not one.
+    Parameters
+    ----------
+    group : str
+        Group of the entry points of plug-ins.
+    noun : str
+        What error messages call an item.
+    builtin : mapping of str to str, optional
+        The items of jostle as "module:object"; each is imported when it is first used.
+    check : callable (name, item) -> None, optional
+        Raises `InvalidValue` for an item of the wrong kind.
 
+    Examples
+    --------
     >>> shapes = Registry("jostle.shapes", "shape", {"fraction": "fractions:Fraction"})
     >>> @shapes.register("star")
     ... def star(): ...
@@ -67,7 +77,25 @@ class Registry(Generic[Item]):
     @overload
     def register(self, name: str, item: Given) -> Given: ...
     def register(self, name: str, item: Any = None) -> Any:
-        """Add an item under a name, as a function or as a decorator; an earlier one of this program is replaced."""
+        """Add an item under a name, as a function or as a decorator; an earlier item of this program is replaced.
+
+        Parameters
+        ----------
+        name : str
+            Name of the item.
+        item : object, optional
+            The item. Left out where `register` is a decorator.
+
+        Returns
+        -------
+        object
+            The item; or a decorator.
+
+        Raises
+        ------
+        InvalidValue
+            If jostle or a plug-in defines the name already, or the item is of the wrong kind.
+        """
         if item is None:
             return lambda given: self.register(name, given)
         if name in self._found():
@@ -78,15 +106,45 @@ class Registry(Generic[Item]):
         return item
 
     def names(self) -> list[str]:
-        """All names; nothing is imported for it."""
+        """All names; nothing is imported.
+
+        Returns
+        -------
+        list of str
+            The names of jostle, of plug-ins and of this program.
+        """
         return list(dict.fromkeys([*self._found(), *self._items]))
 
     def added(self) -> list[str]:
-        """The names that packages and scripts have added to those of jostle."""
+        """The names that packages and scripts have added to those of jostle.
+
+        Returns
+        -------
+        list of str
+            The names.
+        """
         return [name for name in self.names() if name not in self._builtin]
 
     def get(self, name: str) -> Item:
-        """The item of a name; an unknown name and a plug-in that cannot be imported are errors."""
+        """The item of a name.
+
+        Parameters
+        ----------
+        name : str
+            Name of the item.
+
+        Returns
+        -------
+        object
+            The item, which is imported when it is first used.
+
+        Raises
+        ------
+        InvalidValue
+            If the name is not known; the message suggests a similar one.
+        BrokenPlugin
+            If a plug-in cannot be imported.
+        """
         if name not in self._items:
             if name not in self._found():
                 near = nearest(name, self.names())
@@ -96,7 +154,13 @@ class Registry(Generic[Item]):
         return self._items[name]
 
     def items(self) -> Iterator[tuple[str, Item]]:
-        """All names with their items, which are imported."""
+        """All names with their items, which are imported.
+
+        Returns
+        -------
+        iterator of (str, object)
+            The names and items.
+        """
         return ((name, self.get(name)) for name in self.names())
 
     def __contains__(self, name: object) -> bool:

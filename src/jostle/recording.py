@@ -9,10 +9,12 @@ import numpy as np
 from jostle.arrays import Array, Integers, lowest, moved_to, place_of, to_host
 from jostle.impact_times import ImpactTimes, constant_acceleration
 from jostle.problems import Motion
+from jostle.recorded_impacts import Impacts
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, by_pair
-from jostle.solution import STATISTICS, Impacts, Solution
+from jostle.solution import Solution
+from jostle.step_statistics import STATISTICS
 
 MIN_APPROACH = 1e-9
 """A gap that closes at less than this fraction of the velocities is not an approach."""

@@ -26,7 +26,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.solution import Solution
 
 Run = Callable[[Any, ArrayLike, int | float | None], Solution]
-"""run(problem, h, every)."""
+"""A function (problem, h, every) that solves the problem."""
 MAX_HALVINGS = 14
 """Largest number of times that the step is halved."""
 LOOK_BACK = 3
@@ -34,15 +34,15 @@ LOOK_BACK = 3
 STALLED = 7
 """Differences that do not fall to a half in this many halvings have stalled."""
 APART = 2.0
-"""The other start is this many times tol away from q0, so that two limits that differ by some tol are seen."""
+"""Distance of the other start from q0, in multiples of tol: two limits that differ by a few tol are found."""
 APART_STEPS = 8.0
-"""The other start is at least this many displacements in one step away: nearer, impacts one by one look like one."""
+"""Smallest distance of the other start, in displacements of one step: from a nearer one, successive impacts merge."""
 MAX_SHORTER = 16
 """From the other start, steps are at most this many times shorter."""
 NEARER = ((1, 1), (3, 2), (9, 4))
 """A start that ends far away is tried again, nearer by the first factor, with steps shorter by the second."""
 AMPLIFICATION = 1.5
-"""A start that ends less than this many times as far away as it began needs no second look."""
+"""A start whose distance grows by less than this factor is not tried again."""
 SHRINKING = 0.7
 """Distances that fall by this factor from one start to the next nearer one shrink; for a grazing impact it is 0.58."""
 SAME_TIME = 1e-9
@@ -53,8 +53,31 @@ SEED = 0
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """How `solve(..., tol=...)` came to its answer; it is ``sol.refinement``.
+    """How `solve(..., tol=...)` chose its time step; ``sol.refinement`` of its solution.
 
+    Attributes
+    ----------
+    tol : float
+        The error that was asked for, in the unit of q.
+    h : array, shape (k + 1,)
+        The longest step of each run.
+    difference : array, shape (k,)
+        Largest |q - q'| between each run and the next one.
+    error : float
+        Estimated error of the last run.
+    apart : float
+        Distance of the other start from q0; 0 if no other start was tried.
+    ends : float
+        Largest distance between the solutions of the two starts.
+    continuous : bool or None
+        True if the two solutions stayed together. None: no start beside q0 has a solution to compare with.
+    other : Solution or None
+        The solution of the other start, if the two did not stay together.
+    reached : bool
+        True if the estimated error is at most `tol`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> found = jo.solve(ball, jo.Maury(), t=0.4, h=0.1, tol=0.03).refinement
@@ -64,23 +87,16 @@ class Refinement:
 
     tol: float
     h: Array
-    """(k + 1,) the longest step of each run."""
     difference: Array
-    """(k,) max |q - q'| of each run and the next one."""
     error: float
-    """Estimate of the error of the last run."""
     apart: float = 0.0
-    """How far from the start the other start was; 0 if it was not looked at."""
     ends: float = 0.0
-    """Largest distance between the solutions of the two starts."""
     continuous: bool | None = None
-    """Did the two solutions stay together? None: no start beside q0 has a solution to compare with."""
     other: Solution | None = None
-    """The solution of the other start, if the two did not stay together."""
 
     @property
     def reached(self) -> bool:
-        """Is the estimated error at most tol?"""
+        """True if the estimated error is at most `tol`."""
         return self.error <= self.tol
 
 
@@ -181,7 +197,7 @@ def _other_starts(
 
 
 def _shortened(h: Array, every: int | float | None, factor: int) -> tuple[Array, int | float | None]:
-    """Steps that are shorter by a factor, and every so many of them that the same times are saved."""
+    """Steps that are shorter by a factor, and the `every` with which the same times are saved."""
     steps = h / factor if h.ndim == 0 else np.repeat(h / factor, factor)
     return steps, factor * every if isinstance(every, int | np.integer) else every
 

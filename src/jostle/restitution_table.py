@@ -27,11 +27,34 @@ Sides = tuple[Booleans, Booleans]
 class RestitutionTable(ImpactLaw):
     """Restitution coefficients by who touches whom.
 
-    A key of `between` is a pair, or one side alone for all contacts that it takes part in. A side is the number of a
-    body, the name of one of the `groups`, or a wall: "wall 0" as ``sol.impacts()`` prints it, or its name in
-    ``sol.facts.wall_names``. A value is a number in [0, 1] or a function e(v) of the speeds at which gaps close. Of
-    several entries for one contact the last one holds; contacts without an entry have the value `otherwise`.
+    A side is the number of a body, the name of one of the `groups`, or a wall: "wall 0" as ``sol.impacts()`` prints it,
+    or its name in ``sol.facts.wall_names``. A coefficient is a number in [0, 1] or a function e(v) of the speeds at
+    which gaps close.
 
+    Parameters
+    ----------
+    between : mapping
+        Coefficient for each pair of sides, ``{(side, side): e}``, or for all contacts of one side, ``{side: e}``. Of
+        several entries for one contact the last one holds.
+    groups : mapping of str to array_like of int, optional
+        Numbers of the bodies of each group.
+    otherwise : float or callable (v) -> array_like, default 0.0
+        Coefficient of contacts without an entry.
+
+    Attributes
+    ----------
+    found : tuple or None
+        The entries by numbers of bodies and walls, once the problem is known.
+    bodies : int
+        Number of bodies of the problem, once it is known.
+
+    Raises
+    ------
+    InvalidValue
+        If a coefficient is not allowed; when the table is given to a `Motion`, if a side is not known there.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> law = jo.RestitutionTable({("steel", "wall 0"): 0.5, ("rubber", "wall 0"): 0.25},
     ...                           groups={"steel": [0], "rubber": [1]}, otherwise=1.0)
@@ -45,9 +68,7 @@ class RestitutionTable(ImpactLaw):
     groups: Mapping[str, ArrayLike] = field(default_factory=dict)
     otherwise: float | Callable[[Array], ArrayLike] = 0.0
     found: tuple[tuple[Sides, Restitution], ...] | None = field(default=None, init=False)
-    """The entries by numbers of bodies and walls, once the problem is known."""
     bodies: int = field(default=0, init=False)
-    """Number of bodies of the problem."""
 
     def __post_init__(self) -> None:
         for name, value in [*self.between.items(), ("otherwise", self.otherwise)]:
@@ -58,6 +79,25 @@ class RestitutionTable(ImpactLaw):
         return f"RestitutionTable({dict(self.between)!r}, otherwise={self.otherwise!r})"
 
     def bound_to(self, Q: ConstraintSet, q0: Array) -> RestitutionTable:
+        """The table with the names of bodies, groups and walls looked up in a problem.
+
+        Parameters
+        ----------
+        Q : ConstraintSet
+            Admissible set of the problem.
+        q0 : array
+            Positions at the start.
+
+        Returns
+        -------
+        RestitutionTable
+            The table that the problem uses.
+
+        Raises
+        ------
+        InvalidValue
+            If a side is not a body, wall or group of the problem.
+        """
         n, (walls, names) = Q.linearise(0.0, q0, 0.0).bodies, walls_of(Q, 0.0, q0)
         n = max(n, len(q0) if q0.ndim > 1 else 1)
         sides = _Sides(n, walls, names, self.groups)
@@ -68,6 +108,25 @@ class RestitutionTable(ImpactLaw):
         return known
 
     def coefficients(self, contacts: Contacts, speed: Array) -> Array:
+        """The restitution coefficient of each contact.
+
+        Parameters
+        ----------
+        contacts : Contacts
+            The m contacts that are closed.
+        speed : array, shape (m,)
+            Rate at which each gap closes; 0 if it opens.
+
+        Returns
+        -------
+        array, shape (m,)
+            The coefficients e, in [0, 1].
+
+        Raises
+        ------
+        InvalidValue
+            If the table was not given to a `Motion`.
+        """
         if self.found is None:
             raise InvalidValue("a table of restitutions needs the names of a problem: give it to jo.Motion(law=...)")
         first, second = contacts.pairs.T

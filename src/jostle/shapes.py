@@ -34,7 +34,8 @@ from jostle.sets.polygons import Polygons
 from jostle.sets.presence import Presence
 from jostle.sets.segments import Segments
 from jostle.sets.vessels import Vessel
-from jostle.sets.walls import Box, HalfSpace, Outside, Walls
+from jostle.sets.wall_sets import Walls
+from jostle.sets.walls import Box, HalfSpace, Outside
 
 PLANE, BOX, BALL, BOWL, SEGMENTS, LINE, SOLID, VESSEL = KINDS = (
     "plane", "box", "ball", "bowl", "segments", "line", "solid", "vessel",

@@ -21,18 +21,18 @@ from jostle.event_solution import Accumulation, Event, EventSolution
 from jostle.problems import Motion
 from jostle.smooth_contacts import SmoothContacts, equalised
 from jostle.smooth_paths import Piece, follow
-from jostle.solution import FINISHED
 from jostle.solvers.dual_active_set import ActiveSet
 from jostle.solvers.project import project
+from jostle.statuses import FINISHED
 
 CLOSED = 1e-11
-"""Gaps below this part of the lengths they are differences of are closed at an event: integration is no better."""
+"""Gaps below this fraction of the lengths they are differences of are closed at an event: integration is no better."""
 FLOOR = 4 * float(np.finfo(float).eps)
-"""Gaps below minus this part of the lengths they are differences of have crossed zero."""
+"""Gaps below minus this fraction of the lengths they are differences of have crossed zero."""
 LOW = 1e-12
-"""Bounces lower than this part of the lengths around are no longer computed one by one."""
+"""Bounces lower than this fraction of the lengths around are no longer computed one by one."""
 NO_FORCE = 1e-12
-"""Contact forces up to this part of the forces are zero."""
+"""Contact forces up to this fraction of the forces are zero."""
 LONGEST_STEP = 1.0 / 256.0
 """Longest integration step beside walls that move, as a part of the time that is integrated."""
 FIRST_TIME = 1e-3

@@ -18,7 +18,7 @@ from jostle.errors import NotConverged
 RELATIVE_TOLERANCE = 1e-12
 """Error of one integration step, relative to the state."""
 SAMPLES = 8
-"""Number of intervals of a step at whose ends the watched values are looked at."""
+"""Number of intervals of a step at whose ends the watched values are computed."""
 MAX_STEPS = 100_000
 """Largest number of integration steps from one event to the next."""
 

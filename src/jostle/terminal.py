@@ -36,8 +36,27 @@ REFRESH_INTERVAL = 0.1
 
 @dataclass
 class Watch:
-    """Follows a run step by step: it is what `solve(..., progress=...)` calls.
+    """Counts steps and keeps the worst overlap and residual of a run; an argument of ``solve(..., progress=...)``.
 
+    Attributes
+    ----------
+    overlap : float, default 0.0
+        Worst overlap of all steps so far, as a fraction of the smallest radius; see `Solution.overlap`.
+    residual : float, default 0.0
+        Worst residual of all steps so far.
+    overshoot : float, default 0.0
+        Worst overshoot of all steps so far; see `State.overshoot`.
+    iterations : int, default 0
+        Iterations of all projections so far.
+    steps : int, default 0
+        Number of steps so far.
+    status : str, default "running"
+        Status that the run would have if it ended now.
+    t : float, default 0.0
+        Time that the last step led to.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> watch = Watch()
@@ -47,12 +66,10 @@ class Watch:
     """
 
     overlap: float = 0.0
-    """The worst overlap of all steps, over the smallest radius; see `Solution.overlap`."""
     residual: float = 0.0
     overshoot: float = 0.0
     iterations: int = 0
     steps: int = 0
-    """Number of steps so far."""
     status: str = "running"
     t: float = 0.0
 
@@ -67,9 +84,9 @@ class Watch:
 
 
 class ProgressBar(Watch):
-    """The same with a bar on the screen: steps a second, the time left, the worst overlap and residual so far.
+    """A `Watch` with a bar on the screen: steps per second, the time left, the worst overlap and residual so far.
 
-    It follows films too, picture by picture, the runs of densities, and studies, run by run.
+    It follows films too, picture by picture, runs of densities, and studies, run by run.
     """
 
     def __init__(self, bar: Progress) -> None:
@@ -103,7 +120,7 @@ class ProgressBar(Watch):
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
 
     def _show_study(self, progress: StudyProgress) -> None:
-        """Show how many runs of a study are finished; those of an earlier session do not count for the time left."""
+        """Show the number of finished runs of a study; runs of an earlier session do not count for the time left."""
         if self._task is None:
             self._task = self._bar.add_task("", total=progress.steps, completed=progress.step)  # type: ignore[assignment]
         failed = f", {progress.failed} failed" if progress.failed else ""
@@ -124,8 +141,22 @@ class ProgressBar(Watch):
 
 @contextmanager
 def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
-    """A bar for `solve(..., progress=bar)` or `viz.animate(...)`; it draws nothing where there is no terminal.
+    """Show a progress bar for ``solve(..., progress=bar)`` or ``viz.animate(...)``.
 
+    Nothing is drawn where there is no terminal.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where the bar is drawn. None: the standard error stream.
+
+    Yields
+    ------
+    ProgressBar
+        A function to give as `progress`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> with progress_bar() as bar:

@@ -220,3 +220,18 @@ def test_a_run_without_a_plan_is_refused_with_what_to_do(name):
     sol = jo.solve(walker, jo.Venel(), t=1.0, h=0.5)
     with pytest.raises(jo.InvalidValue, match=rf"give the plan, such as {name}\(sol, plan\)"):
         getattr(jo.analysis, name)(sol)
+
+
+def test_people_who_are_pushed_before_their_reaction_time_are_not_in_a_jam(tmp_path):
+    """The second of a single file pushes the first one at half its speed, until the first reacts after 4 s."""
+    plan = jo.crowds.Plan([(0, 0), (20, 0), (20, 0.6), (0, 0.6)], exits={"east": ((20, 0), (20, 0.6))})
+    places, times = [[2.0, 0.3], [1.5, 0.3]], [4.0, 0.0]
+    people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=places, speed=1.0, reaction=times)
+    sol = jo.solve(people, jo.Venel(), t=6.0, h=0.05, every=0.5, change=plan.changes(people))
+    assert sol.q[4, 0, 0] > 2.1  # pushed
+    jo.io.write(sol, tmp_path / "run.vtkhdf")
+    for run in (sol, jo.io.read(tmp_path / "run.vtkhdf")):
+        found = jo.analysis.travel(run)
+        assert found.delay[0] == pytest.approx(4.0, abs=0.51)
+        assert found.loss[0] == pytest.approx(0.0, abs=0.3)
+        assert run.facts.reaction.tolist() == times

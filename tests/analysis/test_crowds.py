@@ -16,12 +16,13 @@ from scipy.spatial import cKDTree
 import jostle as jo
 from jostle.analysis.crowds import crossings, evacuation_time, flow, leaving_times
 from jostle.analysis.crushing import crowd_pressure, pressed, time_in_contact
+from jostle.analysis.density_maps import density_map, speed_map
 from jostle.analysis.ranges import load_range, multiplier_range
-from jostle.analysis.voronoi import densities, density, density_map, speed_map
+from jostle.analysis.voronoi import densities, density
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.exports import write
 from jostle.io.reading import read
-from jostle.solution import STATISTICS
+from jostle.step_statistics import STATISTICS
 
 SOME = settings(max_examples=40, derandomize=True, deadline=None)
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])

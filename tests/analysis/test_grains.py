@@ -14,16 +14,9 @@ from scipy.integrate import dblquad
 
 import jostle as jo
 from jostle.analysis.contact_numbers import coordination, coordination_by_gap, packing_fraction
-from jostle.analysis.grains import (
-    force_chains,
-    force_distribution,
-    forces,
-    pressure,
-    stress,
-    wall_force,
-    wall_pressure,
-)
-from jostle.solution import STATISTICS
+from jostle.analysis.force_chains import force_chains, force_distribution
+from jostle.analysis.grains import forces, pressure, stress, wall_force, wall_pressure
+from jostle.step_statistics import STATISTICS
 
 G = 9.81
 BALANCE = 1e-8
@@ -527,7 +520,7 @@ def test_lattices_have_the_coordination_and_the_packing_fraction_of_the_books(na
 def test_what_coordination_cannot_use_is_refused():
     with pytest.raises(jo.InvalidValue, match="not both"):
         coordination_by_gap([[0.0, 0.0]], 1.0, within=jo.Balls([1.0]), period=9.0)
-    with pytest.raises(jo.InvalidValue, match="one row a body"):
+    with pytest.raises(jo.InvalidValue, match="one row per body"):
         coordination_by_gap([0.0, 0.0], 1.0)
     with pytest.raises(jo.InvalidValue, match="contacts of bodies"):
         coordination_by_gap([[0.0, 0.0]], 1.0, within=jo.constraints(lambda t, q: q[:, 1]))
@@ -650,9 +643,9 @@ def test_the_packing_fraction_does_not_depend_on_the_units_or_the_origin(scale):
 def test_what_packing_fraction_cannot_use_is_refused():
     q = [[0.0, 0.0]]
     for words, arguments, options in [
-        ("one row a ball", ([0.0, 0.0], 1.0, [0, 0], [1, 1]), {}),
+        ("one row per ball", ([0.0, 0.0], 1.0, [0, 0], [1, 1]), {}),
         ("empty", (q, 1.0, [0, 1], [1, 1]), {}),
-        ("dimension 2", (q, 1.0, [0, 0, 0], [1, 1]), {}),
+        (r"shape \(2,\)", (q, 1.0, [0, 0, 0], [1, 1]), {}),
         ("wide", (q, 1.0, [0, 0], [9, 1]), {"period": 8.0}),
         ("period must be positive", (q, 1.0, [0, 0], [1, 1]), {"period": -1.0}),
         ("period must be positive", (q, 1.0, [0, 0], [1, 1]), {"period": [9.0, 9.0, 9.0]}),

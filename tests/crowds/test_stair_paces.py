@@ -5,6 +5,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, Stop, crowd
+from jostle.crowds.stair_paces import CROWDED_STAIRS
 from jostle.crowds.stairs import STAIR_PACES
 from jostle.scenarios import parse
 
@@ -37,6 +38,31 @@ def alone(plan, q0=(22.0, 1.5), t=40.0, speed=1.0, **said):
 def test_stairs_are_walked_at_their_pace(said, longer):
     level = 2.0 + (LENGTH - R) + (4.0 - R)
     assert alone(building(**said)).t[-1] == pytest.approx(level + longer, abs=0.3)
+
+
+def test_a_crowd_on_stairs_keeps_a_longer_time_behind_each_other():
+    """The gap of 0.35 m ahead of the second person allows 0.5 m/s on level ground; the first walks at the pace."""
+    plan = building(pace="up")
+    q0 = [(19.0, 1.5), (19.75, 1.5), (21.0, 1.5), (21.75, 1.5)]
+    people = crowd(4, radius=R, speed=1.0, room=plan, q0=q0, behaviour=jo.crowds.Pedestrians(T=0.7))
+    speeds = np.linalg.norm(people.wish(0.0, people.q0), axis=1)
+    np.testing.assert_allclose(speeds, [STAIR_PACES["up"], CROWDED_STAIRS * 0.5, 1.0, 0.5], rtol=1e-3)
+
+
+def test_another_behaviour_around_the_wish_does_not_slow_people_on_stairs_twice():
+    plan = building(pace="up")
+    people = crowd(1, radius=R, speed=1.0, room=plan, q0=[(19.0, 1.5)])
+    avoiding = people.wishing(jo.crowds.AvoidJams(people.wish))
+    assert np.linalg.norm(avoiding.wish(0.0, people.q0)) == pytest.approx(STAIR_PACES["up"])
+
+
+def test_a_lift_leaves_at_the_step_whose_end_is_its_time():
+    """18 steps of 0.15 s end at 2.7 s up to round-off: a little before it."""
+    plan = building(every=2.7)
+    people = crowd(1, radius=R, q0=[(18.0, 1.5)], room=plan)
+    sol = jo.solve(people, jo.Venel(), t=3.0, h=0.15, every=0.15, change=plan.changes(people))
+    assert 18 * 0.15 < 2.7
+    assert (sol.q[:, 0, 0] < 10.0).tolist() == [False] * 18 + [True] * 3
 
 
 def test_stairs_with_both_directions_let_people_pass_up_and_down():

@@ -243,7 +243,7 @@ def test_results_do_not_depend_on_the_number_of_threads_or_of_copies(monkeypatch
 def test_results_do_not_depend_on_how_the_loop_is_cut(scheme, monkeypatch):
     run = partial(sections, oscillators([2.6, 2.8]), scheme, period=2.4, steps=20, periods=10, skip=3)
     whole = run()
-    monkeypatch.setattr("jostle.ensembles.marching.STEPS_A_CALL", 1)
+    monkeypatch.setattr("jostle.ensembles.marching.STEPS_PER_CALL", 1)
     np.testing.assert_array_equal(run().q, whole.q)
 
 
@@ -315,12 +315,12 @@ WRONG = {
     ),
     "within must be .* or a function of \\(float, Array, Array\\)": lambda: oscillators(2.6, within=lambda q: q),
     "within must be a set of half-spaces": lambda: oscillators(2.6, within=jo.Outside([3.0], 1.0)),
-    "depend on t: say so": lambda: Copies(q0=[0.5], force=[0.0], within=table),
+    "depend on t: use Gaps": lambda: Copies(q0=[0.5], force=[0.0], within=table),
     "are not affine in q\\[0\\]": lambda: Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=Gaps(outside, flat=True)),
     "ByEvents needs gaps that are affine": lambda: advance(
         Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=outside), t=1.0, h=0.1
     ),
-    "Paoli cannot have constraints that move": lambda: advance(
+    "Paoli does not support moving constraints": lambda: advance(
         Copies(q0=[0.5], force=[0.0], within=Gaps(table, flat=True, moving=True)), jo.Paoli(), t=1.0, h=0.1
     ),
     "scheme must be a jo.ensembles.ByEvents": lambda: advance(oscillators(2.6), jo.Maury(), t=1.0, h=0.1),

@@ -24,8 +24,8 @@ def test_a_latin_hypercube_has_one_point_in_each_slice_of_each_parameter():
 
 
 WRONG = {
-    "empty design": (lambda: Study(drawn, over=[]), "over has no cases: the design is empty"),
-    "empty grid": (lambda: grid({}), "the design is empty"),
+    "empty design": (lambda: Study(drawn, over=[]), "over has no cases"),
+    "empty grid": (lambda: grid({}), "must contain at least one parameter"),
     "no values": (lambda: grid({"a": []}), "'a' has no values"),
     "a text for values": (lambda: grid({"a": "abc"}), "'a' needs a list of values"),
     "ends in the wrong order": (lambda: latin_hypercube({"a": (2, 1)}, 3), "low < high"),
@@ -41,9 +41,9 @@ WRONG = {
     "a measure of two things": (
         lambda: Study("cradle_apart", measures=["study_functions:drawn"]), "must be a function of a solution",
     ),
-    "the same name twice": (lambda: Study("cradle_apart", measures=["end_time"] * 2), "two of the name 'end_time'"),
+    "the same name twice": (lambda: Study("cradle_apart", measures=["end_time"] * 2), "two entries named 'end_time'"),
     "a name that is taken": (
-        lambda: Study("cradle_apart", measures={"run": "end_time"}), "two columns of the table would be called 'run'",
+        lambda: Study("cradle_apart", measures={"run": "end_time"}), "two columns of the table would have the name 'run'",
     ),
     "unknown path": (
         lambda: Study("cradle_apart", over=grid({"problem.nn": [2]})),
@@ -60,11 +60,11 @@ WRONG = {
         lambda: Study(drawn, over=grid({"kk": [2]})), "drawn has no parameter 'kk'; did you mean 'k'?",
     ),
     "missing parameter": (lambda: Study(drawn), "missing a required argument: 'k'"),
-    "an object": (lambda: Study(drawn, over=[{"k": object()}]), "the parameter 'k' must be a number, a text"),
+    "an object": (lambda: Study(drawn, over=[{"k": object()}]), "the parameter 'k' must be a number, a string"),
     "a seed that is none": (lambda: Study(drawn, over=[{"k": 1, "seed": -1}]), "a seed must be a whole number"),
     "not a subject": (lambda: Study(3), "of must be a scenario"),
-    "no table": (lambda: write_table({"a": [1]}, "a.txt"), ".csv or .parquet file, not 'a.txt'"),
-    "columns of different lengths": (lambda: write_table({"a": [1], "b": []}, "a.csv"), "equal lengths"),
+    "no table": (lambda: write_table({"a": [1]}, "a.txt"), "must end in .csv or .parquet, not be 'a.txt'"),
+    "columns of different lengths": (lambda: write_table({"a": [1], "b": []}, "a.csv"), "equal length"),
     "two widths": (lambda: jo.ensembles.PreciseMean("a", width=1.0, relative=1.0), "either width"),
 }  # fmt: skip
 
@@ -89,13 +89,13 @@ def test_there_is_a_word_for_the_columns_that_are_not_there():
     from jostle.ensembles import sweep
 
     found = sweep(Study(drawn, over=[{"k": 1}]), executor=Serial())
-    with pytest.raises(jo.InvalidValue, match=r"no column 'valu'; did you mean 'value'\?"):
+    with pytest.raises(jo.InvalidValue, match=r"unknown column 'valu'; did you mean 'value'\?"):
         found["valu"]
-    with pytest.raises(jo.InvalidValue, match="no curve 'times'"):
+    with pytest.raises(jo.InvalidValue, match="unknown curve 'times'"):
         found.curves("times")
     with pytest.raises(jo.InvalidValue, match="'k' is not a measure"):
         found.summary("k")
-    with pytest.raises(jo.InvalidValue, match="no case 7"):
+    with pytest.raises(jo.InvalidValue, match="unknown case 7"):
         found.summary("value", 7)
 
 

@@ -64,7 +64,7 @@ WRONG = {
     "repeat = 3": "scenario: give either a scenario or a function",
     'scenario = "cradle_apart"\n[design]\nkind = "grit"': 'design.kind = "grit": must be one of "grid", "latin',
     'scenario = "cradle_apart"\nrepeat = 0': ":2: repeat = 0: must be a whole number from 1",
-    'scenario = "cradle_apart"\n[design]\nkind = "grid"\nparameters = {}': "the design is empty",
+    'scenario = "cradle_apart"\n[design]\nkind = "grid"\nparameters = {}': "must contain at least one parameter",
     'scenario = "cradle_apart"\n[set]\nrun.hh = 1': "unknown key 'hh' in [run]; did you mean 'h'?",
     'scenario = "cradle_apart"\nmeasures = ["end_tim"]': "unknown measure 'end_tim'; did you mean 'end_time'?",
     'scenario = "cradle_apart"\n[until]\nkind = "precise_mean"\nmeasure = "end_time"': "give either width or relative",

@@ -100,7 +100,7 @@ def test_a_failed_run_is_recorded_with_its_error_and_the_others_go_on():
 
 @pytest.mark.parametrize(
     ("measure", "words"),
-    [("not_a_number", "'not_a_number' is NaN"), ("two_numbers", "must give one number, not an array of shape (2,)")],
+    [("not_a_number", "'not_a_number' is NaN"), ("two_numbers", "must return one number, not an array of shape (2,)")],
 )
 def test_a_measure_that_gives_no_number_fails_the_run(measure, words):
     found = sweep(Study(SHORT, measures=[f"study_functions:{measure}"]), executor=SERIAL)
@@ -109,7 +109,7 @@ def test_a_measure_that_gives_no_number_fails_the_run(measure, words):
 
 def test_measures_of_a_run_that_returns_no_solution_are_an_error():
     found = sweep(Study(fails, over=[{"k": 0}], measures=["end_time"]), executor=SERIAL)
-    assert "need a Solution, and the run returned int" in found.failures[0]
+    assert "need a Solution, but the run returned int" in found.failures[0]
 
 
 def test_a_journal_is_continued_extended_and_checked(tmp_path):
@@ -135,7 +135,7 @@ def test_a_journal_is_continued_extended_and_checked(tmp_path):
     assert len(longer) == 9
     assert columns(longer)["value"][:6] == columns(whole)["value"]
     assert columns(read(folder)) == columns(longer)
-    with pytest.raises(jo.JostleError, match=r"holds another study: its seed is 1, not 2\. Choose another folder"):
+    with pytest.raises(jo.JostleError, match=r"contains another study: its seed is 1, not 2\. Choose another folder"):
         sweep(study(seed=2), folder=folder, executor=SERIAL)
     with pytest.raises(jo.JostleError, match="its cases is"):
         sweep(study(over=over[:2]), folder=folder, executor=SERIAL)
@@ -152,7 +152,7 @@ def test_a_damaged_line_in_the_middle_is_named(tmp_path):
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("important")
-    with pytest.raises(jo.JostleError, match="holds other files and no study"):
+    with pytest.raises(jo.JostleError, match="contains other files and no study"):
         sweep(Study(drawn, over=[{"k": 1}]), folder=tmp_path, executor=SERIAL)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
@@ -194,7 +194,7 @@ def test_ctrl_c_keeps_the_finished_runs(tmp_path):
             signal.raise_signal(signal.SIGINT)
 
     study = Study(drawn, over=grid({"k": range(10)}))
-    with pytest.raises(jo.Interrupted, match=r"3 of 10 runs are finished; the same call again continues") as stopped:
+    with pytest.raises(jo.Interrupted, match=r"3 of 10 runs are finished; repeat the call to continue") as stopped:
         sweep(study, executor=SERIAL, workers=1, folder=tmp_path / "study", progress=hit)
     assert len(stopped.value.results) == 3
     assert columns(sweep(study, executor=SERIAL, folder=tmp_path / "study")) == columns(sweep(study, executor=SERIAL))

@@ -51,7 +51,7 @@ def test_a_killed_process_costs_only_its_run_which_is_tried_again(tmp_path):
 def test_a_run_that_always_kills_its_process_is_recorded_as_failed(tmp_path):
     found = sweep(study_of(study_functions.always_kills_its_process, tmp_path, 2), workers=1)
     assert list(found.failures) == [1]
-    assert "lost 3 times" in found.failures[1]
+    assert "died 3 times" in found.failures[1]
     assert "exit code 7" in found.failures[1]
     assert [tries(tmp_path, k) for k in range(2)] == [1, 3]
 

@@ -17,7 +17,7 @@ from jostle.io import layout
 from jostle.io.reading import about, read, repair
 from jostle.io.step_records import STEPS
 from jostle.io.trajectory import Writer
-from jostle.solution import STATISTICS
+from jostle.step_statistics import STATISTICS
 
 RECORD = (0.5, 0.5, 7, 1, 9, 1e-9, 2e-9, 3e-9, 0.0, True, "GaussSeidel", 0.25, 0.5)
 

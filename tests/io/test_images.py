@@ -91,7 +91,7 @@ def test_files_are_replaced_only_when_asked_and_never_those_of_others(run, room,
     jo.macro.solve(room, Splitting(), t=0.1, h=0.1, output=jo.io.Output(place, overwrite=True))
     assert jo.io.read_images(place).t[-1] == 0.1
     place.write_text("thoughts")
-    with pytest.raises(FileIsThere, match="not a file of fields"):
+    with pytest.raises(FileIsThere, match="not an image file"):
         jo.macro.solve(room, Splitting(), t=0.1, h=0.1, output=jo.io.Output(place, overwrite=True))
     assert place.read_text() == "thoughts"
 

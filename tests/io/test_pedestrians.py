@@ -17,7 +17,8 @@ import shapely
 
 import jostle as jo
 from jostle.analysis.crowds import crossings, flow
-from jostle.analysis.voronoi import densities, density, density_map, speed_map
+from jostle.analysis.density_maps import density_map, speed_map
+from jostle.analysis.voronoi import densities, density
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
 from jostle.io.exports import write
 from jostle.io.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text

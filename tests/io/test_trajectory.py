@@ -16,7 +16,7 @@ from jostle.io.container import superblock
 from jostle.io.pictures import points_of
 from jostle.io.reading import Ragged, about, read, repair
 from jostle.io.trajectory import FileInUse, FileIsThere, NoSuchFile, Writer
-from jostle.solution import STATISTICS
+from jostle.step_statistics import STATISTICS
 
 FLAGS = 11
 

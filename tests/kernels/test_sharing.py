@@ -131,14 +131,14 @@ def test_chunks_make_up_the_whole():
 
 def test_rows_are_shared_only_if_there_are_many(monkeypatch):
     monkeypatch.setattr(sharing, "threads", lambda: 4)
-    assert [chunks_of(rows) for rows in (0, 99_999, 100_000, 150_000, 10**6)] == [1, 1, 2, 3, 4]
+    assert [chunks_of(rows) for rows in (0, 299_999, 300_000, 450_000, 10**7)] == [1, 1, 2, 3, 4]
     calls = []
 
     def double(x, factor):
         calls.append(threading.current_thread().name)
         return factor * x
 
-    x = np.arange(200_000.0)
+    x = np.arange(600_000.0)
     assert (by_rows(double, (x,), 2.0) == 2.0 * x).all()
     assert len(calls) == 4
     assert len(set(calls)) > 1
@@ -248,6 +248,7 @@ def test_a_step_has_the_same_bits_on_one_thread_and_on_several(monkeypatch):
     monkeypatch.setattr(sharing, "ROWS_A_CHUNK", 100)
     monkeypatch.setattr("jostle.sets.neighbours.PARALLEL_BALLS", 100)
     monkeypatch.setattr("jostle.solvers.gauss_seidel.PARALLEL_ROWS", 100)
+    monkeypatch.setattr("jostle.solvers.gauss_seidel.ROWS_A_THREAD", 10)
     monkeypatch.setattr("jostle.kernels.cpu.arrangement.BLOCKED_ROWS", 100)
     side, random = np.arange(9.0), np.random.default_rng(0)
     q = 1.01 * np.stack(np.meshgrid(side, side, side, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -109,7 +109,7 @@ def test_a_velocity_belongs_to_the_grid_of_the_law(law):
 def test_an_interval_has_two_ends_and_one_velocity_a_cell():
     with pytest.raises(jo.InvalidValue, match=r"\(left, right\)"):
         macro.Interval([0, 1, 2], closed=True)
-    with pytest.raises(jo.InvalidValue, match="one a cell"):
+    with pytest.raises(jo.InvalidValue, match="one per cell"):
         macro.Interval([0, 1, 2]).impact([1.0, 2.0, 3.0])
 
 

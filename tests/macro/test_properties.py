@@ -257,9 +257,9 @@ def test_restitution_outside_its_range_is_refused(e):
 def test_what_does_not_fit_is_refused():
     with pytest.raises(jo.InvalidValue, match="do not fill"):
         macro.Grid([0, 0], [1, 1], h=0.3)
-    with pytest.raises(jo.InvalidValue, match="one boolean a cell"):
+    with pytest.raises(jo.InvalidValue, match="one boolean per cell"):
         macro.Isotropic(GRID, np.ones((3, 3)))
-    with pytest.raises(jo.InvalidValue, match="one number a cell"):
+    with pytest.raises(jo.InvalidValue, match="one number per cell"):
         GRID.velocity(np.ones((2, 2)), 0)
     with pytest.raises(jo.InvalidValue, match="both saturated and walls"):
         macro.Isotropic(GRID, np.ones(SHAPE), walls=np.ones(SHAPE))

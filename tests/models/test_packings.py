@@ -151,7 +151,7 @@ def test_spaces_that_are_none_are_refused():
     ):
         with pytest.raises(jo.InvalidValue, match=words):
             random_sequential([1.0, 1.0], box=box, period=period)
-    with pytest.raises(jo.InvalidValue, match=r"2 wide, the box 1\.5"):
+    with pytest.raises(jo.InvalidValue, match=r"2 wide, the box only 1\.5"):
         random_sequential([1.0], box=([0, 0], [1.5, 5.0]))
 
 

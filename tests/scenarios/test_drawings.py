@@ -93,7 +93,7 @@ def test_mistakes_are_named(tmp_path, plan, more, message):
 
 def test_a_text_without_a_folder_reads_no_drawing(tmp_path):
     text = write(tmp_path, '"floor.dxf"').read_text()
-    with pytest.raises(ScenarioError, match="a drawing is read with a scenario file"):
+    with pytest.raises(ScenarioError, match="a drawing needs a scenario file"):
         parse(text)
     with pytest.raises(ScenarioError, match=r"the key 'rooms' is missing: give rooms = .* or plan = "):
         parse(text.replace('plan = "floor.dxf"', ""))

@@ -34,7 +34,7 @@ MISTAKES = [
      'my.toml:6: problem.n = 1000000000000: must be a whole number from 1 to 1000000'),
     ("n = 4", 'n = "four"', 'my.toml:6: problem.n = "four": must be a whole number from 1 to 1000000'),
     ("n = 4\n", "", 'my.toml:3: problem.n: missing; set the number of grains'),
-    ("h = 0.01\n", "", "my.toml:17: missing key 'h' in [run]: The time step (s)."),
+    ("h = 0.01\n", "", "my.toml:17: missing key 'h' in [run]: Time step (s)."),
     ("radii = 0.1", "radi = 0.1",
      "my.toml:3: missing key 'radii' in [problem]: Radius (m): one number, a list with one for each grain, { uniform = "
      '[smallest, largest] } or { mixture = [{ radius = ..., share = ... }, ...] }.\n'

@@ -238,6 +238,7 @@ def test_every_key_of_the_schema_has_a_description():
     assert bare == []
     assert all(table["additionalProperties"] is False for table in objects(found).values())
     assert len(objects(found)) > 30
+    assert ">>>" not in found["description"]  # it is for editors, not a docstring
 
 
 @pytest.mark.parametrize("name", names())

@@ -6,7 +6,7 @@ import pytest
 import jostle as jo
 from jostle.crowds.gates import ClosedGates
 from jostle.sets.base import ConstraintSet, Free, Intersection
-from jostle.sets.walls import Walls
+from jostle.sets.wall_sets import Walls
 
 BODIES = np.array([[0.5, 0.5], [2.0, 2.0]])
 BALL = np.array([[1.0, 0.0, 1.0]])

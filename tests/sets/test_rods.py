@@ -199,7 +199,7 @@ def test_a_start_velocity_across_a_rod_is_lost():
 
 
 WRONG = {
-    "one number a rod": (lambda: jo.Rods([0, 1], 1.0), "two whole numbers a rod"),
+    "one number a rod": (lambda: jo.Rods([0, 1], 1.0), "two whole numbers for each rod"),
     "a body with itself": (lambda: jo.Rods([(2, 2)], 1.0), "another body"),
     "a point first": (lambda: jo.Rods([(-1, 0)], 1.0, points=[[0.0, 0.0]]), "the first must be a body"),
     "no points": (lambda: jo.Rods([(0, -1)], 1.0), "give points="),

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import jostle as jo
-from jostle.sets import walls
+from jostle.sets import wall_sets
 from jostle.sets.polygons import Polygons
 from jostle.sets.vessels import Vessel
 
@@ -53,7 +53,7 @@ every_wall = pytest.mark.parametrize(("make", "q"), MAKE.values(), ids=MAKE)
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Many blocks for few bodies."""
-    monkeypatch.setattr(walls, "MAX_TABLE_ENTRIES", 50)
+    monkeypatch.setattr(wall_sets, "MAX_TABLE_ENTRIES", 50)
 
 
 # --- only the near rows, and only what they need ---

@@ -64,7 +64,7 @@ def test_an_overlap_that_is_not_reached_is_in_the_statistics(pile):
 
 @pytest.mark.parametrize("overlap", [-1e-3, 1.0, np.nan])
 def test_an_overlap_that_is_no_part_of_a_radius_is_refused(overlap):
-    with pytest.raises(jo.InvalidValue, match="overlap is a part of the smallest radius"):
+    with pytest.raises(jo.InvalidValue, match="overlap is a fraction of the smallest radius"):
         jo.Budget(overlap=overlap)
 
 

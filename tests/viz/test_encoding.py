@@ -183,7 +183,7 @@ def test_a_file_is_not_opened_for_each_frame(tmp_path, monkeypatch):
     [
         ([1, 2], r"must be numbers with names, \{'age': ages\}, not \[1, 2\]"),
         ({3: np.ones(24)}, "must be numbers with names"),
-        ({"a": ["x"] * 24}, "'a' must be real numbers, one a body, not"),
+        ({"a": ["x"] * 24}, "'a' must be real numbers, one per body, not"),
         ({"a": 1j * np.ones(24)}, "'a' must be real numbers"),
         ({"a": [1j] * 24}, "'a' must be real numbers"),
         ({"a": [[1], [1, 2]]}, "'a' must be real numbers"),

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jostle as jo
+from jostle.colours import BLUE, GREEN, PURPLE, VERMILION
 
 
 def cradle(mass, gaps=(0.0, 0.0, 0.0, 0.0)):
@@ -26,7 +27,7 @@ def cradle(mass, gaps=(0.0, 0.0, 0.0, 0.0)):
 
 equal, mixed = np.ones(5), np.array([1.0, 0.3, 1.0, 0.3, 1.0])
 styles = {"Moreau": "s--", "binary": "o-", "Liu-Zhao-Brogliato, linear": "^:", "Liu-Zhao-Brogliato, Hertz": "v-."}
-colours = dict(zip(styles, ("#d55e00", "#0072b2", "#cc79a7", "#009e73"), strict=True))
+colours = dict(zip(styles, (VERMILION, BLUE, PURPLE, GREEN), strict=True))
 figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), sharex=True, sharey=True, layout="constrained")
 balls, laws = np.arange(1, 6), [jo.impacts.compare(cradle(mass)) for mass in (equal, mixed)]
 for left, found in zip(axes[:, 0], laws, strict=True):

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jostle as jo
+from jostle.colours import PALE_BLUE, PULL, PUSH
 
 tall = np.sqrt(0.75)
 q = np.array([(x - 0.5 * (row in (1, 2)), tall * row) for row, n in enumerate((3, 4, 4, 3)) for x in range(n)])
@@ -23,10 +24,10 @@ kernel = np.linalg.svd(G.T)[2][found.rank :]
 p = kernel[0] / np.abs(kernel[0]).max()
 figure, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 for centre in q:
-    ax.add_patch(plt.Circle(centre, 0.5, facecolor="#e3edf6", edgecolor="0.4"))
+    ax.add_patch(plt.Circle(centre, 0.5, facecolor=PALE_BLUE, edgecolor="0.4"))
 for row, force in zip(G.reshape(len(G), 14, 2), p, strict=True):
     i, j = np.flatnonzero(np.abs(row).sum(axis=1) > 0)
-    colour = "#d55e00" if force > 0 else "#7b3294"
+    colour = PUSH if force > 0 else PULL
     ax.plot(*q[[i, j]].T, color=colour, linewidth=0.4 + 7.0 * np.sqrt(abs(force)), solid_capstyle="butt")
     ax.plot(*q[[i, j]].mean(axis=0), ".", color="black", markersize=4)
 words = f"{found.velocities} degrees of freedom, {found.contacts} contacts, {found.dependent} free pressures"

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jostle as jo
+from jostle.colours import GREEN, VERMILION
 
 
 def U(x, y):
@@ -29,11 +30,11 @@ fields = (np.stack(U(x.ravel(), y.ravel()), axis=1), found.velocity[cell])
 scale = {"angles": "xy", "scale_units": "xy"}
 for ax, field, discs, name in zip(axes, fields, (found.means, found.velocity), ("U", "u"), strict=True):
     for edge in np.arange(-1.0, 1.1, 0.5):
-        ax.plot([edge, edge], [-1, 1], color="#009e73")
-        ax.plot([-1, 1], [edge, edge], color="#009e73")
+        ax.plot([edge, edge], [-1, 1], color=GREEN)
+        ax.plot([-1, 1], [edge, edge], color=GREEN)
     for centre in lattice.points:
         ax.add_patch(plt.Circle(centre, 0.25, facecolor="none", edgecolor="0.6"))
     ax.quiver(x.ravel(), y.ravel(), *field.T, color="0.25", scale=9.0, width=0.003, **scale)
-    ax.quiver(*lattice.points.T, *discs.T, color="#d55e00", scale=4.0, width=0.009, **scale)
+    ax.quiver(*lattice.points.T, *discs.T, color=VERMILION, scale=4.0, width=0.009, **scale)
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal", title=rf"$\tilde {name}$")
     ax.set_axis_off()

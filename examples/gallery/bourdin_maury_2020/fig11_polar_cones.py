@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jostle as jo
+from jostle.colours import BLUE, PALE_BLUE, PALE_ORANGE, VERMILION
 
 C = jo.Cone([[np.sin(np.radians(20)), np.cos(np.radians(20))], [np.sin(np.radians(80)), -np.cos(np.radians(80))]])
 edges = {
@@ -18,7 +19,7 @@ edges = {
     "N": [np.radians(170), np.radians(250)],
 }
 figure, ax = plt.subplots(figsize=(6, 6), layout="constrained")
-for (name, (a, b)), colour in zip(edges.items(), ("#c9ddee", "#f6d5bf"), strict=True):
+for (name, (a, b)), colour in zip(edges.items(), (PALE_BLUE, PALE_ORANGE), strict=True):
     fan = 3.0 * np.array([[0, 0], *[[np.cos(s), np.sin(s)] for s in np.linspace(a, b, 40)]])
     ax.add_patch(plt.Polygon(fan, facecolor=colour, edgecolor="0.5"))
     ax.text(*(1.35 * np.array([np.cos((a + b) / 2), np.sin((a + b) / 2)])), f"${name}$", fontsize=16)
@@ -29,8 +30,8 @@ for U in ([-1.1, 1.3], [0.4, -1.4]):
     on_C, on_N = jo.decompose(U, C)
     parts.append((U, on_C, on_N))
     ax.quiver(0, 0, *U, color="black", **arrow)
-    ax.quiver(0, 0, *on_C, color="#0072b2", **arrow)
-    ax.quiver(0, 0, *on_N, color="#d55e00", **arrow)
+    ax.quiver(0, 0, *on_C, color=BLUE, **arrow)
+    ax.quiver(0, 0, *on_N, color=VERMILION, **arrow)
     ax.plot(*np.array([on_C, U, on_N]).T, ":", color="0.3")
     ax.annotate("$U$", U, xytext=(5, 3), textcoords="offset points")
 ax.set(xlim=(-1.7, 1.7), ylim=(-1.7, 1.7), aspect="equal", xticks=[], yticks=[])

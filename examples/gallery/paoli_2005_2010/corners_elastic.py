@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jostle as jo
+from jostle.colours import BLUE, GREEN, VERMILION
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 after = {}
@@ -24,7 +25,7 @@ for ax, degrees in zip(axes, (90, 60), strict=True):
         sol = jo.solve(shot, jo.Paoli(), t=2.2, h=5e-3)
         after[degrees, offset] = sol.u[-1]
         jo.viz.paths(sol, ax=ax)
-        colour = {-0.05: "#0072b2", 0.0: "#d55e00", 0.05: "#009e73"}[offset]
+        colour = {-0.05: BLUE, 0.0: VERMILION, 0.05: GREEN}[offset]
         ax.lines[-2].set_color(colour)
         ax.lines[-1].set_color(colour)
     holds = jo.analysis.orthogonal(K.linearise(0.0, np.zeros(2)).cone())

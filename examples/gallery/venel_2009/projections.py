@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import jostle as jo
+from jostle.colours import BLUE, VERMILION
 
 Q = jo.Outside([[-1.3, 0.0], [1.3, 0.1]], [1.2, 1.0])
 q = np.array([0.15, 0.75])
@@ -25,7 +26,7 @@ for row, c in zip(inner.G.toarray(), inner.c, strict=True):
     ax.plot(*(foot + np.outer([-9.0, 9.0], along)).T, "--", color="0.4", linewidth=1.0)
 
 found = []
-for step, colour in (([-0.75, -0.75], "#0072b2"), ([0.4, -1.05], "#d55e00")):
+for step, colour in (([-0.75, -0.75], BLUE), ([0.4, -1.05], VERMILION)):
     target = q + step
     theory, scheme = Q.nearest(target).point, jo.project(target, inner).point
     found.append((theory, scheme))

@@ -1,4 +1,4 @@
-"""What the theorems ask and promise, computed."""
+"""Results of runs: contact forces and packings, crowds and evacuations, statistics, and the conditions of theorems."""
 
 from jostle.analysis.angles import acute, orthogonal
 from jostle.analysis.blockades import blockade
@@ -7,24 +7,17 @@ from jostle.analysis.crowd_forces import crowd_forces
 from jostle.analysis.crowd_summary import crowd_summary
 from jostle.analysis.crowds import crossings, evacuation_time, flow, leaving_times
 from jostle.analysis.crushing import crowd_pressure, pressed, time_in_contact
+from jostle.analysis.density_maps import density_map, speed_map
 from jostle.analysis.exits import exit_use
+from jostle.analysis.force_chains import force_chains, force_distribution
 from jostle.analysis.fundamental_diagram import fundamental_diagram, weidmann
-from jostle.analysis.grains import (
-    Forces,
-    force_chains,
-    force_distribution,
-    forces,
-    pressure,
-    stress,
-    wall_force,
-    wall_pressure,
-)
+from jostle.analysis.grains import Forces, forces, pressure, stress, wall_force, wall_pressure
 from jostle.analysis.level_of_service import crowd_maps, level_of_service
 from jostle.analysis.order import Order, order
 from jostle.analysis.ranges import impulse_range, load_range, multiplier_range
 from jostle.analysis.samples import band, people_inside, summary
 from jostle.analysis.venel import eta, gamma, inverse_triangle, most_neighbours
-from jostle.analysis.voronoi import densities, density, density_map, speed_map
+from jostle.analysis.voronoi import densities, density
 from jostle.analysis.walks import jams, travel
 
 __all__ = [

@@ -3,7 +3,7 @@
     Paoli 2005 (H5)   e = 0: <grad g_a, grad g_b>_{M^-1} <= 0 for all pairs of active constraints
     Paoli 2010 (H6)   e > 0: <grad g_a, grad g_b>_{M^-1} = 0 (the value of (8) at q_1 = q_2)
 
-Where they fail, a shot at the corner and a shot beside it end differently, however near.
+Where they fail, two motions that start arbitrarily close to each other, one into a corner and one beside it, end apart.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
 
 COSINE_TOLERANCE = 1e-12
-"""Cosines up to this size count as zero."""
+"""Cosines up to this absolute value count as zero."""
 
 
 def inequality_rows(cone: Cone) -> Array:
-    """G of a cone of inequalities."""
+    """The matrix G of a cone that has inequalities only."""
     check_inequalities(cone)
     return cone.G.toarray()
 
 
 def check_inequalities(cone: Cone) -> None:
-    """Refuse a cone with equalities: the conditions of the papers are about inequalities."""
+    """Raise if a cone has equalities: the conditions of the papers are about inequalities."""
     if cone.equal is not None:
         row = int(np.argmax(cone.equal))
         raise InvalidValue(
-            f"the condition is about inequalities, and {cone.describe(row)} is an equality; leave it out"
+            f"the condition is about inequalities, but {cone.describe(row)} is an equality; leave it out"
         )
 
 
@@ -46,8 +46,27 @@ def cosines(cone: Cone, mass: ArrayLike | Metric = 1.0) -> Array:
 
 @check_arguments
 def acute(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
-    """Do the active constraints satisfy (H5) of Paoli 2005: interior angles of at most 90 degrees?
+    """Tell whether active constraints satisfy (H5) of Paoli 2005: no interior angle exceeds 90 degrees.
 
+    Parameters
+    ----------
+    cone : Cone
+        The cone of the active constraints, such as ``contacts.cone()``; its rows are the gradients of the gaps.
+    mass : float, array_like or Metric, default 1.0
+        Masses that define the metric M^-1 of the angles.
+
+    Returns
+    -------
+    bool
+        True if the condition holds for every pair of rows.
+
+    Raises
+    ------
+    InvalidValue
+        If the cone has equalities.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> jo.analysis.acute(jo.Cone([[1.0, 0.0], [0.0, 1.0]])), jo.analysis.acute(jo.Cone([[1.0, 0.0], [1.0, 1.0]]))
     (True, False)
@@ -58,8 +77,27 @@ def acute(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
 
 @check_arguments
 def orthogonal(cone: Cone, mass: ArrayLike | Metric = 1.0) -> bool:
-    """Do the active constraints satisfy (H6) of Paoli 2010: orthogonal in the metric M^-1?
+    """Tell whether active constraints satisfy (H6) of Paoli 2010: their gradients are orthogonal in the metric M^-1.
 
+    Parameters
+    ----------
+    cone : Cone
+        The cone of the active constraints, such as ``contacts.cone()``; its rows are the gradients of the gaps.
+    mass : float, array_like or Metric, default 1.0
+        Masses that define the metric M^-1 of the angles.
+
+    Returns
+    -------
+    bool
+        True if the condition holds for every pair of rows.
+
+    Raises
+    ------
+    InvalidValue
+        If the cone has equalities.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> corner = jo.Cone([[1.0, 0.0], [1.0, 1.0]])
     >>> jo.analysis.orthogonal(corner), jo.analysis.orthogonal(corner, mass=[[2.0, 1.0], [1.0, 1.0]])

@@ -1,14 +1,14 @@
-"""Crowds in which nobody moves although people are inside: who holds whom, and where.
+"""Crowds in which nobody moves although people are inside: who blocks whom, and where.
 
-A run is blocked if its status says so, or if in its last STANDSTILL seconds nobody moved by more than a small part of
-their radius (STANDSTILL_PART), somebody is inside, and they want to walk. They do
+A run is blocked if its status is "blocked", or if in its last STANDSTILL seconds nobody moved by more than a small
+fraction of their radius (STANDSTILL_PART), somebody is inside, and they want to walk. They do
 
-* if contacts were saved and some carry a force: in a first-order run u - U = G^T p, so u = 0 and p > 0 mean U != 0;
-* or if the problem is known, in a run that has not been read from a file: people have a desired speed, and none of
-  them waits on purpose; or the wish is a plain function, and not zero.
+- if contacts were saved and some carry a force: in a first-order run u - U = G^T p, so u = 0 and p > 0 mean U != 0;
+- or if the problem is known, in a run that has not been read from a file: people have a desired speed and none of
+  them waits on purpose, or the wish is a plain function and not zero.
 
-People who stand, do not push, and of whom no wish is known may wait on purpose (reaction times, queues): that is a
-standstill, not a blockade. Runs of scenarios know the wish while they run, and store what they found as their status.
+People who stand still without pushing may wait on purpose (reaction times, queues) if their wish is not known. That is
+a standstill, not a blockade. Runs of scenarios know the wish while they run, and store the result as their status.
 """
 
 from __future__ import annotations
@@ -28,50 +28,51 @@ from jostle.io.areas import present, walkable
 from jostle.io.moves import planar, radii_in
 from jostle.problems import Sweeping
 from jostle.shapes import BALL, SEGMENTS
-from jostle.solution import BLOCKED, Solution
+from jostle.solution import Solution
+from jostle.statuses import BLOCKED
 
 STANDSTILL = 10.0
-"""Nobody has moved for this time (s) in a blockade."""
+"""Time (s) without movement that makes a blockade."""
 STANDSTILL_PART = 0.05
-"""People who moved by less than this part of their radius count as standing still."""
+"""People who have moved by less than this fraction of their radius count as standing still."""
 TOUCHING = 0.01
-"""People touch if the gap between them is smaller than this part of the smaller radius."""
+"""People touch if the gap between them is smaller than this fraction of the smaller radius."""
 NEAR = 0.5
-"""People who do not touch, but keep away from each other by less than this part of their diameter, hold each other."""
+"""People with a gap of less than this fraction of the smaller radius block each other, if nobody touches."""
 NAMED = 8
-"""The largest number of people that a message names."""
+"""Largest number of people that a message names."""
 
 
 @dataclass(frozen=True, eq=False)
 class Blockade:
-    """Who does not move, and who holds them; see `blockade`."""
+    """Who does not move, and who blocks them; see `blockade`."""
 
     since: float
-    """The time from which on nobody moved."""
+    """Time of the last movement."""
     certain: bool
-    """True: the people want to walk. False: they stand still, and whether they wait on purpose is not known."""
+    """True if the people want to walk; False if it is not known whether they wait on purpose."""
     people: Integers
-    """(m,) those who are inside."""
+    """(m,) numbers of the people inside."""
     opening: str
-    """The exit, stairs or door that the front is nearest to."""
+    """The exit, stairs or door that is nearest to the front of the crowd."""
     arch: tuple[int, ...]
-    """People who touch each other one after the other from the wall on one side of the opening to the wall on the
-    other side; empty if there is no arch."""
+    """Chain of people in contact, from the wall on one side of the opening to the wall on the other side; empty if
+    there is no arch."""
     pairs: tuple[tuple[int, int], ...]
-    """Who touches whom among the arch, or among the people at the front if there is no arch; -1 is a wall."""
+    """Pairs that touch, in the arch or, without an arch, at the front of the crowd; -1 is a wall."""
 
     def __str__(self) -> str:
         count = len(self.people)
         who = f"{count} {'person' if count == 1 else 'people'}"
         text = f"nobody has moved since t = {self.since:.4g}, {who} inside; "
         if self.arch:
-            text += f"an arch of {len(self.arch)} holds them at {self.opening}: wall - {_listed(self.arch)} - wall"
+            text += f"an arch of {len(self.arch)} blocks {self.opening}: wall - {_listed(self.arch)} - wall"
         elif self.pairs:
             named = [f"{i} and {'a wall' if j < 0 else j}" for i, j in self.pairs[:NAMED]]
             more = f" and {len(self.pairs) - NAMED} more pairs" if len(self.pairs) > NAMED else ""
-            text += f"nearest to {self.opening}, these hold each other: {', '.join(named)}{more}"
+            text += f"people who block each other, nearest to {self.opening}: {', '.join(named)}{more}"
         else:
-            text += f"nobody touches anybody at the front, near {self.opening}"
+            text += f"there are no contacts at the front, near {self.opening}"
         if not self.certain:
             text += "; they do not push, so they may be waiting on purpose"
         return text
@@ -79,14 +80,36 @@ class Blockade:
 
 @check_arguments
 def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
-    """The blockade at the end of a run, with the arch that holds people; None if somebody moved, or nobody is inside.
+    """Find the blockade at the end of a run, with the arch of people that causes it.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane, also one read from a file.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    Blockade or None
+        None if somebody has moved in the last 10 s, or if nobody is inside. Otherwise the fields are `since` (time of
+        the last movement), `certain` (False if people may be waiting on purpose), `people` inside, the nearest
+        `opening`, the `arch` (people in contact from wall to wall) and the `pairs` that touch, with -1 for a wall;
+        ``str`` gives a sentence.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.75), (5, 2.25))})
     >>> q0 = [[4.0, 1.78], [4.0, 2.22]]
     >>> two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
     >>> print(blockade(jo.solve(two, jo.Venel(), t=15.0, h=0.1)))
-    nobody has moved since t = 0.9, 2 people inside; an arch of 2 holds them at exit 'gate': wall - 0 - 1 - wall
+    nobody has moved since t = 0.9, 2 people inside; an arch of 2 blocks exit 'gate': wall - 0 - 1 - wall
     """
     known = known_plan(sol, plan, "blockade")
     last = len(sol.t) - 1
@@ -120,7 +143,7 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
 
 
 def _standing_since(sol: Solution, radii: Array) -> float:
-    """The saved time from which on nobody came, went or moved by more than a part of their radius."""
+    """The saved time after which nobody came, went or moved by more than a fraction of their radius."""
     last = np.asarray(sol.q[len(sol.t) - 1])
     here = present(last)
     scale: Array = np.where(radii > 0.0, radii, float(radii.max(initial=0.0)) or 1.0)
@@ -136,7 +159,7 @@ def _standing_since(sol: Solution, radii: Array) -> float:
 
 
 def _wants_to_walk(sol: Solution, q: Array) -> bool:
-    """Do contacts carry forces, or does somebody inside wish to walk by the problem? False if neither is known."""
+    """Tell whether contacts carry forces, or somebody inside wishes to walk; False if neither is known."""
     if sol.contacts_saved and np.any(np.asarray(sol.multipliers[len(sol.t) - 1])):
         return True
     if not isinstance(sol.problem, Sweeping):
@@ -150,7 +173,7 @@ def _wants_to_walk(sol: Solution, q: Array) -> bool:
 
 
 def _touching(x: Array, r: Array, part: float) -> Integers:
-    """(m, 2) the pairs of people whose gap is smaller than a part of the smaller radius."""
+    """(m, 2) pairs of people whose gap is smaller than the fraction `part` of the smaller radius."""
     from scipy.spatial import cKDTree
 
     pairs = cKDTree(x).query_pairs((2.0 + part) * float(r.max(initial=0.0)), output_type="ndarray")
@@ -180,9 +203,9 @@ def _wall_points(sol: Solution, k: int, x: Array, r: Array) -> list[list[Array]]
 
 
 def _arch(touching: Integers, walls: list[list[Array]], opening: Array, far: Array) -> tuple[int, ...]:
-    """The people nearest to an opening who lead by contacts from the wall on one side of it to that on the other.
+    """The chain of contacts nearest to an opening, from the wall on one side of it to the wall on the other side.
 
-    The chain with the smallest sum of distances to the opening, Dijkstra's algorithm.
+    Dijkstra's algorithm finds the chain of people with the smallest sum of distances to the opening.
     """
     middle, along = opening.mean(axis=0), opening[1] - opening[0]
     width = float(np.linalg.norm(along))

@@ -3,11 +3,11 @@
     z    = (2 contacts between bodies + contacts with walls) / bodies
     phi  = volume of the balls in a region / volume of the region
 
-Without friction a rigid packing of N balls in d dimensions needs as many contacts as there are motions to stop. In a
-periodic box these are d (N - 1), so that z = 2 d (1 - 1/N), and one contact more if it is to have a pressure (2 / N in
-z); between fixed walls they are d N, so that z = 2 d - (contacts with walls) / N. A packing with just as many is called
-isostatic. Hard balls of unequal sizes come to rest in one: more gaps would not close at once (Moukarzel 1998; O'Hern,
-Silbert, Liu & Nagel 2003; Goodrich, Liu & Nagel 2012 for the 1/N).
+Without friction, a rigid packing of N balls in d dimensions needs at least as many contacts as it has degrees of
+freedom. In a periodic box these are d (N - 1), so z = 2 d (1 - 1/N), and one more contact for a nonzero pressure (2 / N
+in z). Between fixed walls they are d N, so z = 2 d - (contacts with walls) / N. A packing with exactly this number is
+called isostatic. Hard balls of unequal sizes come to rest in an isostatic packing, because more gaps do not close at
+the same time (Moukarzel 1998; O'Hern, Silbert, Liu & Nagel 2003; Goodrich, Liu & Nagel 2012 for the 1/N).
 """
 
 from __future__ import annotations
@@ -27,34 +27,57 @@ from jostle.sets.radii import body_radii
 from jostle.solution import Solution
 
 PERIOD_TOLERANCE = 1e-9
-"""A region is as wide as a period if the widths agree up to this fraction."""
+"""Relative difference up to which the width of a region counts as one period."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coordination:
-    """How many contacts a body has; see `coordination`."""
+    """Mean numbers of contacts; see `coordination`."""
 
     z: float
-    """The mean number of contacts of all bodies,"""
+    """Mean number of contacts of all bodies."""
     z_rigid: float
-    """and of those that are no rattlers, among themselves and with the walls; 0 if all are rattlers."""
+    """Mean number of contacts of the bodies that are not rattlers, among themselves and with walls; 0 without any."""
     rattlers: int
-    """How many bodies are rattlers."""
+    """Number of rattlers."""
     loose: Booleans
-    """(n,) which ones."""
+    """(n,) whether each body is a rattler."""
 
 
 @check_arguments
 def coordination(
     sol: Solution, k: int = -1, *, threshold: NotNegative = 0.0, fewest: Natural | None = None
 ) -> Coordination:
-    """The mean number of contacts of a body with |f| > threshold <|f|> in frame k, with and without rattlers.
+    """The coordination number of one frame of a run: the mean number of contacts per body, with and without rattlers.
 
-    Rattlers are the bodies with fewer than `fewest` contacts, and those with fewer when these are taken out, and so on.
-    By default that is d + 1, with less of which no body is held against pushes from all sides. In a pile under gravity
-    a ball at rest needs d only: give fewest=d. The isostatic value of z is 2 d (1 - 1/N) in a periodic box, and between
-    walls 2 d - (contacts with walls) / N.
+    Rattlers are bodies with fewer than `fewest` contacts; they are removed again and again until none is left. The
+    isostatic value of z is 2 d (1 - 1/N) in a periodic box, and 2 d - (contacts with walls) / N between walls.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    threshold : float, default 0.0
+        Only contacts with a force of more than `threshold` times the mean force are counted.
+    fewest : int, optional
+        Smallest number of contacts of a body that is not a rattler. None means d + 1, which holds a body against pushes
+        from all sides. In a pile under gravity a ball at rest needs only d.
+
+    Returns
+    -------
+    Coordination
+        The fields are `z` (all bodies), `z_rigid` (without rattlers; 0 if all are rattlers), `rattlers` (their number)
+        and `loose` (n,), True for each rattler.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved, or have no normals.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> arch = jo.Motion(q0=[[1.0, 1.0], [3.4, 1.0], [2.2, 2.6]], force=[0.0, -1.0],
     ...                  within=jo.Balls([1.0] * 3) & jo.Box([0, 0], [4.4, np.inf], radii=1.0))
@@ -79,27 +102,53 @@ def coordination_by_gap(
     tol: NotNegative = 1e-6,
     fewest: Natural | None = None,
 ) -> Coordination:
-    """The same for a packing that is not a run: a contact is a gap of at most tol times the smaller radius.
+    """The coordination number of a configuration, where a contact is a gap of at most `tol` times the smaller radius.
 
-    `within` has all the contacts that count, ``Balls(radii) & Box(...)``, say. Without it the contacts of the balls
-    with each other are counted, in a periodic space if there is a `period`.
+    Parameters
+    ----------
+    q : array_like, shape (n, d)
+        Positions of the balls.
+    radii : float or array_like, shape (n,)
+        Radius of all balls or of each ball.
+    within : ConstraintSet, optional
+        All contacts that count, such as ``Balls(radii) & Box(...)``. None means the contacts between balls only.
+    period : float or array_like, shape (d,), optional
+        Period along each axis, if `within` is not given. None means no period.
+    tol : float, default 1e-6
+        Largest gap of a contact, in units of the smaller radius.
+    fewest : int, optional
+        Smallest number of contacts of a body that is not a rattler. None means d + 1; see `coordination`.
 
+    Returns
+    -------
+    Coordination
+        The fields are `z` (all bodies), `z_rigid` (without rattlers; 0 if all are rattlers), `rattlers` (their number)
+        and `loose` (n,), True for each rattler.
+
+    Raises
+    ------
+    InvalidValue
+        If q is not of shape (n, d), if both `within` and `period` are given, or if `within` has constraints other than
+        contacts of bodies.
+
+    Examples
+    --------
     >>> found = coordination_by_gap([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0**0.5], [9.0, 9.0]], 1.0, fewest=2)
     >>> found.z, found.z_rigid, found.loose.tolist()
     (1.5, 2.0, [False, False, False, True])
     """
     x = finite(q, "q")
     if x.ndim != 2:
-        raise InvalidValue(f"q has one row a body, (n, d), not shape {x.shape}")
+        raise InvalidValue(f"q must have one row per body, shape (n, d), not {x.shape}")
     if within is not None and period is not None:
-        raise InvalidValue("give within or period, not both: Balls(radii, period=...) & walls has both")
+        raise InvalidValue("give within or period, not both: within can be Balls(radii, period=...) & walls")
     n, d = x.shape
     r = body_radii(finite(radii, "radii"), n, 0.0)
     Q = Balls(r, period=period) if within is None else within
     contacts = Q.linearise(0.0, x, tol * float(r.max(initial=0.0)))
     i, j = contacts.pairs.T
     if (i < 0).any():
-        raise InvalidValue("within must be made of contacts of bodies (Balls, walls), not of other constraints")
+        raise InvalidValue("within must consist of contacts of bodies (Balls, walls), not of other constraints")
     smaller = np.minimum(r[i], np.where(j >= 0, r[np.maximum(j, 0)], np.inf))
     touching = contacts.gap <= tol * smaller
     return _coordination(contacts.pairs[touching], np.ones(n, dtype=bool), d + 1 if fewest is None else fewest)
@@ -122,7 +171,7 @@ def _coordination(pairs: Integers, present: Booleans, fewest: int) -> Coordinati
 
 
 def _contacts(pairs: Integers, n: int) -> Integers:
-    """(n,) how many contacts each body has."""
+    """(n,) number of contacts of each body."""
     return np.bincount(pairs[pairs >= 0], minlength=n)
 
 
@@ -130,12 +179,36 @@ def _contacts(pairs: Integers, n: int) -> Integers:
 def packing_fraction(
     q: ArrayLike, radii: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, period: ArrayLike | None = None
 ) -> float:
-    """The part of the region lower <= x <= upper that discs or spheres occupy, if they do not overlap.
+    """The fraction of a rectangular region that discs or spheres occupy, if they do not overlap.
 
-    Balls that are cut count with the part inside, exactly, at edges and corners of the region too. With a `period`, as
-    in `Balls`, the images count as well; along an axis on which the region is one period wide nothing is cut. Bodies
-    whose q is NaN are not there.
+    Balls that the boundary cuts are counted with the volume inside, which is exact, also at edges and corners. With a
+    period the images are counted as well; along an axis on which the region is one period wide nothing is cut.
 
+    Parameters
+    ----------
+    q : array_like, shape (n, d)
+        Positions of the balls, d = 2 or 3. Balls whose position is NaN are absent.
+    radii : float or array_like, shape (n,)
+        Radius of all balls or of each ball.
+    lower : float or array_like, shape (d,)
+        Lower corner of the region.
+    upper : float or array_like, shape (d,)
+        Upper corner of the region.
+    period : float or array_like, shape (d,), optional
+        Period along each axis, as in `Balls`; infinite along axes without a period. None means no period.
+
+    Returns
+    -------
+    float
+        Occupied volume divided by the volume of the region.
+
+    Raises
+    ------
+    InvalidValue
+        If the region is empty or wider than a period, or if the dimension is neither 2 nor 3.
+
+    Examples
+    --------
     >>> round(packing_fraction([[0.0, 0.0]], 1.0, [-1, -1], [1, 1]), 9)                       # pi / 4
     0.785398163
     >>> round(packing_fraction([[0.0, 0.0, 0.0]], 1.0, [0, 0, 0], [1, 1, 1]), 9)              # pi / 6
@@ -145,7 +218,7 @@ def packing_fraction(
     """
     x = np.asarray(q, dtype=float)
     if x.ndim != 2 or x.shape[1] not in (2, 3):
-        raise InvalidValue(f"q has one row a ball, (n, 2) or (n, 3), not shape {x.shape}")
+        raise InvalidValue(f"q must have one row per ball, shape (n, 2) or (n, 3), not {x.shape}")
     n, d = x.shape
     there = ~np.isnan(x).all(axis=1)
     x, r = finite(x[there], "q"), body_radii(finite(radii, "radii"), n, 0.0, allow_zero=True)[there]
@@ -161,12 +234,12 @@ def packing_fraction(
 def _ends(ends: ArrayLike, name: str, d: int) -> Array:
     found = finite(ends, name)
     if found.shape not in ((), (d,)):
-        raise InvalidValue(f"{name} has shape {found.shape}; the balls live in dimension {d}")
+        raise InvalidValue(f"{name} has shape {found.shape}, expected a number or shape ({d},)")
     return np.array(np.broadcast_to(found, (d,)))
 
 
 def _unfolded(x: Array, r: Array, low: Array, high: Array, period: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """The balls with their images near the region, and the region, open along the axes where it is a whole period."""
+    """The balls with their images near the region, and the region, open along the axes where it is one period wide."""
     P = np.asarray(period, dtype=float)
     if P.shape not in ((), low.shape) or not (P > 0.0).all():
         raise InvalidValue(f"period must be positive, one number or one for each of {len(low)} axes, not {period!r}")
@@ -174,7 +247,7 @@ def _unfolded(x: Array, r: Array, low: Array, high: Array, period: ArrayLike) ->
     width = high - low
     if (width > P * (1.0 + PERIOD_TOLERANCE)).any():
         raise InvalidValue(
-            f"the region is {width.tolist()} wide, more than the period {P.tolist()}: it would count twice"
+            f"the region is {width.tolist()} wide, more than the period {P.tolist()}: balls would count twice"
         )
     whole = width >= P * (1.0 - PERIOD_TOLERANCE)
     for axis in np.flatnonzero(np.isfinite(P) & ~whole):
@@ -191,7 +264,7 @@ def _unfolded(x: Array, r: Array, low: Array, high: Array, period: ArrayLike) ->
 
 
 def _parts(x: Array, r: Array, low: Array, high: Array) -> Array:
-    """(n,) the volume of each ball in the region."""
+    """(n,) volume of each ball inside the region."""
     d, size = len(low), r[:, None]
     below, above = np.clip(low - x, -size, size), np.clip(high - x, -size, size)
     inside = ((below < size) & (above > -size)).all(axis=1)
@@ -209,8 +282,8 @@ def _parts(x: Array, r: Array, low: Array, high: Array) -> Array:
 def _quadrant(a: Array, b: Array, r: Array | float = 1.0) -> Array:
     """The area of the disc |x| <= r where x > a and y > b.
 
-    With s(x) = sqrt(r^2 - x^2), S its integral from -r, and c = s(b): the part right of a of the segment above |b| has
-    the area T = S(-a) - S(-c) - |b| (c - a), if -c <= a <= c. The answer is T if b > 0, else 2 S(-a) - T.
+    Let s(x) = sqrt(r^2 - x^2), S its integral from -r, and c = s(b). The circular segment above |b| has the area
+    T = S(-a) - S(-c) - |b| (c - a) to the right of a, if -c <= a <= c. The result is T if b > 0, else 2 S(-a) - T.
     """
     a, b = np.clip(a, -r, r), np.clip(b, -r, r)
     c = np.sqrt(r**2 - b**2)
@@ -228,8 +301,8 @@ def _under_arc(x: Array, r: Array | float) -> Array:
 def _octant(a: Array, b: Array, c: Array) -> Array:
     """The volume of the unit ball where x > a, y > b and z > c.
 
-    By the divergence theorem three times the volume is the area on the sphere less a times that of the face x = a, a
-    quadrant of a smaller disc, less b and c times the others.
+    By the divergence theorem, three times the volume is the area on the sphere, minus a times the area of the face
+    x = a (a quadrant of a smaller disc), minus b and c times the areas of the other two faces.
     """
     volume = _triangle(a, b, c)
     for u, v, w in ((a, b, c), (b, c, a), (c, a, b)):
@@ -240,8 +313,9 @@ def _octant(a: Array, b: Array, c: Array) -> Array:
 def _triangle(a: Array, b: Array, c: Array) -> Array:
     """The area on the unit sphere where x > a, y > b and z > c.
 
-    For a, b, c >= 0 it is a triangle with sides on three circles, or empty. Gauss and Bonnet: its angles less pi, less
-    the angle of each arc times the height of its circle. For c < 0: all of x > a, y > b but the mirror image for -c.
+    For a, b, c >= 0 it is a triangle with sides on three circles, or empty. By the Gauss-Bonnet theorem its area is
+    the sum of its angles, minus pi, minus the angle of each arc times the height of its circle. For c < 0 it is the
+    region x > a, y > b without the mirror image of the triangle for -c.
     """
     A, B, C = np.abs(a), np.abs(b), np.abs(c)
     area = np.zeros_like(A) - np.pi
@@ -256,11 +330,11 @@ def _triangle(a: Array, b: Array, c: Array) -> Array:
 
 
 def _lune(a: Array, b: Array) -> Array:
-    """The area on the unit sphere where x > a and y > b, by Gauss and Bonnet."""
+    """The area on the unit sphere where x > a and y > b, by the Gauss-Bonnet theorem."""
     vertex = _root(a, b)
     return np.asarray(2.0 * (np.arctan2(vertex, a * b) - a * np.arctan2(vertex, b) - b * np.arctan2(vertex, a)))
 
 
 def _root(a: Array, b: Array) -> Array:
-    """The height z of the point (a, b, z) of the unit sphere; 0 if there is none."""
+    """The height z of the point (a, b, z) of the unit sphere; 0 if there is no such point."""
     return np.asarray(np.sqrt(np.maximum(1.0 - a**2 - b**2, 0.0)))

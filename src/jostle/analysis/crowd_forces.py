@@ -1,13 +1,15 @@
-"""Forces between people in newtons, with the assumption that is needed to have them.
+"""Forces between people in newtons, and the assumption that they need.
 
-A first-order crowd has no forces, but velocities p of contacts: u - U = G^T p, where U is the wish. They become forces
-if people are thought of as bodies of mass m that take a relaxation time tau to reach the velocity that they wish,
+A first-order crowd has no forces, but contact multipliers p that are velocities: u - U = G^T p, where U is the wish.
+They become forces if people are modelled as bodies of mass m that reach the desired velocity within a relaxation time
+tau,
 
     m du/dt = m (U - u) / tau + G^T F.
 
 Where the motion changes slowly compared with tau, du/dt is small, and F = m p / tau. The default values m = 80 kg and
-tau = 0.5 s are those of Helbing, Farkas & Vicsek, Nature 407 (2000). The forces are as good as this assumption: who
-wishes to walk at 1.3 m/s and cannot pushes with 210 N. In dense crowds p is not unique: see `load_range`.
+tau = 0.5 s are those of Helbing, Farkas & Vicsek, Nature 407 (2000). The forces are as good as this assumption: a
+person who wishes to walk at 1.3 m/s and cannot move pushes with 210 N. In dense crowds p is not unique: see
+`load_range`.
 """
 
 from __future__ import annotations
@@ -29,13 +31,13 @@ MASS, RELAXATION_TIME = 80.0, 0.5
 
 
 class Threshold(NamedTuple):
-    """A force that is said to be dangerous, and who says so."""
+    """A force that is considered dangerous, with its source in the literature."""
 
     name: str
     force: float
-    """In newtons; in newtons per metre of circumference if `per_metre`."""
+    """Force in newtons, or in newtons per metre of circumference if `per_metre` is true."""
     duration: float
-    """In seconds, for which the force must last; 0 for any time."""
+    """Time in seconds for which the force must last; 0 for any time."""
     per_metre: bool
     source: str
 
@@ -58,7 +60,7 @@ THRESHOLDS = (
         "Helbing, Farkas & Vicsek, Nature 407 (2000): radial forces over the circumference of a person",
     ),
 )  # fmt: skip
-"""Thresholds of the literature for the forces on a person."""
+"""Dangerous forces on a person, from the literature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,9 @@ class CrowdForces:
     t: Array
     """(k,) the saved times."""
     load: Array
-    """(k, n) the sum of the contact forces on each person in newtons; 0 for those who are not there."""
+    """(k, n) sum of the contact forces on each person in newtons; 0 for people who are absent."""
     per_metre: Array
-    """(k, n) the load over the circumference, in newtons per metre; NaN for points."""
+    """(k, n) load divided by the circumference, in newtons per metre; NaN for points."""
     mass: float
     relaxation_time: float
 
@@ -79,11 +81,11 @@ class CrowdForces:
         """The modelling assumption in words."""
         return (
             f"F = m p / tau with a mass m = {self.mass:g} kg and a relaxation time tau = {self.relaxation_time:g} s "
-            f"for each person; p, the velocity that contacts take from a person's wish, is computed"
+            f"for each person; p, the velocity by which contacts change a person's wish, is computed"
         )
 
     def above(self, threshold: Threshold) -> Array:
-        """(n,) for how long without a break each person was above a threshold, at most."""
+        """(n,) longest uninterrupted time for which the load of each person was above a threshold."""
         values = self.per_metre if threshold.per_metre else self.load
         longest = now = np.zeros(values.shape[1])
         for k in range(1, len(self.t)):
@@ -99,11 +101,33 @@ class CrowdForces:
 
 @check_arguments
 def crowd_forces(sol: Solution, *, mass: Positive = MASS, relaxation_time: Positive = RELAXATION_TIME) -> CrowdForces:
-    """The forces on all people at all saved times, in newtons if lengths are in metres: F = m p / tau.
+    """The contact forces on all people at all saved times, F = m p / tau, in newtons if lengths are in metres.
 
-    It needs the contacts; a file holds them if the scenario says so, [output] contacts = true. A crowd with masses of
-    its own keeps these.
+    The contacts must have been saved; files contain them if the scenario has [output] contacts = true.
 
+    Parameters
+    ----------
+    sol : Solution
+        A first-order run with contacts.
+    mass : float, default 80.0
+        Mass m of each person (kg). A crowd with its own masses keeps them.
+    relaxation_time : float, default 0.5
+        Relaxation time tau of each person (s).
+
+    Returns
+    -------
+    CrowdForces
+        The fields are the times `t` (k,), the sum `load` (k, n) of the contact forces on each person (N), the load
+        `per_metre` (k, n) of circumference (N/m), `mass` and `relaxation_time`. ``above(threshold)`` and
+        ``exceeded(threshold)`` compare the forces with thresholds of the literature.
+
+    Raises
+    ------
+    InvalidValue
+        If the run is of second order, or if its contacts were not saved.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> within = jo.Balls([0.25, 0.25]) & jo.Box([-np.inf, -np.inf], [1.0, np.inf], radii=0.25)
     >>> two = jo.Sweeping(q0=[[0.75, 0.0], [0.25, 0.0]], velocity=[1.0, 0.0], within=within)
@@ -118,8 +142,8 @@ def crowd_forces(sol: Solution, *, mass: Positive = MASS, relaxation_time: Posit
         )
     if not sol.contacts_saved:
         raise InvalidValue(
-            "this file holds no contacts, so no forces: run the scenario with [output] contacts = true, or --set "
-            "output.contacts=true"
+            "this file holds no contacts, so forces are not known: run the scenario with [output] contacts = true, or "
+            "--set output.contacts=true"
         )
     factor = (1.0 if sol.facts.weighted else mass) / relaxation_time
     load = np.array([factor * _loads(sol, k)[2] for k in range(len(sol.t))]).reshape(len(sol.t), -1)

@@ -1,4 +1,4 @@
-"""What an engineer asks of an evacuation: how long, by which exit, how dense, where are jams, is it blocked?"""
+"""The main results of an evacuation: how long it takes, by which exits, how dense it is, where people jam."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from jostle.io.moves import planar
 from jostle.solution import Solution
 
 MOST = 0.95
-"""The part of the people whose leaving is the second evacuation time."""
+"""Fraction of the people who have left at the second evacuation time."""
 MAX_VORONOI_PEOPLE = 1000
-"""In crowds of more people densities are counted in squares: their Voronoi cells would take longer than seconds."""
+"""Largest crowd with Voronoi densities; in larger ones people are counted in squares, which is much faster."""
 LARGEST_IN_MEMORY = 2**29
-"""Runs of at most this many bytes are read into memory once, instead of from their file again and again."""
+"""Largest size of a run, in bytes, that is read into memory once instead of repeatedly from its file."""
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdSummary:
-    """The answers of a run; see `crowd_summary`."""
+    """The main results of a run; see `crowd_summary`."""
 
     people: int
-    """The number of people who were inside at some saved time."""
+    """Number of people who were inside at some saved time."""
     inside: int
-    """The number of people inside at the end."""
+    """Number of people inside at the end."""
     evacuation_time: float
-    """When the last one left; NaN if somebody is still inside."""
+    """Time at which the last person left; NaN if somebody is still inside."""
     evacuation_time_95: float
-    """When 95 % of the people had left; NaN if they have not."""
+    """Time at which 95 % of the people had left; NaN if more than 5 % are still inside."""
     exits: dict[str, ExitUse]
     left_elsewhere: int
-    """The number of people who left the plan without crossing an exit."""
+    """Number of people who left the plan without crossing an exit."""
     travel: Travel
     maps: CrowdMaps
-    """Densities are Voronoi densities, or counted in squares if there are more than MAX_VORONOI_PEOPLE people."""
+    """Maps of density and speed: Voronoi densities for up to MAX_VORONOI_PEOPLE people, otherwise counts in squares."""
     jams: list[Jam]
     blockade: Blockade | None
 
     @property
     def blocked(self) -> bool:
-        """Does nobody move although people are inside and want to walk?"""
+        """Whether nobody moves at the end although people are inside and want to walk."""
         return self.blockade is not None and self.blockade.certain
 
     def rows(self) -> dict[str, Any]:
-        """The answers as plain values, for tables and JSON; a value that does not exist is None.
+        """The results as plain values, for tables and JSON; a value that does not exist is None.
 
         Lengths, times and speeds are in the units of the run: metres and seconds in scenarios.
         """
@@ -81,8 +81,29 @@ class CrowdSummary:
 
 @check_arguments
 def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
-    """The answers of a run of people on a plan, by default that of the crowd; from a file, too.
+    """The main results of a run of people on a floor plan, from memory or from a file.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    CrowdSummary
+        The fields are `people`, `inside` at the end, `evacuation_time`, `evacuation_time_95` (95 % have left), `exits`
+        (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see `crowd_maps`), `jams`, `blockade` and `blocked`;
+        ``rows()`` gives plain values for tables and JSON.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 5), (0, 5)], exits={"east": ((6, 2), (6, 3.2))})
     >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)
@@ -120,7 +141,7 @@ def _in_memory(sol: Solution) -> Solution:
 
 
 def _size(plan: Any) -> float:
-    """The squares in which densities are measured: 1 m, or 1/200 of a plan that is wider than 200 m."""
+    """Side of the squares in which densities are measured: 1 m, or 1/200 of a plan that is wider than 200 m."""
     low_x, low_y, high_x, high_y = plan.area.bounds
     return float(max(1.0, max(high_x - low_x, high_y - low_y) / 200.0))
 

@@ -1,8 +1,8 @@
-"""What comes out of a crowd: who passed a line and when, and who left.
+"""Who crossed a line and when, who left and when, and the flow.
 
-Between two saved frames people walk straight on, leave, or take stairs, which is no walk across what lies between: see
-`jostle.io.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b for the first time
-(Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
+Between two saved frames people walk straight on, leave, or take stairs, which does not count as a walk across what lies
+between: see `jostle.io.moves`. With t_1 <= ... <= t_N the times at which N people pass a line of width b for the first
+time (Seyfried et al. 2009; N(t) as in PedPy's `compute_n_t`),
 
     flow            J = (N - 1) / (t_N - t_1), or the slope of the least-squares line through (t_i, i)
     specific flow   J_s = J / b
@@ -24,19 +24,19 @@ from jostle.io.moves import HasStairs, known, moves, plan_of, planar
 from jostle.solution import Solution
 
 END_TOLERANCE = 1e-12
-"""Lines are crossed up to this fraction of their length beyond their ends."""
+"""Fraction of its length by which a line is extended at both ends, to allow for round-off."""
 
 
 @dataclass(frozen=True, eq=False)
 class Crossings:
-    """Who crossed a line, in order of time; see `crossings`."""
+    """The crossings of a line, in order of time; see `crossings`."""
 
     t: Array
     person: Integers
     direction: Integers
-    """(m,) +1 from the left to the right of the line, seen from its first point to its second; -1 back."""
+    """(m,) +1 from the left to the right of the line, seen from its first end to its second; -1 back."""
     place: Array
-    """(m, 2)"""
+    """(m, 2) points at which the line is crossed."""
 
     def __len__(self) -> int:
         return len(self.t)
@@ -44,12 +44,33 @@ class Crossings:
 
 @check_arguments
 def crossings(sol: Solution, line: ArrayLike, *, plan: HasStairs | None = None) -> Crossings:
-    """When, who and in which direction people cross a segment ((x, y), (x, y)).
+    """When, where and in which direction people cross a line segment.
 
-    One has crossed when one is beyond: who stops on the line, or turns back there, has not. A door of a `Room` whose
-    points run counter-clockwise around it is left in direction +1. `plan` is a plan with stairs, by default that of the
-    crowd.
+    A person has crossed the line once they are beyond it; a person who stops on the line, or turns back there, has not.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    line : array_like, shape (2, 2)
+        The two ends of the segment, ((x, y), (x, y)).
+    plan : Plan, optional
+        A plan with stairs, on which people change floors. None means the plan of the run.
+
+    Returns
+    -------
+    Crossings
+        One entry for each crossing, in order of time: `t`, `person`, `direction` and `place` (m, 2). The direction is
+        +1 from the left to the right of the line, seen from its first end to its second, and -1 back. The door of a
+        `Room` whose ends run counter-clockwise around it is left in direction +1.
+
+    Raises
+    ------
+    InvalidValue
+        If the ends of the line are not two different points.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
     >>> found = crossings(jo.solve(walker, jo.Venel(), t=1.0, h=0.1), ((0.25, -1), (0.25, 1)))
@@ -88,30 +109,55 @@ def _segment(line: ArrayLike) -> tuple[Array, Array, float]:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """How many people passed a line; see `flow`."""
+    """The number of people who passed a line over time; see `flow`."""
 
     t: Array
-    """(k,) the saved times,"""
+    """(k,) saved times."""
     count: Integers
-    """(k,) and N(t), how many had passed by then."""
+    """(k,) N(t), the number of people who had passed by each saved time."""
     passed: Array
-    """(N,) the times at which they did, each for the first time."""
+    """(N,) times at which people passed for the first time, sorted."""
     mean: float
-    """J in persons a second, between the first and the last passage; NaN if fewer than two passed, or all at once."""
+    """J in people per second between the first and the last passage; NaN if fewer than two passed, or all at once."""
     slope: float
-    """J by the slope of N(t); NaN if fewer than two passed, or all at once."""
+    """J as the slope of N(t) in people per second; NaN if fewer than two passed, or all at once."""
     width: float
 
     @property
     def specific(self) -> float:
-        """J_s in persons a second and metre; NaN if J is."""
+        """J_s in people per second and metre of width; NaN if J is NaN."""
         return self.mean / self.width
 
 
 @check_arguments
 def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: HasStairs | None = None) -> Flow:
-    """N(t) and the flow through a line: of all, or of those who cross it in direction +1 or -1 (see `crossings`).
+    """The number of people who have passed a line as a function of time, and the flow through it.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    line : array_like, shape (2, 2)
+        The two ends of the line, ((x, y), (x, y)).
+    direction : int, default 0
+        +1 or -1 counts only people who cross in this direction (see `crossings`), 0 counts both.
+    plan : Plan, optional
+        A plan with stairs, on which people change floors. None means the plan of the run.
+
+    Returns
+    -------
+    Flow
+        The fields are the saved times `t` (k,), the `count` N(t) (k,), the first times `passed` (N,) of N people, the
+        `mean` flow (N - 1) / (t_N - t_1) and the `slope` of N(t) in people per second, the `width` of the line, and the
+        `specific` flow per metre.
+
+    Raises
+    ------
+    InvalidValue
+        If the ends of the line are not two different points, or if `direction` is not -1, 0 or +1.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> file = jo.Sweeping(q0=[[-0.8 * k, 0.0] for k in range(6)], velocity=[1.2, 0.0], within=jo.Balls([0.2] * 6))
     >>> found = flow(jo.solve(file, jo.Venel(), t=10.0, h=0.05), ((2, -1), (2, 1)))
@@ -135,12 +181,24 @@ def flow(sol: Solution, line: ArrayLike, *, direction: int = 0, plan: HasStairs 
 
 @check_arguments
 def leaving_times(sol: Solution, area: Any = None) -> Array:
-    """(n,) when each person left: inf for those who did not, NaN for those who were never there.
+    """The time at which each person left an area: the last time that they crossed its boundary.
 
-    Left means to have crossed the boundary of the area, a polygon, its corners, or a `Plan`, for the last time; by
-    default the area is the plan of the crowd. For a run without a plan it means taken out, at the
-    first frame without them.
+    Without an area, for a run whose plan is not known, a person has left at the first frame without them.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    area : polygon, array_like or Plan, optional
+        The area as a `shapely.Polygon`, its corners (m, 2), or a plan. None means the plan of the run.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The times; inf for people who did not leave, NaN for people who were never in the area.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> walkers = jo.Sweeping(q0=[[0.5, 0.5], [-9.0, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
     >>> sol = jo.solve(walkers, jo.Venel(), t=2.0, h=0.2)
@@ -165,7 +223,7 @@ def leaving_times(sol: Solution, area: Any = None) -> Array:
 
 
 def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
-    """(m,) the part of each way at which it crosses the boundary for the last time; 1 if it does not."""
+    """(m,) fraction of each path at which it crosses the boundary for the last time; 1 if it does not."""
     outlines = [ring for floor in floors(polygon) for ring in (floor.exterior, *floor.interiors)]
     rings = [np.asarray(ring.coords)[:, :2] for ring in outlines]
     start = np.concatenate([ring[:-1] for ring in rings])
@@ -181,11 +239,27 @@ def _last_crossing(polygon: Any, before: Array, after: Array) -> Array:
 
 @check_arguments
 def evacuation_time(sol: Solution, area: Any = None) -> float:
-    """When the last one left (see `leaving_times`); inf if somebody who was in the area did not leave it.
+    """The time at which the last person left an area; inf if somebody did not leave it.
 
-    Without an area, for a run whose plan is not known, it is an error if somebody is there at the end: they may be
-    outside or inside.
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    area : polygon, array_like or Plan, optional
+        The area as in `leaving_times`. None means the plan of the run.
 
+    Returns
+    -------
+    float
+        The largest of the `leaving_times`.
+
+    Raises
+    ------
+    InvalidValue
+        If nobody was ever in the area, or if people are left at the end and neither the area nor the plan is known.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
     >>> sol = jo.solve(jo.crowds.crowd(8, radius=0.25, room=room), jo.Venel(), t=20.0, h=0.05, until=room.empty)
@@ -195,15 +269,15 @@ def evacuation_time(sol: Solution, area: Any = None) -> float:
     times = leaving_times(sol, area)
     check_area_is_known(sol, times, area, "evacuation_time")
     if np.isnan(times).all():
-        raise InvalidValue("nobody was in the area at any saved time, so nobody left it")
+        raise InvalidValue("nobody was in the area at any saved time, so there is no evacuation time")
     return float(np.nanmax(times))
 
 
 def check_area_is_known(sol: Solution, times: Array, area: Any, asked: str) -> None:
-    """Raise if somebody is there at the end, by their leaving times, of a run whose plan is not known."""
+    """Raise if, by the leaving times, somebody is left at the end of a run whose plan is not known."""
     stays = np.flatnonzero(times == np.inf)
     if area is None and plan_of(sol) is None and len(stays):
         raise InvalidValue(
-            f"person {stays[0]} is there at the end, at {sol.q[-1][stays[0]].tolist()}, and what they leave is not "
-            f"known: give the plan or the area, {asked}(sol, plan)"
+            f"person {stays[0]} is present at the end, at {sol.q[-1][stays[0]].tolist()}, and it is not known whether "
+            f"that is inside: give the plan or the area, {asked}(sol, plan)"
         )

@@ -2,8 +2,8 @@
 
 Contacts push with p >= 0 (see `grains.forces`): in a first-order run u - U = G^T p, so p is a velocity, the force on a
 person of unit drag. If people have masses, M (u - U) = G^T p, and p is a mass times a velocity. The load of a person is
-the sum of p over all their contacts, and their pressure that over their circumference. How well these are known:
-`jostle.analysis.ranges`.
+the sum of p over all their contacts, and their pressure is the load divided by their circumference.
+`jostle.analysis.ranges` tells how well these are determined.
 """
 
 from __future__ import annotations
@@ -24,17 +24,37 @@ class CrowdPressure:
     """Who is pressed in one frame; see `crowd_pressure`."""
 
     load: Array
-    """(n,) the sum of p over the contacts of each person, 0 for those who have none or are not there."""
+    """(n,) sum of p over the contacts of each person; 0 for people who have no contact or are absent."""
     pressure: Array
-    """(n,) load / (2 pi r); NaN for points, 0 for those who are not there."""
+    """(n,) load / (2 pi r); NaN for points, 0 for people who are absent."""
     walls: Array
-    """(walls,) the sum of p on each wall, by its number in `sol.pairs`; their forces as vectors: `wall_force`."""
+    """(walls,) sum of p on each wall, numbered as in `sol.pairs`; `wall_force` gives the forces as vectors."""
 
 
 @check_arguments
 def crowd_pressure(sol: Solution, k: int = -1) -> CrowdPressure:
-    """The load and the pressure of each person, and the load of each wall, in the step that led to frame k.
+    """The load and the pressure of each person, and the load of each wall, in the step that led to one frame.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane, with contacts.
+    k : int, default -1
+        Number of the saved frame.
+
+    Returns
+    -------
+    CrowdPressure
+        The fields are `load` (n,), the sum of the contact forces p on each person; `pressure` (n,), the load divided by
+        the circumference; and `walls`, the sum of p on each wall, numbered as in `sol.pairs`.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> within = jo.Balls([0.5, 0.5]) & jo.Box([-np.inf, -np.inf], [1.0, np.inf], radii=0.5)
     >>> two = jo.Sweeping(q0=[[0.5, 0.0], [-0.5, 0.0]], velocity=[1.0, 0.0], within=within)
@@ -67,8 +87,29 @@ def _summed(number: Integers, values: Array, count: int) -> Array:
 
 @check_arguments
 def time_in_contact(sol: Solution, *, threshold: NotNegative = 0.0) -> Array:
-    """(n,) for how long each person had a load above the threshold: frame k stands for the time since the last one.
+    """The time for which the load of each person was above a threshold.
 
+    The load of frame k stands for the whole time since the frame before.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane, with contacts.
+    threshold : float, default 0.0
+        The load, in the unit of `crowd_pressure`, above which time is counted.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The times.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.HalfSpace([-1, 0], -0.5))
     >>> time_in_contact(jo.solve(walker, jo.Venel(), t=2.0, h=0.25)).tolist()
@@ -82,28 +123,48 @@ def time_in_contact(sol: Solution, *, threshold: NotNegative = 0.0) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Pressed:
-    """Whose load was above a threshold, when and where; see `pressed`."""
+    """The people whose load was above a threshold, with time and place; see `pressed`."""
 
     t: Array
     frame: Integers
     person: Integers
     load: Array
     place: Array
-    """(m, 2); of those who left in the step, where they were in the frame before."""
+    """(m, 2) positions; for people who left in the step, their positions in the frame before."""
 
     def __len__(self) -> int:
         return len(self.t)
 
     @property
     def people(self) -> Integers:
-        """Their numbers, each once."""
+        """Numbers of the people concerned, without repetition."""
         return np.unique(self.person)
 
 
 @check_arguments
 def pressed(sol: Solution, threshold: NotNegative) -> Pressed:
-    """Each person in each frame whose load is above the threshold, in order of time.
+    """List the people whose load is above a threshold, in each saved frame.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane, with contacts.
+    threshold : float
+        The load, in the unit of `crowd_pressure`, above which people are listed.
+
+    Returns
+    -------
+    Pressed
+        One entry for each person and frame, in order of time: `t`, `frame`, `person`, `load` and `place` (m, 2);
+        `people` lists the numbers of all people concerned.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> within = jo.Balls([0.5, 0.5]) & jo.Box([-np.inf, -np.inf], [1.0, np.inf], radii=0.5)
     >>> two = jo.Sweeping(q0=[[0.5, 0.0], [-0.75, 0.0]], velocity=[1.0, 0.0], within=within)

@@ -28,19 +28,19 @@ NO_PLAN = (
 )
 """Message for runs whose plan is not known."""
 RUNNING_SPEED = 3.0
-"""Speed in m/s that nobody exceeds between two frames."""
+"""Largest speed of a person between two frames, in m/s."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExitUse:
-    """Who left by one exit and when; see `exit_use`."""
+    """The people who left by one exit, with their times; see `exit_use`."""
 
     name: str
     width: float
     person: Integers
-    """(N,) the people who left by this exit, in order of time."""
+    """(N,) numbers of the people who left by this exit, in order of time."""
     t: Array
-    """(N,) when each of them left."""
+    """(N,) times at which people left by this exit."""
 
     @property
     def count(self) -> int:
@@ -56,16 +56,16 @@ class ExitUse:
 
     @property
     def specific(self) -> float:
-        """J_s in people per second and metre of width; NaN if J is."""
+        """J_s in people per second and metre of width; NaN if J is NaN."""
         return self.flow / self.width
 
     def passed(self, t: Array) -> Integers:
-        """N(t): how many had left by this exit at the times t."""
+        """N(t), the number of people who had left by this exit at the times t."""
         return np.searchsorted(self.t, t, side="right")
 
 
 def known_plan(sol: Solution, plan: Any, asked: str) -> Any:
-    """The plan that is given, or that of the run; an error if there is none."""
+    """The given plan, or the plan of the run; raises if neither is known."""
     found = plan_of(sol) if plan is None else plan
     if found is None:
         raise InvalidValue(NO_PLAN.format(asked=asked))
@@ -76,11 +76,32 @@ def known_plan(sol: Solution, plan: Any, asked: str) -> Any:
 
 @check_arguments
 def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
-    """The people who left by each exit of a plan, by default that of the crowd, and their times.
+    """The people who left by each exit of a floor plan, with their times.
 
-    Everyone is counted once, at the exit that they crossed last before they left the plan. The way of a person between
-    two frames is taken as straight; if it misses all exits, the nearest to its end counts, if they could run there.
+    Everyone is counted once, at the exit that they crossed last before they left the plan. The path of a person between
+    two frames is taken as straight. If it misses all exits, the exit nearest to its end counts, provided that they
+    could run there.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    dict of str to ExitUse
+        For each exit its `name`, its `width`, the numbers `person` (N,) and the times `t` (N,) of the people who left,
+        their `count`, the `flow` in people per second, and the `specific` flow per metre of width.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known, or has no named exits.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> exits = {"west": ((0, 1), (0, 2)), "east": ((9, 1), (9, 2.2))}
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits)
@@ -111,7 +132,7 @@ def exit_use(sol: Solution, plan: Any = None) -> dict[str, ExitUse]:
 
 
 def _nearest_exits(sol: Solution, plan: Any) -> Integers:
-    """(n,) the exit nearest to where each person was last seen, or -1 if nobody could have run there in the time."""
+    """(n,) exit nearest to the end of the path of each person, or -1 if they could not have run there in the time."""
     polygon = walkable(plan)
     inside = present(np.asarray(planar(sol).q[0]), polygon)
     by = np.full(len(inside), -1)
@@ -127,7 +148,7 @@ def _nearest_exits(sol: Solution, plan: Any) -> Integers:
 
 
 def openings_of(plan: Any) -> dict[str, Array]:
-    """The exits, stairs and doors of a plan as segments (2, 2), by the words that name them.
+    """The exits, stairs and doors of a plan as segments (2, 2), by their names in messages.
 
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})

@@ -1,7 +1,7 @@
-"""The fundamental diagram: how fast people walk at which density, measured in an area, and Weidmann's curve.
+"""The fundamental diagram: walking speed over density, measured in an area, and Weidmann's curve.
 
 The points are the Voronoi densities and speeds of a measurement area (Steffen & Seyfried 2010) at saved times. The
-curve of Weidmann (Transporttechnik der Fussgänger, 1993) is the usual reference for walking on the level,
+curve of Weidmann (Transporttechnik der Fussgänger, 1993) is the usual reference for walking on level ground,
 
     v(rho) = v0 (1 - exp(-1.913 (1 / rho - 1 / 5.4))),   v0 = 1.34 m/s.
 """
@@ -27,7 +27,7 @@ WEIDMANN_SPEED, WEIDMANN_DECAY, WEIDMANN_DENSITY = 1.34, 1.913, 5.4
 
 @dataclass(frozen=True, eq=False)
 class FundamentalDiagram:
-    """Density and speed at the saved times at which somebody was in the area; see `fundamental_diagram`."""
+    """Density and speed in an area, at the saved times at which somebody was in it; see `fundamental_diagram`."""
 
     t: Array
     density: Array
@@ -37,14 +37,36 @@ class FundamentalDiagram:
 
     @property
     def flow(self) -> Array:
-        """(k,) the specific flow, density times speed."""
+        """(k,) specific flow, density times speed."""
         return self.density * self.speed
 
 
 @check_arguments
 def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> FundamentalDiagram:
-    """Density and speed in a measurement area, a polygon or its corners, while people are in it.
+    """Density and speed in a measurement area, at the saved times at which somebody is in it.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    measure : polygon or array_like
+        The measurement area as a `shapely.Polygon` or its corners (m, 2).
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    FundamentalDiagram
+        The fields are `t`, the Voronoi `density` (people per square metre), the Voronoi `speed`, and the specific
+        `flow`, their product; (k,) each.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
     >>> people = jo.crowds.crowd(3, radius=0.2, room=plan, q0=[[1, 0.5], [2, 0.5], [3, 0.5]], speed=1.2)
@@ -60,8 +82,27 @@ def fundamental_diagram(sol: Solution, measure: Any, plan: Any = None) -> Fundam
 
 @check_arguments
 def weidmann(density: ArrayLike, *, speed: Positive = WEIDMANN_SPEED) -> Array:
-    """The walking speed at a density by Weidmann 1993: `speed` where nobody is, 0 from 5.4 people per square metre on.
+    """The walking speed at a density by Weidmann 1993: `speed` in an empty room, 0 from 5.4 people per square metre on.
 
+    Parameters
+    ----------
+    density : array_like
+        People per square metre, 0 or more.
+    speed : float, default 1.34
+        Free walking speed (m/s).
+
+    Returns
+    -------
+    ndarray
+        Walking speeds in the unit of `speed`, in the shape of `density`.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative.
+
+    Examples
+    --------
     >>> weidmann([0.0, 1.0, 5.4]).round(3).tolist()
     [1.34, 1.058, 0.0]
     """

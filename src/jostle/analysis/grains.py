@@ -1,17 +1,17 @@
-"""The forces in a pile: contact forces, stress, forces on walls, force chains.
+"""The forces in a pile: contact forces, stress, forces on walls.
 
-A contact pushes the first of its bodies with -f n and the second, or the wall, with +f n: n is the unit vector from
-the first to the second or into the wall, and f = p / h the impulse of a step over its length. The sums over contacts c,
+A contact pushes its first body with -f n and its second body, or the wall, with +f n: n is the unit vector from the
+first to the second or into the wall, and f = p / h is the impulse of a step divided by its length. The sums over
+contacts c,
 
     stress            sigma = 1/V sum_c f_c n_c (x) l_c        l the branch vector, from centre to centre or to the wall
     force on wall w   F_w = sum_{c on w} f_c n_c
-    fabric            <n (x) n> = 1/m sum_c n_c (x) n_c
 
-take those of one saved frame, that is, of the step that led there. (Christoffersen, Mehrabadi & Nemat-Nasser 1981 for
-the stress; Radjai, Jean, Moreau & Roux 1996 for the strong contacts, those above the mean force.)
+are taken over the step that led to one saved frame (Christoffersen, Mehrabadi & Nemat-Nasser 1981 for the stress).
 
-Where contacts depend on each other, as in a regular lattice, the forces are not unique: the solver has chosen some. The
-total force on each body is unique, and so is what follows from the balance of all. Geometry is in `contact_numbers`.
+Where contacts depend on each other, as in a regular lattice, the forces are not unique: the solver has chosen one
+solution. The total force on each body is unique, and so is everything that follows from the balance of all bodies.
+`force_chains` contains the distribution of the forces, `contact_numbers` the geometry of packings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite, shaped
+from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.radii import body_radii
 from jostle.shapes import walls_of
@@ -34,8 +34,27 @@ ABOVE_MEAN = 1.0 + 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """The m contacts that carry a force; see `forces`.
+    """The m contacts of a frame that carry a force; returned by `forces`.
 
+    Attributes
+    ----------
+    magnitude : ndarray, shape (m,)
+        Forces f, positive where a contact pushes. Only gluey contacts pull, with negative forces.
+    pairs : ndarray, shape (m, 2)
+        (i, j) for two bodies, (i, -1 - w) for body i and wall w.
+    normals : ndarray, shape (m, d)
+        Unit vectors from the first body to the second, or into the wall.
+    present : ndarray of bool, shape (n,)
+        The bodies that were present in the step.
+    mean : float
+        Mean of the absolute forces; 0 without contacts.
+    between : ndarray of bool, shape (m,)
+        True for contacts between two bodies, False for contacts with walls.
+    strong : ndarray of bool, shape (m,)
+        True for forces above the mean.
+
+    Examples
+    --------
     >>> pairs, normals = np.array([[0, 1], [1, -1]]), np.array([[1.0, 0.0], [0.0, -1.0]])
     >>> two = Forces(np.array([1.0, 3.0]), pairs, normals, present=np.ones(2, dtype=bool))
     >>> two.mean, two.between.tolist(), two.strong.tolist()
@@ -43,37 +62,52 @@ class Forces:
     """
 
     magnitude: Array
-    """(m,) f, positive where the contact pushes; negative, a pull, only where it is gluey."""
     pairs: Integers
-    """(m, 2) (i, j) two bodies, (i, -1 - w) body i and wall w."""
     normals: Array
-    """(m, d) unit vectors from the first body to the second, or into the wall."""
     present: Booleans
-    """(n,) the bodies that were there: all of them, unless bodies come and go."""
 
     @property
     def mean(self) -> float:
-        """<|f|> over these contacts; 0 if there are none."""
+        """Mean of the absolute forces; 0 without contacts."""
         return float(np.abs(self.magnitude).mean()) if len(self.magnitude) else 0.0
 
     @property
     def between(self) -> Booleans:
-        """(m,) is the contact between two bodies, not with a wall?"""
+        """(m,) True for contacts between two bodies, False for contacts with walls."""
         return np.asarray(self.pairs[:, 1] >= 0)
 
     @property
     def strong(self) -> Booleans:
-        """(m,) is the force above the mean?"""
+        """(m,) True for forces above the mean."""
         return np.asarray(self.magnitude > ABOVE_MEAN * self.mean)
 
 
 @check_arguments
 def forces(sol: Solution, k: int = -1) -> Forces:
-    """f = p / h of each contact with p != 0, in the step that led to frame k; none at the start.
+    """The contact forces f = p / h in the step that led to one saved frame.
 
-    In an impact it is the mean force of the step, which grows as 1 / h. In first-order problems it is p itself, a
-    velocity: the force on a body of unit drag. With a mass it is a mass times a velocity.
+    In an impact this is the mean force of the step, which grows as 1 / h. In first-order problems it is p itself, a
+    velocity: the force on a body of unit drag; with masses it is a mass times a velocity.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame. Frame 0 has no forces.
+
+    Returns
+    -------
+    Forces
+        The contacts with p != 0: magnitudes, pairs of bodies, and normals.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved, or if its constraints are not contacts of bodies.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0]], force=[0.0, -10.0], mass=1.0,
     ...                   within=jo.Balls([1.0, 1.0]) & jo.HalfSpace([0, 1], radii=1.0))
@@ -88,27 +122,49 @@ def forces(sol: Solution, k: int = -1) -> Forces:
     active = np.flatnonzero(p)
     if len(active) and normals.shape[1] == 0:
         raise InvalidValue(
-            "the constraints of this run have no normals: forces are known only within sets that are made of contacts "
-            "of bodies (Balls, walls), not under constraints on the whole configuration"
+            "the constraints of this run have no normals: forces are known only for contacts of bodies (Balls, "
+            "walls), not for constraints on the whole configuration"
         )
     present = np.isfinite(x).all(axis=1)
     pairs, normals = pairs[active], normals[active].reshape(len(active), x.shape[1])
-    present[pairs[pairs >= 0]] = True  # also those that left at the end of the step
+    present[pairs[pairs >= 0]] = True  # bodies that left at the end of the step have contacts, too
     return Forces(p[active] / sol.duration(k), pairs, normals, present)
 
 
 @check_arguments
 def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Array:
-    """(d, d) the mean stress of the contacts, sigma = 1/V sum f n (x) l; compression is positive.
+    """The mean stress of the contacts, sigma = 1/V sum f n (x) l; compression is positive.
 
-    The branch vector is l = (r_i + r_j) n between two bodies, across a periodic boundary too, and l = r_i n on a wall:
-    a contact with a force is closed at the end of the step. The kinetic part 1/V sum m u (x) u is not in it. The volume
-    V is that of the container.
+    The branch vector is l = (r_i + r_j) n between two bodies, also across a periodic boundary, and l = r_i n at a wall:
+    a contact with a force is closed at the end of the step. The kinetic part 1/V sum m u (x) u is not included.
 
-    At rest V sigma = sum F_c (x) x_c - sum W_i (x) q_i, by the balance of all bodies, where F_c is the force on a wall
-    at x_c and W_i a weight. So above a floor at height 0, V sigma_zz is the sum of m g z, and that is the integral over
-    z of the weight above z.
+    At rest V sigma = sum F_c (x) x_c - sum W_i (x) q_i by the balance of all bodies, where F_c is the force on a wall
+    at x_c and W_i a weight. So above a floor at height 0, V sigma_zz is the sum of m g z, which is the integral over z
+    of the weight above z.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    radii : float or array_like, shape (n,)
+        Radius of all bodies or of each body.
+    volume : float
+        Volume V of the container, its area in the plane; positive and finite.
+
+    Returns
+    -------
+    ndarray, shape (d, d)
+        The stress tensor.
+
+    Raises
+    ------
+    InvalidValue
+        If the volume is not positive and finite, or if the contacts of the run were not saved.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> press = jo.Motion(q0=[[1.0, 1.0], [3.0, 1.0]], force=[[6.0, 0.0], [-6.0, 0.0]], within=jo.Balls([1.0, 1.0]))
     >>> sol = jo.solve(press, jo.Maury(), t=0.1, h=0.01)
@@ -126,8 +182,31 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
 
 @check_arguments
 def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> float:
-    """The mean pressure of the contacts, trace(sigma) / d; see `stress`.
+    """The mean pressure of the contacts, trace(sigma) / d.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    radii : float or array_like, shape (n,)
+        Radius of all bodies or of each body.
+    volume : float
+        Volume V of the container, its area in the plane; positive and finite.
+
+    Returns
+    -------
+    float
+        The pressure; see `stress` for sigma.
+
+    Raises
+    ------
+    InvalidValue
+        If the volume is not positive and finite, or if the contacts of the run were not saved.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> press = jo.Motion(q0=[[1.0, 1.0], [3.0, 1.0]], force=[[6.0, 0.0], [-6.0, 0.0]], within=jo.Balls([1.0, 1.0]))
     >>> round(pressure(jo.solve(press, jo.Maury(), t=0.1, h=0.01), radii=1.0, volume=8.0), 9)
@@ -139,12 +218,31 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> 
 
 @check_arguments
 def wall_force(sol: Solution, k: int = -1) -> Array:
-    """(walls, d) the total force on each wall, F_w = sum f n over its contacts.
+    """The total force on each wall, F_w = sum f n over its contacts.
 
-    Walls are numbered as in `pairs`: in the order of the sets, a `Box` first its lower sides, axis by axis, then its
-    upper ones, those at infinity left out. Without friction the floor carries the whole weight of a pile at rest,
-    however tall and narrow: there is no Janssen effect.
+    Without friction the floor carries the whole weight of a pile at rest, however tall and narrow it is: there is no
+    Janssen effect.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+
+    Returns
+    -------
+    ndarray, shape (walls, d)
+        The forces, in the order of the sets. A `Box` has first its lower sides, axis by axis, then its upper sides;
+        sides at infinity are left out.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts of the run were not saved, or if the file does not contain the number of walls.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
     >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
@@ -161,21 +259,42 @@ def wall_force(sol: Solution, k: int = -1) -> Array:
 
 
 def _walls(sol: Solution, k: int) -> int:
-    """How many walls there are, touched or not."""
+    """Number of walls, touched or not."""
     if sol.problem is not None:
         return walls_of(sol.problem.within, float(sol.t[k]), np.asarray(sol.q[k]))[0]
     if sol.walls is None:
         raise InvalidValue(
-            "this file does not say how many walls there are: it is of the older format 1. Give the problem and the "
-            "scheme of the run: jo.io.read(path, problem, scheme)"
+            "this file does not contain the number of walls, because it has the older format 1. Give the problem and "
+            "the scheme of the run: jo.io.read(path, problem, scheme)"
         )
     return sol.walls
 
 
 @check_arguments
 def wall_pressure(sol: Solution, k: int = -1, *, area: ArrayLike) -> Array:
-    """(walls,) the mean pressure on each wall, |F_w| / area, for one area or one for each; lengths in the plane.
+    """The mean pressure on each wall, |F_w| / area.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts.
+    k : int, default -1
+        Number of the saved frame.
+    area : float or array_like, shape (walls,)
+        Area of all walls or of each wall, positive; a length in the plane.
+
+    Returns
+    -------
+    ndarray, shape (walls,)
+        The pressures, in the order of `wall_force`.
+
+    Raises
+    ------
+    InvalidValue
+        If an area is not positive, or if the contacts of the run were not saved.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
     >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
@@ -188,98 +307,3 @@ def wall_pressure(sol: Solution, k: int = -1, *, area: ArrayLike) -> Array:
     if size.shape not in ((), (len(total),)) or not (size > 0.0).all():
         raise InvalidValue(f"area must be positive, one number or one for each of {len(total)} walls, not {area!r}")
     return np.asarray(np.linalg.norm(total, axis=1) / size)
-
-
-@dataclass(frozen=True, eq=False)
-class ForceDistribution:
-    """How the forces are distributed; see `force_distribution`."""
-
-    edges: Array
-    """(b + 1,) the ends of the bins of f / <f>."""
-    density: Array
-    """(b,) the probability density: its integral over the bins is 1, less the part of the contacts outside of them."""
-    share: float
-    """The part of the contacts whose force is above the mean,"""
-    load: float
-    """and the part of the sum of all forces that these carry."""
-
-
-@check_arguments
-def force_distribution(sol: Solution, k: int = -1, *, bins: int | ArrayLike = 20) -> ForceDistribution:
-    """The density of f / <f> over the contacts of frame k, and what those above the mean carry.
-
-    `bins` is a number, from 0 to the largest force, or the edges.
-
-    >>> import jostle as jo
-    >>> tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0], [0.0, 5.0], [0.0, 7.0]], force=[0.0, -10.0],
-    ...                   within=jo.Balls(np.ones(4)) & jo.HalfSpace([0, 1], radii=1.0))
-    >>> found = force_distribution(jo.solve(tower, jo.Maury(), t=0.1, h=0.01), bins=[0, 0.5, 1, 1.5, 2])
-    >>> found.density.tolist(), found.share, round(found.load, 9)           # 10, 20, 30 and 40
-    ([0.5, 0.5, 0.5, 0.5], 0.5, 0.7)
-    """
-    found = forces(sol, k)
-    if len(found.magnitude) == 0:
-        raise InvalidValue(f"no contact carries a force at t = {sol.t[k]:g}: there is nothing to distribute")
-    relative = found.magnitude / found.mean
-    ends = (min(0.0, float(relative.min())), float(relative.max()))
-    if isinstance(bins, int) and bins < 1:
-        raise InvalidValue(f"bins must be at least 1, not {bins}")
-    counts, edges = np.histogram(relative, bins=bins if isinstance(bins, int) else shaped(bins, "bins", -1), range=ends)
-    strong = found.strong
-    load = float(np.abs(relative[strong]).sum() / np.abs(relative).sum())
-    return ForceDistribution(edges, counts / (len(relative) * np.diff(edges)), float(strong.mean()), load)
-
-
-@dataclass(frozen=True, eq=False)
-class ForceChains:
-    """The strong network, the contacts with f > <f>; see `force_chains`."""
-
-    pairs: Integers
-    """(s, 2) the strong contacts."""
-    cluster: Integers
-    """(n,) to which cluster a body belongs, 0 the largest; -1 if it has no strong contact."""
-    sizes: Integers
-    """(c,) how many bodies each cluster has, the largest first."""
-    fraction: float
-    """The part of the bodies that are in the network."""
-    fabric: Array
-    """(d, d) <n (x) n> of all contacts with a force, trace 1; zero if there are none."""
-    strong_fabric: Array
-    """(d, d) <n (x) n> of the strong ones."""
-
-
-@check_arguments
-def force_chains(sol: Solution, k: int = -1) -> ForceChains:
-    """The contacts above the mean force, their clusters, and the fabric <n (x) n> of all and of them.
-
-    Bodies with a strong contact between them are in one cluster. Walls connect nothing, but a body that presses on a
-    wall strongly is in the network.
-
-    >>> import jostle as jo
-    >>> tower = jo.Motion(q0=[[0.0, 1.0], [0.0, 3.0], [0.0, 5.0], [0.0, 7.0]], force=[0.0, -10.0],
-    ...                   within=jo.Balls(np.ones(4)) & jo.HalfSpace([0, 1], radii=1.0))
-    >>> chains = force_chains(jo.solve(tower, jo.Maury(), t=0.1, h=0.01))
-    >>> chains.pairs.tolist(), chains.cluster.tolist(), chains.sizes.tolist(), chains.fraction
-    ([[0, 1], [0, -1]], [0, 0, -1, -1], [2], 0.5)
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    found = forces(sol, k)
-    strong, n = found.strong, len(found.present)
-    pairs = found.pairs[strong]
-    i, j = found.pairs[strong & found.between].T
-    _, label = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(n, n)), directed=False)
-    inside = np.zeros(n, dtype=bool)
-    inside[pairs[pairs >= 0]] = True
-    _, number, sizes = np.unique(label[inside], return_inverse=True, return_counts=True)
-    order = np.argsort(-sizes, kind="stable")
-    cluster = np.full(n, -1, dtype=np.int64)
-    cluster[inside] = np.argsort(order)[number]
-    fraction = float(inside.sum() / max(int(found.present.sum()), 1))
-    fabrics = _fabric(found.normals), _fabric(found.normals[strong])
-    return ForceChains(pairs, cluster, sizes[order], fraction, *fabrics)
-
-
-def _fabric(normals: Array) -> Array:
-    return np.asarray(normals.T @ normals / max(len(normals), 1))

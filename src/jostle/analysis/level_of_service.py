@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jostle.analysis.crowds import leaving_times
+from jostle.analysis.density_maps import grid_of
 from jostle.analysis.exits import known_plan
-from jostle.analysis.voronoi import CIRCLE_QUARTER, _density, _grid
+from jostle.analysis.voronoi import CIRCLE_QUARTER, density_of
 from jostle.analysis.walks import stretches
 from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, Integers, numbers
@@ -27,23 +28,40 @@ from jostle.solution import Solution
 SQUARE_FOOT = 0.3048**2
 """A square foot in square metres."""
 FRUIN_AREAS = {"walkways": (35, 25, 15, 10, 5), "stairs": (20, 15, 10, 7, 4), "queues": (13, 10, 7, 3, 2)}
-"""The smallest area for each person, in square feet, of the levels A to E (Fruin 1971)."""
+"""Smallest area for each person, in square feet, of the levels A to E (Fruin 1971)."""
 FRUIN = {use: tuple(1.0 / (feet * SQUARE_FOOT) for feet in areas) for use, areas in FRUIN_AREAS.items()}
-"""The largest density of the levels A to E, in people per square metre."""
+"""Largest density of the levels A to E, in people per square metre."""
 LEVELS = "ABCDEF"
 """Names of the levels of service."""
 SMALLEST_SHARE = 0.3
-"""Squares of which less than this part is walkable have no density of their own."""
+"""Smallest walkable fraction of a square that has a density."""
 MAP_FRAMES = 40
-"""Number of saved times that a map looks at by default."""
+"""Default number of saved times that a map looks at."""
 
 
 @check_arguments
 def level_of_service(density: ArrayLike, *, use: str = "walkways") -> NDArray[np.str_]:
-    """The level of service A to F of densities in people per square metre; '' where the density is NaN.
+    """The level of service A (free) to F (jammed) of densities, by Fruin 1971.
 
-    `use` is "walkways", "stairs" or "queues".
+    Parameters
+    ----------
+    density : array_like
+        People per square metre, 0 or more.
+    use : str, default "walkways"
+        "walkways", "stairs" or "queues".
 
+    Returns
+    -------
+    ndarray of str
+        The levels, in the shape of `density`; '' where the density is NaN.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative, or if `use` is unknown.
+
+    Examples
+    --------
     >>> level_of_service([0.2, 1.0, 3.0]).tolist(), level_of_service(3.0, use="queues").tolist()
     (['A', 'D', 'F'], 'D')
     """
@@ -58,20 +76,20 @@ def level_of_service(density: ArrayLike, *, use: str = "walkways") -> NDArray[np
 
 @dataclass(frozen=True, eq=False)
 class CrowdMaps:
-    """What happened where, on a grid of squares: for `pcolormesh(maps.x, maps.y, maps.worst)`; see `crowd_maps`."""
+    """Maps of a run on a grid of squares, for `pcolormesh(maps.x, maps.y, maps.worst)`; see `crowd_maps`."""
 
     x: Array
-    """(c + 1,) the edges of the columns."""
+    """(c + 1,) edges of the columns."""
     y: Array
-    """(r + 1,) the edges of the rows, from below."""
+    """(r + 1,) edges of the rows, from below."""
     mean: Array
-    """(r, c) the mean density over the looked-at times; NaN outside and in squares that are hardly walkable."""
+    """(r, c) mean density over the times looked at; NaN outside and in squares that are hardly walkable."""
     worst: Array
-    """(r, c) the largest density at any of them."""
+    """(r, c) largest density at any of the times looked at."""
     when: Array
-    """(r, c) the time of the largest density."""
+    """(r, c) time of the largest density."""
     speed: Array
-    """(r, c) the mean speed of those in the square; NaN where nobody was."""
+    """(r, c) mean speed of the people in the square; NaN where nobody was."""
     jammed: Array
     """(r, c) person-seconds in jams, per square metre, over the whole run."""
 
@@ -89,11 +107,38 @@ class CrowdMaps:
 def crowd_maps(
     sol: Solution, plan: Any = None, *, size: float = 1.0, frames: Count = MAP_FRAMES, counted: bool = False
 ) -> CrowdMaps:
-    """Density, speed and jam time in squares of a size, of a plan, by default that of the crowd.
+    """Maps of density, speed and jam time over a whole run, in squares that cover a floor plan.
 
-    Densities and speeds are those of some saved times, evenly spaced from start to end. The densities are Voronoi
-    densities, which take about 0.1 ms for each person and time; or, if `counted`, people over the area of a square.
+    Densities and speeds are means over saved times that are evenly spaced from start to end. Voronoi densities take
+    about 0.1 ms for each person and time.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+    size : float, default 1.0
+        Side of the squares, in the unit of the plan (m).
+    frames : int, default 40
+        Number of saved times to look at.
+    counted : bool, default False
+        True divides the number of people in a square by its area, instead of Voronoi densities.
+
+    Returns
+    -------
+    CrowdMaps
+        Maps (rows, columns) of the `mean` and the `worst` density, the time `when` it occurred, the mean `speed` and
+        the time `jammed` (person-seconds per square metre), with the edges `x` and `y` of the squares; `peak` is the
+        largest density with its time and place.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known, or if `size` is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (4, 0), (4, 2), (0, 2)], exits={"east": ((4, 0.5), (4, 1.5))})
     >>> sol = jo.solve(jo.crowds.crowd(6, radius=0.2, room=plan, speed=1.2), jo.Venel(), t=1.0, h=0.1)
@@ -103,7 +148,7 @@ def crowd_maps(
     """
     known = known_plan(sol, plan, "crowd_maps")
     W = walkable(known)
-    grid = _grid(W, size)
+    grid = grid_of(W, size)
     usable = grid.area >= SMALLEST_SHARE * size**2
     squares = len(grid.squares)
     total, worst, when = np.zeros(squares), np.zeros(squares), np.full(squares, np.nan)
@@ -118,7 +163,7 @@ def crowd_maps(
         if counted:
             rho = np.bincount(square, minlength=squares) / grid.inside
         else:
-            found = _density(q, u, W, None, CIRCLE_QUARTER)
+            found = density_of(q, u, W, None, CIRCLE_QUARTER)
             rho = (grid.share(found)[1] @ found.density) / grid.inside
         total += np.nan_to_num(rho)
         larger = rho > worst
@@ -136,7 +181,7 @@ def crowd_maps(
 
 
 def _squares(grid: Any, x: Array) -> Integers:
-    """(n,) the numbers of the squares in which the points x (n, 2) are."""
+    """(n,) numbers of the squares that contain the points x (n, 2)."""
     column, row = (
         np.clip(np.searchsorted(edges, x[:, axis], side="right") - 1, 0, len(edges) - 2)
         for axis, edges in enumerate((grid.x, grid.y))

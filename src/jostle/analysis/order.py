@@ -1,4 +1,4 @@
-"""The order of convergence of a scheme, fitted to errors over several steps h."""
+"""The order of convergence of a scheme, fitted to errors for several time steps h."""
 
 from __future__ import annotations
 
@@ -12,13 +12,29 @@ from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue
 
 CONFIDENCE = 0.95
-"""Probability that the order lies within its uncertainty, if the logarithms of the errors scatter normally."""
+"""Confidence level of the uncertainty, if the logarithms of the errors are normally distributed."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """error ~ constant * h^order.
+    """A fit error = constant * h^order; returned by `order`.
 
+    Parameters
+    ----------
+    order : float
+        Order of convergence.
+    constant : float
+        Factor in front of h^order.
+    h : ndarray, shape (n,)
+        Time steps.
+    error : ndarray, shape (n,)
+        Errors at these time steps.
+    uncertainty : float, default inf
+        Half the width of the 95 % confidence interval of the order, from the scatter of the errors around the fit. It
+        is infinite for two errors.
+
+    Examples
+    --------
     >>> order([0.2, 0.1], [0.4, 0.2]).h.tolist()
     [0.2, 0.1]
     """
@@ -28,8 +44,6 @@ class Order:
     h: Array
     error: Array
     uncertainty: float = float("inf")
-    """Half the width of the 95 % confidence interval of the order, by the scatter of the errors about the line. It is
-    infinite with two errors only."""
 
     def __str__(self) -> str:
         return f"{self.order:.2f} +- {self.uncertainty:.2f}"
@@ -37,8 +51,29 @@ class Order:
 
 @check_arguments
 def order(h: ArrayLike, error: ArrayLike) -> Order:
-    """Fit error = c h^k by least squares of the logarithms. One halving is noisy where impacts are: give five or more.
+    """Fit error = c h^k by least squares of the logarithms.
 
+    A single halving of h is noisy where there are impacts: give five time steps or more.
+
+    Parameters
+    ----------
+    h : array_like, shape (n,)
+        Time steps, positive; at least two.
+    error : array_like, shape (n,)
+        Errors at these time steps, positive.
+
+    Returns
+    -------
+    Order
+        The fit; ``str`` gives the order with its uncertainty.
+
+    Raises
+    ------
+    InvalidValue
+        If there are fewer than two time steps, not as many errors, or if a value is not positive.
+
+    Examples
+    --------
     >>> fit = order([0.1, 0.05, 0.025], [0.02, 0.005, 0.00125])
     >>> round(fit.order, 9), round(fit.constant, 9)
     (2.0, 2.0)
@@ -47,7 +82,9 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
     """
     steps, errors = finite(h, "h").ravel(), finite(error, "error").ravel()
     if len(steps) != len(errors) or len(steps) < 2:
-        raise InvalidValue(f"give as many errors as steps, two at least; not {len(errors)} and {len(steps)}")
+        raise InvalidValue(
+            f"h and error must have the same length, at least 2; they have {len(steps)} and {len(errors)}"
+        )
     if (steps <= 0).any() or (errors <= 0).any():
         raise InvalidValue("steps and errors must be positive: an error of zero has no order")
     slope, intercept = np.polyfit(np.log(steps), np.log(errors), 1)
@@ -55,7 +92,7 @@ def order(h: ArrayLike, error: ArrayLike) -> Order:
 
 
 def _uncertainty(h: Array, error: Array, slope: float, intercept: float) -> float:
-    """Half the width of the confidence interval of the slope, by Student's distribution of n - 2 degrees of freedom."""
+    """Half the width of the confidence interval of the slope, by Student's t with n - 2 degrees of freedom."""
     from scipy.special import stdtrit
 
     n, x = len(h), np.log(h)

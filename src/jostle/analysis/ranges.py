@@ -1,12 +1,12 @@
-"""How well contact forces are known: the least and the most that each multiplier can be.
+"""How well contact forces are determined: the smallest and the largest value that each multiplier can have.
 
-Where contacts depend on each other only G^T p is unique, not p: `multiplier_range` is what each can be,
+Where contacts depend on each other, only G^T p is unique, not p. `multiplier_range` gives for each multiplier
 
     min and max of p_i over {p >= 0 : G^T p = f, p_c = 0 where the contact c is open}       f the G^T p of the run
 
-and `load_range` what the load of each person can be: a linear programme for each that the kernel of G^T leaves open.
-`impulse_range` does the same for one impact, where p is known to be bounded for grains in the open space, and unbounded
-only where walls wedge them in (Bourdin & Maury 2020, Prop. 2).
+and `load_range` the same for the load of each person. Each one that the kernel of G^T leaves open takes two linear
+programmes. `impulse_range` does the same for one impact, where p is bounded for grains in open space, and can be
+unbounded only where walls wedge them in (Bourdin & Maury 2020, Prop. 2).
 """
 
 from __future__ import annotations
@@ -39,32 +39,53 @@ RANK_TOLERANCE = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """What each of some quantities can be; see `multiplier_range` and `load_range`."""
+    """Bounds of several quantities; see `multiplier_range` and `load_range`."""
 
     pairs: Integers
-    """(m, 2) the closed contacts, as in `sol.pairs`, or (n, 1) the persons."""
+    """(m, 2) closed contacts, as in `sol.pairs`, or (n, 1) numbers of people or rows."""
     value: Array
-    """(m,) what the solver found,"""
+    """(m,) values that the solver found."""
     lower: Array
-    """(m,) the least and"""
+    """(m,) smallest possible values."""
     upper: Array
-    """(m,) the most that it can be: inf where people are wedged in between walls."""
+    """(m,) largest possible values; inf where walls wedge bodies in."""
 
     @property
     def unique(self) -> Booleans:
-        """(m,) is there no choice, up to round-off?"""
+        """(m,) whether the value is unique, up to round-off."""
         scale = np.abs(self.value).max(initial=0.0)
         return np.asarray(self.upper - self.lower <= RANK_TOLERANCE * scale)
 
 
 @check_arguments
 def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) -> Range:
-    """The least and the most that p of each closed contact of frame k can be, with the same G^T p.
+    """The smallest and the largest possible multiplier p of each closed contact in one frame, for the same G^T p.
 
-    Contacts without a force count, too, if they are closed at the end of the step: their gap is below `closed` times
-    the smallest radius. Two linear programmes for each contact that is not unique: seconds for a hundred of them, half
-    a minute for some hundred that hang together.
+    Closed contacts without a force are included. Each contact that is not unique takes two linear programmes: seconds
+    for a hundred contacts, half a minute for several hundred that are connected.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts, its problem and its scheme.
+    k : int, default -1
+        Number of the saved frame.
+    closed : float, default 1e-6
+        Largest gap of a closed contact at the end of the step, in units of the smallest radius.
+
+    Returns
+    -------
+    Range
+        The fields are the closed contacts `pairs` (m, 2), the `value` (m,) that the solver found, the bounds `lower`
+        and `upper` (m,), and `unique` (m,). An upper bound is inf where walls wedge bodies in.
+
+    Raises
+    ------
+    InvalidValue
+        If the problem, the scheme or the contacts of the run are not known, or if contacts are gluey.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> wedged = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Box([-1, -1], [1, 1], radii=1.0))
     >>> found = multiplier_range(jo.solve(wedged, jo.Venel(), t=0.1, h=0.1))
@@ -77,8 +98,32 @@ def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED
 
 @check_arguments
 def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) -> Range:
-    """The least and the most that the load of each person of frame k can be; see `multiplier_range`.
+    """The smallest and the largest possible load of each person in one frame, for the same G^T p.
 
+    The load is the sum of the multipliers p over the contacts of a person; see `multiplier_range`.
+
+    Parameters
+    ----------
+    sol : Solution
+        A run with contacts, its problem and its scheme.
+    k : int, default -1
+        Number of the saved frame.
+    closed : float, default 1e-6
+        Largest gap of a closed contact at the end of the step, in units of the smallest radius.
+
+    Returns
+    -------
+    Range
+        The fields are the numbers of people `pairs` (n, 1), the `value` (n,) that the solver found, the bounds `lower`
+        and `upper` (n,), and `unique` (n,). An upper bound is inf where walls wedge people in.
+
+    Raises
+    ------
+    InvalidValue
+        If the problem, the scheme or the contacts of the run are not known, or if contacts are gluey.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> wedged = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Box([-2, -1], [1, 1], radii=1.0))
     >>> found = load_range(jo.solve(wedged, jo.Venel(), t=0.1, h=0.1))
@@ -93,8 +138,28 @@ def load_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) 
 
 @check_arguments
 def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
-    """The least and the most that each multiplier of a projection on a cone can be, with the same G^T p.
+    """The smallest and the largest possible multiplier of each row in a projection onto a cone, for the same G^T p.
 
+    Parameters
+    ----------
+    cone : Cone
+        The cone of the contacts.
+    impulse : array_like, shape (m,)
+        Multipliers p >= 0 of the m rows, such as ``impact(u, cone).impulse``.
+
+    Returns
+    -------
+    Range
+        The fields are the numbers of the rows `pairs` (m, 1), the `value` (m,), the bounds `lower` and `upper` (m,),
+        and `unique` (m,).
+
+    Raises
+    ------
+    InvalidValue
+        If `impulse` does not have one number for each row, or has a negative one.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> twice = jo.Cone([[1.0], [1.0]])                                  # one floor, counted two times
     >>> found = impulse_range(twice, jo.impact([-1.0], twice).impulse)
@@ -103,9 +168,9 @@ def impulse_range(cone: Cone, impulse: ArrayLike) -> Range:
     """
     p, G = finite(impulse, "impulse"), inequality_rows(cone)
     if p.shape != (len(G),):
-        raise InvalidValue(f"impulse must be one number a row, ({len(G)},), not an array of shape {p.shape}")
+        raise InvalidValue(f"impulse must have one number per row, shape ({len(G)},), not {p.shape}")
     if p.min(initial=0.0) < 0.0:
-        raise InvalidValue(f"impulses are not negative; the least is {p.min():g}")
+        raise InvalidValue(f"impulse must not be negative; its smallest entry is {p.min():g}")
     return Range(np.arange(len(p))[:, None], p, *_extremes(p, G, np.eye(len(p))))
 
 
@@ -115,17 +180,20 @@ class _Network(NamedTuple):
     pairs: Integers
     p: Array
     G: Array
-    """(m, n d)"""
+    """(m, n d) gradients of the gaps."""
 
 
 def _network(sol: Solution, k: int, closed: float) -> _Network:
     if sol.problem is None:
-        raise InvalidValue("contacts without a force are not in the file: read(path, problem) knows them")
+        raise InvalidValue(
+            "closed contacts without a force are not stored in the file: give the problem, jo.io.read(path, problem, "
+            "scheme)"
+        )
     if sol.scheme is None:
-        raise InvalidValue("the scheme says which contacts are closed: give it, jo.io.read(path, problem, scheme)")
+        raise InvalidValue("the scheme is needed to find closed contacts: give it, jo.io.read(path, problem, scheme)")
     found = forces(sol, k)
     if (found.magnitude < 0.0).any():
-        raise InvalidValue("gluey contacts pull: what their forces can be is not known")
+        raise InvalidValue("gluey contacts can pull: bounds of their forces are not available")
     q = np.asarray(sol.q[k])
     n, d = q.shape
     here = np.isfinite(q).all(axis=1)
@@ -152,7 +220,7 @@ def _network(sol: Solution, k: int, closed: float) -> _Network:
 
 
 def _extremes(p: Array, G: Array, sums: Array) -> tuple[Array, Array]:
-    """The least and the most of sums @ p: (r,) each; contacts that hang together are looked at together."""
+    """The minimum and the maximum of sums @ p, (r,) each, computed for each connected set of contacts."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -172,12 +240,12 @@ def _extremes(p: Array, G: Array, sums: Array) -> tuple[Array, Array]:
 
 
 def _least(weights: Array, G: Array, known: Array) -> float:
-    """min weights . p over {p >= 0 : G^T p = G^T known}; -inf if there is none."""
+    """The minimum of weights . p over {p >= 0 : G^T p = G^T known}; -inf if it is unbounded."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
     moved = csr_array(G[:, G.any(axis=0)].T)
-    for presolve in (True, False):  # presolve may not tell unbounded from infeasible; infeasible it is not
+    for presolve in (True, False):  # with presolve, unbounded and infeasible may look the same; it is never infeasible
         exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "presolve": presolve}
         found = linprog(weights, A_eq=moved, b_eq=moved @ known, method="highs-ds", options=exact)
         if found.status in (SOLVED, UNBOUNDED):

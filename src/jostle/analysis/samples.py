@@ -21,7 +21,7 @@ from jostle.arrays import Array
 from jostle.errors import InvalidValue
 
 LEVELS = (0.05, 0.5, 0.95)
-"""The quantiles of a summary, if no others are asked for."""
+"""Default levels of the quantiles of a summary."""
 
 
 class Summary(NamedTuple):
@@ -48,6 +48,28 @@ class Summary(NamedTuple):
 def summary(values: ArrayLike, *, confidence: float = 0.95, levels: Sequence[float] = LEVELS) -> Summary:
     """Mean, standard deviation, confidence interval of the mean, and quantiles of a sample.
 
+    Parameters
+    ----------
+    values : array_like, shape (n,)
+        The sample, without NaN. Infinite values are allowed.
+    confidence : float, default 0.95
+        Confidence level of the interval of the mean, between 0 and 1.
+    levels : sequence of float, default (0.05, 0.5, 0.95)
+        Levels of the quantiles, from 0 to 1.
+
+    Returns
+    -------
+    Summary
+        Named tuple (n, mean, std, low, high, quantiles): the interval of the mean is from low to high, and `quantiles`
+        is a dictionary by level; `width` is high - low.
+
+    Raises
+    ------
+    InvalidValue
+        If `values` is not a list of numbers without NaN, or if a level is out of range.
+
+    Examples
+    --------
     >>> found = summary([1.0, 2.0, 3.0, 4.0])
     >>> found.mean, round(found.low, 3), round(found.high, 3), found.quantiles[0.5]
     (2.5, 0.446, 4.554, 2.5)
@@ -67,7 +89,7 @@ def summary(values: ArrayLike, *, confidence: float = 0.95, levels: Sequence[flo
     std = float(x.std(ddof=1)) if n > 1 and finite else np.nan
     half = _student(n, confidence) * std / np.sqrt(n) if n > 1 and finite else np.inf
     low, high = (mean - half, mean + half) if np.isfinite(half) else (-np.inf, np.inf)
-    # linear interpolation between inf and inf would be NaN
+    # linear interpolation between inf and inf gives NaN
     ways = np.quantile(x, levels, method="linear" if finite else "inverted_cdf")
     return Summary(n, mean, std, float(low), float(high), dict(zip(map(float, levels), ways.tolist(), strict=True)))
 
@@ -77,7 +99,7 @@ class Band(NamedTuple):
 
     low: Array
     middle: Array
-    """The median."""
+    """Median of the curves."""
     high: Array
     mean: Array
     mean_low: Array
@@ -88,10 +110,32 @@ class Band(NamedTuple):
 
 @check_arguments
 def band(curves: ArrayLike, *, level: float = 0.9, confidence: float = 0.95) -> Band:
-    """The band between two quantiles, the median and the mean of (k, m) curves, k of them at m places.
+    """The band between two quantiles, the median and the mean of several curves.
 
-    A level of 0.9 gives the band from the 5 % to the 95 % quantile: nine of ten curves are in it at each place.
+    A level of 0.9 gives the band from the 5 % to the 95 % quantile: at each place nine of ten curves are in it.
 
+    Parameters
+    ----------
+    curves : array_like, shape (k, m)
+        k curves, each with m finite values at the same places.
+    level : float, default 0.9
+        Fraction of the curves in the band, between 0 and 1.
+    confidence : float, default 0.95
+        Confidence level of the interval of the mean, between 0 and 1.
+
+    Returns
+    -------
+    Band
+        Named tuple (low, middle, high, mean, mean_low, mean_high) of arrays (m,): the band is from low to high, middle
+        is the median, and the confidence interval of the mean is from mean_low to mean_high.
+
+    Raises
+    ------
+    InvalidValue
+        If `curves` is not a finite array (k, m), or if a level is not between 0 and 1.
+
+    Examples
+    --------
     >>> found = band([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]], level=0.5)
     >>> found.low.tolist(), found.middle.tolist(), found.high.tolist()
     ([1.0, 1.0], [2.0, 1.0], [3.0, 1.0])
@@ -109,8 +153,27 @@ def band(curves: ArrayLike, *, level: float = 0.9, confidence: float = 0.95) -> 
 
 @check_arguments
 def people_inside(leaving_times: Sequence[ArrayLike], t: ArrayLike) -> Array:
-    """(k, m) how many people are inside at the times t, in each of k runs with these leaving times.
+    """The number of people inside as a function of time, in each of several runs.
 
+    Parameters
+    ----------
+    leaving_times : sequence of array_like
+        For each of k runs, the times at which people left; inf for people who did not.
+    t : array_like, shape (m,)
+        Times at which people are counted.
+
+    Returns
+    -------
+    ndarray, shape (k, m)
+        Numbers of people inside; a person who leaves at time t is no longer counted.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no run, or if a time is NaN.
+
+    Examples
+    --------
     >>> people_inside([[1.0, 2.0, 3.0], [1.5, 1.6, float("inf")]], [0.0, 1.0, 1.55, 9.0]).tolist()
     [[3.0, 2.0, 2.0, 0.0], [3.0, 3.0, 2.0, 1.0]]
     """

@@ -7,9 +7,9 @@ different radii, each with at most n_v neighbours, with gamma = n_v N b^N / sqrt
 
     b = 2 sqrt(n_v) / min(sin(pi / (n_v + 1)), sin(2 pi / N)),    n_v <= pi / arcsin(r_min / (r_min + r_max))
 
-(Remark 4.10: b^N bounds each multiplier, and there are at most n_v N / 2 of them). The best constant of one
-configuration is far smaller. The formulas divide by zero for N = 2, where the best constant is 1 (there is one row at
-most).
+(Remark 4.10: b^N bounds each multiplier, and there are at most n_v N / 2 of them). The best constant of a single
+configuration is far smaller. The formulas divide by zero for N = 2, where the best constant is 1 because there is at
+most one row.
 """
 
 from __future__ import annotations
@@ -27,15 +27,33 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.project import require
 
 COUNT_ROUND_OFF = 1e-9
-"""A bound for a number of neighbours is a whole number if it misses one by less than this: six for equal discs."""
+"""Distance below which a bound for the number of neighbours is rounded up to a whole number: six for equal discs."""
 
 
 @check_arguments
 def gamma(N: Count, *, radii: ArrayLike | None = None) -> float:
-    """The constant of Prop. 4.2 for N discs; with different `radii`, that of Remark 4.10.
+    """The constant gamma of the inverse triangle inequality for N discs: Venel 2009, Prop. 4.2 and Remark 4.10.
 
-    It is 1 for N = 1 and 2, where the formulas do not apply, and infinity where it exceeds the largest number.
+    Parameters
+    ----------
+    N : int
+        Number of discs, at least 1.
+    radii : array_like, shape (N,), optional
+        Radii of the discs. None means equal discs.
 
+    Returns
+    -------
+    float
+        The constant. It is 1 for N = 1 and 2, where the formulas do not apply, and inf where it exceeds the largest
+        floating-point number.
+
+    Raises
+    ------
+    InvalidValue
+        If N is less than 1, or if a radius is not positive.
+
+    Examples
+    --------
     >>> round(gamma(3), 6), gamma(2), round(gamma(3, radii=[1.0, 1.0, 2.0]))
     (529.089784, 1.0, 139751)
     """
@@ -52,8 +70,25 @@ def gamma(N: Count, *, radii: ArrayLike | None = None) -> float:
 
 @check_arguments
 def most_neighbours(radii: ArrayLike) -> int:
-    """n_v: no more discs of these radii can touch one of them (Venel 2009, Remark 4.10).
+    """The largest number n_v of discs that can touch one of them at the same time: Venel 2009, Remark 4.10.
 
+    Parameters
+    ----------
+    radii : array_like
+        Radii of the discs, positive.
+
+    Returns
+    -------
+    int
+        The bound n_v, 6 for equal discs.
+
+    Raises
+    ------
+    InvalidValue
+        If there are no radii, or if one is not positive.
+
+    Examples
+    --------
     >>> most_neighbours([1.0, 1.0]), most_neighbours([1.0, 2.0])
     (6, 9)
     """
@@ -66,10 +101,28 @@ def most_neighbours(radii: ArrayLike) -> int:
 
 @check_arguments
 def eta(N: Count, radius: Positive) -> float:
-    """The prox-regularity constant of Prop. 4.5 for N discs of one radius.
+    """The prox-regularity constant eta of Venel 2009, Prop. 4.5, for N equal discs.
 
-    For N = 2 it is the exact constant 2 r / sqrt(2) of one pair; a single disc has no constraint: infinity.
+    Parameters
+    ----------
+    N : int
+        Number of discs, at least 1.
+    radius : float
+        Radius of the discs, positive.
 
+    Returns
+    -------
+    float
+        The constant, in the unit of `radius`. For N = 2 it is the exact constant 2 r / sqrt(2) of one pair, and inf for
+        N = 1, where there is no constraint.
+
+    Raises
+    ------
+    InvalidValue
+        If N is less than 1.
+
+    Examples
+    --------
     >>> round(eta(3, 1.0), 8)
     0.00133646
     """
@@ -85,11 +138,30 @@ def eta(N: Count, radius: Positive) -> float:
 
 @check_arguments
 def inverse_triangle(cone: Cone, mass: ArrayLike | Metric = 1.0) -> float:
-    """The best gamma of one configuration, max sum a_i |G_i| / |sum a_i G_i| over a >= 0, in the metric of the mass.
+    """The best constant gamma of one configuration: the maximum of sum a_i |G_i| / |sum a_i G_i| over a >= 0.
 
-    With unit rows it is 1 over the distance of the origin from their convex hull. If the rows can balance each other,
-    as those of a ball between two walls, it is infinite.
+    With unit rows it is 1 over the distance of the origin from their convex hull. It is infinite if the rows can
+    balance each other, like those of a ball between two walls.
 
+    Parameters
+    ----------
+    cone : Cone
+        The cone of the active contacts, such as ``contacts.cone()``; its rows are the gradients G_i of the gaps.
+    mass : float, array_like or Metric, default 1.0
+        Masses that define the metric of the norms.
+
+    Returns
+    -------
+    float
+        The constant, at least 1; 1 without contacts.
+
+    Raises
+    ------
+    InvalidValue
+        If the cone has equalities.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Balls([0.5] * 3).linearise(0.0, np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
     >>> round(inverse_triangle(row.cone()), 9)

@@ -1,4 +1,4 @@
-"""How each person got on: travel time, way, time lost, time in jams.
+"""The journey of each person: travel time, distance walked, time lost, time in jams.
 
 Between two saved times a person of desired speed v0 walks the distance ds in the time dt. With the sums over the
 intervals from the first in which they moved to the moment at which they left,
@@ -7,7 +7,8 @@ intervals from the first in which they moved to the moment at which they left,
     time loss    sum of max(0, dt - ds / v0)
     jam time     sum of dt over the intervals with ds / dt < JAM_SPEED v0
 
-Whoever has not moved yet waits on purpose (reaction time): that time counts as `delay`, not as lost.
+A person who has not moved yet, or has not reached their reaction time, waits on purpose: that time counts as `delay`,
+not as lost. People who are pushed by others before their reaction time are not in a jam.
 """
 
 from __future__ import annotations
@@ -26,37 +27,37 @@ from jostle.io.moves import MAX_WALKING_ON, fastest, moves, planar
 from jostle.solution import Solution
 
 JAM_SPEED = 0.2
-"""A person who walks slower than this part of their desired speed is in a jam."""
+"""A person who walks slower than this fraction of their desired speed is in a jam."""
 MOVED = 0.02
-"""A person has begun to walk once they were faster than this part of their desired speed."""
+"""A person has begun to walk once they were faster than this fraction of their desired speed."""
 JAM_PEOPLE = 5
-"""The smallest number of people at one opening that make a jam."""
+"""Smallest number of people at one opening that make a jam."""
 JAM_DURATION = 2.0
-"""The shortest time (s) for which a jam must last in all."""
+"""Shortest total duration of a jam (s)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Travel:
-    """How each person got on; see `travel`."""
+    """The journey of each person; see `travel`."""
 
     start: Array
-    """(n,) when each person was first there; NaN for those who never were."""
+    """(n,) first time at which each person was present; NaN for people who never were."""
     delay: Array
-    """(n,) how long each person stood before they first moved."""
+    """(n,) time that each person stood before they first moved."""
     left: Array
-    """(n,) when each person left; inf for those who did not, NaN for those who were never inside."""
+    """(n,) time at which each person left; inf for people who did not, NaN for people who were never inside."""
     way: Array
-    """(n,) the distance that each person walked inside."""
+    """(n,) distance that each person walked inside."""
     loss: Array
-    """(n,) the time that each person lost behind others and on detours around them."""
+    """(n,) time that each person lost behind others and on detours around them."""
     jammed: Array
-    """(n,) how long each person was in a jam."""
+    """(n,) time that each person was in a jam."""
     speeds_known: bool
-    """Are the desired speeds known? If not, the fastest speed in the record stands for them."""
+    """Whether the desired speeds are known; if not, the fastest speed in the run replaces them."""
 
     @property
     def time(self) -> Array:
-        """(n,) from the start to leaving, with the delay; inf for those who did not leave."""
+        """(n,) time from the start to leaving, including the delay; inf for people who did not leave."""
         return self.left - self.start
 
 
@@ -64,21 +65,21 @@ class Stretch(NamedTuple):
     """One interval between two saved times."""
 
     start: Array
-    """(n,) when the interval begins for each person,"""
+    """(n,) start of the interval for each person."""
     dt: Array
-    """(n,) and how long it lasts for each person: 0 for those who are not inside."""
+    """(n,) length of the interval for each person; 0 for people who are not inside."""
     place: Array
-    """(n, 2) where they are in the middle of it."""
+    """(n, 2) positions in the middle of the interval."""
     way: Array
-    """(n,) how far they walk in it."""
+    """(n,) distances walked in the interval."""
     started: Booleans
-    """(n,) who has begun to walk, now or before."""
+    """(n,) whether each person has begun to walk, now or before."""
     jammed: Booleans
-    """(n,) who is in a jam."""
+    """(n,) whether each person is in a jam."""
 
 
 def desired_speeds(sol: Solution) -> tuple[Array, bool]:
-    """(n,) the desired speeds, and whether they are known; if not, they are the fastest speed in the record."""
+    """(n,) desired speeds, and whether they are known; if not, the fastest speed in the run replaces them."""
     found = sol.facts.speeds
     if found is not None:
         return found, True
@@ -87,9 +88,10 @@ def desired_speeds(sol: Solution) -> tuple[Array, bool]:
 
 
 def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
-    """What people inside do between the saved times, until they leave at the times `left` (n,)."""
+    """The intervals between the saved times, for people inside until they leave at the times `left` (n,)."""
     speed, _ = desired_speeds(sol)
-    began = np.zeros(len(left), dtype=bool)
+    began, reaction = np.zeros(len(left), dtype=bool), sol.facts.reaction
+    late = np.zeros(len(left)) if reaction is None else reaction
     for move in moves(sol, plan):
         longer = np.where(move.gone, MAX_WALKING_ON, 1.0)
         dt = np.clip(np.minimum(move.end, left) - move.start, 0.0, None)
@@ -98,7 +100,7 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
             move.end > move.start, longer * (move.end - move.start), 1.0
         )
         rate = np.nan_to_num(rate)
-        began |= (dt > 0.0) & (rate > MOVED * speed)
+        began |= (dt > 0.0) & (rate > MOVED * speed) & (move.end > late)
         jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * speed)
         place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
         yield Stretch(move.start, dt, place, rate * dt, began.copy(), jammed)
@@ -106,8 +108,29 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
 
 @check_arguments
 def travel(sol: Solution, plan: Any = None) -> Travel:
-    """Travel times, ways, time losses and times in jams of all people on a plan, by default that of the crowd.
+    """Travel time, distance walked, time lost and time in jams of each person on a floor plan.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    Travel
+        Arrays (n,): `start`, `delay` before the first movement, time `left` (inf for people who did not leave), `way`
+        (distance walked), `loss` (time lost), `jammed` (time in jams), and `time` from start to leaving. `speeds_known`
+        tells whether the desired speeds are known; if not, the fastest speed in the run replaces them.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 1), (0, 1)], exits={"east": ((9, 0), (9, 1))})
     >>> people = jo.crowds.crowd(2, radius=0.2, room=plan, q0=[[1.0, 0.5], [7.0, 0.5]], speed=[2.0, 1.0])
@@ -136,26 +159,46 @@ class Jam:
     """People who hardly move in front of an opening; see `jams`."""
 
     opening: str
-    """The nearest exit, stairs or door."""
+    """Nearest exit, stairs or door."""
     people: int
-    """The largest number of people in it at once,"""
+    """Largest number of people in the jam at the same time."""
     t: float
-    """when that was,"""
+    """Time of the largest number of people."""
     place: Array
-    """(2,) and the middle of these people."""
+    """(2,) mean position of the people in the jam at that time."""
     start: float
     end: float
     duration: float
-    """For how long in all at least JAM_PEOPLE people were in it, between start and end."""
+    """Total time between start and end for which at least JAM_PEOPLE people were in the jam."""
 
 
 @check_arguments
 def jams(sol: Solution, plan: Any = None) -> list[Jam]:
-    """The jams at the openings of a plan, by default that of the crowd; the largest first.
+    """The jams at the exits, stairs and doors of a floor plan, the largest first.
 
-    People are in a jam while they are slower than JAM_SPEED of their desired speed; each belongs to the opening that
-    is nearest in a straight line. Fewer than JAM_PEOPLE people, or JAM_DURATION seconds in all, are no jam.
+    People are in a jam while they are slower than 20 % of their desired speed; each belongs to the opening that is
+    nearest in a straight line. A jam has at least 5 people and lasts for at least 2 s in all.
 
+    Parameters
+    ----------
+    sol : Solution
+        A run of people in the plane.
+    plan : Plan, optional
+        The floor plan. None means the plan of the run.
+
+    Returns
+    -------
+    list of Jam
+        For each jam the `opening`, the largest number of `people` at the same time, its time `t` and the mean `place`
+        of these people, the `start`, the `end`, and the `duration` in all.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan of the run is not known.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (5, 0), (5, 4), (0, 4)], exits={"gate": ((5, 1.5), (5, 2.0))})
     >>> people = jo.crowds.crowd(20, radius=0.2, room=plan, speed=1.3)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jostle.errors import InvalidValue
-from jostle.solution import MESSAGES, RUNNING
+from jostle.statuses import MESSAGES, RUNNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

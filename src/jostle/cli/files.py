@@ -165,17 +165,19 @@ def view(
     It follows a file that is still being written. The page comes from a server that only this machine can reach, and
     that serves only this file.
     """
+    from jostle.io import about
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
     from jostle.viz.sources import target_for
     from jostle.viz.viewer import PAGES
 
+    title = plain(about(trajectory).get("title", "") or trajectory.stem)
     if save is not None:
         check_free(target_for(save, "a page", PAGES, trajectory), overwrite)
         with progress_bar() as bar:
-            say(page(shown(trajectory), save, title=plain(trajectory.stem), progress=bar))
+            say(page(shown(trajectory), save, title=title, progress=bar))
         return
-    with serve(shown(trajectory), title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
+    with serve(shown(trajectory), title=title) as server, suppress(KeyboardInterrupt):
         say(server.address)
         opened = browser and webbrowser.open(server.address)
         hint = "" if opened else "Open this address in a browser of this machine. "

@@ -15,7 +15,7 @@ from jostle.cli.crowds import answers
 from jostle.cli.show import say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
-from jostle.solution import BLOCKED, NOT_CONVERGED
+from jostle.statuses import BLOCKED, NOT_CONVERGED
 from jostle.terminal import Watch, progress_bar
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from jostle.solution import KILLED, MESSAGES, RUNNING, Solution
+from jostle.solution import Solution
+from jostle.statuses import KILLED, MESSAGES, RUNNING
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""
@@ -69,8 +70,8 @@ def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str
     console = Console(highlight=False, markup=False, emoji=False)
     name = plain(title, console.encoding) or None
     table = Table(title=name, show_header=False, box=None, padding=(0, 2), title_justify="left")
-    table.add_column(style=style)
-    table.add_column()
+    table.add_column(style=style, no_wrap=True)
+    table.add_column(overflow="fold")  # long names go on in the next line, so that they can be copied
     for cells in rows:
         table.add_row(*(plain(cell, console.encoding) for cell in cells))
     console.print(table)

@@ -20,7 +20,7 @@ SMALLEST_CONTRADICTION = 1e-6
 BALANCED = 1e-8
 """How large G^T y may be for a y that sums to one: a tenth of the tolerance of the linear program."""
 GROWN = 1e-6
-"""Multipliers below this part of the largest one do not belong to the contradiction."""
+"""Multipliers below this fraction of the largest one do not belong to the contradiction."""
 MAX_NAMED_ROWS = 6
 """Largest number of rows that the error message names."""
 MOST_ENTRIES = 200_000

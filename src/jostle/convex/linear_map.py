@@ -17,7 +17,7 @@ from jostle.convex.metric import Metric
 from jostle.kernels import kernels_for, one_row
 
 ROUND_OFF = 16 * float(np.finfo(float).eps)
-"""A slack below this times |c| + |G| (|u| + |w|), plus the noise of its row, is a zero: it is not known any better."""
+"""A slack below this times |c| + |G| (|u| + |w|), plus the noise of its row, counts as zero: that is its round-off."""
 TINY = float(np.finfo(float).tiny)
 NO_ROWS = np.zeros(0, dtype=np.int64)
 
@@ -31,7 +31,7 @@ class Contacting(NamedTuple):
     """(k, d) unit vectors from i to j, up to a factor."""
     bodies: int
     places: Array | None
-    """(bodies, d) where the bodies are, if known: solvers cut space in parts."""
+    """(bodies, d) positions of the bodies, if known; solvers use them to divide space."""
 
     @property
     def dimension(self) -> int:
@@ -39,7 +39,7 @@ class Contacting(NamedTuple):
 
 
 class Offsets(NamedTuple):
-    """What a polyhedron {u : c + G u >= 0} knows of its rows beside G."""
+    """The rows of a polyhedron {u : c + G u >= 0} apart from G."""
 
     c: Array
     length: Array
@@ -51,11 +51,24 @@ class Offsets(NamedTuple):
 
 
 class LinearMap:
-    """G, an (m, N) matrix in any form.
+    """The gradients G, an (m, N) matrix in any form.
 
+    A new form of G inherits from this class and defines `shape`, ``G @ u``, `adjoint`, `tocsr` and `rows`.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Number of rows and of coordinates, (m, N).
+    contacts : Contacting or None
+        The rows that are contacts of bodies, in the order of the rows; None if there are none.
+    others : array of int
+        Numbers of the rows that are not contacts of bodies.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> class Differences(LinearMap):
-    ...     \"\"\"u[k + 1] - u[k], without a matrix.\"\"\"
+    ...     '''u[k + 1] - u[k], without a matrix.'''
     ...     shape = (2, 3)
     ...     def __matmul__(self, u):
     ...         return np.diff(u)
@@ -72,7 +85,7 @@ class LinearMap:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m, N)."""
+        """Number of rows and of coordinates, (m, N)."""
         raise NotImplementedError
 
     def __matmul__(self, u: Array) -> Array:
@@ -80,15 +93,43 @@ class LinearMap:
         raise NotImplementedError
 
     def adjoint(self, p: Array) -> Array:
-        """G^T p, the impulse of the multipliers."""
+        """G^T p, the impulse on each coordinate.
+
+        Parameters
+        ----------
+        p : array, shape (m,)
+            Multiplier of each row.
+
+        Returns
+        -------
+        array, shape (N,)
+            The impulse.
+        """
         raise NotImplementedError
 
     def tocsr(self) -> Any:
-        """G as a SciPy array in CSR form, in the memory of the machine."""
+        """G as a sparse matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (m, N)
+            The matrix, in the memory of the host.
+        """
         raise NotImplementedError
 
     def rows(self, selection: Booleans | Integers) -> LinearMap:
-        """Some rows."""
+        """Some of the rows.
+
+        Parameters
+        ----------
+        selection : array of int or bool
+            Numbers of the rows, or True for each row to keep.
+
+        Returns
+        -------
+        LinearMap
+            The map of these rows.
+        """
         raise NotImplementedError
 
     @property
@@ -98,34 +139,93 @@ class LinearMap:
 
     @property
     def others(self) -> Integers:
-        """The numbers of the rows that are not among the `contacts`."""
+        """Numbers of the rows that are not contacts of bodies."""
         return np.arange(self.shape[0])
 
     def toarray(self) -> Array:
-        """G as a dense array."""
+        """G as a dense array.
+
+        Returns
+        -------
+        array, shape (m, N)
+            The matrix.
+        """
         return np.asarray(self.tocsr().toarray())
 
     def dense(self) -> Dense:
-        """G in dense form."""
+        """G in dense form.
+
+        Returns
+        -------
+        Dense
+            The same map.
+        """
         return Dense(self.toarray())
 
     def opposite(self) -> LinearMap:
-        """-G."""
+        """The map -G.
+
+        Returns
+        -------
+        LinearMap
+            The opposite map.
+        """
         return Sparse(-self.tocsr())
 
     def magnitude(self, u: Array) -> Array:
-        """|G| |u|, entry by entry: the scale of the round-off in G @ u."""
+        """|G| |u|, entry by entry: the scale of the round-off in G @ u.
+
+        Parameters
+        ----------
+        u : array, shape (N,)
+            A vector.
+
+        Returns
+        -------
+        array, shape (m,)
+            One number for each row.
+        """
         return np.asarray(abs(self.tocsr()) @ np.abs(u))
 
     def norms(self, M: Metric) -> Array:
-        """(m,) |G_i| in the dual norm of M."""
+        """The length of each row in the dual norm of a metric.
+
+        Parameters
+        ----------
+        M : Metric
+            The metric.
+
+        Returns
+        -------
+        array, shape (m,)
+            The lengths.
+        """
         if not M.diagonal:
             return _dual_norms(self.toarray(), M)
         matrix = self.tocsr()
         return np.asarray(np.sqrt(matrix.multiply(matrix) @ M.inverse_diagonal))
 
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
-        """(primal, dual, complementarity) of (u, p) as the projection of w; see `convex.projection`."""
+        """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
+
+        Parameters
+        ----------
+        rows : Offsets
+            c, and the length, round-off and kind of each row.
+        M : Metric
+            The metric of the projection.
+        w : array, shape (N,)
+            The point that was projected.
+        u : array, shape (N,)
+            The projection.
+        p : array, shape (m,)
+            Its multipliers.
+
+        Returns
+        -------
+        tuple of float
+            The primal, dual and complementarity residuals.
+        """
         if not np.isfinite(u).all() or not np.isfinite(p).all():
             return np.inf, np.inf, np.inf
         slack = rows.c + (self @ u)
@@ -157,8 +257,15 @@ class LinearMap:
 
 @dataclass(frozen=True, eq=False)
 class Dense(LinearMap):
-    """Rows of an (m, N) array.
+    """A linear map by the rows of a dense array.
 
+    Parameters
+    ----------
+    array : array, shape (m, N)
+        The matrix.
+
+    Examples
+    --------
     >>> G = Dense(np.array([[1.0, -1.0]]))
     >>> (G @ np.array([3.0, 1.0])).tolist(), G.adjoint(np.array([2.0])).tolist()
     ([2.0], [2.0, -2.0])
@@ -209,7 +316,13 @@ class Dense(LinearMap):
 
 @dataclass(frozen=True, eq=False)
 class Sparse(LinearMap):
-    """Rows of a SciPy sparse matrix, kept in CSR form."""
+    """A linear map by the rows of a SciPy sparse matrix in CSR form.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (m, N)
+        The matrix.
+    """
 
     matrix: Any
 

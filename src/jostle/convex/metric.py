@@ -27,41 +27,101 @@ SINGULAR = 16 * float(np.finfo(float).eps)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Metric:
-    """<u, v>_M on flat vectors; build it with `metric`.
+    """The inner product <u, v>_M of a mass on flat vectors.
 
+    Attributes
+    ----------
+    mass : array, shape (N,) or (N, N)
+        A diagonal, or a symmetric positive definite matrix.
+    root : array, shape (N,) or (N, N)
+        For a diagonal 1 / sqrt(mass); for a matrix the inverse of the lower Cholesky factor.
+    diagonal : bool
+        True if the mass is a diagonal.
+    lightest : float
+        Smallest eigenvalue of M.
+    inverse_diagonal : array, shape (N,)
+        Diagonal of M^-1, for diagonal metrics only.
+
+    Examples
+    --------
     >>> M = metric([1.0, 4.0], shape=(2,))
     >>> float(M.norm(np.array([3.0, 2.0])))
     5.0
     """
 
     mass: Array
-    """(N,) a diagonal, or (N, N) a matrix."""
     root: Array
-    """Diagonal: 1 / sqrt(mass). Matrix: the inverse of the lower Cholesky factor L."""
 
     @property
     def diagonal(self) -> bool:
+        """True if the mass is a diagonal."""
         return self.mass.ndim < 2
 
     @property
     def lightest(self) -> float:
-        """The smallest eigenvalue of M."""
+        """Smallest eigenvalue of M."""
         return float(self.mass.min()) if self.diagonal else float(np.linalg.eigvalsh(self.mass)[0])
 
     def times(self, v: Array) -> Array:
-        """M v."""
+        """M v.
+
+        Parameters
+        ----------
+        v : array, shape (N,)
+            A vector.
+
+        Returns
+        -------
+        array, shape (N,)
+            The product.
+        """
         return self.mass * v if self.diagonal else self.mass @ v
 
     def solve(self, v: Array) -> Array:
-        """M^-1 v."""
+        """M^-1 v.
+
+        Parameters
+        ----------
+        v : array, shape (N,)
+            A vector.
+
+        Returns
+        -------
+        array, shape (N,)
+            The solution x of M x = v.
+        """
         return v / self.mass if self.diagonal else self.root.T @ (self.root @ v)
 
     def inner(self, u: Array, v: Array) -> float:
-        """<u, v>_M."""
+        """The inner product <u, v>_M.
+
+        Parameters
+        ----------
+        u : array, shape (N,)
+            A vector.
+        v : array, shape (N,)
+            A vector.
+
+        Returns
+        -------
+        float
+            The inner product.
+        """
         return float(u @ self.times(v))
 
     def norm(self, v: Array) -> float:
-        """|v|_M."""
+        """The norm |v|_M.
+
+        Parameters
+        ----------
+        v : array, shape (N,)
+            A vector.
+
+        Returns
+        -------
+        float
+            The norm.
+        """
         return float(np.sqrt(max(self.inner(v, v), 0.0)))
 
     def whiten(self, rows: Array) -> Array:
@@ -74,7 +134,7 @@ class Metric:
 
     @property
     def inverse_diagonal(self) -> Array:
-        """The diagonal of M^-1 (diagonal metrics only)."""
+        """Diagonal of M^-1, for diagonal metrics only."""
         return self.root * self.root
 
 

@@ -19,7 +19,17 @@ from jostle.convex.pairs import Pairs
 
 @dataclass(frozen=True, eq=False)
 class Mixed(LinearMap):
-    """Contacts and general rows on the same space; row k is a contact where of_contacts[k] is True."""
+    """A linear map of contacts and general rows on the same space.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The contacts.
+    general : LinearMap
+        The other rows.
+    of_contacts : array of bool, shape (m,)
+        True for each row that is a contact.
+    """
 
     pairs: Pairs
     general: LinearMap

@@ -21,8 +21,41 @@ from jostle.kernels.sharing import by_rows, chunks_of
 
 @dataclass(frozen=True, eq=False)
 class Pairs(LinearMap):
-    """One row per contact: normal . (u_j - u_i), with j < 0 for a wall at rest.
+    """Contacts of bodies as a linear map G: one row normal . (u_j - u_i) for each, with j < 0 for a wall at rest.
 
+    Parameters
+    ----------
+    i : array of int, shape (m,)
+        Number of the first body of each contact.
+    j : array of int, shape (m,)
+        Number of the second body; negative for a wall.
+    normal : array, shape (m, d)
+        Unit vector from the first body to the second, or into the wall.
+    bodies : int
+        Number of bodies.
+    places : array, shape (bodies, d), optional
+        Positions of the bodies; solvers use them to divide space. None: not known.
+    known : bool, default False
+        True if all numbers are certain to be those of bodies; they are then not checked, which saves time in each step.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        Number of rows and of coordinates, (m, bodies d).
+    dimension : int
+        Dimension d of space.
+    contacts : Contacting
+        All rows, as contacts of bodies.
+    others : array of int
+        Numbers of the rows that are not contacts of bodies: none.
+
+    Raises
+    ------
+    InvalidValue
+        If the lengths of i, j and normal differ, or a number is not that of a body.
+
+    Examples
+    --------
     >>> G = Pairs(np.array([0]), np.array([1]), np.array([[1.0, 0.0]]), bodies=2)
     >>> (G @ np.array([1.0, 0.0, -1.0, 0.0])).tolist()          # they approach
     [-2.0]
@@ -33,9 +66,7 @@ class Pairs(LinearMap):
     normal: Array
     bodies: int
     places: Array | None = None
-    """(bodies, d) where they are, if known: solvers cut space in parts."""
     known: InitVar[bool] = False
-    """Are the numbers those of bodies for certain? Then they are not looked at, which takes time in each step."""
 
     def __post_init__(self, known: bool) -> None:
         for name, kind in (("i", np.int64), ("j", np.int64), ("normal", float)):  # as the kernels declare them
@@ -44,7 +75,9 @@ class Pairs(LinearMap):
             object.__setattr__(self, "places", contiguous(self.places))
         m, n = len(self.i), self.bodies
         if len(self.j) != m or len(self.normal) != m or self.normal.ndim != 2:
-            raise InvalidValue(f"{m} first bodies, {len(self.j)} second ones, normals of shape {self.normal.shape}")
+            raise InvalidValue(
+                f"i has {m} entries, j {len(self.j)}, normal has shape {self.normal.shape}: give one row per contact"
+            )
         if not known and m and (self.i.min() < 0 or self.i.max() >= n or self.j.max() >= n):
             raise InvalidValue(f"a pair names a body that is not one of 0 to {n - 1}")
 
@@ -76,21 +109,71 @@ class Pairs(LinearMap):
         return by_rows(kernels_for(self.normal).rates, self._rows, self._by_body(u))
 
     def adjoint(self, p: Array) -> Array:
+        """G^T p, the impulse on each coordinate.
+
+        Parameters
+        ----------
+        p : array, shape (m,)
+            Multiplier of each row.
+
+        Returns
+        -------
+        array, shape (bodies d,)
+            The impulse.
+        """
         chunks = chunks_of(len(self.i))
         return kernels_for(self.normal).adjoint(*self._rows, p, self.bodies, chunks).ravel()
 
     def magnitude(self, u: Array) -> Array:
+        """|G| |u|, entry by entry: the scale of the round-off in G @ u.
+
+        Parameters
+        ----------
+        u : array
+            Velocities, bodies d numbers.
+
+        Returns
+        -------
+        array, shape (m,)
+            One number for each row.
+        """
         return by_rows(kernels_for(self.normal).magnitude, self._rows, self._by_body(u))
 
     def norms(self, M: Metric) -> Array:
+        """The length of each row in the dual norm of a metric.
+
+        Parameters
+        ----------
+        M : Metric
+            The metric.
+
+        Returns
+        -------
+        array, shape (m,)
+            The lengths.
+        """
         if not M.diagonal:
             return super().norms(M)
         return by_rows(kernels_for(self.normal).norms, self._rows, self._by_body(M.inverse_diagonal))
 
     def toarray(self) -> Array:
+        """G as a dense array.
+
+        Returns
+        -------
+        array, shape (m, bodies d)
+            The matrix.
+        """
         return kernels_for(self.normal).pairs_to_dense(self.i, self.j, self.normal, self.bodies)
 
     def tocsr(self) -> Any:
+        """G as a sparse matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (m, bodies d)
+            The matrix, in the memory of the host.
+        """
         from scipy.sparse import csr_array
 
         i, j, normal = to_host(self.i), to_host(self.j), to_host(self.normal)
@@ -101,13 +184,52 @@ class Pairs(LinearMap):
         return csr_array((entries, (rows, columns.ravel())), shape=self.shape)
 
     def rows(self, selection: Booleans | Integers) -> Pairs:
+        """Some of the rows.
+
+        Parameters
+        ----------
+        selection : array of int or bool
+            Numbers of the rows, or True for each row to keep.
+
+        Returns
+        -------
+        Pairs
+            The map of these rows.
+        """
         i, j, normal = self.i[selection], self.j[selection], self.normal[selection]
         return Pairs(i, j, normal, self.bodies, self.places, known=True)
 
     def opposite(self) -> Pairs:
+        """The map -G.
+
+        Returns
+        -------
+        Pairs
+            The same contacts with opposite normals.
+        """
         return Pairs(self.i, self.j, -self.normal, self.bodies, self.places, known=True)
 
     def residuals(self, rows: Offsets, M: Metric, w: Array, u: Array, p: Array) -> tuple[float, float, float]:
+        """The residuals of (u, p) as the projection of w on {u : c + G u >= 0}; see `Residual`.
+
+        Parameters
+        ----------
+        rows : Offsets
+            c, and the length, round-off and kind of each row.
+        M : Metric
+            The metric of the projection.
+        w : array
+            The point that was projected.
+        u : array
+            The projection.
+        p : array, shape (m,)
+            Its multipliers.
+
+        Returns
+        -------
+        tuple of float
+            The primal, dual and complementarity residuals.
+        """
         if not M.diagonal or rows.equal is not None:
             return super().residuals(rows, M, w, u, p)
         w, mass, u = (self._by_body(vector) for vector in (w, M.mass, u))

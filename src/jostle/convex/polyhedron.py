@@ -29,16 +29,37 @@ def _check(
     noise: ArrayLike,
     equal: Truths | None,
 ) -> None:
-    """Refuse what is no matrix, no number, no function."""
+    """Refuse arguments of a wrong type; `check_arguments` raises."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Polyhedron:
-    """K = {u : c + G u >= 0}, where the rows marked in `equal` hold with equality.
+    """The polyhedron K = {u : c + G u >= 0}, where some rows may hold with equality.
 
-    `length` is what the violation of a row is compared with (a radius, or a radius over h for velocities): one number,
-    or one a row. Without one, or where it is 0, a violation is compared with the distance moved, |G_i| |u - w|.
+    Parameters
+    ----------
+    G : array_like, shape (m, N), or LinearMap
+        Gradients of the rows.
+    c : array_like, shape (m,)
+        Offsets of the rows.
+    length : float or array_like, shape (m,), optional
+        What the violation of each row is compared with: a radius, or a radius over h for velocities. None or 0: the
+        distance moved, |G_i| |u - w|.
+    describe : callable (int) -> str, default "row {}".format
+        What a row is, in words, for error messages.
+    noise : float or array_like, shape (m,), default 0.0
+        Round-off in c: a slack below it counts as zero. The gap of two bodies far from the origin has fewer digits than
+        c itself tells.
+    equal : array_like of bool, shape (m,), optional
+        Which rows are equalities, c_i + G_i u = 0. None: all are inequalities.
 
+    Raises
+    ------
+    InvalidValue
+        If shapes do not fit, or a length is negative.
+
+    Examples
+    --------
     >>> K = Polyhedron([[1.0, 0.0]], [-1.0])            # u_x >= 1
     >>> K.slack([3.0, 0.0]).tolist()
     [2.0]
@@ -52,14 +73,9 @@ class Polyhedron:
     G: LinearMap
     c: Array
     length: Array
-    """(m,) the length of each row, 0 where there is none."""
     describe: Callable[[int], str]
-    """What a row is, in words, for the messages of errors."""
     noise: Array
-    """(m,) round-off in c: a slack below it is a zero. The gap of two bodies far from the origin has fewer digits than
-    c itself tells."""
     equal: Booleans | None
-    """(m,) which rows are equalities; None if all are inequalities."""
 
     def __init__(
         self,
@@ -87,14 +103,31 @@ class Polyhedron:
         object.__setattr__(self, "equal", kinds(equal, len(offset)))
 
     def dense(self) -> Polyhedron:
-        """The same with G in dense form."""
+        """The same polyhedron with G in dense form.
+
+        Returns
+        -------
+        Polyhedron
+            This polyhedron itself if G is dense already.
+        """
         G = self.G.dense()
         if G is self.G:
             return self
         return Polyhedron(G, self.c, length=self.length, describe=self.describe, noise=self.noise, equal=self.equal)
 
     def only(self, rows: Integers) -> Polyhedron:
-        """Some rows of the same polyhedron."""
+        """The polyhedron of some of the rows.
+
+        Parameters
+        ----------
+        rows : array of int
+            Numbers of the rows.
+
+        Returns
+        -------
+        Polyhedron
+            The polyhedron with these rows.
+        """
         return Polyhedron(
             self.G.rows(rows),
             self.c[rows],
@@ -105,12 +138,35 @@ class Polyhedron:
         )
 
     def slack(self, u: ArrayLike) -> Array:
-        """c + G u: how far inside each half-space u is."""
+        """How far inside each half-space a point is, c + G u.
+
+        Parameters
+        ----------
+        u : array_like
+            The point, N numbers in any shape.
+
+        Returns
+        -------
+        array, shape (m,)
+            The slack of each row.
+        """
         return self.c + (self.G @ floats(u).ravel())
 
     def margin(self, slack: Array) -> Array:
-        """(m,) how far inside a point of this slack is: negative where it violates a row, -|s_i| for an equality.
+        """How far a slack is from violating each row.
 
+        Parameters
+        ----------
+        slack : array, shape (m,)
+            The slack of a point.
+
+        Returns
+        -------
+        array, shape (m,)
+            The slack of an inequality, -|s_i| of an equality: negative where the row is violated.
+
+        Examples
+        --------
         >>> K = Polyhedron([[1.0], [1.0]], [0.0, 0.0], equal=[False, True])
         >>> K.margin(K.slack([3.0])).tolist()
         [3.0, -3.0]
@@ -165,8 +221,24 @@ def lengths(length: ArrayLike | None, rows: int, other: Array | None = None) -> 
 
 
 class Cone(Polyhedron):
-    """C = {u : G u >= 0}: the admissible velocities of closed contacts; G_i u = 0 in the rows marked in `equal`.
+    """The cone C = {u : G u >= 0} of the admissible velocities of closed contacts.
 
+    Parameters
+    ----------
+    G : array_like, shape (m, N), or LinearMap
+        Gradients of the closed contacts.
+    describe : callable (int) -> str, default "row {}".format
+        What a row is, in words, for error messages.
+    equal : array_like of bool, shape (m,), optional
+        Which rows are equalities, G_i u = 0. None: all are inequalities.
+
+    Attributes
+    ----------
+    polar : Polar
+        The polar cone N, to project on.
+
+    Examples
+    --------
     >>> Cone([[1.0, 0.0], [0.0, 1.0]]).slack([2.0, -1.0]).tolist()
     [2.0, -1.0]
     """
@@ -185,12 +257,18 @@ class Cone(Polyhedron):
 
     @property
     def polar(self) -> Polar:
-        """N = {-M^-1 G^T p : p >= 0}, the polar of C in the metric of the projection; p has no sign in equalities."""
+        """The polar cone N = {-M^-1 G^T p : p >= 0} in the metric of the projection; p has no sign in equalities."""
         return Polar(self)
 
 
 @dataclass(frozen=True, eq=False)
 class Polar:
-    """The polar cone N of a cone C: <n, v>_M <= 0 for all n in N, v in C."""
+    """The polar cone N of a cone C: <n, v>_M <= 0 for all n in N and v in C.
+
+    Attributes
+    ----------
+    cone : Cone
+        The cone C.
+    """
 
     cone: Cone

@@ -1,4 +1,4 @@
-"""The answer to a projection, and the residuals by which anyone can check it.
+"""The result of a projection, and the residuals that it is checked by.
 
     min 1/2 |u - w|_M^2  subject to  s = c + G u >= 0,
     M (u - w) = G^T p,   0 <= p  ⟂  s >= 0.
@@ -30,8 +30,23 @@ from jostle.convex.polyhedron import Polyhedron
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """How far a pair (u, p) is from the optimality conditions; dimensionless.
+    """How far a pair (u, p) is from the optimality conditions of a projection; dimensionless.
 
+    Attributes
+    ----------
+    primal : float
+        Largest violation of a row, as a fraction of its length.
+    dual : float
+        |M (u - w) - G^T p| as a fraction of |M (u - w)|, and negative multipliers in the same unit.
+    complementarity : float
+        Sum of |p| |s| over all rows, as a fraction of |u - w|_M^2.
+    eta : float
+        Estimate of the relative error of u, |u - u*|_M / |u - w|_M.
+    worst : float
+        The largest of the three residuals.
+
+    Examples
+    --------
     >>> r = Residual(primal=1e-9, dual=0.0, complementarity=2e-8)
     >>> r.eta, r.within(1e-7)
     (0.0002, True)
@@ -48,11 +63,22 @@ class Residual:
 
     @property
     def worst(self) -> float:
-        """The largest of the three."""
+        """The largest of the three residuals."""
         return max(self.primal, self.dual, self.complementarity)
 
     def within(self, tol: float) -> bool:
-        """Is every residual at most tol?"""
+        """Whether every residual is at most a tolerance.
+
+        Parameters
+        ----------
+        tol : float
+            The tolerance.
+
+        Returns
+        -------
+        bool
+            True if the worst residual is at most `tol`.
+        """
         return self.worst <= tol
 
 
@@ -63,6 +89,27 @@ NO_RESIDUAL = Residual(0.0, 0.0, 0.0)
 class Projection:
     """The nearest point of a set, its multipliers, and how good they are.
 
+    Attributes
+    ----------
+    point : array
+        The projection, in the shape of the point that was projected.
+    multipliers : array, shape (m,)
+        p >= 0 for each row, of any sign where the row is an equality. They are not unique where rows depend on each
+        other; the point is.
+    residual : Residual
+        How far point and multipliers are from the optimality conditions.
+    iterations : int
+        Iterations of all algorithms that tried, one after the other.
+    converged : bool
+        True if the worst residual is at most the tolerance of the solver.
+    solver : str
+        Name of the solver that found the point.
+    remark : str
+        Which algorithm or test was left out, and why: factors too large for the memory, or a proof of emptiness not
+        found in time. Empty if nothing was left out.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> P = jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]]))
     >>> P.point.tolist(), P.multipliers.tolist(), P.converged, P.solver
@@ -70,19 +117,12 @@ class Projection:
     """
 
     point: Array
-    """The projection, in the shape of what was projected."""
     multipliers: Array
-    """p >= 0, one per row, of any sign where the row is an equality. Not unique when rows depend on each other; the
-    point is."""
     residual: Residual
     iterations: int
-    """Iterations of all solvers that tried, one after the other."""
     converged: bool
     solver: str
-    """The name of the solver that made it."""
     remark: str = ""
-    """Which method or test was left out, and why: factors too large for the memory, a proof of emptiness not found in
-    time. Empty if nothing was left out."""
 
 
 def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual:

@@ -135,6 +135,10 @@ class Uniform(Distribution):
 
 SPEEDS: dict[str, Distribution] = {
     "weidmann": Normal(1.34, 0.26, low=0.56, high=2.12),
+    "weidmann under 30": Uniform(0.58, 1.61),
+    "weidmann 30 to 50": Uniform(1.41, 1.54),
+    "weidmann over 50": Uniform(0.68, 1.41),
+    "weidmann limited mobility": Uniform(0.46, 0.76),
     "imo women under 30": Uniform(0.93, 1.55),
     "imo women 30 to 50": Uniform(0.71, 1.19),
     "imo women over 50": Uniform(0.56, 0.94),
@@ -143,7 +147,8 @@ SPEEDS: dict[str, Distribution] = {
     "imo men over 50": Uniform(0.84, 1.40),
 }
 """Walking speeds (m/s) on level ground, by name: all adults (Weidmann 1993, mean and standard deviation; cut off at
-three standard deviations), and by sex and age (International Maritime Organization, MSC.1/Circ.1533, table 3.4)."""
+three standard deviations), by age (after Weidmann, as ranges in table 1 of the RiMEA guideline), and by sex and age
+(International Maritime Organization, MSC.1/Circ.1533, table 3.4)."""
 
 
 @check_arguments

@@ -40,7 +40,7 @@ def package(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise MissingPackage(f"this needs the package {name}: pip install 'jostle[crowd]'") from None
+        raise MissingPackage(f"the package {name} is missing: pip install 'jostle[crowd]'") from None
 
 
 def ring_edges(corners: Array) -> Array:

@@ -17,7 +17,7 @@ from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
 from jostle.models.starts import STRICT, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
-from jostle.sets.walls import MAX_TABLE_ENTRIES
+from jostle.sets.wall_sets import MAX_TABLE_ENTRIES
 
 MOST_RANDOM = 0.47
 """Part of the area up to which people are placed by random sequential addition."""

@@ -25,7 +25,7 @@ from jostle.arguments import NotNegative, Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.crowds.floor import Floor
 from jostle.crowds.walk import HasWays, alike
-from jostle.crowds.ways import LAYERS, Ways
+from jostle.crowds.ways import LAYERS, Ways, wider
 from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
@@ -118,8 +118,6 @@ class Frame(NamedTuple):
     @staticmethod
     def of(ways: Ways, goal: int, inside: Booleans) -> Frame:
         """The frame of a goal."""
-        from scipy.ndimage import binary_dilation
-
         shape, distance = ways.grid.shape, ways.distance[goal].astype(float)
         free = np.isfinite(distance)
         least = distance.min(initial=np.inf, where=free)
@@ -127,13 +125,13 @@ class Frame(NamedTuple):
         known, layers = free, []
         square = np.add.outer(shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
         for _ in range(LAYERS):
-            wider = binary_dilation(known.reshape(shape), np.ones((3, 3))).ravel()
-            new = np.flatnonzero(wider & ~known)
+            wide = wider(ways.grid, known)
+            new = np.flatnonzero(wide & ~known)
             around = new[:, None] + square
             weight = known[around].astype(float)
             weight /= weight.sum(axis=1, keepdims=True)
             layers.append((new[inside[new]], around[inside[new]], weight[inside[new]]))
-            known = wider
+            known = wide
         start = np.full(len(distance), np.inf)
         start[source] = distance[source] - least  # nowhere, if a closed gate hides the goal from everyone
         return Frame(free.reshape(shape), start.reshape(shape), free & ~source, layers)

@@ -220,9 +220,7 @@ class Stairs:
         due = here & self.passage.inside(state.q)
         if link.every is None:
             due &= left < (1.0 + ARRIVED) * self.radii
-        if link.every is not None and np.floor(state.t / link.every) == np.floor(
-            (state.t - state.duration) / link.every
-        ):
+        elif _times(state.t, link.every) == _times(state.t - state.duration, link.every):
             return state
         if due.any() and self.wish is not None:
             goal = self.wish.chosen(state.q)

@@ -134,17 +134,19 @@ class Ways:
         precision: Any = np.float64 if len(goals) * len(nodes) <= MOST_DOUBLES else np.float32
         distance: Array = np.full((len(goals), len(nodes)), np.inf, precision)
         direction = np.zeros((len(goals), len(nodes), 2), precision)
-        outside = ~shapely.contains_xy(plan.area, nodes)
+        outside = np.flatnonzero(wider(grid, label == 0))  # all others are inside
+        outside = outside[~shapely.contains_xy(plan.area, nodes[outside])]
         out = _outward(goals[: len(plan.exits)], nodes[outside])
-        seeing = Lock()
+        areas, seeing = Areas(grid, label), Lock()
 
         def find(g: int) -> None:
             line = shapely.linestrings(goals[g].passable)
             allowed = radius if g >= eligible else 4.0 * FIT * radius
-            reached = [k for k, part in enumerate(parts) if shapely.distance(part, line) <= allowed]
+            reached = tuple(k + 1 for k, part in enumerate(parts) if shapely.distance(part, line) <= allowed)
             if goals[g].width >= 2.0 * radius * (1.0 + FIT) and reached:
-                open_cells = np.isin(label, np.array(reached) + 1)
-                distance[g], direction[g] = _march(grid, goals[g], open_cells, nodes, sight, radius, seeing)
+                source = _source(grid, goals[g])
+                free = areas.around(reached, source)
+                distance[g], direction[g] = _march(grid, goals[g], source, free, nodes, sight, radius, seeing)
             direction[g, outside] = out
 
         with ThreadPoolExecutor(min(len(goals), threads())) as pool:
@@ -257,20 +259,41 @@ def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
     return label
 
 
+class Areas:
+    """The connected cells where a disc fits, found once for all goals that are in the same parts of the plan."""
+
+    def __init__(self, grid: Grid, label: NDArray[np.int32]):
+        self.grid, self.label, self.lock = grid, label, Lock()
+        self._known: dict[tuple[int, ...], tuple[Booleans, Integers]] = {}
+
+    def around(self, parts: tuple[int, ...], source: Integers) -> Booleans:
+        """(nodes,) the cells of parts, by their labels, that are connected with the cells `source`."""
+        with self.lock:
+            if parts not in self._known:
+                cells = np.isin(self.label, parts)
+                self._known[parts] = cells, self._numbered(cells)
+        cells, number = self._known[parts]
+        if not cells[source].all():
+            cells = cells.copy()
+            cells[source] = True
+            number = self._numbered(cells)
+        wanted = np.unique(number[source])
+        return np.asarray(number == wanted[0] if len(wanted) == 1 else np.isin(number, wanted))
+
+    def _numbered(self, cells: Booleans) -> Integers:
+        from scipy.ndimage import label
+
+        return np.asarray(label(cells.reshape(self.grid.shape))[0].ravel())
+
+
 def _march(
-    grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any, radius: float, seeing: Lock
+    grid: Grid, goal: Goal, source: Integers, free: Booleans, nodes: Array, sight: Any, radius: float, seeing: Lock
 ) -> tuple[Array, Array]:
     """(nodes,) the lengths of the ways to a goal and (nodes, 2) their directions, with those in sight of it exact.
 
-    One thread at a time may ask what is in sight: `sight` is prepared by the first question.
+    `source` are the cells of the goal. One thread at a time may ask what is in sight: `sight` is prepared by the first
+    question.
     """
-    from scipy.ndimage import label
-
-    source = _source(grid, goal)
-    free = free.copy()
-    free[source] = True
-    areas, _ = label(free.reshape(grid.shape))
-    free = np.isin(areas.ravel(), areas.ravel()[source])
     start = np.full(len(nodes), np.inf)
     start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
     with seeing:
@@ -315,17 +338,26 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
 
 def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
     """The directions, at LAYERS of nodes around those that are known the mean of their neighbours; further off none."""
-    from scipy.ndimage import binary_dilation
-
     square = np.add.outer(grid.shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
     for _ in range(LAYERS):
-        wider = binary_dilation(known.reshape(grid.shape), np.ones((3, 3))).ravel()
-        found = np.flatnonzero(wider & ~known)
+        wide = wider(grid, known)
+        found = np.flatnonzero(wide & ~known)
         around = found[:, None] + square
         weight = known[around].astype(float)
         direction[found] = np.einsum("nk,nkd->nd", weight, direction[around]) / weight.sum(axis=1, keepdims=True)
-        known = wider
+        known = wide
     return direction
+
+
+def wider(grid: Grid, known: Booleans) -> Booleans:
+    """(nodes,) the nodes that are known, and all eight around each of them."""
+    rows = known.reshape(grid.shape).copy()
+    rows[1:] |= known.reshape(grid.shape)[:-1]
+    rows[:-1] |= known.reshape(grid.shape)[1:]
+    found = rows.copy()
+    found[:, 1:] |= rows[:, :-1]
+    found[:, :-1] |= rows[:, 1:]
+    return np.asarray(found.ravel())
 
 
 def _spread(grid: Grid, known: Booleans) -> Integers | None:

@@ -1,15 +1,15 @@
-"""Many runs: sweeps over scenarios and functions on all cores or on a cluster, and what they say together.
+"""Many runs: sweeps over scenarios and functions on all cores or on a cluster, and statistics of their results.
 
-Study, sweep, read                  what is run and measured; run it; read its folder again
-grid, latin_hypercube               designs: which cases are run (any list of dictionaries is one)
-MEASURES, CURVES                    open lists of what is measured in a run
+Study, sweep, read                  define a study, run it, and read its results from its folder
+grid, latin_hypercube               designs: lists of cases (any list of dictionaries is a design)
+MEASURES, CURVES                    registries of the measures of a run
 PreciseMean, SettledCurves          rules that end a study when its results are accurate enough
-Results, write_table                the tidy table of a study, and files of it
+Results, write_table                the table of a study, and files of it
 Copies, Gaps                        thousands of copies of a small system, in one compiled loop
-ByEvents                            the scheme of these with exact impacts; Paoli and MoreauJean also run them
-sections, impacts, advance          once a period, the last impacts, and where the copies are after a time
-periodic_orbits, lyapunov_exponents is a motion stable, or chaotic?
-basins                              which starts end on which orbit
+ByEvents                            the scheme for copies with exact impacts; Paoli and MoreauJean also run them
+sections, impacts, advance          states once per period, the last impacts, and the states after a time
+periodic_orbits, lyapunov_exponents stability and chaos
+basins                              the orbit on which each start ends
 """
 
 from jostle.ensembles.basins import Attractor, Basins, basins

@@ -1,4 +1,4 @@
-"""Basins of attraction: which starts end on which periodic orbit."""
+"""Basins of attraction: the periodic orbit on which each start ends."""
 
 from __future__ import annotations
 
@@ -18,14 +18,27 @@ from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 
 SAME_ORBIT = 20.0
-"""Two copies are on the same orbit if their sections agree up to this multiple of the tolerance of a repetition."""
+"""Two copies are on the same orbit if their sections agree to within this multiple of the tolerance."""
 MAX_ATTRACTORS = 1000
-"""Largest number of orbits that are told apart."""
+"""Largest number of orbits that are distinguished."""
 
 
 class Attractor(NamedTuple):
-    """A periodic orbit that copies end on.
+    """A periodic orbit that copies end on, found by `basins`.
 
+    Attributes
+    ----------
+    period : int
+        Number of sections after which the orbit repeats itself.
+    q : array, shape (period, d)
+        Positions of the orbit at its sections.
+    u : array, shape (period, d)
+        Velocities of the orbit at its sections.
+    members : int
+        Number of copies that end on the orbit.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> rest = jo.ensembles.Attractor(period=1, q=np.zeros((1, 1)), u=np.zeros((1, 1)), members=5)
     >>> rest.period, rest.q.tolist()
@@ -33,19 +46,24 @@ class Attractor(NamedTuple):
     """
 
     period: int
-    """After how many sections it repeats itself."""
     q: Array
-    """(period, d) positions of its sections."""
     u: Array
-    """(period, d) velocities."""
     members: int
-    """Number of copies that end on it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Basins:
-    """Where n copies end: each on one of the attractors, or on none that repeats itself.
+    """The attractor on which each of n copies ends, found by `basins`.
 
+    Attributes
+    ----------
+    label : array of int, shape (n,)
+        Number of the attractor of each copy; -1 for a copy that does not repeat itself.
+    attractors : tuple of Attractor
+        The attractors, the one with the most members first.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> found = jo.ensembles.Basins(np.array([0, 0, -1]), ())
     >>> found.share(0)
@@ -53,11 +71,21 @@ class Basins:
     """
 
     label: Integers
-    """(n,) the number of the attractor, the one with most members first; -1 for a copy that does not repeat itself."""
     attractors: tuple[Attractor, ...]
 
     def share(self, number: int) -> float:
-        """The part of the copies that end on this attractor."""
+        """Return the fraction of the copies that end on an attractor.
+
+        Parameters
+        ----------
+        number : int
+            Number of the attractor; -1 for the copies that do not repeat themselves.
+
+        Returns
+        -------
+        float
+            The fraction, between 0 and 1.
+        """
         return float((self.label == number).mean())
 
 
@@ -72,11 +100,40 @@ def basins(
     most: Count = 8,
     tol: Positive = 1e-5,
 ) -> Basins:
-    """Which periodic orbit each copy ends on, after `periods` periods of `steps` steps.
+    """Find the periodic orbit on which each copy ends.
 
-    Orbits of up to `most` periods are told apart. `tol` is how well a section must come back, as a part of the extent
-    of all sections; a copy that is not that near to its orbit yet counts as one that does not repeat itself.
+    Parameters
+    ----------
+    copies : Copies
+        The copies, with their starts.
+    scheme : ByEvents, Paoli or MoreauJean, optional
+        The scheme. None: `ByEvents`.
+    period : float or array_like, shape (n,)
+        Time between two sections, for all copies or for each copy.
+    steps : int
+        Number of time steps per period.
+    periods : int
+        Number of periods before copies are compared; more than 2 `most`.
+    most : int, default 8
+        Longest orbit that is recognised, in periods.
+    tol : float, default 1e-5
+        How closely a section must come back, as a fraction of the extent of all sections. A copy that is further away
+        from its orbit counts as one that does not repeat itself.
 
+    Returns
+    -------
+    Basins
+        The attractor of each copy.
+
+    Raises
+    ------
+    InvalidValue
+        If `periods` is too small, or `period` does not fit the copies.
+    SchemeRefuses
+        If the scheme does not support the constraints.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> def two_wells(t, q, u, parameters):
     ...     return q[0] - q[0] ** 3 - 0.5 * u[0]
@@ -87,7 +144,7 @@ def basins(
     """
     kept = 2 * most
     if periods <= kept:
-        raise InvalidValue(f"periods must exceed {kept}, twice the longest orbit that is looked for, not {periods}")
+        raise InvalidValue(f"periods must exceed {kept}, twice the longest orbit (most={most}), not {periods}")
     seen = sections(copies, scheme, period=period, steps=steps, periods=periods, skip=periods - kept)
     both = np.concatenate([seen.q, seen.u], axis=2)
     extent = float(np.ptp(both, axis=(0, 1)).max(initial=0.0)) or 1.0

@@ -21,23 +21,36 @@ from jostle.errors import CannotCompile, InfeasibleStart, InvalidValue, NotFinit
 from jostle.sets.base import ConstraintSet, Free
 
 START_TOLERANCE = 1e-9
-"""A start whose gap is below minus this part of the coordinates overlaps."""
+"""A start violates a constraint if its gap is below minus this fraction of the coordinates."""
 SAMPLED_TIMES = (0.0, 0.1234, 0.9876, 2.7183, 17.321)
-"""Times after the start at which gaps at rest are compared with those at the start."""
+"""Times after the start at which gaps said to be at rest are compared with those at the start."""
 AFFINE_TOLERANCE = 1e-9
-"""Gaps are affine if their second differences are below this part of their size."""
+"""Gaps are affine if their second differences are below this fraction of their size."""
 
 
 @check_arguments
 @dataclass(frozen=True)
 class Gaps:
-    """Constraints of many copies: every number that ``function(t, q, parameters)`` returns stays >= 0.
+    """Constraints of many copies: every number that a function returns stays >= 0.
 
-    `q` is an array (d,) and `parameters` the array (k,) of one copy; the function returns a number, a tuple or an array
-    of m numbers, and numba compiles it. `gradient(t, q, parameters)` returns the m d entries of dg/dq, row by row;
-    without it the gaps are differenced, with steps in proportion to `length`. `flat` says that the gaps are affine in
-    q, which makes differences exact and is needed by `ByEvents`; `moving` says that they depend on t.
+    numba compiles the functions. Their arguments are the time, the coordinates q (d,) and the parameters (k,) of one
+    copy.
 
+    Parameters
+    ----------
+    function : callable (t, q, parameters) -> float, tuple or array
+        The gaps, m numbers.
+    gradient : callable (t, q, parameters) -> tuple or array, optional
+        The m d entries of dg/dq, row by row. None: finite differences of the gaps.
+    flat : bool, default False
+        Whether the gaps are affine in q. Differences are then exact, and `ByEvents` can be used.
+    moving : bool, default False
+        Whether the gaps depend on t.
+    length : float, default 1.0
+        Typical length of the system, positive, to which the steps of the differences are proportional.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> def stop(t, q, parameters):
     ...     return parameters[1] - q[0]                         # the second parameter is where the stop is
@@ -55,14 +68,49 @@ class Gaps:
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Copies:
-    """Many copies of a small system, with unit or constant masses of the d coordinates.
+    """Many copies of a small system, each with its own start and parameters.
 
-    `force` is a function f(t, q, u, parameters) that numba compiles, of a time and three arrays (d,), (d,), (k,), which
-    returns a number (if d = 1), a tuple or an array; or an array. `within` is an admissible set of half-spaces at rest
-    (`HalfSpace`, `Box` or several with &), a function g(t, q, parameters), or `Gaps` of one. `parameters` (n,) or
-    (n, k), `q0` and `v0` (d,) or (n, d), `restitution` and the first time `t0`, numbers or (n,), differ from copy to
-    copy; what is given once is shared.
+    Arrays with one entry per copy have n rows; a value that is given once is shared by all copies.
 
+    Parameters
+    ----------
+    q0 : array_like, shape (d,) or (n, d)
+        Coordinates at the start.
+    force : array_like, shape (d,), or callable (t, q, u, parameters) -> float, tuple or array
+        The force: constant, or a function that numba compiles, of the time and the coordinates (d,), velocities (d,)
+        and parameters (k,) of one copy.
+    within : ConstraintSet, Gaps or callable (t, q, parameters) -> float, tuple or array, optional
+        The constraints: half-spaces at rest (`HalfSpace`, `Box`, or several joined by &), or gaps that stay >= 0. None:
+        no constraints.
+    v0 : array_like, shape (d,) or (n, d), default 0.0
+        Velocities at the start.
+    parameters : array_like, shape (n,) or (n, k), default ()
+        Parameters that are passed to the force and the gaps.
+    restitution : float or array_like, shape (n,), default 0.0
+        Restitution coefficient, between 0 and 1.
+    mass : float or array_like, shape (d,), default 1.0
+        Mass of each coordinate, positive.
+    t0 : float or array_like, shape (n,), default 0.0
+        Time at the start.
+
+    Attributes
+    ----------
+    constraints : int
+        Number m of constraints.
+    flat : bool
+        Whether all gaps are affine in q.
+    moving : bool
+        Whether the gaps depend on time.
+
+    Raises
+    ------
+    InvalidValue
+        If shapes do not fit, a restitution coefficient is not between 0 and 1, or gaps contradict `flat` or `moving`.
+    InfeasibleStart
+        If the start of a copy violates a constraint.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> def drive(t, q, u, parameters):
     ...     return np.cos(parameters[0] * t) - q[0]
@@ -79,7 +127,6 @@ class Copies:
     restitution: Array
     t0: Array
     mass: Array
-    """(d,) the mass of each coordinate."""
     force: Any
     within: Any
 
@@ -99,18 +146,18 @@ class Copies:
         e, start = finite(restitution, "restitution"), finite(t0, "t0")
         if q.ndim not in (1, 2) or q.size == 0 or own.ndim > 2 or e.ndim > 1 or start.ndim > 1:
             raise InvalidValue(
-                f"q0 must have shape (d,) or (n, d), parameters (n,) or (n, k), restitution and t0 (n,) or none; they "
+                f"q0 must have shape (d,) or (n, d), parameters (n,) or (n, k), restitution and t0 () or (n,); they "
                 f"have {q.shape}, {own.shape}, {e.shape} and {start.shape}"
             )
         if (e < 0.0).any() or (e > 1.0).any():
-            raise InvalidValue(f"the restitution must lie in [0, 1], not {float(e.min()):g} to {float(e.max()):g}")
+            raise InvalidValue(f"restitution must lie in [0, 1], not {float(e.min()):g} to {float(e.max()):g}")
         own = own[:, None] if own.ndim == 1 and own.size else own.reshape(1, 0) if own.size == 0 else own
         d, counts = q.shape[-1], {"q0": len(q) if q.ndim == 2 else 1, "v0": len(v) if v.ndim == 2 else 1}
         counts |= {"parameters": len(own), "restitution": e.size, "t0": start.size}
         n = max(counts.values())
         wrong = [f"{name} has {count}" for name, count in counts.items() if count not in (1, n)]
         if wrong:
-            raise InvalidValue(f"there are {n} copies, but {', '.join(wrong)}: give one for each, or one for all")
+            raise InvalidValue(f"there are {n} copies, but {', '.join(wrong)}: give one value per copy, or one for all")
         M = finite(mass, "mass")
         if M.ndim > 1 or M.size not in (1, d) or not (M > 0.0).all():
             raise InvalidValue(f"mass must be positive, a number or one for each of {d} coordinates, not {mass!r}")
@@ -141,12 +188,12 @@ class Copies:
 
     @property
     def flat(self) -> bool:
-        """Are all gaps affine in q?"""
+        """Whether all gaps are affine in q."""
         return not isinstance(self.within, Gaps) or self.within.flat
 
     @property
     def moving(self) -> bool:
-        """Do the gaps depend on time?"""
+        """Whether the gaps depend on time."""
         return isinstance(self.within, Gaps) and self.within.moving
 
     @property
@@ -157,14 +204,40 @@ class Copies:
         return int(np.size(self._gaps(0, float(self.t0[0]), self.q0[0])))
 
     def with_starts(self, q0: Array, v0: Array, t0: Array) -> Copies:
-        """The same copies from other starts (n, d), at other times (n,); they are not checked."""
+        """Return the same copies with other starts, which are not checked.
+
+        Parameters
+        ----------
+        q0 : array, shape (n, d)
+            Coordinates at the start.
+        v0 : array, shape (n, d)
+            Velocities at the start.
+        t0 : array, shape (n,)
+            Times at the start.
+
+        Returns
+        -------
+        Copies
+            The copies with the new starts.
+        """
         other = object.__new__(Copies)
         for name, value in {**vars(self), "q0": q0, "v0": v0, "t0": t0}.items():
             object.__setattr__(other, name, value)
         return other
 
     def repeated(self, times: int) -> Copies:
-        """`times` blocks, one after the other, each with all copies."""
+        """Return several blocks of all copies, one after the other.
+
+        Parameters
+        ----------
+        times : int
+            Number of blocks.
+
+        Returns
+        -------
+        Copies
+            The times * n copies.
+        """
         other = object.__new__(Copies)
         for name, value in vars(self).items():
             shared = name in ("force", "within", "mass")
@@ -173,7 +246,18 @@ class Copies:
         return other
 
     def compiled(self) -> tuple[Any, Any]:
-        """The force and the rows of constraints as the compiled loops take them."""
+        """Compile the force and the constraints with numba.
+
+        Returns
+        -------
+        force, rows : callable
+            The compiled functions that the compiled loops take.
+
+        Raises
+        ------
+        CannotCompile
+            If numba cannot compile a function.
+        """
         from jostle.kernels import functions
 
         try:
@@ -186,16 +270,16 @@ class Copies:
             return force, functions.rows_of(self.within.function, self.within.gradient, step)
         except functions.CannotCompile as error:
             raise CannotCompile(
-                f"{name} cannot be compiled by numba: {error}. Use numbers, tuples and NumPy arrays, and the functions "
-                f"of math and numpy that numba knows"
+                f"{name} cannot be compiled by numba: {error}. Use numbers, tuples, NumPy arrays, and functions of "
+                f"math and numpy that numba supports"
             ) from None
 
     def _gaps(self, copy: int, t: float, q: Array) -> Array:
-        """The gaps of one copy, by the function as it was given."""
+        """The gaps of one copy, evaluated by the Python function."""
         return np.atleast_1d(np.asarray(self.within.function(t, q, self.parameters[copy]), dtype=float)).ravel()
 
     def _check_start(self) -> None:
-        """Refuse starts that overlap, and gaps that are not what they are said to be."""
+        """Refuse starts that violate constraints, and gaps that contradict `flat` or `moving`."""
         if not isinstance(self.within, Gaps):
             G, offset = self.within
             gap, size = self.q0 @ G.T + offset, np.abs(self.q0) @ np.abs(G).T + np.abs(offset)
@@ -210,7 +294,7 @@ class Copies:
             copy, row = (int(k) for k in np.argwhere(bad)[0])
             raise InfeasibleStart(
                 f"q0 of copy {copy} is not admissible: gap {gap[copy, row]:.2e} in constraint {row}; "
-                f"{int(bad.any(axis=1).sum())} of {len(self)} copies overlap. Move them apart"
+                f"{int(bad.any(axis=1).sum())} of {len(self)} copies violate constraints. Change q0"
             )
 
     def _check_gaps(self, start: Array) -> None:
@@ -219,14 +303,14 @@ class Copies:
         if not self.within.moving:
             for later in SAMPLED_TIMES:
                 if np.abs(self._gaps(0, t + later, q) - start).max(initial=0.0) > AFFINE_TOLERANCE * scale:
-                    raise InvalidValue("the gaps of `within` depend on t: say so by Gaps(function, moving=True)")
+                    raise InvalidValue("the gaps of `within` depend on t: use Gaps(function, moving=True)")
         if self.within.flat:
             for k in range(len(q)):
                 step = np.zeros_like(q)
                 step[k] = length
                 bend = self._gaps(0, t, q + step) + self._gaps(0, t, q - step) - 2.0 * start
                 if np.abs(bend).max(initial=0.0) > AFFINE_TOLERANCE * scale:
-                    raise InvalidValue(f"the gaps of `within` are not affine in q[{k}]: leave out flat=True")
+                    raise InvalidValue(f"the gaps of `within` are not affine in q[{k}]: remove flat=True")
 
 
 def _checked_force(force: Any, d: int) -> Any:
@@ -238,7 +322,7 @@ def _checked_force(force: Any, d: int) -> Any:
 def _checked_within(within: Any, d: int) -> Any:
     """`Gaps`, or the matrix and the offsets of planes."""
     if within is None or isinstance(within, Free):
-        return np.zeros((1, d)), np.ones(1)  # one row that is always open: the loops have at least one
+        return np.zeros((1, d)), np.ones(1)  # a row that is always open, because the loops need at least one
     if isinstance(within, ConstraintSet):
         if not within.flat or within.moving is not False or within.equalities:
             raise InvalidValue(

@@ -25,8 +25,25 @@ MAX_CASES = 1_000_000
 
 @check_arguments
 def grid(parameters: Mapping[str, Iterable[Any]]) -> list[Case]:
-    """All combinations of the values of some parameters; the last parameter varies fastest.
+    """List all combinations of the values of some parameters; the last parameter varies fastest.
 
+    Parameters
+    ----------
+    parameters : mapping of str to iterable
+        Values of each parameter.
+
+    Returns
+    -------
+    list of dict
+        One dictionary of parameters and values per case.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no parameter, a parameter has no values, or there are more than 1 000 000 cases.
+
+    Examples
+    --------
     >>> grid({"n": [50, 100], "speed": [1.0, 1.4]})[:3]
     [{'n': 50, 'speed': 1.0}, {'n': 50, 'speed': 1.4}, {'n': 100, 'speed': 1.0}]
     """
@@ -34,17 +51,38 @@ def grid(parameters: Mapping[str, Iterable[Any]]) -> list[Case]:
     values = {name: _values(name, given) for name, given in parameters.items()}
     count = int(np.prod([len(given) for given in values.values()], dtype=float))
     if count > MAX_CASES:
-        raise InvalidValue(f"parameters make a grid of {count} cases, more than {MAX_CASES}: give fewer values")
+        raise InvalidValue(f"parameters give a grid of {count} cases, more than {MAX_CASES}: use fewer values")
     return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
 
 
 @check_arguments
 def latin_hypercube(parameters: Mapping[str, tuple[float, float]], n: Count, *, seed: Natural = 0) -> list[Case]:
-    """n cases in a box: each parameter, from low to high, has one value in each of n equal parts of its interval.
+    """Draw n cases that fill a box evenly.
 
-    `parameters` gives the two ends of each interval. Ends that are whole numbers, such as (10, 20), still give real
-    values; round them in the function that you run.
+    Each parameter has one value in each of n equal parts of its interval (McKay, Beckman, Conover 1979). Values are
+    real numbers also if both ends are whole numbers; round them in the function that you run.
 
+    Parameters
+    ----------
+    parameters : mapping of str to (float, float)
+        Lower and upper end of the interval of each parameter.
+    n : int
+        Number of cases, at most 1 000 000.
+    seed : int, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    list of dict
+        One dictionary of parameters and values per case.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no parameter, or the ends of an interval are not in order.
+
+    Examples
+    --------
     >>> cases = latin_hypercube({"speed": (1.0, 2.0)}, 4, seed=1)
     >>> sorted(int(4.0 * (case["speed"] - 1.0)) for case in cases)
     [0, 1, 2, 3]
@@ -62,10 +100,10 @@ def latin_hypercube(parameters: Mapping[str, tuple[float, float]], n: Count, *, 
 
 def _check_names(parameters: Mapping[str, Any]) -> None:
     if not parameters:
-        raise InvalidValue("parameters must name at least one parameter: the design is empty")
+        raise InvalidValue("parameters must contain at least one parameter")
     wrong = [name for name in parameters if not isinstance(name, str) or not name]
     if wrong:
-        raise InvalidValue(f"parameters must have names that are texts, not {wrong[0]!r}")
+        raise InvalidValue(f"names of parameters must be non-empty strings, not {wrong[0]!r}")
 
 
 def _values(name: str, given: Any) -> list[Any]:
@@ -73,7 +111,7 @@ def _values(name: str, given: Any) -> list[Any]:
         raise InvalidValue(f"parameters: {name!r} needs a list of values, not {given!r}")
     found = list(given)
     if not found:
-        raise InvalidValue(f"parameters: {name!r} has no values: the design is empty")
+        raise InvalidValue(f"parameters: {name!r} has no values")
     return found
 
 

@@ -1,4 +1,4 @@
-"""One run of a study in whatever process it runs: the result is measured there, and only numbers travel back."""
+"""One run of a study, in any process: the result is measured there, and only numbers are sent back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from jostle.ensembles.subjects import Subject
 from jostle.errors import InvalidValue
 from jostle.kernels.blas import one_blas_thread
 from jostle.kernels.threads import threads, use_threads
-from jostle.solution import FAILED, FINISHED, Solution
+from jostle.solution import Solution
+from jostle.statuses import FAILED, FINISHED
 
 ONE_THREAD = dict.fromkeys(
     ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
@@ -34,7 +35,7 @@ MAX_WORKS = 4
 
 @dataclass(frozen=True)
 class Work:
-    """What all runs of a study share: the subject, what is measured, and the folder of the trajectories."""
+    """The part of a study that all runs share: the subject, the measures, and the folder of the trajectories."""
 
     subject: Subject
     measures: Mapping[str, Measure]
@@ -44,7 +45,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended, and its results; all of it can be written as JSON."""
+    """The status and the results of a run, in types that JSON can store."""
 
     run: int
     status: str
@@ -58,7 +59,7 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Did the run end with an error?"""
+        """Whether the run ended with an error."""
         return bool(self.error)
 
     def as_dict(self) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class Outcome:
 
 
 def execute(work: bytes | Work, run: RunOf) -> Outcome:
-    """Do one run on one thread, and measure it. Whatever goes wrong in it is recorded in the outcome."""
+    """Do one run on one thread, and measure it. Errors are recorded in the outcome."""
     begin, cpu = time.perf_counter(), time.thread_time()
     try:
         with _one_thread():
@@ -84,14 +85,14 @@ def _unpacked(work: bytes) -> Work:
         return pickle.loads(work)  # type: ignore[no-any-return]
     except (AttributeError, ImportError) as error:
         raise InvalidValue(
-            f"a function of the study cannot be found in the process that runs it ({error}): define it at the top "
+            f"a function of the study cannot be imported in the process that runs it ({error}): define it at the top "
             f"level of a module that can be imported there, or install cloudpickle"
         ) from None
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Many runs at once fill the cores; more threads would wait for each other."""
+    """Use one thread for a run, because several runs at once already use all cores."""
     if ONE_THREAD.items() <= os.environ.items():
         yield
         return
@@ -105,7 +106,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _told(problem: BaseException) -> str:
-    """The error in one line, with the place in the user's code for errors that are not ours."""
+    """The error in one line; errors of other packages with the file and the line where they were raised."""
     words = " ".join(f"{type(problem).__name__}: {problem}".split())
     place = next(iter(traceback.extract_tb(problem.__traceback__)[-1:]), None)
     if type(problem).__module__.startswith("jostle.") or place is None:
@@ -118,7 +119,7 @@ def _measured(work: Work, run: RunOf) -> tuple[str, dict[str, float], dict[str, 
     if not hasattr(result, "status"):
         if work.measures or work.curves or work.trajectories is not None:
             raise InvalidValue(
-                f"measures, curves and trajectories need a Solution, and the run returned {type(result).__name__}"
+                f"measures, curves and trajectories need a Solution, but the run returned {type(result).__name__}"
             )
         return FINISHED, _returned(result), {}
     if work.trajectories is not None:
@@ -135,7 +136,7 @@ def _returned(result: Any) -> dict[str, float]:
 
 
 def number(name: str, value: Any) -> float:
-    """One number that a measure gave, as a float or an int; anything else, and NaN, is an error.
+    """The number that a measure returned, as a float or an int; anything else, including NaN, is an error.
 
     >>> number("mass", np.float32(0.5)), number("people", np.int64(3))
     (0.5, 3)
@@ -144,33 +145,35 @@ def number(name: str, value: Any) -> float:
         value = value.item()
     if not isinstance(value, int | float):
         shown = f"an array of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)[:60]
-        raise InvalidValue(f"the measure {name!r} must give one number, not {shown}; lists of numbers are `curves`")
+        raise InvalidValue(f"the measure {name!r} must return one number, not {shown}; lists of numbers are `curves`")
     if math.isnan(value):
         raise InvalidValue(f"the measure {name!r} is NaN (not a number) in this run")
     return value if isinstance(value, float) else int(value)
 
 
 def numbers(name: str, values: Any) -> list[float]:
-    """The numbers that a curve gave; NaN is an error.
+    """The numbers that a curve returned; NaN is an error.
 
     >>> numbers("times", [1, 2.5])
     [1.0, 2.5]
     """
     found = np.asarray(values)
     if found.ndim != 1 or found.dtype.kind not in "biuf":
-        raise InvalidValue(f"the curve {name!r} must give a list of numbers, not {type(values).__name__} {found.shape}")
+        raise InvalidValue(
+            f"the curve {name!r} must return a list of numbers, not {type(values).__name__} {found.shape}"
+        )
     if np.isnan(found.astype(float)).any():
         raise InvalidValue(f"the curve {name!r} has a NaN (not a number) in this run")
     return [float(value) for value in found]
 
 
 def _keep(result: Any, path: Path, run: RunOf) -> None:
-    """Write the trajectory of a run; one that an earlier attempt left behind is replaced."""
+    """Write the trajectory of a run, replacing one left by an earlier attempt."""
     from jostle.io import write
 
     if not isinstance(result, Solution):
         raise InvalidValue(
-            f"trajectories are kept of runs of bodies only, and this one returned {type(result).__name__}"
+            f"trajectories can be kept for runs of bodies only, but this run returned {type(result).__name__}"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):

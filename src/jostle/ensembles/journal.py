@@ -1,11 +1,11 @@
-"""The folder of a study, which survives whatever happens to the process that writes it.
+"""The folder of a study, whose finished runs survive a crash of the process that writes it.
 
-study.json         what the study is; a study that is resumed must be the same
-journal.jsonl      one line for each finished run, on the disk before the next run is counted
-table.csv          the tidy table, with .parquet beside it where pyarrow is installed
-curves.csv         the curves of all runs, in long form
+study.json         description of the study; a resumed study must have the same
+journal.jsonl      one line per finished run, written to disk before the next run is counted
+table.csv          the table of all runs, and table.parquet if pyarrow is installed
+curves.csv         the curves of all runs, one row per number
 summary.csv        means, confidence intervals and quantiles of each case
-trajectories/      one file for each run, where asked
+trajectories/      one file per run, if trajectories are kept
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from jostle.errors import BrokenFile, FileInUse, FileIsThere, NoSuchFile
 from jostle.io.container import Lock, whole
 
 STUDY, JOURNAL, TRAJECTORIES = "study.json", "journal.jsonl", "trajectories"
-"""Names in the folder of a study."""
+"""File and folder names in the folder of a study."""
 FORMAT = 1
-"""Version of the files."""
+"""Version of the file format."""
 MAX_SHOWN = 60
-"""Number of characters of a value that an error shows."""
+"""Largest number of characters of a value in an error message."""
 
 
 class Journal:
-    """The journal of a study, open for writing; one process at a time holds it."""
+    """The journal of a study, open for writing by one process at a time."""
 
     def __init__(self, folder: Path, study: Study) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         description = folder / STUDY
         if not description.exists():
             if any(folder.iterdir()):
-                raise FileIsThere(f"{folder} holds other files and no study: choose another folder")
+                raise FileIsThere(f"{folder} contains other files and no study: choose another folder")
             _write_description(description, study)
         check_same(folder, study)
         self.path = folder / JOURNAL
@@ -45,10 +45,10 @@ class Journal:
             self._lock = Lock(self.path)
         except FileInUse:
             raise FileInUse(
-                f"another process runs the study in {folder}: wait for its end, or look at it with jostle info {folder}"
+                f"another process runs the study in {folder}: wait until it ends, or see jostle info {folder}"
             ) from None
         self.known = outcomes(folder)
-        self._file = open(self.path, "r+b", buffering=0)  # noqa: SIM115 it is open as long as the study runs
+        self._file = open(self.path, "r+b", buffering=0)  # noqa: SIM115 it stays open while the study runs
         self._file.truncate(_whole_lines(self.path.read_bytes()))
         self._file.seek(0, os.SEEK_END)
         self._study = study
@@ -60,19 +60,19 @@ class Journal:
         os.fsync(self._file.fileno())
 
     def finish(self, repetitions: list[int]) -> None:
-        """Note that the study is finished, and how many repetitions of each case it has."""
+        """Record that the study is finished, with the number of repetitions of each case."""
         _write_description(self.path.with_name(STUDY), self._study, repetitions)
 
     def close(self) -> None:
-        """Let others write the journal."""
+        """Close the journal, so that other processes can open it."""
         self._file.close()
         self._lock.release()
 
 
 def outcomes(folder: Path) -> dict[int, Outcome]:
-    """The finished runs by their numbers; of several outcomes of one run the last counts.
+    """The finished runs by number; if a run has several outcomes, the last one counts.
 
-    A last line that is cut off belongs to a process that was killed while it wrote it, and is left out.
+    An incomplete last line was left by a process that was killed while writing, and is ignored.
     """
     path = folder / JOURNAL
     if not path.exists():
@@ -83,7 +83,9 @@ def outcomes(folder: Path) -> dict[int, Outcome]:
         try:
             outcome = Outcome(**json.loads(line))
         except (ValueError, TypeError):
-            raise BrokenFile(f"{path}: line {number} is damaged; remove it, and its run will be done again") from None
+            raise BrokenFile(
+                f"{path}: line {number} is damaged; remove the line, and its run will be repeated"
+            ) from None
         found[outcome.run] = outcome
     return found
 
@@ -94,7 +96,7 @@ def _whole_lines(content: bytes) -> int:
 
 
 def description(folder: Path) -> dict[str, Any]:
-    """What the folder says about its study."""
+    """The description of the study in a folder."""
     path = folder / STUDY
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -103,7 +105,7 @@ def description(folder: Path) -> dict[str, Any]:
     except ValueError:
         raise BrokenFile(f"{path} is damaged: it is not JSON") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT or not isinstance(found.get("identity"), dict):
-        raise BrokenFile(f"{path} is not the description of a study that this version of jostle can read")
+        raise BrokenFile(f"{path} cannot be read by this version of jostle: it is not a study of format 1")
     return found
 
 
@@ -119,8 +121,8 @@ def check_same(folder: Path, study: Study) -> None:
     for key in sorted({*there, *asked}):
         if there.get(key) != asked.get(key):
             raise FileIsThere(
-                f"{folder} holds another study: its {key} is {_short(there.get(key))}, not {_short(asked.get(key))}. "
-                f"Choose another folder, or remove this one"
+                f"{folder} contains another study: its {key} is {_short(there.get(key))}, not "
+                f"{_short(asked.get(key))}. Choose another folder, or remove this one"
             )
 
 

@@ -1,4 +1,4 @@
-"""The compiled loop over many copies: which scheme, which steps, on which cores; and what ended a copy."""
+"""The compiled loop over many copies: schemes, steps, threads, and the errors of copies that stopped."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from jostle.kernels.threads import threads
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 
-STEPS_A_CALL = 5_000_000
-"""Steps of all copies together between two looks for Ctrl-C: about a second on one core."""
+STEPS_PER_CALL = 5_000_000
+"""Number of steps of all copies between two checks for Ctrl-C: about one second on one core."""
 DEFAULT_Z = 0.5
-"""The only z of `Paoli` that the compiled loop has."""
+"""The only z of `Paoli` that the compiled loop supports."""
 
 
 @dataclass(frozen=True)
 class ByEvents:
-    """Smooth flights of order 4 by the classical Runge-Kutta method, exact impacts between them; for flat gaps at rest.
+    """Runge-Kutta flights of order 4 with exact impacts between them, for copies with flat constraints at rest.
 
-    An impact is found on the flight itself, to round-off, so that the motion depends smoothly on its start: orbits,
-    their multipliers and bifurcations have an error of order h^4. A sequence of ever shorter flights (e < 1) ends in a
-    contact at rest once a flight is shorter than a thousandth of the step; where a contact at rest opens, the error is
-    of order h^2. Two impacts and a dip below zero inside one step are seen as long as the gap is a cubic there.
+    Impacts are located on the flight to round-off, so that the motion depends smoothly on its start: orbits,
+    multipliers and bifurcations have an error of order h^4. A sequence of ever shorter flights (e < 1) ends in a
+    contact at rest once a flight is shorter than a thousandth of the step. Where a contact at rest opens, the error is
+    of order h^2. Two impacts, or a dip below zero, inside one step are detected if the gap is well approximated by a
+    cubic there.
 
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
     >>> jo.ensembles.advance(ball, jo.ensembles.ByEvents(), t=0.6, h=0.1).v0.round(9).tolist()
@@ -42,7 +45,7 @@ CompiledScheme = ByEvents | Paoli | MoreauJean
 
 
 class March:
-    """Copies on their way: `go` continues for some steps, and what it saves does not depend on how it is cut."""
+    """Copies in motion. `go` does some steps; results do not depend on how the steps are divided among calls."""
 
     def __init__(self, copies: Copies, scheme: CompiledScheme | None, h: Array, hits: int = 0):
         self.copies, self.scheme = copies, ByEvents() if scheme is None else scheme
@@ -57,7 +60,7 @@ class March:
         self.root = np.ascontiguousarray(1.0 / np.sqrt(copies.mass))
 
     def go(self, steps: int, sections: int, skipped: int = 0, kept: int = 0) -> Array:
-        """`sections` times `steps` steps; (n, kept, 2 d) q and u after those from number `skipped` on."""
+        """Do `sections` times `steps` steps; return q and u (n, kept, 2 d) after the first `skipped` sections."""
         from jostle.kernels.cpu.copies import MOREAU_JEAN, PAOLI, march, room
         from jostle.kernels.cpu.flights import fly
 
@@ -65,7 +68,7 @@ class March:
         numbers = np.stack([self.copies.t0, self.h, self.copies.restitution], axis=1)
         saved = np.full((n, kept, 2 * d), np.nan)
         pieces = cut(n, min(threads(), n))
-        at_once = max(1, int(STEPS_A_CALL * len(pieces) / max(n * steps, 1)))
+        at_once = max(1, int(STEPS_PER_CALL * len(pieces) / max(n * steps, 1)))
         kind = MOREAU_JEAN if isinstance(self.scheme, MoreauJean) else PAOLI
         flags: tuple[Any, ...] = kind, self.copies.flat, self.copies.moving
 
@@ -85,7 +88,7 @@ class March:
         return saved
 
     def _check(self) -> None:
-        """Raise the error of the first copy that could not go on."""
+        """Raise the error of the first copy that could not continue."""
         from jostle.kernels.cpu.copies import DONE, NO_POINT, NOT_FINITE, STATUS, TOO_MANY_IMPACTS
 
         stopped = np.flatnonzero(self.counts[:, STATUS])
@@ -106,12 +109,12 @@ class March:
 
     @property
     def ends(self) -> Copies:
-        """The copies as they stand now."""
+        """The copies in their present state."""
         t = self.copies.t0 + self.counts[:, 0] * self.h
         return self.copies.with_starts(self.states[:, 0].copy(), self.states[:, 2].copy(), t)
 
     def impacts(self) -> tuple[Array, Integers]:
-        """The last impacts (n, kept, 3) in order of time, NaN where there were fewer; and how many there were."""
+        """The last impacts (n, kept, 3) in the order of time, NaN where there were fewer, and their total numbers."""
         kept = self.hits.shape[1]
         count = self.counts[:, 2].copy()
         order = (count[:, None] + np.arange(kept)) % max(kept, 1)
@@ -121,12 +124,12 @@ class March:
 
 
 def check_scheme(copies: Copies, scheme: CompiledScheme) -> None:
-    """Refuse what the compiled loop of a scheme cannot do."""
+    """Refuse constraints that the compiled loop of a scheme does not support."""
     if isinstance(scheme, Paoli) and (scheme.implicit or scheme.z != DEFAULT_Z):
-        raise SchemeRefuses("the compiled loop has Paoli's scheme with z = 1/2 and an explicit force only")
+        raise SchemeRefuses("the compiled loop supports Paoli's scheme with z = 1/2 and an explicit force only")
     if copies.moving and not isinstance(scheme, MoreauJean):
         raise SchemeRefuses(
-            f"{type(scheme).__name__} cannot have constraints that move; use MoreauJean(), or a frame that moves along"
+            f"{type(scheme).__name__} does not support moving constraints; use MoreauJean(), or a moving frame"
         )
     if isinstance(scheme, ByEvents) and not copies.flat:
         raise SchemeRefuses("ByEvents needs gaps that are affine in q; use Paoli() or MoreauJean()")
@@ -136,13 +139,13 @@ def check_smooth(scheme: object, what: str) -> None:
     """Refuse a scheme whose motion does not depend smoothly on its start."""
     if not (scheme is None or isinstance(scheme, ByEvents)):
         raise SchemeRefuses(
-            f"{what} need a motion that depends smoothly on its start; with {type(scheme).__name__} it jumps or bends "
-            f"where an impact moves from one step to the next. Use ByEvents()"
+            f"{what} need a motion that depends smoothly on its start; with {type(scheme).__name__} it does not, where "
+            f"an impact moves from one step to the next. Use ByEvents()"
         )
 
 
 def step_of(period: ArrayLike, steps: int, n: int) -> Array:
-    """(n,) the step that divides a period (a number, or one for each copy)."""
+    """(n,): the time step that divides a period (a number, or one per copy)."""
     T = finite(period, "period")
     if T.ndim > 1 or T.size not in (1, n) or not (T > 0.0).all():
         raise InvalidValue(f"period must be positive, a number or one for each of {n} copies, not of shape {T.shape}")

@@ -1,7 +1,7 @@
-"""What is measured in a run: named functions of a `Solution`. Plug-ins and scripts add to both lists.
+"""Measures of a run: named functions of a `Solution`. Plug-ins and scripts can add to both lists.
 
-    MEASURES    one number of a run: evacuation_time, flow, worst_density ...
-    CURVES      many numbers of a run, such as the times at which people left
+    MEASURES    functions that return one number: evacuation_time, flow, worst_density ...
+    CURVES      functions that return a list of numbers, such as the times at which people left
 
 A measure may also be any Python function of a solution, or its place "module:function".
 """
@@ -29,64 +29,66 @@ Measure = Callable[[Any], Any]
 
 
 def evacuation_time(sol: Solution) -> float:
-    """When the last person left (s); infinite if somebody did not."""
+    """Time at which the last person left, in seconds; infinite if somebody did not leave."""
     return analysed_evacuation_time(sol)
 
 
 def flow(sol: Solution) -> float:
-    """People who leave in a second, J = (N - 1) / (t_N - t_1) between the first and the last of N who left."""
+    """People who leave per second: J = (N - 1) / (t_N - t_1), for N people who left between t_1 and t_N."""
     left = leaving_times(sol)
     left = left[np.isfinite(left)]
     if len(left) < 2 or left[-1] <= left[0]:
-        raise InvalidValue(f"a flow needs two people who leave one after the other; {len(left)} left in this run")
+        raise InvalidValue(
+            f"the flow needs at least two people who leave at different times; {len(left)} left in this run"
+        )
     return (len(left) - 1) / float(left[-1] - left[0])
 
 
 def people_left(sol: Solution) -> int:
-    """How many people left."""
+    """Number of people who left."""
     return int(np.isfinite(leaving_times(sol)).sum())
 
 
 def worst_density(sol: Solution) -> float:
-    """The largest Voronoi density 1 / |V_i| around a person at a saved time (people per square metre)."""
+    """Largest Voronoi density 1 / |V_i| of a person at a saved time, in people per square metre."""
     plan = plan_of(sol)
     if plan is None:
-        raise InvalidValue("the density needs the plan of a crowd, and this run has none")
+        raise InvalidValue("the density needs the floor plan of a crowd, which this run does not have")
     return float(max(density(sol, k, plan).density.max(initial=0.0) for k in range(len(sol.t))))
 
 
 def worst_pressure(sol: Solution) -> float:
-    """The largest pressure on a person at a saved time: the sum of their contact forces over their circumference."""
+    """Largest pressure on a person at a saved time: the sum of their contact forces over their circumference."""
     return float(max(np.nanmax(crowd_pressure(sol, k).pressure) for k in range(1, len(sol.t))))
 
 
 def largest_force(sol: Solution) -> float:
-    """The largest contact force at a saved time; in a first-order run the largest multiplier."""
+    """Largest contact force at a saved time; in a first-order run, the largest multiplier."""
     return float(sol.impulses()["force"].max(initial=0.0))
 
 
 def kinetic_energy(sol: Solution) -> float:
-    """The kinetic energy at the end."""
+    """Kinetic energy at the end."""
     return float(sol.energy().kinetic[-1])
 
 
 def dissipated_energy(sol: Solution) -> float:
-    """The energy that the contacts dissipated during the run."""
+    """Energy dissipated by contacts during the run."""
     return float(sol.energy_balance().dissipated[-1])
 
 
 def end_time(sol: Any) -> float:
-    """The time at which the run ended."""
+    """Time at which the run ended."""
     return float(sol.t[-1])
 
 
 def worst_overlap(sol: Solution) -> float:
-    """The worst overlap of all steps, over the smallest radius."""
+    """Largest overlap of all steps, as a fraction of the smallest radius."""
     return sol.overlap
 
 
 def leaving_times(sol: Solution) -> Array:
-    """(n,) the times at which people left, in increasing order; infinite for those who did not."""
+    """(n,) the times at which people left, in increasing order; infinite for people who did not leave."""
     left = analysed_leaving_times(sol)
     return np.sort(left[~np.isnan(left)])
 
@@ -107,7 +109,7 @@ MEASURES: Registry[Measure] = Registry(
     },
     _check,
 )  # fmt: skip
-"""Open list of the measures of a run, each of which gives one number.
+"""Registry of the measures of a run; each returns one number.
 
 >>> import jostle as jo
 >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -117,7 +119,7 @@ MEASURES: Registry[Measure] = Registry(
 CURVES: Registry[Measure] = Registry(
     "jostle.curves", "curve", {"leaving_times": "jostle.ensembles.measures:leaving_times"}, _check
 )
-"""Open list of the curves of a run, each of which gives a list of numbers.
+"""Registry of the curves of a run; each returns a list of numbers.
 
 >>> import jostle as jo
 >>> jo.ensembles.CURVES.names()
@@ -126,7 +128,7 @@ CURVES: Registry[Measure] = Registry(
 
 
 def found(measure: str | Measure, known: Registry[Measure]) -> Measure:
-    """The function of a name, of a place "module:function", or the function itself.
+    """The function with a name, at a place "module:function", or the function itself.
 
     >>> import jostle as jo
     >>> found("evacuation_tme", MEASURES)
@@ -144,7 +146,7 @@ def found(measure: str | Measure, known: Registry[Measure]) -> Measure:
 
 
 def at_place(place: str, noun: str) -> Any:
-    """What "module:name" stands for.
+    """The object at a place "module:name".
 
     >>> at_place("math:tau", "number") > 6.28
     True

@@ -1,8 +1,8 @@
-"""Periodic orbits of many copies and their multipliers, and Lyapunov exponents: is a motion stable, or chaotic?
+"""Periodic orbits of many copies, their multipliers, and Lyapunov exponents, which tell stable motions from chaos.
 
-With the map F that takes the state (q, u) of a copy to the state some periods later, an orbit is F(x) = x, found by
-Newton's method, and its multipliers are the eigenvalues of dF. It is stable if they lie inside the unit circle. The
-period doubles where one is -1, that is, det(dF + I) = 0.
+With the map F that takes the state (q, u) of a copy to the state some periods later, an orbit is a solution of
+F(x) = x, found by Newton's method, and its multipliers are the eigenvalues of dF. It is stable if all multipliers lie
+inside the unit circle. The period doubles where one multiplier is -1, that is, det(dF + I) = 0.
 """
 
 from __future__ import annotations
@@ -20,17 +20,36 @@ from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 
 DIFFERENCE = 1e-6
-"""Step of the central differences of the map, as a part of the state."""
+"""Step of the central differences of the map, as a fraction of the state."""
 ORBIT_TOLERANCE = 1e-10
-"""An orbit is found when Newton's method moves it by less than this part of the state."""
+"""An orbit is found when a Newton step moves it by less than this fraction of the state."""
 SEPARATION = 1e-7
-"""Distance of the second motion that a Lyapunov exponent is measured with, as a part of the state."""
+"""Distance of the second motion with which a Lyapunov exponent is measured, as a fraction of the state."""
 
 
 @dataclass(frozen=True, eq=False)
 class Orbits:
-    """Periodic orbits of n copies, each by its state at the start of a period.
+    """Periodic orbits of n copies, each given by its state at the start of a period; found by `periodic_orbits`.
 
+    Attributes
+    ----------
+    q : array, shape (n, d)
+        Positions at the start of a period.
+    u : array, shape (n, d)
+        Velocities at the start of a period.
+    derivative : array, shape (n, 2 d, 2 d)
+        Derivative dF of the map at the orbit.
+    converged : array of bool, shape (n,)
+        Whether the orbit was found.
+    multipliers : array of complex, shape (n, 2 d)
+        Eigenvalues of dF; NaN where no orbit was found.
+    stable : array of bool, shape (n,)
+        Whether the orbit was found and all multipliers lie inside the unit circle.
+    doubling : array, shape (n,)
+        det(dF + I), zero where the period doubles; NaN where no orbit was found.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> def swing(t, q, u, parameters):
     ...     return -q[0] - 0.1 * u[0] + np.cos(parameters[0] * t)
@@ -44,31 +63,27 @@ class Orbits:
     """
 
     q: Array
-    """(n, d) positions."""
     u: Array
-    """(n, d) velocities."""
     derivative: Array
-    """(n, 2 d, 2 d) dF at the orbit."""
     converged: Booleans
-    """(n,) was the orbit found?"""
 
     @property
     def multipliers(self) -> NDArray[np.complex128]:
-        """(n, 2 d) the eigenvalues of dF; NaN where no orbit was found."""
+        """(n, 2 d): the eigenvalues of dF; NaN where no orbit was found."""
         found = np.full(self.derivative.shape[:2], np.nan, dtype=complex)
         found[self.converged] = np.linalg.eigvals(self.derivative[self.converged])
         return found
 
     @property
     def stable(self) -> Booleans:
-        """(n,) was the orbit found, and are all its multipliers inside the unit circle?"""
+        """(n,): whether the orbit was found and all multipliers lie inside the unit circle."""
         size = np.abs(self.multipliers).max(axis=1)
         stable: Booleans = self.converged & (np.where(np.isnan(size), np.inf, size) < 1.0)
         return stable
 
     @property
     def doubling(self) -> Array:
-        """(n,) det(dF + I), which is zero where the period doubles; NaN where no orbit was found."""
+        """(n,): det(dF + I), which is zero where the period doubles; NaN where no orbit was found."""
         size = self.derivative.shape[1]
         return np.where(self.converged, np.linalg.det(self.derivative + np.eye(size)), np.nan)
 
@@ -83,10 +98,37 @@ def periodic_orbits(
     times: Count = 1,
     max_iterations: Count = 30,
 ) -> Orbits:
-    """The orbits that repeat themselves after `times` periods, by Newton's method from the starts of the copies.
+    """Find periodic orbits by Newton's method, from the starts of the copies.
 
-    Each period has `steps` steps. Orbits need not be stable. The multipliers have the order of the scheme.
+    Orbits need not be stable. The multipliers are as accurate as the scheme.
 
+    Parameters
+    ----------
+    copies : Copies
+        The copies, which start close to the orbits.
+    scheme : ByEvents, optional
+        The scheme. None: `ByEvents`. Others are refused, because their motions do not depend smoothly on the start.
+    period : float or array_like, shape (n,)
+        Period of the force, for all copies or for each copy.
+    steps : int
+        Number of time steps per period.
+    times : int, default 1
+        Number of periods after which the orbit repeats itself.
+    max_iterations : int, default 30
+        Largest number of Newton steps.
+
+    Returns
+    -------
+    Orbits
+        The orbits, with `converged` telling which were found.
+
+    Raises
+    ------
+    SchemeRefuses
+        If the scheme is `Paoli` or `MoreauJean`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> from scipy.optimize import brentq
     >>> def drive(t, q, u, parameters):
@@ -123,7 +165,7 @@ def periodic_orbits(
 
 
 def _mapped(copies: Copies, scheme: CompiledScheme | None, h: Array, x: Array, steps: int) -> Array:
-    """The states (n, 2 d) that follow the states x after `steps` steps."""
+    """The states (n, 2 d) that the states x reach after `steps` steps."""
     d = copies.q0.shape[1]
     march = March(copies.with_starts(x[:, :d], x[:, d:], copies.t0), scheme, h)
     march.go(steps, 1)
@@ -140,11 +182,38 @@ def lyapunov_exponents(
     periods: Count,
     skip: Natural = 0,
 ) -> Array:
-    """(n,) the largest Lyapunov exponent of each copy: how fast two motions that begin side by side part, per time.
+    """Compute the largest Lyapunov exponent of each copy: the rate at which neighbouring motions separate.
 
-    Positive ones mean chaos. A second motion beside each copy is brought back to a small distance after each period
-    (Benettin's method); the mean is taken over all periods but the first `skip`.
+    A positive exponent means chaos. A second motion beside each copy is rescaled to a small distance after each period
+    (Benettin's method).
 
+    Parameters
+    ----------
+    copies : Copies
+        The copies.
+    scheme : ByEvents, optional
+        The scheme. None: `ByEvents`. Others are refused, because their motions do not depend smoothly on the start.
+    period : float or array_like, shape (n,)
+        Time between two rescalings, for all copies or for each copy.
+    steps : int
+        Number of time steps per period.
+    periods : int
+        Number of periods to compute.
+    skip : int, default 0
+        Number of first periods that are left out of the mean.
+
+    Returns
+    -------
+    array, shape (n,)
+        The exponents, in one over the unit of time.
+
+    Raises
+    ------
+    SchemeRefuses
+        If the scheme is `Paoli` or `MoreauJean`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> def swing(t, q, u, parameters):
     ...     return -q[0] - 0.1 * u[0]
@@ -167,7 +236,7 @@ def lyapunov_exponents(
         march.go(steps, 1)
         apart = second - first
         distance = np.sqrt((apart[:, 0] ** 2 + apart[:, 2] ** 2).sum(axis=1))
-        lost = distance == 0.0  # the two have come to rest at the same place
+        lost = distance == 0.0  # both have come to rest at the same position
         if number >= skip:
             growth += np.log(np.where(lost, np.finfo(float).eps, distance / wanted))
             counted += 1

@@ -1,8 +1,8 @@
-"""Processes of this machine that do runs, each of them one at a time.
+"""An executor with processes of this machine, each of which does one run at a time.
 
 `concurrent.futures.ProcessPoolExecutor` gives up all its runs when one of its processes dies. Here each process belongs
-to a thread that waits for it: when a process is killed, its run fails with `WorkerDied`, the other runs go on, and the
-next run of the thread starts a new process. Processes are spawned, so that they share no locks with this one.
+to a thread that waits for it: when a process is killed, its run fails with `WorkerDied`, the other runs continue, and
+the next run of the thread starts a new process. Processes are spawned, so that they share no locks with this process.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from jostle.ensembles.executing import ONE_THREAD
 from jostle.errors import JostleError
 
 CANNOT_START = (
-    "the processes that do the runs cannot start; the lines above say why. A program that calls sweep must protect its "
+    "the processes that do the runs cannot start, see the error above. A program that calls sweep must protect its "
     'main part with `if __name__ == "__main__":`, because each process imports it first'
 )
 """Message about processes that end with an error before their first run."""
 
 
 class WorkerDied(JostleError, RuntimeError):
-    """The process that did a run ended in the middle of it."""
+    """The process that did a run ended before the run was finished."""
 
 
 class NoWorkers(JostleError, RuntimeError):
@@ -36,7 +36,7 @@ class NoWorkers(JostleError, RuntimeError):
 
 
 class Processes(Executor):
-    """An executor with `count` processes; `shutdown` kills what is still running.
+    """An executor with `count` processes; `shutdown` kills those that are still running.
 
     >>> Processes(1).shutdown()                      # processes start with the first run that they do
     """
@@ -49,7 +49,7 @@ class Processes(Executor):
         self._over = False
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """A future of function(*arguments) in one of the processes; both must be picklable."""
+        """Call function(*arguments) in one of the processes and return a future; all must be picklable."""
         return self._threads.submit(self._call, function, arguments, named)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
@@ -79,8 +79,11 @@ class Processes(Executor):
                 raise WorkerDied("the study has ended")
             try:
                 process = self._local.process = _Process()
-            except (OSError, AssertionError) as error:  # too many processes; or this one may have no children
-                raise NoWorkers(f"no process can be started for the runs: {error}") from None
+            except (
+                OSError,
+                AssertionError,
+            ) as error:  # too many processes, or a daemonic process, which cannot have children
+                raise NoWorkers(f"cannot start a process for the runs: {error}") from None
             self._alive.add(process)
         return process
 
@@ -109,14 +112,14 @@ class _Process:
             raise WorkerDied(_ending(self._process.exitcode)) from None
 
     def kill(self) -> None:
-        """End the process; its thread finds the pipe closed."""
+        """End the process; its thread then finds the pipe closed."""
         self._process.kill()
         self._process.join()
 
 
 @contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Variables that a process inherits which is started in this context."""
+    """Environment variables for the processes that are started in this context."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -138,7 +141,7 @@ def _ending(code: int | None) -> str:
 
 
 def _serve(pipe: Connection) -> None:
-    """Do what comes through the pipe until it is closed. Ctrl-C is left to the process at its other end."""
+    """Do the calls that come through the pipe until it is closed. The parent process handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         pipe.send(True)

@@ -1,4 +1,4 @@
-"""Reads the folder of a study: its results so far, also while it runs."""
+"""Reading the results of a study from its folder, also while it runs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,27 @@ from jostle.ensembles.table import Results
 
 @check_arguments
 def read(folder: str | os.PathLike[str]) -> Results:
-    """The results in the folder of a study: of all runs that are finished, also while the study runs.
+    """Read the results of all finished runs from the folder of a study, also while the study runs.
 
+    Parameters
+    ----------
+    folder : str or path
+        The folder that was given to `sweep`.
+
+    Returns
+    -------
+    Results
+        The results of the finished runs.
+
+    Raises
+    ------
+    NoSuchFile
+        If the folder does not contain a study.
+    BrokenFile
+        If a file of the study is damaged.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> study = jo.ensembles.Study("cradle_apart", over=[{"run.t": 0.1}], measures=["end_time"])
@@ -31,7 +50,7 @@ def read(folder: str | os.PathLike[str]) -> Results:
     for number in sorted(known):
         repetition, case = divmod(number, len(cases))
         if said["repetitions"] is not None and repetition >= said["repetitions"][case]:
-            continue  # it was under way when the stopping rule held
+            continue  # the run was in progress when the stopping rule was met
         seed = cases[case].get(SEED, seed_of(identity["seed"], number))
         runs.append(RunOf(number, case, repetition, seed, cases[case]))
     return Results(tuple(runs), tuple(known[run.number] for run in runs))

@@ -1,7 +1,7 @@
-"""Poincaré sections of many copies, their impacts, and where they are after a time: `sections`, `impacts`, `advance`.
+"""Poincaré sections, impacts and final states of many copies: `sections`, `impacts`, `advance`.
 
-A section has the state of each copy once a period. Drawn over a parameter (`jo.viz.bifurcation`) it is a bifurcation
-diagram; the impacts, each with its phase and speed, give the impact map.
+A section is the state of each copy once per period. Drawn over a parameter (`jo.viz.bifurcation`), sections form a
+bifurcation diagram; the phases and speeds of impacts give the impact map.
 """
 
 from __future__ import annotations
@@ -19,14 +19,25 @@ from jostle.errors import InvalidValue
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 
-REPEATS = 1e-5
-"""A section repeats itself if it comes back to within this part of its extent."""
+REPEAT_TOLERANCE = 1e-5
+"""A section repeats itself if it comes back to within this fraction of the extent of all sections."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """The states of n copies once a period, after those that were skipped.
+    """The states of n copies once per period, found by `sections`.
 
+    Attributes
+    ----------
+    copies : Copies
+        The copies.
+    q : array, shape (n, k, d)
+        Positions at the saved sections.
+    u : array, shape (n, k, d)
+        Velocities at the saved sections; with `Paoli`, half a step earlier.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.ensembles.Copies(q0=[1.0], force=[0.0], v0=[2.0])
     >>> found = jo.ensembles.sections(ball, period=0.5, steps=4, periods=3)
@@ -36,15 +47,27 @@ class Sections:
 
     copies: Copies
     q: Array
-    """(n, k, d) positions."""
     u: Array
-    """(n, k, d) velocities; those of `Paoli` belong to half a step earlier."""
 
-    def periods(self, most: int = 8, tol: float = REPEATS) -> Integers:
-        """(n,) after how many sections each copy repeats itself, up to `tol` times the extent of all; 0 if after none.
+    def periods(self, most: int = 8, tol: float = REPEAT_TOLERANCE) -> Integers:
+        """Find the number of sections after which each copy repeats itself.
 
-        At most half of the saved sections, and at most `most`, are looked at.
+        At most half of the saved sections are considered.
 
+        Parameters
+        ----------
+        most : int, default 8
+            Longest period that is recognised, in sections.
+        tol : float, default 1e-5
+            How closely a section must come back, as a fraction of the extent of all sections.
+
+        Returns
+        -------
+        array of int, shape (n,)
+            The number of sections, or 0 for a copy that does not repeat itself.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=1.0)
         >>> jo.ensembles.sections(ball, period=0.4472135955, steps=20, periods=16).periods().tolist()  # half a bounce
@@ -61,8 +84,21 @@ class Sections:
 
 @dataclass(frozen=True, eq=False)
 class CopyImpacts:
-    """The last impacts of n copies, in order of time; NaN where a copy had fewer.
+    """The last impacts of n copies in the order of time, found by `impacts`.
 
+    Attributes
+    ----------
+    t : array, shape (n, k)
+        Times of the impacts; NaN where a copy had fewer than k.
+    speed : array, shape (n, k)
+        Speeds at which the gaps closed; NaN where a copy had fewer than k impacts.
+    row : array of int, shape (n, k)
+        Number of the constraint; -1 where there is no impact.
+    count : array of int, shape (n,)
+        Total number of impacts of each copy.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.ensembles.Copies(q0=[1.25], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
     >>> hits = jo.ensembles.impacts(ball, t=1.2, h=0.1, keep=3)
@@ -71,13 +107,9 @@ class CopyImpacts:
     """
 
     t: Array
-    """(n, k) when."""
     speed: Array
-    """(n, k) how fast the gap closed."""
     row: Integers
-    """(n, k) which constraint; -1 where there is no impact."""
     count: Integers
-    """(n,) how many impacts there were in all."""
 
 
 @check_arguments
@@ -90,10 +122,41 @@ def sections(
     periods: Count,
     skip: Natural = 0,
 ) -> Sections:
-    """The states of all copies once a period, in `steps` steps each, after the first `skip` of `periods` periods.
+    """Compute the states of all copies once per period (Poincaré sections).
 
-    `period` is a number, or one for each copy. The default scheme is `ByEvents`.
+    Parameters
+    ----------
+    copies : Copies
+        The copies.
+    scheme : ByEvents, Paoli or MoreauJean, optional
+        The scheme. None: `ByEvents`.
+    period : float or array_like, shape (n,)
+        Time between two sections, for all copies or for each copy.
+    steps : int
+        Number of time steps per period.
+    periods : int
+        Number of periods to compute.
+    skip : int, default 0
+        Number of first periods that are not saved, less than `periods`.
 
+    Returns
+    -------
+    Sections
+        The states at the ends of the periods after the first `skip`.
+
+    Raises
+    ------
+    InvalidValue
+        If `skip` is not below `periods`, or `period` does not fit the copies.
+    SchemeRefuses
+        If the scheme does not support the constraints.
+    NotConverged
+        If a copy has too many impacts in one step.
+    NotFinite
+        If the motion of a copy is not finite.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> def drive(t, q, u, parameters):
     ...     return np.cos(parameters[0] * t) - q[0]
@@ -115,10 +178,37 @@ def sections(
 def impacts(
     copies: Copies, scheme: ByEvents | Paoli | MoreauJean | None = None, *, t: Positive, h: Positive, keep: Count = 100
 ) -> CopyImpacts:
-    """The last `keep` impacts of all copies in a time t, with steps h.
+    """Compute the last impacts of all copies.
 
-    The pairs (phase, speed) of one impact and the next are the impact map:
+    The pairs (phase, speed) of one impact and the next are the impact map.
 
+    Parameters
+    ----------
+    copies : Copies
+        The copies.
+    scheme : ByEvents, Paoli or MoreauJean, optional
+        The scheme. None: `ByEvents`.
+    t : float
+        Duration of the motion, a multiple of h.
+    h : float
+        Time step.
+    keep : int, default 100
+        Number of impacts of each copy that are kept.
+
+    Returns
+    -------
+    CopyImpacts
+        Times, speeds and constraints of the last impacts.
+
+    Raises
+    ------
+    InvalidValue
+        If t is not a multiple of h.
+    SchemeRefuses
+        If the scheme does not support the constraints.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> def drive(t, q, u, parameters):
     ...     return np.cos(2.68 * t) - q[0]
@@ -136,8 +226,33 @@ def impacts(
 
 @check_arguments
 def advance(copies: Copies, scheme: ByEvents | Paoli | MoreauJean | None = None, *, t: Positive, h: Positive) -> Copies:
-    """The copies after a time t, with steps h: their q0, v0 and t0 are those of the end.
+    """Advance all copies by a time t.
 
+    Parameters
+    ----------
+    copies : Copies
+        The copies.
+    scheme : ByEvents, Paoli or MoreauJean, optional
+        The scheme. None: `ByEvents`.
+    t : float
+        Duration of the motion, a multiple of h.
+    h : float
+        Time step.
+
+    Returns
+    -------
+    Copies
+        The copies with q0, v0 and t0 at the end of the motion.
+
+    Raises
+    ------
+    InvalidValue
+        If t is not a multiple of h.
+    SchemeRefuses
+        If the scheme does not support the constraints.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.ensembles.Copies(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), restitution=0.5)
     >>> rested = jo.ensembles.advance(ball, t=2.0, h=0.01)

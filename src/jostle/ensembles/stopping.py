@@ -1,10 +1,10 @@
 """Rules that end a study before its last repetition, once the wanted accuracy is reached.
 
-A rule looks at the runs of one case in the order of their repetitions, and holds at the first number of runs at which
-its criterion is met. Which runs a study has does therefore not depend on the number of workers.
+A rule looks at the runs of one case in the order of their repetitions, and ends the case at the first number of runs
+that meets its criterion. The runs of a study therefore do not depend on the number of workers.
 
 Mean evacuation curves (Ronchi, Reneke, Peacock, Fire Technology 50, 2014, 1545-1571; the method that ISO 20414:2020
-describes for the number of runs). Of run i let m_i be the vector of the n leaving times in increasing order, and
+describes for the number of runs). Let m_i be the vector of the n leaving times of run i in increasing order, and
 M_j = (m_1 + ... + m_j) / j the mean curve of j runs. Two consecutive mean curves, E = M_j and m = M_{j-1}, are
 compared by
 
@@ -13,8 +13,8 @@ compared by
     SC  = dE . dm / (|dE| |dm|),  dE_k = E_k - E_{k-s}     secant cosine, 1 if they have the same shape
 
 where s smooths the differences. The mean T_j and the standard deviation S_j of the evacuation times, the last entries
-of m_1 ... m_j, are compared by |T_j - T_{j-1}| / T_j and |S_j - S_{j-1}| / S_j. The rule holds when all of these
-differences, ERD, |1 - EPC|, |1 - SC| and both relative changes, are at most their limits for b runs in a row.
+of m_1 ... m_j, are compared by |T_j - T_{j-1}| / T_j and |S_j - S_{j-1}| / S_j. The criterion is met when ERD,
+|1 - EPC|, |1 - SC| and both relative changes are at most their limits in b consecutive runs.
 """
 
 from __future__ import annotations
@@ -35,26 +35,45 @@ from jostle.errors import InvalidValue
 from jostle.plugins import nearest
 
 SMOOTHING = 0.05
-"""Distance s of the differences of the secant cosine, as a part of the number of people."""
+"""Distance s of the differences in the secant cosine, as a fraction of the number of people."""
 
 
 class StoppingRule(Protocol):
-    """When the runs of a case are enough."""
+    """A rule that decides when the runs of a case are enough."""
 
     def check(self, study: Study) -> None:
-        """Raise if the study does not measure what the rule looks at."""
+        """Raise if the study does not measure what the rule needs."""
 
     def holds(self, outcomes: Sequence[Outcome]) -> bool:
-        """Are the runs enough? They come in the order of their repetitions, without those that failed."""
+        """Whether the runs are enough; failed runs are left out, the others are in the order of their repetitions."""
 
 
 @dataclass(frozen=True)
 class PreciseMean:
-    """Go on until the confidence interval of the mean of a measure is narrow enough.
+    """Repeat each case until the confidence interval of the mean of a measure is narrow enough.
 
-    `width` is the full width of the interval, in the units of the measure; `relative` is the width over the absolute
-    value of the mean. Give one of them. At least `least` runs are made: intervals of few runs are unreliable.
+    Give either `width` or `relative`.
 
+    Parameters
+    ----------
+    measure : str
+        Name of the measure.
+    width : float, optional
+        Largest full width of the interval, in the unit of the measure. None: `relative` is used.
+    relative : float, optional
+        Largest full width of the interval, as a fraction of the absolute value of the mean. None: `width` is used.
+    confidence : float, default 0.95
+        Confidence level of the interval, between 0 and 1.
+    least : int, default 10
+        Smallest number of runs, because intervals of few runs are unreliable.
+
+    Raises
+    ------
+    InvalidValue
+        If both or none of `width` and `relative` are given, or a value is out of range.
+
+    Examples
+    --------
     >>> rule = PreciseMean("time", width=1.0, least=3)
     >>> times = [10.0, 10.2, 10.1, 10.3]
     >>> runs = [Outcome(k, "finished", {"time": time}) for k, time in enumerate(times)]
@@ -71,14 +90,43 @@ class PreciseMean:
     def __post_init__(self) -> None:
         check_fields(self)
         if (self.width is None) == (self.relative is None):
-            raise InvalidValue("give either width, in the units of the measure, or relative, a part of the mean")
+            raise InvalidValue("give either width, in the unit of the measure, or relative, a fraction of the mean")
         if not 0.0 < self.confidence < 1.0:
             raise InvalidValue(f"confidence must be between 0 and 1, not {self.confidence}")
 
     def check(self, study: Study) -> None:
+        """Check that the study has the measure.
+
+        Parameters
+        ----------
+        study : Study
+            The study.
+
+        Raises
+        ------
+        InvalidValue
+            If the study does not have the measure.
+        """
         _check_name(self.measure, study.measured, "measure")
 
     def holds(self, outcomes: Sequence[Outcome]) -> bool:
+        """Tell whether the interval is narrow enough.
+
+        Parameters
+        ----------
+        outcomes : sequence of Outcome
+            Outcomes of the runs of a case that did not fail, in the order of their repetitions.
+
+        Returns
+        -------
+        bool
+            True if no more runs are needed.
+
+        Raises
+        ------
+        InvalidValue
+            If the runs do not have the measure.
+        """
         if len(outcomes) < max(self.least, 2):
             return False
         if self.measure not in outcomes[0].measures:
@@ -89,12 +137,29 @@ class PreciseMean:
 
 @dataclass(frozen=True)
 class SettledCurves:
-    """Go on until the mean evacuation curve does not change any more: the criterion of Ronchi, Reneke, Peacock 2014.
+    """Repeat each case until the mean evacuation curve stops changing: the criterion of Ronchi, Reneke, Peacock 2014.
 
-    The limits are those of ERD, |1 - EPC|, |1 - SC| and of the relative changes of the mean and of the standard
-    deviation of the evacuation time; `consecutive` is the number of runs in a row that must meet them. The method
-    leaves the limits to the engineer: state them with the result.
+    The method leaves the limits to the engineer: state them with the result.
 
+    Parameters
+    ----------
+    curve : str, default "leaving_times"
+        Name of the curve.
+    erd : float, default 0.01
+        Limit of the Euclidean relative difference.
+    epc : float, default 0.01
+        Limit of |1 - EPC|, with the Euclidean projection coefficient EPC.
+    sc : float, default 0.01
+        Limit of |1 - SC|, with the secant cosine SC.
+    mean : float, default 0.01
+        Limit of the relative change of the mean evacuation time.
+    std : float, default 0.05
+        Limit of the relative change of the standard deviation of the evacuation time.
+    consecutive : int, default 10
+        Number of consecutive runs that must meet all limits.
+
+    Examples
+    --------
     >>> rule = SettledCurves(consecutive=2)
     >>> runs = [Outcome(k, "finished", curves={"leaving_times": [1.0, 2.0, 3.0 + 0.1 * (k % 2)]}) for k in range(40)]
     >>> [rule.holds(runs[:k]) for k in (2, 4, 40)]
@@ -113,10 +178,34 @@ class SettledCurves:
         check_fields(self)
 
     def check(self, study: Study) -> None:
+        """Check that the study has the curve.
+
+        Parameters
+        ----------
+        study : Study
+            The study.
+
+        Raises
+        ------
+        InvalidValue
+            If the study does not have the curve.
+        """
         _check_name(self.curve, study.traced, "curve")
 
     def holds(self, outcomes: Sequence[Outcome]) -> bool:
-        if len(outcomes) < self.consecutive + 2:  # a standard deviation needs two runs, and its change a third one
+        """Tell whether the mean curve met all limits in the last `consecutive` runs.
+
+        Parameters
+        ----------
+        outcomes : sequence of Outcome
+            Outcomes of the runs of a case that did not fail, in the order of their repetitions.
+
+        Returns
+        -------
+        bool
+            True if no more runs are needed.
+        """
+        if len(outcomes) < self.consecutive + 2:  # the change of a standard deviation needs three runs
             return False
         changes = curve_changes([outcome.curves[self.curve] for outcome in outcomes])
         limits = (self.erd, self.epc, self.sc, self.mean, self.std)
@@ -125,7 +214,7 @@ class SettledCurves:
 
 
 class CurveChanges(NamedTuple):
-    """How much the mean evacuation curve changed with each run; see `curve_changes`."""
+    """Changes of the mean evacuation curve with each run; see `curve_changes`."""
 
     erd: Array
     epc: Array
@@ -136,11 +225,33 @@ class CurveChanges(NamedTuple):
 
 @check_arguments
 def curve_changes(leaving_times: Sequence[ArrayLike]) -> CurveChanges:
-    """ERD, |1 - EPC|, |1 - SC| and the changes of T and S with the runs j = 2, 3 ...: see the formulas above.
+    """Measure how much each further run changes the mean evacuation curve.
 
-    Each entry of `leaving_times` has the leaving times of one run. A change that is not known, because somebody did not
-    leave or because S = 0 came from S > 0, is infinite.
+    With the mean curves M_j of j runs, E = M_j and m = M_{j-1}, the changes are
 
+        ERD = |E - m| / |m|,   |1 - EPC| with EPC = E . m / m . m,   |1 - SC| with the secant cosine SC,
+
+    and the relative changes of the mean and of the standard deviation of the evacuation time (Ronchi, Reneke, Peacock
+    2014).
+
+    Parameters
+    ----------
+    leaving_times : sequence of array_like, each of shape (n,)
+        Leaving times of each run; at least two runs with the same number n of people.
+
+    Returns
+    -------
+    CurveChanges
+        Arrays erd, epc, sc, mean and std, with one entry per run from the second on. A change is infinite if it is
+        unknown, because somebody did not leave or the standard deviation became zero.
+
+    Raises
+    ------
+    InvalidValue
+        If there are fewer than two runs, or runs with different numbers of people.
+
+    Examples
+    --------
     >>> changes = curve_changes([[1.0, 2.0], [1.0, 4.0], [1.0, 3.0]])
     >>> changes.erd.round(4).tolist(), changes.mean.round(4).tolist()
     ([0.4472, 0.0], [0.3333, 0.0])
@@ -176,7 +287,7 @@ def curve_changes(leaving_times: Sequence[ArrayLike]) -> CurveChanges:
 
 
 def _check_name(name: str, known: Mapping[str, object], noun: str) -> None:
-    """A study of a function that returns its results has no list of measures, which is no error."""
+    """Refuse a name that a study does not have; functions that return their results have no list to check."""
     if name in known or (noun == "measure" and not known):
         return
     near = nearest(name, known)

@@ -1,7 +1,7 @@
-"""A study: what is run, over which cases, how often, and what is measured.
+"""A study: a scenario or a function, its cases, the number of repetitions, and the measures.
 
-Run number k is repetition k // C of case k % C, where C is the number of cases. Its seed derives from the seed of the
-study and from k alone,
+Run number k is repetition k // C of case k % C, where C is the number of cases. Its seed depends only on the seed of
+the study and on k,
 
     SeedSequence(seed, spawn_key=(k,)),
 
@@ -30,7 +30,7 @@ from jostle.plugins import Registry
 RUN_COLUMNS = ("run", "case", "repetition", SEED)
 """The first columns of a table."""
 STATUS, ERROR = "status", "error"
-"""The columns that say how a run ended."""
+"""The columns for the status and the error of a run."""
 SEED_BITS = 63
 """Number of random bits of the seed of a run; scenario files hold no larger numbers."""
 
@@ -38,7 +38,7 @@ Measures = Sequence[str | Measure] | Mapping[str, str | Measure]
 
 
 class RunOf(NamedTuple):
-    """One run of a study."""
+    """One run of a study: its number, the number of its case and of the repetition, its seed and its parameters."""
 
     number: int
     case: int
@@ -60,13 +60,51 @@ def seed_of(study: int, number: int) -> int:
 @check_arguments
 @dataclass(frozen=True)
 class Study:
-    """What is run, over which cases, how often, and what is measured; `sweep` runs it.
+    """A study: a scenario or a function, the cases it is run over, the repetitions, and the measures; `sweep` runs it.
 
-    `of` is a scenario (its name, its file, or a `Scenario`), whose settings the cases change, or a function that is
-    called with the parameters of a case, and with `seed` if it has such a parameter. A function returns a `Solution`
-    that is measured, or the results themselves: a number, or a dictionary of numbers. Values of `curves` are lists of
-    numbers. `trajectories` keeps the trajectory of each run in the folder of the study.
+    Parameters
+    ----------
+    of : str, path, Scenario or callable
+        A scenario (its name, its file or the object), whose settings the cases change; or a function, which is called
+        with the parameters of a case, and with `seed` if it has that parameter. The function returns a `Solution`,
+        which is measured, or the results: a number or a dictionary of numbers.
+    over : iterable of mapping, default ({},)
+        The cases: dictionaries of parameters and values, all with the same parameters.
+    repeat : int, default 1
+        Number of runs of each case, with different seeds.
+    measures : sequence or mapping of str or callable, default ()
+        Numbers measured in each run: names in `MEASURES`, places "module:function", or functions of a solution; a
+        mapping gives names to them.
+    curves : sequence or mapping of str or callable, default ()
+        Lists of numbers measured in each run: names in `CURVES`, places "module:function", or functions of a solution.
+    seed : int, default 0
+        Seed from which the seeds of all runs are derived.
+    trajectories : bool, default False
+        Whether the trajectory of each run is kept in the folder of the study.
+    title : str, default ""
+        Title of the study.
 
+    Attributes
+    ----------
+    cases : tuple of dict
+        The cases.
+    runs : int
+        Number of runs, if no stopping rule ends the study early.
+    measured : dict of str to callable
+        Functions of the measures by name.
+    traced : dict of str to callable
+        Functions of the curves by name.
+
+    Raises
+    ------
+    InvalidValue
+        If there are no cases, cases have different or unknown parameters, a measure is unknown, or two columns of the
+        table would have the same name.
+    ScenarioError
+        If a setting of the scenario is wrong.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> study = Study("cradle_apart", over=jo.ensembles.grid({"problem.n": [2, 3]}), measures=["kinetic_energy"])
     >>> study.runs, study.run(1).parameters
@@ -84,14 +122,12 @@ class Study:
     subject: Subject = field(init=False, repr=False)
     cases: tuple[Case, ...] = field(init=False, repr=False)
     measured: dict[str, Measure] = field(init=False, repr=False)
-    """The functions of the measures by their names."""
     traced: dict[str, Measure] = field(init=False, repr=False)
-    """The functions of the curves by their names."""
 
     def __post_init__(self) -> None:
         subject, cases = subject_of(self.of), tuple(_case(each) for each in self.over)
         if not cases:
-            raise InvalidValue("over has no cases: the design is empty; leave it out to repeat one case")
+            raise InvalidValue("over has no cases; leave it out to repeat one case")
         if any(set(case) != set(cases[0]) for case in cases):
             odd = next(case for case in cases if set(case) != set(cases[0]))
             raise InvalidValue(f"over: all cases must have the same parameters; {cases[0]} and {odd} differ")
@@ -102,29 +138,57 @@ class Study:
         taken = [*RUN_COLUMNS[:3], STATUS, ERROR, *([] if SEED in cases[0] else [SEED])]
         for name in [*self.measured, *self.traced, *cases[0]]:
             if name in taken:
-                raise InvalidValue(f"two columns of the table would be called {name!r}: give one another name")
+                raise InvalidValue(f"two columns of the table would have the name {name!r}: rename one of them")
             taken.append(name)
         subject.check(cases)
 
     @property
     def runs(self) -> int:
-        """The number of runs, if no rule ends the study before."""
+        """Number of runs, if no stopping rule ends the study early."""
         return len(self.cases) * self.repeat
 
     def place(self, number: int) -> tuple[int, int]:
-        """Case and repetition of a run."""
+        """Return the case and the repetition of a run.
+
+        Parameters
+        ----------
+        number : int
+            Number of the run.
+
+        Returns
+        -------
+        case, repetition : int
+            Number of the case and of the repetition.
+        """
         repetition, case = divmod(number, len(self.cases))
         return case, repetition
 
     def run(self, number: int) -> RunOf:
-        """One of the runs."""
+        """Describe a run.
+
+        Parameters
+        ----------
+        number : int
+            Number of the run.
+
+        Returns
+        -------
+        RunOf
+            Number, case, repetition, seed and parameters of the run.
+        """
         case, repetition = self.place(number)
         parameters = self.cases[case]
         seed = parameters[SEED] if SEED in parameters else seed_of(self.seed, number)
         return RunOf(number, case, repetition, seed, parameters)
 
     def identity(self) -> dict[str, Any]:
-        """What must agree for a study to be resumed: all but the number of repetitions and the title."""
+        """Collect what must agree for a study to be resumed: everything except the number of repetitions and the title.
+
+        Returns
+        -------
+        dict
+            The description, which can be written as JSON.
+        """
         from importlib.metadata import version
 
         return {
@@ -139,7 +203,7 @@ class Study:
 
 
 def packed(value: object) -> bytes:
-    """A value as bytes for another process; functions of scripts and notebooks need cloudpickle, which Dask brings.
+    """A value as bytes for another process; functions of scripts and notebooks need cloudpickle, part of Dask.
 
     >>> pickle.loads(packed(len)) is len
     True
@@ -161,7 +225,7 @@ def _case(given: Mapping[str, Any]) -> Case:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """A value as JSON can keep it."""
+    """A value in types that JSON can store."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -170,8 +234,8 @@ def _plain(name: str, value: Any) -> Any:
         return {str(key): _plain(name, each) for key, each in value.items()}
     if value is not None and not isinstance(value, bool | int | float | str):
         raise InvalidValue(
-            f"over: the parameter {name!r} must be a number, a text, or a list or dictionary of them, not {value!r}: "
-            f"tables and journals hold nothing else. Make other objects inside the function that is run"
+            f"over: the parameter {name!r} must be a number, a string, or a list or dictionary of them, not {value!r}; "
+            f"create other objects inside the function that is run"
         )
     if name == SEED and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**SEED_BITS):
         raise InvalidValue(f"over: a seed must be a whole number from 0 to 2^{SEED_BITS} - 1, not {value!r}")
@@ -179,7 +243,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _named(given: Any, known: Registry[Measure], argument: str) -> dict[str, Measure]:
-    """Measures with their names."""
+    """Measures by name."""
     if isinstance(given, str) or not isinstance(given, Mapping | Sequence):
         raise InvalidValue(f"{argument} must be a list of names or functions, or a dictionary of them, not {given!r}")
     if isinstance(given, Mapping):
@@ -189,7 +253,7 @@ def _named(given: Any, known: Registry[Measure], argument: str) -> dict[str, Mea
     names = [name for name, _ in items]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise InvalidValue(f"{argument} has two of the name {twice[0]!r}: give names, {{'a name': function, ...}}")
+        raise InvalidValue(f"{argument} has two entries named {twice[0]!r}: give names, {{'a name': function, ...}}")
     wrong = [each for _, each in items if not isinstance(each, str) and not callable(each)]
     if wrong:
         raise InvalidValue(f"{argument} must be names or functions of a solution, not {wrong[0]!r}")

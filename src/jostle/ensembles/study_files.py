@@ -1,4 +1,4 @@
-"""Study files: studies for people who do not write Python. A TOML file names a scenario, a design, and the measures."""
+"""Study files: studies without Python. A TOML file names a scenario, a design and the measures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GridTable(Table):
 
 
 class ListTable(Table):
-    """Cases one by one."""
+    """A list of cases."""
 
     kind: Literal["list"] = Field(description="A list of cases.")
     cases_: tuple[Values, ...] = Field(alias="cases", strict=False, description="For each case, a table of its values.")
@@ -52,7 +52,7 @@ class LatinHypercubeTable(Table):
 
     kind: Literal["latin_hypercube"] = Field(description="Points that fill a box evenly.")
     n: Count = Field(description="The number of cases.")
-    seed: Seed = Field(0, description="Seed of the places of the points.")
+    seed: Seed = Field(0, description="Seed of the random positions of the points.")
     parameters: Values = Field(description="For each parameter, the ends of its interval, [low, high].")
 
     def cases(self) -> list[Case]:
@@ -60,14 +60,16 @@ class LatinHypercubeTable(Table):
 
 
 class PreciseMeanTable(Table):
-    """Until the confidence interval of a mean is narrow."""
+    """Repeat until the confidence interval of a mean is narrow enough."""
 
-    kind: Literal["precise_mean"] = Field(description="Until the confidence interval of a mean is narrow enough.")
-    measure: Text = Field(description="The measure.")
-    width: PositiveNumber | None = Field(
-        None, description="Largest width of the interval, in the units of the measure."
+    kind: Literal["precise_mean"] = Field(
+        description="Repeat until the confidence interval of a mean is narrow enough."
     )
-    relative: PositiveNumber | None = Field(None, description="Largest width of the interval as a part of the mean.")
+    measure: Text = Field(description="The measure.")
+    width: PositiveNumber | None = Field(None, description="Largest width of the interval, in the unit of the measure.")
+    relative: PositiveNumber | None = Field(
+        None, description="Largest width of the interval as a fraction of the mean."
+    )
     confidence: ProperPart = Field(0.95, description="Confidence of the interval.")
     least: Count = Field(10, description="Smallest number of runs.")
 
@@ -76,16 +78,18 @@ class PreciseMeanTable(Table):
 
 
 class SettledCurvesTable(Table):
-    """Until the mean evacuation curve is settled."""
+    """Repeat until the mean evacuation curve stops changing."""
 
-    kind: Literal["settled_curves"] = Field(description="Until the mean evacuation curve does not change any more.")
+    kind: Literal["settled_curves"] = Field(description="Repeat until the mean evacuation curve stops changing.")
     curve: Text = Field("leaving_times", description="The curve.")
     erd: PositiveNumber = Field(0.01, description="Limit of the Euclidean relative difference.")
-    epc: PositiveNumber = Field(0.01, description="Limit of |1 - EPC|, of the Euclidean projection coefficient.")
-    sc: PositiveNumber = Field(0.01, description="Limit of |1 - SC|, of the secant cosine.")
+    epc: PositiveNumber = Field(0.01, description="Limit of |1 - EPC|, with the Euclidean projection coefficient EPC.")
+    sc: PositiveNumber = Field(0.01, description="Limit of |1 - SC|, with the secant cosine SC.")
     mean: PositiveNumber = Field(0.01, description="Limit of the relative change of the mean evacuation time.")
-    std: PositiveNumber = Field(0.05, description="Limit of the relative change of its standard deviation.")
-    consecutive: Count = Field(10, description="Number of runs in a row that must meet all limits.")
+    std: PositiveNumber = Field(
+        0.05, description="Limit of the relative change of the standard deviation of the evacuation time."
+    )
+    consecutive: Count = Field(10, description="Number of consecutive runs that must meet all limits.")
 
     def rule(self) -> StoppingRule:
         return SettledCurves(self.curve, self.erd, self.epc, self.sc, self.mean, self.std, self.consecutive)
@@ -94,20 +98,20 @@ class SettledCurvesTable(Table):
 class StudyTable(Table):
     """A study file."""
 
-    title: Text = Field("", description="One line that says what the study is about.")
+    title: Text = Field("", description="Title of the study, in one line.")
     scenario: Text | None = Field(None, description="A name from jostle list, or a .toml file beside the study file.")
     function: Text | None = Field(None, description='A Python function instead of a scenario, "module:function".')
-    seed: Seed = Field(0, description="Seed from which the seeds of all runs derive.")
+    seed: Seed = Field(0, description="Seed from which the seeds of all runs are derived.")
     repeat: Count = Field(1, description="Number of runs of each case, with different seeds.")
-    measures: Names = Field((), description='What is measured in each run: names, or "module:function".')
-    curves: Names = Field((), description="Lists of numbers that are kept of each run, such as leaving_times.")
+    measures: Names = Field((), description='Measures of each run: names, or "module:function".')
+    curves: Names = Field((), description="Lists of numbers kept for each run, such as leaving_times.")
     trajectories: Switch = Field(False, description="Keep the trajectory of each run.")
     set: Values = Field({}, description="Settings that are the same in all cases.")
     design: Annotated[GridTable | ListTable | LatinHypercubeTable, Field(discriminator="kind")] | None = Field(
-        None, description="The cases; without it there is one."
+        None, description="The cases; without a design there is one case."
     )
     until: Annotated[PreciseMeanTable | SettledCurvesTable, Field(discriminator="kind")] | None = Field(
-        None, description="Condition that ends the repetitions of a case before the last one."
+        None, description="Rule that ends the repetitions of a case early."
     )
 
     @model_validator(mode="after")
@@ -122,18 +126,18 @@ class StudyTable(Table):
         if isinstance(until, PreciseMeanTable) and (until.width is None) == (until.relative is None):
             yield ("until", "width"), "give either width or relative"
         if until is not None and self.repeat == 1:
-            yield ("repeat",), "is missing, or 1: with [until] it is the largest number of runs of a case"
+            yield ("repeat",), "must be at least 2 with [until], where it is the largest number of runs of a case"
 
 
 class StudyFile(NamedTuple):
-    """What a study file says."""
+    """The study and the stopping rule of a study file."""
 
     study: Study
     until: StoppingRule | None
 
 
 def load_study(path: Path) -> StudyFile:
-    """A study from a TOML file. Modules beside the file can be named in it."""
+    """Load a study from a TOML file; the file may refer to Python modules in its folder."""
     name, text = str(path), text_of(path)
     data = tables(text, name)
     try:
@@ -150,7 +154,7 @@ def load_study(path: Path) -> StudyFile:
 
 
 def is_study(path: Path) -> bool:
-    """Is it a study file, and not a scenario?"""
+    """Whether a file is a study file and not a scenario."""
     data = tables(text_of(path), str(path))
     return "problem" not in data and bool({"scenario", "function", "design"} & data.keys())
 
@@ -169,7 +173,7 @@ def _study(table: StudyTable, folder: Path) -> Study:
 
 
 def flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys and their values: TOML makes tables inside tables of keys that have dots and no quotes.
+    """Dotted keys and their values: TOML turns unquoted keys with dots into nested tables.
 
     >>> dict(flat({"problem": {"groups": {"0": {"n": [50, 100]}}}, "run.h": [0.01]}))
     {'problem.groups.0.n': [50, 100], 'run.h': [0.01]}

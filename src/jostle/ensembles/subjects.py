@@ -1,4 +1,4 @@
-"""What a study runs: a scenario with other settings, or a function of the user. Both are sent to other processes."""
+"""The subject of a study: a scenario with changed settings, or a function. Both are sent to other processes."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from jostle.scenarios import Scenario
 
 SEED = "seed"
-"""The parameter that the seed of a run is given by; a case may have a value of its own for it."""
+"""Name of the parameter for the seed of a run; a case may set it."""
 MAX_CHECKED_CASES = 200
-"""Largest number of cases that are checked before a study of a scenario starts; others are checked when they run."""
+"""Largest number of cases checked before a study of a scenario starts; the others are checked when they run."""
 
 
 class Subject(Protocol):
-    """What a study runs."""
+    """The subject of a study."""
 
     def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
-        """Raise if a case has a parameter that is unknown, or a value that is wrong."""
+        """Raise if a case has an unknown parameter or an invalid value."""
 
     def run(self, parameters: Mapping[str, Any], seed: int) -> Any:
-        """The result of one run: a `Solution`, or what a function returns."""
+        """The result of one run: a `Solution`, or the return value of a function."""
 
     def identity(self) -> dict[str, str]:
-        """What distinguishes it from others, in a study that is resumed."""
+        """The description that must agree when a study is resumed."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ScenarioSubject:
         return parse(self.text, self.name, settings=settings, seed=None if SEED in parameters else seed)
 
     def check(self, cases: Iterable[Mapping[str, Any]]) -> None:
-        """Parse the cases that have a value which no other case before them has."""
+        """Parse the cases with a value that no earlier case has."""
         seen: set[tuple[str, str]] = set()
         checked = 0
         for case in cases:
@@ -134,11 +134,11 @@ def subject_of(of: Any) -> Subject:
         return FunctionSubject(of)
     if hasattr(of, "build") and hasattr(of, "text"):
         return ScenarioSubject(of.text, of.name)
-    raise InvalidValue(f"of must be a scenario, its name or its file, or a function, not {of!r}")
+    raise InvalidValue(f"of must be a scenario, its name, its file, or a function, not {of!r}")
 
 
 def _value(key: str, given: Any) -> str:
-    """A value as a setting writes it."""
+    """A value as written in a setting."""
     if not isinstance(given, bool | int | float | str | list | tuple | dict):
         raise ScenarioError([f"{written_path(key.split('.'))}: {given!r} is not a value that a scenario can have"])
     return written(given)

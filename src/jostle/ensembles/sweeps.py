@@ -1,4 +1,4 @@
-"""The loop over the runs of a study: on any executor, with retries, a journal, and a rule that ends it."""
+"""The loop over the runs of a study: on any executor, with retries, a journal, and a stopping rule."""
 
 from __future__ import annotations
 
@@ -19,36 +19,44 @@ from jostle.ensembles.stopping import StoppingRule
 from jostle.ensembles.study import RunOf, Study, packed
 from jostle.ensembles.table import Results, write_table
 from jostle.errors import Interrupted, InvalidValue, JostleError, MissingPackage
-from jostle.solution import FAILED
+from jostle.statuses import FAILED
 
-POLL = 0.2
-"""Longest time between two looks at the runs, in seconds: Ctrl-C is noticed, and progress is shown."""
+POLL_SECONDS = 0.2
+"""Longest wait for a run to finish, in seconds, before checking for Ctrl-C."""
 MAX_ATTEMPTS = 3
-"""Number of times that a run is tried whose process dies."""
+"""Number of attempts for a run whose process dies."""
 MAX_IN_FLIGHT = 1000
-"""Largest number of runs that are handed to an executor at once."""
+"""Largest number of runs handed to an executor at once."""
 
 
 class ExecutorBroke(JostleError, RuntimeError):
-    """An executor that was given to `sweep` takes no more runs; ``error.results`` has the finished ones."""
+    """An executor given to `sweep` takes no more runs; ``error.results`` has the finished runs."""
 
     results: Any = None
 
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is: what ``sweep(..., progress=...)`` is called with.
+    """Progress of a study, passed to ``sweep(..., progress=...)``.
 
+    Attributes
+    ----------
+    step : int
+        Number of finished runs, including those of earlier sessions.
+    steps : int
+        Number of all runs; a stopping rule may reduce it.
+    failed : int
+        Number of runs that failed.
+
+    Examples
+    --------
     >>> StudyProgress(step=3, steps=10, failed=1)
     StudyProgress(step=3, steps=10, failed=1)
     """
 
     step: int
-    """Number of finished runs, with those of an earlier session."""
     steps: int
-    """Number of runs in all; with a stopping rule it may become smaller."""
     failed: int
-    """Number of runs that failed."""
 
 
 @check_arguments
@@ -62,20 +70,52 @@ def sweep(
     retry_failed: bool = False,
     progress: Callable[[StudyProgress], None] | None = None,
 ) -> Results:
-    """Run a study, and return its results: one row for each run, in the order of their numbers.
+    """Run a study on all cores or on a cluster.
 
-    Without an `executor` the runs are done by `workers` processes, one for each core by default, each on one thread.
-    Any `concurrent.futures.Executor` will do instead, such as Dask's ``client.get_executor()``; `workers` is then the
-    number of runs that are handed to it at once. A run whose process dies is tried three times in all. A run that
-    raises an error is recorded with it, and the others go on.
+    A run whose process dies is tried three times. The error of a run is recorded, and the other runs continue. A
+    program that calls `sweep` without an executor needs ``if __name__ == "__main__":`` around its main part.
 
-    With a `folder` each finished run is written to disk at once. The same call again continues a study that was
-    interrupted or killed, or extends it if `repeat` has grown; the table is the same as without the interruption.
-    `retry_failed` repeats the runs that failed. `until` is a rule, such as `PreciseMean`, that ends each case as soon
-    as it holds; `study.repeat` is then the largest number of repetitions.
+    Parameters
+    ----------
+    study : Study
+        The study.
+    executor : concurrent.futures.Executor, optional
+        Executor that does the runs, such as Dask's ``client.get_executor()``. None: processes of this machine, each
+        with one thread.
+    workers : int, optional
+        Number of processes, or of runs that are handed to a given executor at once. None: one process per core.
+    folder : str or path, optional
+        Folder to which each finished run is written at once. The same call continues a study that was interrupted, or
+        extends it if `repeat` has grown; the table is the same as without interruption. None: no files.
+    until : PreciseMean or SettledCurves, optional
+        Rule that ends the repetitions of a case early; `study.repeat` is then their largest number. None: all
+        repetitions.
+    retry_failed : bool, default False
+        Whether runs that failed in an earlier session are repeated.
+    progress : callable (StudyProgress) -> None, optional
+        Called after each run. None: nothing is called.
 
-    A program that calls it without an executor needs ``if __name__ == "__main__":`` around its main part.
+    Returns
+    -------
+    Results
+        One row per run, in the order of the run numbers.
 
+    Raises
+    ------
+    InvalidValue
+        If the stopping rule does not fit the study, trajectories have no folder, or a function cannot be sent to other
+        processes.
+    FileIsThere
+        If the folder contains another study or other files.
+    FileInUse
+        If another process runs the study in this folder.
+    Interrupted
+        After Ctrl-C; `error.results` has the finished runs.
+    ExecutorBroke
+        If the executor takes no more runs; `error.results` has the finished runs.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> study = Study("cradle_apart", over=[{"run.t": 0.1}, {"run.t": 0.2}], measures=["kinetic_energy"])
@@ -84,13 +124,13 @@ def sweep(
     [0.5, 0.5]
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise InvalidValue('sweep was called while a process of a sweep starts: write `if __name__ == "__main__":` '
+        raise InvalidValue('sweep was called again by one of its own processes: put `if __name__ == "__main__":` '
                            "around the main part of the program")  # fmt: skip
     if until is not None:
         until.check(study)
     place = None if folder is None else Path(folder)
     if study.trajectories and place is None:
-        raise InvalidValue("folder is missing: a study with trajectories needs one to write them to")
+        raise InvalidValue("folder is missing: a study with trajectories needs a folder")
     trajectories = None if place is None or not study.trajectories else place.absolute() / TRAJECTORIES
     work: bytes | Work = Work(study.subject, study.measured, study.traced, trajectories)
     if not isinstance(executor, ThreadPoolExecutor):  # threads share the functions, which then need not be picklable
@@ -124,7 +164,7 @@ def write_results(results: Results, folder: Path) -> list[Path]:
 
 
 class _Sweep:
-    """The state of a study that is running."""
+    """The state of a running study."""
 
     def __init__(
         self, study: Study, until: StoppingRule | None, journal: Journal | None, retry_failed: bool, progress: Any
@@ -137,22 +177,22 @@ class _Sweep:
             if number < study.runs and not (retry_failed and outcome.failed)
         }
         self.ends = [study.repeat] * len(study.cases)
-        """Of each case, the number of repetitions."""
+        """Number of repetitions of each case."""
         self.settled = [False] * len(study.cases)
         self.looked = [0] * len(study.cases)
-        """Of each case, the number of repetitions that the rule has looked at."""
+        """Number of repetitions of each case to which the rule was applied."""
         self.total, self.done, self.failed = study.runs, 0, 0
         self._count()
         for case in range(len(study.cases)):
             self._apply_rule(case)
 
     def wanted(self, number: int) -> bool:
-        """Does the run belong to the study, as far as is known?"""
+        """Whether the run belongs to the study, as far as is known."""
         case, repetition = self.study.place(number)
         return repetition < self.ends[case]
 
     def _count(self) -> None:
-        """Count all runs again."""
+        """Count the finished and failed runs again."""
         done = [outcome for number, outcome in self.outcomes.items() if self.wanted(number)]
         self.total, self.done = sum(self.ends), len(done)
         self.failed = sum(outcome.failed for outcome in done)
@@ -174,7 +214,7 @@ class _Sweep:
                     flying[executor.submit(execute, work, run)] = run
                 if not flying:
                     return
-                done, _ = wait(flying, timeout=POLL, return_when=FIRST_COMPLETED)
+                done, _ = wait(flying, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
                 for future in sorted(done, key=lambda future: flying[future].number):
                     run = flying.pop(future)
                     problem = None if future.cancelled() else future.exception()
@@ -188,7 +228,7 @@ class _Sweep:
                     if attempts[run.number] < MAX_ATTEMPTS:
                         flying[executor.submit(execute, work, run)] = run
                     else:
-                        error = f"lost {MAX_ATTEMPTS} times with the process that did it: {' '.join(words.split())}"
+                        error = f"the process that did the run died {MAX_ATTEMPTS} times: {' '.join(words.split())}"
                         self._finish(run, Outcome(run.number, FAILED, error=error))
                 for future in [future for future, run in flying.items() if not self.wanted(run.number)]:
                     future.cancel()
@@ -208,7 +248,7 @@ class _Sweep:
         self._tell()
 
     def _apply_rule(self, case: int) -> None:
-        """Look at the runs of a case up to the first that is missing, one repetition after the other."""
+        """Apply the rule to the runs of a case up to the first missing one, repetition by repetition."""
         if self.until is None or self.settled[case]:
             return
         count = len(self.study.cases)
@@ -231,14 +271,12 @@ class _Sweep:
         return Results(kept, tuple(self.outcomes[run.number] for run in kept), settled)
 
     def hint(self, folder: Path | None) -> str:
-        """What to do after an interruption."""
+        """How to continue after an interruption."""
         done = f"{self.done} of {self.total} runs are finished"
-        return (
-            f"{done}; error.results has them" if folder is None else f"{done}; the same call again continues {folder}"
-        )
+        return f"{done}; error.results has them" if folder is None else f"{done}; repeat the call to continue {folder}"
 
     def interrupted(self, folder: Path | None) -> Interrupted:
-        """The error of Ctrl-C."""
+        """The error raised after Ctrl-C."""
         error = Interrupted(f"interrupted: {self.hint(folder)}")
         error.results = self.results()
         return error
@@ -258,7 +296,7 @@ def _journal(folder: Path | None, study: Study) -> Iterator[Journal | None]:
 
 @contextmanager
 def _executor(given: Executor | None, workers: int | None) -> Iterator[Executor]:
-    """The executor that was given, or processes that end with the study."""
+    """The given executor, or processes that end with the study."""
     if given is not None:
         yield given
         return
@@ -270,7 +308,7 @@ def _executor(given: Executor | None, workers: int | None) -> Iterator[Executor]
 
 
 def _in_flight(given: Executor | None, workers: int | None, until: StoppingRule | None) -> int:
-    """How many runs are handed out at once: two for each process, so that none waits."""
+    """Number of runs that are handed out at once: two per process, so that none is idle."""
     if given is None:
         return 2 * (workers or _cores())
     if workers is not None:
@@ -279,5 +317,5 @@ def _in_flight(given: Executor | None, workers: int | None, until: StoppingRule 
 
 
 def _cores() -> int:
-    """The number of cores that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""The results of a study: a tidy table with a row for each run, the curves of the runs, summaries of the cases."""
+"""The results of a study: a table with one row per run, the curves of the runs, and summaries of the cases."""
 
 from __future__ import annotations
 
@@ -33,8 +33,29 @@ FORMATS = (".csv", ".parquet")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """What a study found: ``results["evacuation_time"]`` is a column of its table, one entry for each run.
+    """The results of a study; ``results["evacuation_time"]`` is a column of its table, with one entry per run.
 
+    Attributes
+    ----------
+    runs : tuple of RunOf
+        The finished runs, in the order of their numbers.
+    outcomes : tuple of Outcome
+        The outcome of each run.
+    settled : tuple of bool
+        Whether the stopping rule was met, for each case; empty without a rule.
+    measures : tuple of str
+        Names of the measures.
+    table : dict of str to array
+        The columns: run, case, repetition, seed, the parameters, status, the measures, error.
+    failures : dict of int to str
+        Errors of the failed runs, by run number.
+    seconds : array, shape (k,)
+        CPU time of each run, in seconds.
+    cases : dict of int to dict
+        Parameters of the cases, by case number.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> def area(side):
@@ -48,9 +69,7 @@ class Results:
 
     runs: tuple[RunOf, ...]
     outcomes: tuple[Outcome, ...]
-    """Of each run, in the order of their numbers."""
     settled: tuple[bool, ...] = ()
-    """Of each case, whether the stopping rule held; empty without a rule."""
 
     def __repr__(self) -> str:
         cases, failed = len(self.cases), len(self.failures)
@@ -63,12 +82,12 @@ class Results:
         if name not in self.table:
             near = nearest(str(name), self.table)
             hint = f"did you mean {near!r}?" if near else f"the columns are {', '.join(self.table)}"
-            raise InvalidValue(f"there is no column {name!r}; {hint}")
+            raise InvalidValue(f"unknown column {name!r}; {hint}")
         return self.table[name]
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """The names of what was measured."""
+        """Names of the measures."""
         return tuple(dict.fromkeys(name for outcome in self.outcomes for name in outcome.measures))
 
     @cached_property
@@ -90,33 +109,73 @@ class Results:
 
     @property
     def failures(self) -> dict[int, str]:
-        """The errors of the runs that failed, by the number of the run."""
+        """Errors of the failed runs, by run number."""
         return {outcome.run: outcome.error for outcome in self.outcomes if outcome.failed}
 
     @property
     def seconds(self) -> Array:
-        """(k,) the CPU time of each run. It is no column of the table, which is the same however it was computed."""
+        """(k,): CPU time of each run, in seconds; not in the table, so that equal studies have equal tables."""
         return np.array([outcome.cpu_seconds for outcome in self.outcomes])
 
     @cached_property
     def cases(self) -> dict[int, Case]:
-        """The parameters of the cases by their numbers."""
+        """Parameters of the cases, by case number."""
         return {run.case: dict(run.parameters) for run in sorted(self.runs, key=lambda run: run.case)}
 
     def curves(self, name: str, case: int | None = None) -> list[Array]:
-        """The curves of a name, one for each run that did not fail: of one case, or of all."""
+        """Return the curves of one name, for all runs that did not fail.
+
+        Parameters
+        ----------
+        name : str
+            Name of the curve.
+        case : int, optional
+            Number of the case. None: all cases.
+
+        Returns
+        -------
+        list of array
+            One curve per run.
+
+        Raises
+        ------
+        InvalidValue
+            If there is no such curve or case.
+        """
         if case is not None:
             self._check_case(case)
         kept = [outcome for run, outcome in self._pairs() if case in (None, run.case) and not outcome.failed]
         known = list(dict.fromkeys(key for outcome in self.outcomes for key in outcome.curves))
         if name not in known:
-            raise InvalidValue(f"there is no curve {name!r} in these results; there are: {', '.join(known) or 'none'}")
+            raise InvalidValue(f"unknown curve {name!r}; the curves are: {', '.join(known) or 'none'}")
         return [np.array(outcome.curves[name]) for outcome in kept]
 
     def summary(
         self, measure: str, case: int | None = None, *, confidence: float = 0.95, levels: Sequence[float] = LEVELS
     ) -> Summary:
-        """Mean, confidence interval and quantiles of a measure: over the runs of one case, or over all runs."""
+        """Compute mean, confidence interval and quantiles of a measure.
+
+        Parameters
+        ----------
+        measure : str
+            Name of the measure.
+        case : int, optional
+            Number of the case. None: all runs.
+        confidence : float, default 0.95
+            Confidence level of the interval, between 0 and 1.
+        levels : sequence of float, default (0.05, 0.5, 0.95)
+            Levels of the quantiles, between 0 and 1.
+
+        Returns
+        -------
+        Summary
+            Mean, standard deviation, confidence interval and quantiles.
+
+        Raises
+        ------
+        InvalidValue
+            If there is no such measure or case.
+        """
         values = self[measure]
         if measure not in self.measures:
             raise InvalidValue(f"{measure!r} is not a measure; the measures are {', '.join(self.measures)}")
@@ -127,10 +186,23 @@ class Results:
 
     def _check_case(self, case: int) -> None:
         if case not in self.cases:
-            raise InvalidValue(f"there is no case {case} in these results")
+            raise InvalidValue(f"unknown case {case}: the results have no runs of it")
 
     def summaries(self, *, confidence: float = 0.95, levels: Sequence[float] = LEVELS) -> dict[str, NDArray[Any]]:
-        """A tidy table of all summaries: a row for each case and measure."""
+        """Compute the summaries of all cases and measures, as a table.
+
+        Parameters
+        ----------
+        confidence : float, default 0.95
+            Confidence level of the intervals, between 0 and 1.
+        levels : sequence of float, default (0.05, 0.5, 0.95)
+            Levels of the quantiles, between 0 and 1.
+
+        Returns
+        -------
+        dict of str to array
+            The columns: case, the parameters, measure, n, failed, mean, std, low, high and the quantiles.
+        """
         rows = []
         failures = Counter(run.case for run, outcome in self._pairs() if outcome.failed)
         for case, parameters in self.cases.items():
@@ -146,7 +218,13 @@ class Results:
         return zip(self.runs, self.outcomes, strict=True)
 
     def long_curves(self) -> dict[str, NDArray[Any]]:
-        """All curves as one tidy table: run, case, curve, k, value."""
+        """Collect all curves in one table.
+
+        Returns
+        -------
+        dict of str to array
+            The columns run, case, curve, k and value, with one row per number.
+        """
         rows = [
             (run.number, run.case, name, k, value)
             for run, outcome in self._pairs()
@@ -158,7 +236,7 @@ class Results:
 
 
 def _column(values: list[Any]) -> NDArray[Any]:
-    """An array of numbers or texts; values of several kinds stay what they are."""
+    """An array of numbers or texts; a column with values of several kinds keeps them as objects."""
     if all(isinstance(value, bool) for value in values):
         return np.array(values, dtype=bool)
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
@@ -174,8 +252,29 @@ def _column(values: list[Any]) -> NDArray[Any]:
 
 @check_arguments
 def write_table(columns: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write the columns of a table as .csv or .parquet, which needs pyarrow; an existing file is replaced.
+    """Write the columns of a table to a file, replacing an existing one.
 
+    Parameters
+    ----------
+    columns : mapping of str to array_like
+        Columns of equal lengths.
+    path : str or path
+        Name of the file, .csv or .parquet; Parquet needs the package pyarrow.
+
+    Returns
+    -------
+    Path
+        The path of the file.
+
+    Raises
+    ------
+    InvalidValue
+        If the columns have different lengths, or the file has another suffix.
+    MissingPackage
+        If pyarrow is not installed.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_table({"n": np.array([1, 2]), "x": np.array([0.5, np.nan])}, Path(folder) / "a.csv").read_text()
@@ -183,10 +282,10 @@ def write_table(columns: Mapping[str, Any], path: str | os.PathLike[str]) -> Pat
     """
     path = Path(path)
     if path.suffix not in FORMATS:
-        raise InvalidValue(f"path: a table is a {' or '.join(FORMATS)} file, not {path.name!r}")
+        raise InvalidValue(f"path must end in {' or '.join(FORMATS)}, not be {path.name!r}")
     wrong = [name for name, column in columns.items() if np.ndim(column) != 1]
     if wrong or len({len(column) for column in columns.values()}) > 1:
-        raise InvalidValue("columns must be lists of equal lengths")
+        raise InvalidValue("columns must be lists of equal length")
     if path.suffix == ".csv":
         with whole(path) as new:
             new.write_text(_csv(columns), encoding="utf-8", newline="")
@@ -217,5 +316,5 @@ def _csv(columns: Mapping[str, Any]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Truth values as TOML and JSON write them; numbers in full."""
+    """Booleans as in TOML and JSON; numbers with all digits."""
     return str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, float) else value

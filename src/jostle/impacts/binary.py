@@ -26,7 +26,7 @@ from jostle.laws import Restitution
 from jostle.problems import Motion
 
 SAME_RATES = 1e-10
-"""Gap rates that differ by less than this part of the largest one before the impact are the same."""
+"""Gap rates that differ by less than this fraction of the largest one before the impact are the same."""
 AT_REST = 4.0
 """Contacts that approach by less than this multiple of `SAME_RATES` are at rest."""
 SAME_END = 100.0
@@ -43,6 +43,19 @@ MAX_CONTINUED = 50
 class Sequence:
     """Impacts of single contacts, one after the other.
 
+    Attributes
+    ----------
+    rows : tuple of int
+        Number of the contact of each impact.
+    velocity : array
+        The velocity after the last impact.
+    impulse : array, shape (m,)
+        Sum of the impulses of each contact.
+    finished : bool
+        True if no contact approaches any more; False if the sequence was cut.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=jo.Restitution(1.0))
     >>> one = jo.impacts.impacts_by_times(row, gaps=[1.0, 1.0])
@@ -51,19 +64,26 @@ class Sequence:
     """
 
     rows: tuple[int, ...]
-    """The contact of each impact."""
     velocity: Array
-    """The velocity after the last one."""
     impulse: Array
-    """(m,) the sum of the impulses of each contact."""
     finished: bool
-    """True if no contact approaches any more; False if the sequence was cut."""
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryImpacts:
     """All results that sequences of binary impacts can have, with a shortest sequence for each.
 
+    Attributes
+    ----------
+    outcomes : tuple of Sequence
+        One sequence for each velocity after the impacts.
+    complete : bool
+        True if all orders were followed to their end; False if some were cut, and there may be other outcomes.
+    states : int
+        Number of different velocities that were met.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, -1.0], within=jo.Line([0.5] * 3), law=jo.Restitution(0.0))
     >>> found = jo.impacts.binary_impacts(row)
@@ -72,11 +92,8 @@ class BinaryImpacts:
     """
 
     outcomes: tuple[Sequence, ...]
-    """One sequence for each velocity after."""
     complete: bool
-    """True if all orders were followed to their end; False if some were cut, and there may be other outcomes."""
     states: int
-    """Number of different velocities that were met."""
 
 
 @check_arguments
@@ -89,11 +106,38 @@ def impacts_by_times(
     mass: ArrayLike | Metric | None = None,
     max_impacts: Count = MAX_IMPACTS,
 ) -> Sequence:
-    """Binary impacts in the order of their times, if the contacts are apart by small gaps (m,).
+    """Binary impacts in the order of their times, for contacts that are apart by small gaps.
 
     The bodies move straight between impacts, with the normals of the given configuration: it is the limit of gaps that
     shrink while their ratios stay. Impacts at the same time take place in the order of the rows.
 
+    Parameters
+    ----------
+    before : Motion or array_like
+        A problem whose bodies touch at its start, or the velocity before the impact.
+    cone : Cone, optional
+        The closed contacts, if `before` is a velocity.
+    gaps : array_like, shape (m,)
+        Gap of each contact, 0 or more; only the ratios matter.
+    law : Restitution, optional
+        Law with one number e, if `before` is a velocity. None: e = 1.
+    mass : float, array_like or Metric, optional
+        Masses, if `before` is a velocity. None: 1.
+    max_impacts : int, default 1000
+        Largest number of impacts.
+
+    Returns
+    -------
+    Sequence
+        The impacts, and the velocity after the last one.
+
+    Raises
+    ------
+    InvalidValue
+        If `gaps` are not one number for each contact, 0 or more, or the contacts, law and masses do not fit.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=jo.Restitution(0.5))
     >>> (64 * jo.impacts.impacts_by_times(row, gaps=[1.0, 1.0]).velocity).tolist()
@@ -137,11 +181,36 @@ def binary_impacts(
 ) -> BinaryImpacts:
     """The results of binary impacts in all orders: any contact that approaches may be the next.
 
-    Give a problem whose bodies touch at its start, or a velocity with the cone of the closed contacts, the law (by
-    default e = 1) and the masses. Velocities that were met before are followed once. After `max_states` velocities
-    only a few sequences go on, without branching, and after `max_impacts` impacts sequences are cut; then `complete` is
-    False, and outcomes may be missing.
+    Velocities that were met before are followed once. After `max_states` velocities only a few sequences go on, without
+    branching, and after `max_impacts` impacts sequences are cut; then `complete` is False, and outcomes may be missing.
 
+    Parameters
+    ----------
+    before : Motion or array_like
+        A problem whose bodies touch at its start, or the velocity before the impact.
+    cone : Cone, optional
+        The closed contacts, if `before` is a velocity.
+    law : Restitution, optional
+        Law with one number e, if `before` is a velocity. None: e = 1.
+    mass : float, array_like or Metric, optional
+        Masses, if `before` is a velocity. None: 1.
+    max_impacts : int, default 1000
+        Largest number of impacts of one sequence.
+    max_states : int, default 5000
+        Number of velocities after which sequences do not branch any more.
+
+    Returns
+    -------
+    BinaryImpacts
+        One sequence for each result.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts, law and masses do not fit, or the set of the problem may move.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> corner = jo.Cone([[0.0, 1.0], [0.8, -0.6]])                   # a wedge: two orders, two results
     >>> found = jo.impacts.binary_impacts([-1.0, -0.2], corner)

@@ -28,7 +28,7 @@ MAX_PRINTED_NUMBERS = 8
 MAX_PRINTED_ROWS = 30
 """Largest number of outcomes that are printed in a table."""
 SETTLED = 1e-8
-"""Contacts that approach by less than this part of the largest rate before the impact are at rest."""
+"""Contacts that approach by less than this fraction of the largest rate before the impact are at rest."""
 MOREAU, LINEAR, HERTZIAN = "Moreau", "Liu-Zhao-Brogliato, linear", "Liu-Zhao-Brogliato, Hertz"
 
 
@@ -36,6 +36,23 @@ MOREAU, LINEAR, HERTZIAN = "Moreau", "Liu-Zhao-Brogliato, linear", "Liu-Zhao-Bro
 class Outcome:
     """What one law gives for an impact.
 
+    Attributes
+    ----------
+    law : str
+        Name of the law.
+    velocity : array
+        The velocity after, in the shape of the velocity before.
+    impulse : array, shape (m,)
+        Impulse p >= 0 of each contact, M (u+ - u-) = G^T p. Moreau's is not unique where contacts depend on each other.
+    energy : float
+        Kinetic energy after the impact.
+    momentum : array
+        Momentum M u, summed over the bodies (the first axis of the velocity). Walls change it.
+    admissible : bool
+        True if no contact approaches after the impact.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], within=jo.Line([0.5] * 2), law=jo.Restitution(0.0))
     >>> one = jo.impacts.compare(row)["Moreau"]
@@ -45,22 +62,31 @@ class Outcome:
 
     law: str
     velocity: Array
-    """The velocity after, in the shape of the velocity before."""
     impulse: Array
-    """(m,) impulse p >= 0 of each contact, M (u+ - u-) = G^T p. Moreau's is not unique where contacts depend on each
-    other."""
     energy: float
-    """Kinetic energy after."""
     momentum: Array
-    """M u, summed over the bodies (the first axis of the velocity). Walls change it."""
     admissible: bool
-    """True if no contact approaches after the impact."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The result of `compare`: a table of outcomes, which prints itself.
 
+    ``comparison["Moreau"]`` is the first `Outcome` whose law has a name that begins like this.
+
+    Attributes
+    ----------
+    meeting : Meeting
+        The velocity before, the closed contacts, the masses and e.
+    outcomes : tuple of Outcome
+        What each law gives.
+    binary : BinaryImpacts
+        The sequences of binary impacts behind the outcomes named "binary".
+    spread : float
+        Largest difference of two outcomes in the kinetic metric, relative to the velocity before.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=jo.Restitution(1.0))
     >>> jo.impacts.compare(row)
@@ -76,10 +102,9 @@ class Comparison:
     meeting: Meeting
     outcomes: tuple[Outcome, ...]
     binary: BinaryImpacts
-    """The sequences of binary impacts behind the outcomes of this name."""
 
     def __getitem__(self, law: str) -> Outcome:
-        """The first outcome whose law has this name, or a name that begins so."""
+        """The first outcome whose law has this name, or a name that begins like this."""
         for outcome in self.outcomes:
             if outcome.law.startswith(law):
                 return outcome
@@ -134,14 +159,39 @@ def compare(
     stiffness: ArrayLike = 1.0,
     max_states: Count = MAX_STATES,
 ) -> Comparison:
-    """Apply Moreau's law, binary impacts in all orders, and Liu-Zhao-Brogliato's law to the same impact.
+    """Compare impact laws: what Moreau, all orders of binary impacts, and Liu-Zhao-Brogliato make of one impact.
 
-    Give a problem whose bodies touch at its start, or a velocity with the cone of the closed contacts, the law (by
-    default e = 1) and the masses. The law of Liu, Zhao and Brogliato is applied with linear springs and with those of
-    Hertz, of this `stiffness` per contact. Binary impacts have one outcome for each velocity that some order leads
-    to, named after the contacts of a shortest sequence; `max_states` bounds the search, and the table says if it was
-    cut.
+    The law of Liu, Zhao and Brogliato is applied with linear springs and with those of Hertz. Binary impacts have one
+    outcome for each velocity that some order leads to, named after the contacts of a shortest sequence; the table says
+    if the search was cut.
 
+    Parameters
+    ----------
+    before : Motion or array_like
+        A problem whose bodies touch at its start, or the velocity before the impact.
+    cone : Cone, optional
+        The closed contacts, if `before` is a velocity.
+    law : Restitution, optional
+        Law with one number e, if `before` is a velocity. None: e = 1.
+    mass : float, array_like or Metric, optional
+        Masses, if `before` is a velocity. None: 1.
+    stiffness : float or array_like, shape (m,), default 1.0
+        Stiffness of each contact for Liu-Zhao-Brogliato, positive; only the ratios matter.
+    max_states : int, default 5000
+        Number of velocities after which sequences of binary impacts do not branch any more.
+
+    Returns
+    -------
+    Comparison
+        The outcome of each law.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts, law and masses do not fit, the set of the problem may move, or a stiffness is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> three = jo.models.rack(rows=2, e=1.0)                         # a ball hits two at once
     >>> found = jo.impacts.compare(three)

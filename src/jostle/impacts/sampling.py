@@ -24,13 +24,34 @@ from jostle.laws import Restitution, impact
 from jostle.problems import Motion
 
 SAME_OUTCOME = 1e-9
-"""Velocities that differ by less than this part of the largest coordinate before are the same outcome."""
+"""Velocities that differ by less than this fraction of the largest coordinate before are the same outcome."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcomes:
-    """The result of `outcomes`: which velocities small gaps lead to, the most frequent first.
+    """The result of `outcomes`: which velocities small gaps lead to, the most frequent first. It prints as a table.
 
+    Attributes
+    ----------
+    meeting : Meeting
+        The velocity before, the closed contacts, the masses and e.
+    touching : array
+        The velocity after by Moreau's law, if all gaps are zero.
+    velocities : array, shape (k, ...)
+        The different velocities after.
+    counts : array of int, shape (k,)
+        Number of samples that led to each velocity.
+    gaps : array, shape (k, m)
+        The first gaps that were drawn and led to each velocity.
+    sequences : tuple of Sequence
+        The impacts that these gaps lead to.
+    unfinished : int
+        Number of samples that were cut before the last impact; they are left out.
+    continuous : bool
+        True if all samples ended as the touching bodies do: small gaps change nothing.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, -1.0], within=jo.Line([0.5] * 3), law=jo.Restitution(0.5))
     >>> jo.impacts.outcomes(row, samples=100, seed=1)
@@ -43,17 +64,11 @@ class Outcomes:
 
     meeting: Meeting
     touching: Array
-    """The velocity after by Moreau's law, if all gaps are zero."""
     velocities: Array
-    """(k, ...) the different velocities after."""
     counts: Integers
-    """(k,) how many samples led to each."""
     gaps: Array
-    """(k, m) gaps that lead to each, the first that were drawn."""
     sequences: tuple[Sequence, ...]
-    """The impacts that these gaps lead to."""
     unfinished: int
-    """Number of samples that were cut before the last impact, which are left out."""
 
     @property
     def continuous(self) -> bool:
@@ -92,11 +107,39 @@ def outcomes(
 ) -> Outcomes:
     """Draw small gaps at random and count the velocities that the impacts, in the order of their times, lead to.
 
-    Give a problem whose bodies touch at its start, or a velocity with the cone of the closed contacts, the law (by
-    default e = 1) and the masses. The gaps are uniform in [0, 1]; only their ratios matter, because the gaps are small
-    against all other lengths and the normals stay as they are. The outcomes found are possible; those of rare gaps may
-    be missing, and `jo.impacts.binary_impacts` has all that any order leads to.
+    The gaps are uniform in [0, 1]; only their ratios matter, because the gaps are small against all other lengths and
+    the normals stay as they are. The outcomes found are possible; those of rare gaps may be missing, and
+    `binary_impacts` has all that any order leads to.
 
+    Parameters
+    ----------
+    before : Motion or array_like
+        A problem whose bodies touch at its start, or the velocity before the impact.
+    cone : Cone, optional
+        The closed contacts, if `before` is a velocity.
+    law : Restitution, optional
+        Law with one number e, if `before` is a velocity. None: e = 1.
+    mass : float, array_like or Metric, optional
+        Masses, if `before` is a velocity. None: 1.
+    samples : int, default 1000
+        Number of samples.
+    seed : int or numpy.random.Generator, default 0
+        Seed or generator of the random gaps.
+    max_impacts : int, default 1000
+        Largest number of impacts of one sample.
+
+    Returns
+    -------
+    Outcomes
+        The different velocities, and how often they were found.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts, law and masses do not fit, or the set of the problem may move.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=jo.Restitution(1.0))
     >>> found = jo.impacts.outcomes(row, samples=50)

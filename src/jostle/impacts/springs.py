@@ -54,8 +54,19 @@ OPEN, COMPRESSED, RESTORED = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class SpringImpact:
-    """What the law of Liu, Zhao and Brogliato gives.
+    """The result of `liu_zhao_brogliato`.
 
+    Attributes
+    ----------
+    velocity : array
+        The velocity after the impact.
+    impulse : array, shape (m,)
+        Impulse of each contact.
+    absorbed : array, shape (m,)
+        Work that compressed each contact; it returned e^2 times as much.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], within=jo.Line([0.5] * 2), law=jo.Restitution(0.5))
     >>> hit = jo.impacts.liu_zhao_brogliato(row)
@@ -64,11 +75,8 @@ class SpringImpact:
     """
 
     velocity: Array
-    """The velocity after."""
     impulse: Array
-    """(m,) the impulse of each contact."""
     absorbed: Array
-    """(m,) the work that compressed each contact, of which it returned e^2 times as much."""
 
 
 @check_arguments
@@ -83,11 +91,37 @@ def liu_zhao_brogliato(
 ) -> SpringImpact:
     """The velocity after an impact by the energy law of Liu, Zhao and Brogliato 2008.
 
-    Give a problem whose bodies touch at its start, or a velocity with the cone of the closed contacts, the law (by
-    default e = 1) and the masses. `stiffness` is one number per contact, of which only the ratios matter; `exponent` is
-    3/2 for elastic balls (Hertz) and 1 for linear springs. e is the energetic coefficient, which for one contact is
-    that of Newton.
+    e is the energetic coefficient, which for one contact is that of Newton.
 
+    Parameters
+    ----------
+    before : Motion or array_like
+        A problem whose bodies touch at its start, or the velocity before the impact.
+    cone : Cone, optional
+        The closed contacts, if `before` is a velocity.
+    law : Restitution, optional
+        Law with one number e, if `before` is a velocity. None: e = 1.
+    mass : float, array_like or Metric, optional
+        Masses, if `before` is a velocity. None: 1.
+    stiffness : float or array_like, shape (m,), default 1.0
+        Stiffness of each contact, positive; only the ratios matter.
+    exponent : float, default 1.5
+        Exponent of the contact force: 3/2 for elastic balls (Hertz), 1 for linear springs.
+
+    Returns
+    -------
+    SpringImpact
+        The velocity after, and the impulse and work of each contact.
+
+    Raises
+    ------
+    InvalidValue
+        If the contacts, law and masses do not fit, or a stiffness is not positive.
+    NotConverged
+        If the impact does not end in 10000 phases of compression and restitution.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = jo.Motion(q0=[0.0, 1.0, 2.0], v0=[1.0, 0.0, 0.0], within=jo.Line([0.5] * 3), law=jo.Restitution(1.0))
     >>> jo.impacts.liu_zhao_brogliato(row).velocity.round(4).tolist()

@@ -65,7 +65,7 @@ def needed(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise MissingPackage(f"this needs the package {name}: pip install 'jostle[crowd]'") from None
+        raise MissingPackage(f"the package {name} is missing: pip install 'jostle[crowd]'") from None
 
 
 def present(q: Array, polygon: Any = None) -> Booleans:

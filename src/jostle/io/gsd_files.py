@@ -19,7 +19,7 @@ def write_gsd(sol: Solution, path: Path) -> None:
     try:
         import gsd.hoomd
     except ImportError:
-        raise MissingPackage("a .gsd file needs the package gsd: pip install jostle[export]") from None
+        raise MissingPackage("a .gsd file needs the package gsd: pip install 'jostle[export]'") from None
 
     count, d = points_of(sol.q.shape[1:], sol.facts.dimension)
     names, kinds = _types(sol, count)

@@ -29,7 +29,7 @@ from jostle.errors import BrokenFile, InvalidValue
 from jostle.facts import Units
 from jostle.io.container import HDF5_ERRORS, reading, whole
 from jostle.io.trust import inside
-from jostle.solution import FINISHED
+from jostle.statuses import FINISHED
 
 VERSION = (2, 2)
 """Version of the VTKHDF layout."""

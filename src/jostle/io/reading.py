@@ -7,6 +7,7 @@ resume it, it may be removed. `read` sees the frames that were acknowledged when
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
-from jostle.errors import BrokenFile, InvalidValue, JostleError
+from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError
 from jostle.io import changes, images, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.container import (
@@ -30,6 +31,7 @@ from jostle.io.container import (
     reading,
     reason,
     superblock,
+    whole,
     writing,
 )
 from jostle.io.step_records import statistics
@@ -37,7 +39,8 @@ from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
 from jostle.shapes import Shape
-from jostle.solution import RUNNING, Solution
+from jostle.solution import Solution
+from jostle.statuses import RUNNING
 
 BLOCK_SIZE = 4 * 2**20
 """Number of bytes read at a time when all frames are read."""
@@ -125,12 +128,28 @@ def _in_words(change: Mapping[str, Any]) -> str:
 
 
 @check_arguments
-def repair(path: str | os.PathLike[str]) -> bool:
-    """Make a trajectory whose writer was killed one that VTK and ParaView open; False if it was not left open.
+def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None) -> bool:
+    """Make a trajectory whose writer was killed one that VTK and ParaView open.
 
-    `read` does not need it. What was not acknowledged is dropped. A file that someone is writing is refused; that is
-    known by a lock, and without `fcntl` (Windows), or on a file system without locks, only you can know it.
+    `read` does not need it. All frames that `read` sees are kept; rows of a frame that was not complete are dropped. A
+    file that is being written is refused. That is known by a lock, which does not exist on Windows and on file systems
+    without locks; there, only you can know it.
 
+    Parameters
+    ----------
+    path : str or path
+        The trajectory.
+    output : str or path, optional
+        Where to write the repaired trajectory; the original is then left as it is. An existing file is refused.
+        By default the original is repaired.
+
+    Returns
+    -------
+    bool
+        False if the trajectory needs no repair; then nothing is written.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from jostle.io.trajectory import Writer
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -140,21 +159,30 @@ def repair(path: str | os.PathLike[str]) -> bool:
     """
     path = Path(path)
     left_open = superblock(path)[FLAGS] != 0
-    lock = Lock(path)
+    lock = Lock(path) if output is None or os.access(path, os.W_OK) else None
     try:
         with reading(path, alone=True) as file:
             said = layout.looked_over(file)
             lengths = layout.lengths(file, said.frames, said.steps)
             if not left_open and all(len(layout.data(file, name, said)) == n for name, n in lengths.items()):
                 return False
-        clear_flags(path)
-        _trim(path, said.frames, said.steps)
+        if output is None:
+            _mend(path, said.frames, said.steps)
+            return True
+        if os.path.lexists(output):
+            raise FileIsThere(f"{os.fspath(output)} exists already: choose another name or remove it")
+        with whole(Path(output)) as new:
+            shutil.copyfile(path, new)
+            _mend(new, said.frames, said.steps)
     finally:
-        lock.release()
+        if lock is not None:
+            lock.release()
     return True
 
 
-def _trim(path: Path, frames: int, steps: int) -> None:
+def _mend(path: Path, frames: int, steps: int) -> None:
+    """Mark a file as closed and cut off the rows behind these frames and steps."""
+    clear_flags(path)
     file = writing(path)
     try:
         layout.trim(file, frames, steps)

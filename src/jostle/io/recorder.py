@@ -28,7 +28,8 @@ from jostle.io.trajectory import Writer
 from jostle.kernels.threads import threads
 from jostle.recording import contacts_of, record_of, shown
 from jostle.schemes.state import State
-from jostle.solution import STATISTICS, Solution
+from jostle.solution import Solution
+from jostle.step_statistics import STATISTICS
 
 MAX_RECORDS, MAX_SECONDS = 256, 0.2
 """Records of steps are handed on after this many of them, or after this many seconds."""

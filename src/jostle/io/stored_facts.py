@@ -5,7 +5,8 @@
     jostle/problem/groups   (n,) or nothing: the position of the group of each body in the list of names
     jostle/problem/force    the entries of a constant force, or nothing
     jostle/problem/text     bytes of UTF-8: dimension, period, walls, names, units, plan; whether a first-order
-                            problem has a mass; of a crowd the desired speeds, one for all or one for each
+                            problem has a mass; of a crowd the desired speeds and, where somebody has one, the reaction
+                            times, one for all or one for each
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -76,8 +77,9 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
     if facts.weighted:
         said["weighted"] = True
     if facts.speeds is not None and len(facts.speeds):
-        same = bool((facts.speeds == facts.speeds[0]).all())
-        said["speeds"] = float(facts.speeds[0]) if same else facts.speeds.tolist()
+        said["speeds"] = _short(facts.speeds)
+    if facts.reaction is not None and facts.reaction.any():
+        said["reaction"] = _short(facts.reaction)
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -85,6 +87,11 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         "force": _flat(facts.force),
         "text": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8),
     }
+
+
+def _short(values: Array) -> float | list[float]:
+    """One number, if all are the same; or else one for each."""
+    return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]
 
 
 def _flat(values: Array | None) -> Array:
@@ -140,16 +147,17 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         units=Units(**{name: str(said["units"][name]) for name in ("length", "time", "mass")}),
         plan=_recorded(said["plan"]),
         weighted=bool(said.get("weighted", False)),
-        speeds=_speeds(said.get("speeds"), bodies),
+        speeds=_of_people("speeds", said.get("speeds"), bodies),
+        reaction=_of_people("reaction", said.get("reaction"), bodies),
     )
 
 
-def _speeds(said: float | list[float] | None, bodies: int) -> Array | None:
+def _of_people(name: str, said: float | list[float] | None, bodies: int) -> Array | None:
     if said is None:
         return None
     found = np.array(said, dtype=float)
     if found.shape not in ((), (bodies,)) or not (np.isfinite(found) & (found >= 0.0)).all():
-        raise ValueError(f"speeds of shape {found.shape} for {bodies} people")
+        raise ValueError(f"{name} of shape {found.shape} for {bodies} people")
     return np.array(np.broadcast_to(found, (bodies,)))
 
 

@@ -47,7 +47,7 @@ from jostle.io.layout import Kind
 from jostle.io.pending import Pending
 from jostle.io.step_records import STEPS, as_stored
 from jostle.shapes import Shape
-from jostle.solution import STATISTICS
+from jostle.step_statistics import STATISTICS
 
 __all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
 

@@ -1,6 +1,6 @@
 """Macroscopic impact laws, and the passage from grains to densities (Bourdin & Maury 2020, sections 2 to 6)."""
 
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.homogenise import ErrorTable, Homogenised, homogenise, phi
 from jostle.macro.isotropic import Isotropic
 from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
@@ -26,6 +26,7 @@ from jostle.macro.packing import Packing
 from jostle.macro.square import Square
 from jostle.macro.structure import Structure, structure
 from jostle.macro.triangular import Triangular
+from jostle.macro.velocity import Velocity
 
 __all__ = [
     "Barrier",

@@ -1,12 +1,13 @@
 """The obstacle problem p >= 0, A p - b >= 0, p (A p - b) = 0 on a grid, by the primal-dual active set method.
 
 Hintermüller, Ito & Kunisch 2003. A = G M^-1 G^T is the five-point Laplacian of the isotropic law, an M-matrix, so the
-method ends after finitely many steps from any start. It begins with all cells jammed if div U <= 0, when the first step
-is the answer (Bourdin & Maury 2020, Prop. 4); else with those of the answer on a grid of twice the mesh, and so on.
+method ends after finitely many steps from any start. If div U <= 0 it starts with all cells jammed, and the first step
+gives the solution (Bourdin & Maury 2020, Prop. 4). Otherwise it starts from the solution on a grid of twice the mesh
+width, which is found in the same way.
 
-Where a zone is shut in by walls, constants are in the kernel of A. If b sums to zero there, then A p = b, and min p = 0
-is chosen. If the sum is negative, p is zero somewhere, and the method begins with the cells in which b > 0: never with
-all, for which A is singular. No p exists if the sum is positive.
+Where walls enclose a zone, constants are in the kernel of A. If b sums to zero there, then A p = b, and min p = 0
+is chosen. If the sum is negative, p is zero somewhere, and the method starts with the cells in which b > 0; it never
+starts with all cells, for which A is singular. If the sum is positive, no p exists.
 """
 
 from __future__ import annotations
@@ -22,16 +23,15 @@ from jostle.kernels import kernels_for
 from jostle.solvers.base import Solver
 
 LINEAR_TOLERANCE = 1e-4
-"""The last linear system is solved to this fraction of tol: sum p |s| may be sqrt(n) times its residual, for n
-cells."""
+"""Relative residual of the last linear system, as a fraction of tol: for n cells, sum p |s| may be sqrt(n) times it."""
 LOOSE_TOLERANCE = 1e-3
-"""Relative residual of the linear systems in which cells still change sides, and of those that only give a start."""
+"""Relative residual of linear systems before the active set is final, and of those on coarser grids."""
 SIGN_TOLERANCE = 1e-10
 """Pressures below this fraction of the largest, and rates below this fraction of |b|, count as zero."""
 MAX_COARSEST_CELLS = 1000
-"""Grids with at most this many cells are not made coarser to find a start."""
+"""Grids with at most this many cells are not coarsened to find a start."""
 SUM_TOLERANCE = 1e-12
-"""Sums of b over a zone that is shut in count as zero below this fraction of the sum of |b|."""
+"""Sums of b over an enclosed zone count as zero below this fraction of the sum of |b|."""
 MAX_CYCLES = 200
 """Largest number of multigrid cycles for one linear system."""
 
@@ -46,22 +46,22 @@ class FivePoint:
     """
 
     east: Array
-    """(nx, ny): the weights between [i, j] and [i + 1, j],"""
+    """(nx, ny): the weights between [i, j] and [i + 1, j]."""
     north: Array
-    """between [i, j] and [i, j + 1],"""
+    """(nx, ny): the weights between [i, j] and [i, j + 1]."""
     extra: Array
-    """and of each cell with the free boundary, where p = 0."""
+    """(nx, ny): the weights between each cell and the free boundary, where p = 0."""
 
     @property
     def diagonal(self) -> Array:
-        """(nx, ny): of A. It is zero in cells that are not there."""
+        """(nx, ny): the diagonal of A; zero in cells outside the zone."""
         total = self.extra + self.east + self.north
         total[1:] += self.east[:-1]
         total[:, 1:] += self.north[:, :-1]
         return total
 
     def applied(self, p: Array) -> Array:
-        """(nx, ny): A p as a sum of fluxes through faces, so that what leaves one cell enters the next."""
+        """(nx, ny): A p as a sum of fluxes through faces, so that the flux out of one cell enters the next."""
         x, y = self.east[:-1] * (p[:-1] - p[1:]), self.north[:, :-1] * (p[:, :-1] - p[:, 1:])
         total = self.extra * p
         total[:-1] += x
@@ -71,7 +71,7 @@ class FivePoint:
         return np.asarray(total)
 
     def cut(self, box: tuple[slice, slice]) -> FivePoint:
-        """The cells of a box, if p = 0 in all others.
+        """The operator on the cells of a box, for p = 0 in all other cells.
 
         >>> row = FivePoint(np.array([[1.0], [1.0], [0.0]]), np.zeros((3, 1)), np.zeros((3, 1)))
         >>> row.cut(np.s_[1:2, :]).extra.tolist(), row.cut(np.s_[1:3, :]).extra.ravel().tolist()
@@ -89,7 +89,7 @@ class FivePoint:
         return FivePoint(east, north, extra)
 
     def coarser(self) -> FivePoint:
-        """Four cells become one. Twice the width at twice the distance: the sums are halved, as two faces are one."""
+        """Merge four cells into one. Two faces become one of twice the width at twice the distance: sums are halved."""
         east, north, extra = (_fours(field) for field in (self.east, self.north, self.extra))
         return FivePoint(
             0.5 * east[:, 1].sum(axis=2), 0.5 * north[:, :, :, 1].sum(axis=1), 0.5 * extra.sum(axis=(1, 3))
@@ -131,7 +131,7 @@ class PrimalDualActiveSet(Solver):
 def obstacle(
     A: FivePoint, b: Array, start: Array | None = None, *, tol: float = 1e-12, most: int = 200
 ) -> tuple[Array, int]:
-    """(p, iterations) with p >= 0, A p >= b, p (A p - b) = 0, as far as the iterations lead: |r| <= tol |b| in the end.
+    """Solve p >= 0, A p >= b, p (A p - b) = 0 to |r| <= tol |b|, in at most `most` iterations: (p, iterations).
 
     >>> A = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.ones((2, 1)))
     >>> obstacle(A, np.array([[2.0], [-4.0]]))[0].ravel().tolist()
@@ -164,7 +164,7 @@ def obstacle(
 
 
 def nested(A: FivePoint, b: Array) -> Array:
-    """Where to start: the pressure on the grid of twice the mesh, cell by cell, itself started in this way."""
+    """A start for `obstacle`: the pressure on the grid of twice the mesh width, found in the same way."""
     coarse, load = A.coarser(), _fours(b).sum(axis=(1, 3))
     start = nested(coarse, load) if load.size > MAX_COARSEST_CELLS else None
     p = obstacle(coarse, load, start, tol=LOOSE_TOLERANCE)[0]
@@ -172,10 +172,10 @@ def nested(A: FivePoint, b: Array) -> Array:
 
 
 def shut_in(A: FivePoint, there: Booleans) -> tuple[Booleans, Integers, Integers]:
-    """Which cells belong to a connected part without a free boundary, one cell of each such part, and all parts.
+    """Find connected parts without a free boundary: their cells, one cell of each, and the part of every cell.
 
-    Neighbours with no weight between them, such as those on both sides of a thin wall, are not connected: parts are
-    looked for on a grid with a place for each weight, between the cells.
+    Neighbours with zero weight between them, such as cells on both sides of a thin wall, are not connected. The parts
+    are labelled on a finer grid that has an entry for each weight between two cells.
     """
     from scipy.ndimage import label
 
@@ -192,13 +192,13 @@ def shut_in(A: FivePoint, there: Booleans) -> tuple[Booleans, Integers, Integers
 
 
 def _has_room(b: Array, label: Integers) -> Booleans:
-    """(parts,): does b sum to less than zero over a part?"""
+    """(parts,): whether the sum of b over a part is negative."""
     total, size = (np.bincount(label.ravel(), weights=field.ravel()) for field in (b, np.abs(b)))
     return np.asarray(total < -SUM_TOLERANCE * size)
 
 
 def _some(b: Array, label: Integers, start: Array | None) -> Booleans:
-    """Cells to begin with in parts where there is room: those with start > 0, or b > 0 if these are all of a part."""
+    """Initial active cells of parts with room: those with start > 0, or with b > 0 if start > 0 in the whole part."""
     loaded = b > 0.0
     if start is None:
         return loaded
@@ -208,14 +208,14 @@ def _some(b: Array, label: Integers, start: Array | None) -> Booleans:
 
 
 def _bounds(there: Booleans) -> tuple[slice, slice]:
-    """The smallest part of the grid with all cells that are there."""
+    """The smallest box that contains all given cells."""
     ends = [np.flatnonzero(there.any(axis=1 - axis)) for axis in (0, 1)]
     first, second = (slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 1) for found in ends)
     return first, second
 
 
 def _fours(field: Array) -> Array:
-    """(nx / 2, 2, ny / 2, 2): the four cells of each coarse one, with zeros beyond an odd end."""
+    """(nx / 2, 2, ny / 2, 2): the four cells of each coarse cell, padded with zeros if a size is odd."""
     padded = np.pad(field, [(0, n % 2) for n in field.shape])
     nx, ny = padded.shape
     return padded.reshape(nx // 2, 2, ny // 2, 2)

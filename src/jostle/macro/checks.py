@@ -1,6 +1,6 @@
-"""What users give to the macroscopic laws, checked: numbers, masks, conditions and outlines, which are easily confused.
+"""Checks of the arguments of macroscopic laws: numbers, masks, conditions and outlines, which are easily confused.
 
-mask        one boolean, or exactly 0 or 1, a cell
+mask        one boolean per cell, or one number that is exactly 0 or 1
 condition   a function of (x, y) that is True inside
 outline     a function of (x, y) that is negative inside
 """
@@ -33,7 +33,7 @@ def positive(value: float, name: str) -> float:
 
 
 def point(value: ArrayLike, name: str) -> Array:
-    """(2,): a place in the plane.
+    """(2,): a point in the plane.
 
     >>> point([1, 2], "centre").tolist()
     [1.0, 2.0]
@@ -53,7 +53,7 @@ def polygon(points: ArrayLike) -> Array:
 
 
 def truths(values: Any, name: str = "a mask") -> Booleans:
-    """A mask as an ordinary array of booleans; densities and distances are none.
+    """A mask as an ordinary array of booleans; densities and distances are refused.
 
     >>> truths([0.0, 1.0]).tolist()
     [False, True]
@@ -75,7 +75,7 @@ def holds(condition: OfPlaces, x: Array, y: Array) -> Booleans:
     found = np.asarray(condition(x, y))
     if found.dtype != bool:
         raise InvalidValue(
-            f"a condition must be True or False, not {found.dtype}; inside an outline: lambda x, y: outline(x, y) < 0"
+            f"a condition must return True or False, not {found.dtype}; for an outline: lambda x, y: outline(x, y) < 0"
         )
     return np.broadcast_to(found, x.shape)
 
@@ -89,9 +89,9 @@ def within(outline: OfPlaces, x: Array, y: Array) -> Booleans:
     found = np.asarray(outline(x, y))
     if found.dtype.kind not in "iuf":
         raise InvalidValue(
-            f"an outline must be a number, negative inside, not {found.dtype}; of a condition make a mask: "
+            f"an outline must return numbers, negative inside, not {found.dtype}; turn a condition into a mask with "
             "grid.zone(condition)"
         )
     if np.isnan(found).any():
-        raise NotFinite("an outline is nan at some places; it must be a number everywhere, negative inside")
+        raise NotFinite("an outline is nan at some points; it must be a number everywhere, negative inside")
     return np.broadcast_to(found < 0.0, x.shape)

@@ -1,12 +1,12 @@
-"""The faces of a staggered grid: which of them move, what they weigh, how wide they are open, and where they sit.
+"""The faces of a staggered grid: which of them move, their masses, open widths and positions.
 
-    mass   of a face over h^2: half the number of its saturated cells, so that p = 0 sits on the free boundary
+    mass   of a face over h^2: half the number of its saturated cells, so that p = 0 holds on the free boundary
     width  over h: 1, or 0 at a wall
 
-On a curved free boundary the mass is theta instead of a half: see `outline`. A curved wall leaves a face open in part:
-its width is that part, and its mass has it as a factor (Ng, Min & Gibou 2009). The velocity then sits in the middle of
-what is open, and nothing flows through the wall itself. Walls are seen at the corners of the cells: one that passes
-between them, thinner than h, is not there.
+On a curved free boundary the mass is theta instead of a half: see `outline`. A curved wall leaves a fraction of a face
+open. This fraction is its width and a factor of its mass (Ng, Min & Gibou 2009). The velocity is then taken in the
+middle of the open part, and nothing flows through the wall. Walls are detected at the corners of the cells: a wall
+thinner than h that contains no corner is missed.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ FACE_MIDDLES = ((0.0, 0.5), (0.5, 0.0))
 
 @dataclass(frozen=True, eq=False)
 class Faces:
-    """The faces across one axis, one more along it than there are cells."""
+    """The faces across one axis; along it there is one more face than there are cells."""
 
     mass: Array
     width: Array
     moves: Booleans
     held: Booleans
-    """Beside a saturated cell, and closed by a wall."""
+    """Whether a face is beside a saturated cell and closed by a wall."""
     place: Array
-    """(..., 2)"""
+    """(..., 2): positions at which the velocities are taken."""
 
     @property
     def count(self) -> int:
-        """How many move."""
+        """Number of faces that move."""
         return int(self.moves.sum())
 
     @property
     def number(self) -> Integers:
-        """Of those that move, in order; -1 for the others."""
+        """Numbers of the faces that move, in order; -1 for the others."""
         return np.where(self.moves, np.cumsum(self.moves).reshape(self.moves.shape) - 1, -1)
 
 
 def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, barrier: Outline | None) -> list[Faces]:
-    """The faces across x and those across y; outline: of the zone, barrier: of the walls, where they are curved.
+    """The faces across x and across y; `outline` and `barrier` are the curved boundaries of the zone and the walls.
 
     >>> grid = Grid([0, 0], [2, 1], h=1.0)
     >>> [across, _] = faces(grid, np.ones((2, 1), dtype=bool), grid.walls(), None, lambda x, y: y - 0.25)
@@ -74,7 +74,7 @@ def faces(grid: Grid, zone: Booleans, wall: Booleans, outline: Outline | None, b
 
 
 def _cut(grid: Grid, axis: int, free: Booleans, before: Booleans, outline: Outline, mass: Array, place: Array) -> None:
-    """Put the free faces that a curved boundary cuts where it is: theta as mass, between it and the centre."""
+    """Move free faces that a curved boundary cuts between the boundary and the centre, with mass theta."""
     step, middle, first = np.zeros(2), place[free], before[free]
     step[axis] = 0.5 * grid.h
     inner = middle + np.where(first, -1.0, 1.0)[:, None] * step
@@ -86,7 +86,7 @@ def _cut(grid: Grid, axis: int, free: Booleans, before: Booleans, outline: Outli
 
 
 def opening(grid: Grid, axis: int, barrier: Outline) -> tuple[Array, Array]:
-    """Of the faces across an axis: the part that is not wall, and how far its middle is from that of the face."""
+    """For the faces across an axis: the open fraction, and the offset of its middle from the middle of the face."""
     corner = np.stack(grid.places(0.0, 0.0), axis=-1)
     first, last = (corner[:, :-1], corner[:, 1:]) if axis == 0 else (corner[:-1], corner[1:])
     solid = within(barrier, corner[..., 0], corner[..., 1])
@@ -101,6 +101,6 @@ def opening(grid: Grid, axis: int, barrier: Outline) -> tuple[Array, Array]:
 
 
 def solid_cells(grid: Grid, barrier: Outline) -> Booleans:
-    """The cells of which no side is open."""
+    """The cells without an open side."""
     across, along = (opening(grid, axis, barrier)[0] > MIN_DISTANCE for axis in (0, 1))
     return np.asarray(~(across[:-1] | across[1:] | along[:, :-1] | along[:, 1:]))

@@ -2,9 +2,9 @@
 
     U  ->  means over the Voronoi cells D_i, (37)  ->  Moreau's law of the discs  ->  v = u_i on D_i, (38)
 
-Prop. 7 says that v_n -> u in L^2, with u of the macroscopic law of the same lattice. Observed: order 1 for smooth U on
-both lattices. (The paper's bound (41) gives order 1/2. For hexagonal cells "v_n is in C_rho", used in its proof, is
-false; the convergence is seen all the same.)
+Prop. 7 states that v_n -> u in L^2, where u is given by the macroscopic law of the same lattice. The observed order is
+1 for smooth U on both lattices. (The bound (41) of the paper gives order 1/2. For hexagonal cells "v_n is in C_rho",
+which its proof uses, is false; the convergence is observed nevertheless.)
 """
 
 from __future__ import annotations
@@ -17,18 +17,29 @@ import numpy as np
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.laws import Restitution, impact
-from jostle.macro.grid import Velocity
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Field, Lattice
 from jostle.macro.law import Law
 from jostle.macro.packing import Packing
+from jostle.macro.velocity import Velocity
 from jostle.solvers.base import Solver
 
 
 @dataclass(frozen=True, eq=False)
 class Homogenised:
-    """phi_n U: the means of U by cell, and the velocities after the microscopic impact, constant in each cell.
+    """The velocities of discs after a microscopic impact, as a field that is constant in each Voronoi cell.
 
+    Attributes
+    ----------
+    discs : Lattice or Packing
+        The discs.
+    means : array, shape (n, 2)
+        Means of the velocity U over the Voronoi cells.
+    velocity : array, shape (n, 2)
+        Velocities v of the discs after the impact.
+
+    Examples
+    --------
     >>> from jostle.macro.lattice import square_lattice
     >>> v = phi(lambda x, y: (x, 0.0), square_lattice(0.5, box=([0, 0], [1, 1])))
     >>> v.velocity[:, 0].round(12).tolist(), round(v.error(lambda x, y: (x, 0.0)), 6)       # h / sqrt(12)
@@ -40,7 +51,18 @@ class Homogenised:
     velocity: Array
 
     def error(self, u: Field) -> float:
-        """The L^2 distance between v and a field u over all Voronoi cells."""
+        """Compute the L^2 distance between v and a velocity field over all Voronoi cells.
+
+        Parameters
+        ----------
+        u : callable (x, y) -> (ux, uy)
+            The velocity field to compare with.
+
+        Returns
+        -------
+        float
+            The L^2 distance.
+        """
         if isinstance(self.discs, Packing):
             points, weights, owner = self.discs.quadrature
             ux, uy = u(*points.T)
@@ -56,8 +78,28 @@ class Homogenised:
 
 @check_arguments
 def phi(U: Field, discs: Lattice | Packing, *, restitution: float = 0.0, solver: Solver | None = None) -> Homogenised:
-    """The operator (38), by Moreau's law of the discs; each disc has the mass of its cell.
+    """Apply Moreau's law to discs that take the velocities of a field: the operator phi_n of (38).
 
+    Each disc has the mean velocity of its Voronoi cell and the mass of that cell.
+
+    Parameters
+    ----------
+    U : callable (x, y) -> (ux, uy)
+        Velocity field before the impact.
+    discs : Lattice or Packing
+        The discs.
+    restitution : float, default 0.0
+        Restitution coefficient e, between 0 and 1.
+    solver : Solver, optional
+        Solves the projection. None: isotonic regressions on a lattice, `Automatic` for a packing.
+
+    Returns
+    -------
+    Homogenised
+        The velocities after the impact.
+
+    Examples
+    --------
     >>> from jostle.macro.lattice import square_lattice
     >>> v = phi(lambda x, y: (-x, 0.0), square_lattice(0.5, box=([-1, -1], [1, 1])))
     >>> float(abs(v.velocity).max().round(12))
@@ -73,8 +115,23 @@ def phi(U: Field, discs: Lattice | Packing, *, restitution: float = 0.0, solver:
 
 @dataclass(frozen=True, eq=False)
 class ErrorTable:
-    """Errors |phi_n U - u| in L^2, with the order observed between two lines.
+    """Errors |phi_n U - u| in L^2 for several lattices.
 
+    Attributes
+    ----------
+    n : tuple of int
+        Parameters of the lattices.
+    grains : tuple of int
+        Number of discs of each lattice.
+    spacing : array, shape (k,)
+        Spacing of each lattice.
+    error : array, shape (k,)
+        Error on each lattice.
+    order : array, shape (k - 1,)
+        Observed order of convergence between consecutive lattices.
+
+    Examples
+    --------
     >>> ErrorTable((1, 2), (1, 4), np.array([1.0, 0.5]), np.array([0.4, 0.2])).order.round(12).tolist()
     [1.0]
     """
@@ -86,7 +143,7 @@ class ErrorTable:
 
     @property
     def order(self) -> Array:
-        """One number between each two lines."""
+        """(k - 1,): the observed order of convergence between consecutive lattices."""
         return np.asarray(np.diff(np.log(self.error)) / np.diff(np.log(self.spacing)))
 
 
@@ -94,8 +151,28 @@ class ErrorTable:
 def homogenise(
     law: Law | Field, lattice: Callable[[int], Lattice], U: Field, n: Sequence[int], *, solver: Solver | None = None
 ) -> ErrorTable:
-    """Errors of phi_n against a macroscopic law, or against its exact answer if that is known.
+    """Measure how fast microscopic impacts on finer and finer lattices converge to a macroscopic law.
 
+    Parameters
+    ----------
+    law : Isotropic, Square, Triangular or callable (x, y) -> (ux, uy)
+        The macroscopic law, or its exact velocity after the impact if that is known.
+    lattice : callable (int) -> Lattice
+        Makes the lattice for each entry of `n`.
+    U : callable (x, y) -> (ux, uy)
+        Velocity field before the impact.
+    n : sequence of int
+        Parameters of the lattices, such as the number of discs along a side.
+    solver : Solver, optional
+        Solves the microscopic projections. None: isotonic regressions.
+
+    Returns
+    -------
+    ErrorTable
+        One error per lattice, and the observed orders.
+
+    Examples
+    --------
     >>> from jostle.macro.lattice import square_lattice
     >>> def lattice(n):
     ...     return square_lattice(2 / n, box=([-1, -1], [1, 1]))
@@ -114,7 +191,7 @@ def homogenise(
 
 
 def _answer(law: Law, U: Field) -> Field:
-    """The macroscopic answer as a field, continued from the saturated zone."""
+    """The velocity after the macroscopic impact as a field; outside the saturated zone, that of the nearest cell."""
     from scipy.ndimage import distance_transform_edt
 
     velocity = Velocity(law.grid, lambda x, y: U(x, y)[0], lambda x, y: U(x, y)[1])

@@ -1,11 +1,11 @@
-"""Projection on the velocities of a lattice, line by line: the solver of the square and of the triangular law.
+"""Projection on the admissible velocities of a lattice by regressions along its lines, for square and triangular laws.
 
     min 1/2 |U - sum_k I_k e_k|^2  over  I_k in the polar of the non-decreasing functions along lines e_k,
     u = U - sum_k I_k e_k,   p_k = the sums of I_k along the lines        (Bourdin & Maury 2020, (29) and (35))
 
 by the accelerated gradient (Nesterov 1983) with restarts (O'Donoghue & Candès 2015). The projection on a polar is
-y minus its isotonic regression. The Lipschitz constant is the largest eigenvalue of sum_k e_k e_k^T, whatever the
-size: 3/2 for three directions. Two at right angles have nothing to do with each other: one regression a line.
+y minus its isotonic regression. The Lipschitz constant is the largest eigenvalue of sum_k e_k e_k^T at any size:
+3/2 for three directions. Two directions at right angles decouple, with one regression per line.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from jostle.solvers.interior_point import InteriorPoint
 TEST_INTERVAL = 10
 """Number of iterations between two stopping tests."""
 INNER_TOLERANCE = 0.5
-"""The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
+"""The loop stops at this fraction of tol, so that the common stopping test of the solvers is passed as well."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Isotonic(Solver):
-    """Isotonic regressions along the lines of a lattice; `InteriorPoint` does what they leave, noise for instance.
+    """Isotonic regressions along the lines of a lattice; `InteriorPoint` takes over if they do not converge.
 
     >>> from jostle.macro.lattice import triangular_lattice
     >>> pair = triangular_lattice(1.0, box=([-1, -1], [1, 1]), zone=lambda x, y: (x >= 0) & (abs(y) < 0.1))
@@ -60,7 +60,7 @@ class Isotonic(Solver):
         ahead, new, t = lost.copy(), np.empty_like(lost), 1.0
         scaled = along(e, U) * (2.0 / 3.0)
         for k in range(1, self.max_iterations + 1):
-            # with e_k . e_l = -1/2, the step ahead_k + (2/3) (U - sum_l ahead_l e_l) . e_k is this:
+            # with e_k . e_l = -1/2, the step ahead_k + (2/3) (U - sum_l ahead_l e_l) . e_k is (2/3) U . e_k + mean
             mean = (ahead[0] + ahead[1] + ahead[2]) / 3.0
             for part, y, line in zip(new, scaled, runs, strict=True):
                 moved = y + mean
@@ -81,7 +81,7 @@ class Isotonic(Solver):
         return (U - together(e, lost)).ravel(), np.concatenate(p), k
 
     def _lines(self, U: Array, M: Metric) -> tuple[Array, Array, int]:
-        """Two directions at right angles: one regression a line."""
+        """Two directions at right angles: one regression per line."""
         u, p = np.zeros_like(U), []
         mass = M.mass.reshape(-1, 2)[:, 0]
         for e, line in zip(self.lattice.e, self.lattice.runs, strict=True):
@@ -94,7 +94,7 @@ class Isotonic(Solver):
         return u.ravel(), np.concatenate(p), 1
 
     def _met(self, U: Array, lost: Array) -> bool:
-        """The test of all solvers: violation and sum p |s|, against the distance moved."""
+        """The stopping test of all solvers: violation and sum p |s|, relative to the distance moved."""
         taken = together(self.lattice.e, lost)
         u, distance = U - taken, float(np.sqrt((taken**2).sum()))
         product, violation = 0.0, 0.0
@@ -106,7 +106,7 @@ class Isotonic(Solver):
         return violation <= tol * distance and product <= tol * distance**2
 
 
-# Sums over two or three directions are written out: threads of a matrix product cost more than they give here.
+# Sums over two or three directions are written out: starting threads for a matrix product would take longer.
 def along(e: Array, u: Array) -> Array:
     """(k, n): the components u . e_k."""
     return np.stack([u[:, 0] * ek[0] + u[:, 1] * ek[1] for ek in e])

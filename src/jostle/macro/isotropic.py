@@ -2,8 +2,8 @@
 
     u + grad p = U,   div u >= 0,   p >= 0,   p div u = 0        (Bourdin & Maury 2020, (14))
 
-On a staggered grid: p in saturated cells, u on faces, and the mass of a face is half the number of its saturated
-cells, so that p = 0 sits on the free boundary (on a curved one: see `outline`). At a wall u . n = 0. Then A, minus the
+On a staggered grid, p is in saturated cells and u on faces. The mass of a face is half the number of its saturated
+cells, so that p = 0 holds on the free boundary (for curved ones see `outline`). At a wall u . n = 0. Then A, minus the
 Laplacian, is an M-matrix, and
 
     p >= 0,   A p - b >= 0,   p (A p - b) = 0,   b = -div U.
@@ -22,20 +22,48 @@ from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
 from jostle.macro.active_set import FivePoint, PrimalDualActiveSet
 from jostle.macro.faces import SIDES, Faces, faces, solid_cells
-from jostle.macro.grid import Grid, Velocity, sampled
+from jostle.macro.grid import Grid
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline
+from jostle.macro.velocity import Velocity, sampled
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Isotropic:
-    """The isotropic law on the saturated cells of a grid; walls: a mask of cells that are walls, or an outline.
+    """The isotropic impact law: div u >= 0 in the saturated zone.
 
-    A zone, or walls, given as a function of (x, y) that is negative inside, such as `Disc` or `Polygon`, keep their
-    curved boundary; else it is that of the cells. Outlined walls thinner than h must hold corners of cells, from where
-    they are seen.
+    A zone, or walls, given by an outline (a function of (x, y) that is negative inside, such as `Disc` or `Polygon`)
+    keep their curved boundary. Given by a mask, they have the boundary of the cells. Outlined walls are detected at the
+    corners of cells: a wall thinner than h that contains no corner is missed.
 
+    Parameters
+    ----------
+    grid : Grid
+        The grid.
+    saturated : array_like of bool, shape (nx, ny), or callable (x, y) -> array
+        The saturated zone, in which the density is one: a mask of cells or an outline.
+    walls : array_like of bool, shape (nx, ny), or callable (x, y) -> array, optional
+        Walls inside the grid: a mask of cells or an outline. None: only the closed sides of the grid are walls.
+    tol : float, default 1e-8
+        Relative tolerance of the projection, positive.
+
+    Attributes
+    ----------
+    cone : Cone
+        The admissible velocities: one row per saturated cell.
+    mass : array, shape (m,)
+        Masses of the velocities on the faces.
+    places : array, shape (m, 2)
+        Points at which the velocities are taken.
+
+    Raises
+    ------
+    InvalidValue
+        If a mask has the wrong shape, or a cell is both saturated and a wall.
+
+    Examples
+    --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 25)
     >>> law = Isotropic(grid, saturated=grid.disc([0, 0], 1.0))
     >>> after = law.impact(grid.velocity(lambda x, y: -x, lambda x, y: -y))       # u = 0, p = (1 - r^2) / 2
@@ -56,23 +84,25 @@ class Isotropic:
 
     @cached_property
     def faces(self) -> tuple[Faces, Faces]:
-        """Those across x, and those across y."""
+        """The faces across x, and the faces across y."""
         across, along = faces(self.grid, self.saturated, self.wall, self.outline, self.barrier)
         return across, along
 
     @cached_property
     def places(self) -> Array:
-        """(m, 2): where the velocities of `sample` sit: mid-face, or in the middle of what a curved boundary leaves."""
+        """(m, 2): where the velocities of `sample` are taken: the middle of a face, or of its part inside a curved
+        boundary.
+        """
         return np.concatenate([side.place[side.moves] for side in self.faces])
 
     @cached_property
     def mass(self) -> Array:
-        """(m,): h^2, and half of it on the free boundary."""
+        """(m,): h^2 for each face, and half of it on the free boundary."""
         return self.grid.h**2 * np.concatenate([side.mass[side.moves] for side in self.faces])
 
     @cached_property
     def cone(self) -> Cone:
-        """div u >= 0: one row per saturated cell, integrated over it."""
+        """div u >= 0, integrated over each saturated cell: one row per cell."""
         from scipy.sparse import csr_array
 
         n = int(self.saturated.sum())
@@ -90,7 +120,23 @@ class Isotropic:
         return Cone(csr_array(triplets, shape=(n, len(self.mass))), describe="cell {}".format)
 
     def sample(self, velocity: Velocity) -> Array:
-        """(m,): the components on the faces that move, along x, then along y; functions are taken at `places`."""
+        """Return the velocity components that the law changes.
+
+        Parameters
+        ----------
+        velocity : Velocity
+            A velocity field of the grid.
+
+        Returns
+        -------
+        array, shape (m,)
+            Components on the moving faces, those along x first; functions are evaluated at `places`.
+
+        Raises
+        ------
+        InvalidValue
+            If the velocity belongs to another grid.
+        """
         parts, velocity = [], fitting(velocity, self.grid)
         for axis, side in enumerate(self.faces):
             field = (velocity.x, velocity.y)[axis]
@@ -102,7 +148,7 @@ class Isotropic:
 
     @cached_property
     def matrix(self) -> FivePoint:
-        """G M^-1 G^T: between two cells 1, between a cell and the free boundary h over their distance, to a wall 0."""
+        """G M^-1 G^T: weight 1 between two cells, h over the distance to the free boundary, 0 at a wall."""
         inside = np.pad(self.saturated, 1)
         between, extra = [], np.zeros(self.grid.shape)
         for axis, side in enumerate(self.faces):
@@ -116,7 +162,27 @@ class Isotropic:
         return FivePoint(between[0], between[1], extra)
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        """u = U - (1 + e) grad p."""
+        """Apply the law: u = U - (1 + e) grad p.
+
+        Parameters
+        ----------
+        velocity : Velocity
+            Velocity U before the impact.
+        restitution : float, default 0.0
+            Restitution coefficient e, between 0 and 1.
+
+        Returns
+        -------
+        Collision
+            The velocity after the impact, the pressure and the energy lost.
+
+        Raises
+        ------
+        InvalidValue
+            If the velocity belongs to another grid, or e is not between 0 and 1.
+        NotConverged
+            If the projection misses its tolerance.
+        """
         U = self.sample(velocity)
         hit, lost = moreau(
             U, self, restitution, PrimalDualActiveSet(matrix=self.matrix, zone=self.saturated, tol=self.tol)
@@ -133,9 +199,9 @@ class Isotropic:
         return Collision(Velocity(self.grid, *fields), pressure, hit, lost)
 
     def _shared(self, velocity: Velocity) -> float:
-        """What cells that approach each other lose as they take one velocity on their face: m (a - b)^2 / 8 each.
+        """The energy lost by approaching cells because they share one velocity on their face: m (a - b)^2 / 8 per face.
 
-        P_N U has this part, orthogonal to the others, before U is taken on faces. Cells that part lose nothing.
+        P_N U contains this part, orthogonal to the rest, before U is averaged on faces. Separating cells lose nothing.
         """
         total, inside = 0.0, np.pad(self.saturated, 1)
         for axis, (side, (low, high)) in enumerate(zip(self.faces, SIDES, strict=True)):

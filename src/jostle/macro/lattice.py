@@ -1,7 +1,7 @@
 """Lattices of touching discs that fill a zone: square and triangular, in any orientation.
 
-Bourdin & Maury 2020, section 4, figures 3 and 5. With u_k = u . e_k, the constraints (22) and (32) say that u_k must
-not decrease along the lines of direction e_k: two directions for the square lattice, three for the triangular one,
+Bourdin & Maury 2020, section 4, figures 3 and 5. With u_k = u . e_k, the constraints (22) and (32) state that u_k does
+not decrease along lines of direction e_k. The square lattice has two directions, the triangular lattice three:
 e_0 = (1, 0), e_1, e_2 = (-1/2, +-sqrt(3)/2). (In (33) the third component has the wrong sign.)
 """
 
@@ -23,7 +23,7 @@ from jostle.macro.checks import OfPlaces, holds, point, positive
 from jostle.macro.runs import Runs
 
 EMPTY, WALL = -1, -2
-"""Numbers of the sites that hold no point, and of those in a wall."""
+"""Entries of `Lattice.number` at sites without a disc and at sites in a wall."""
 SQUARE = np.array([[1.0, 0.0], [0.0, 1.0]])
 """Directions of the contacts on the square lattice."""
 TRIANGULAR = np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]])
@@ -31,15 +31,38 @@ TRIANGULAR = np.array([[1.0, 0.0], [-0.5, np.sqrt(0.75)], [-0.5, -np.sqrt(0.75)]
 STEPS = np.array([[1, 0], [0, 1], [-1, -1]])
 """The directions in the basis (e_0, e_1): e_2 = -e_0 - e_1 on the triangular lattice."""
 Zone = OfPlaces
-"""Which points (x, y) are in it? True or False."""
+"""A condition (x, y) -> bool that is true inside a zone."""
 Field = Callable[[Array, Array], tuple[Any, Any]]
 """A velocity field (x, y) -> (u_x, u_y)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lattice:
-    """Points i e_0 a + j e_1 a + origin, numbered where `number[i, j]` >= 0; see `square_lattice`.
+    """Touching discs on a square or triangular lattice, made by `square_lattice` or `triangular_lattice`.
 
+    The point [i, j] is at origin + spacing (i e_0 + j e_1).
+
+    Attributes
+    ----------
+    spacing : float
+        Distance of neighbouring points, which is the diameter of the discs.
+    e : array, shape (2, 2) or (3, 2)
+        Directions of the contacts.
+    origin : array, shape (2,)
+        Position of the point [0, 0].
+    number : array of int
+        Number of the disc at [i, j]; -1 where there is none, -2 in a wall. The outermost rows and columns hold no disc.
+    place : array of int, shape (n, 2)
+        Indices [i, j] of each disc.
+    points : array, shape (n, 2)
+        Centres of the discs.
+    area : float
+        Area of a Voronoi cell.
+    cone : Cone
+        The admissible velocities: one row per contact, walls included.
+
+    Examples
+    --------
     >>> lattice = square_lattice(0.5, box=([0, 0], [1, 1]))
     >>> lattice.points.tolist(), lattice.cone.G.shape
     ([[0.25, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.75]], (4, 8))
@@ -47,21 +70,18 @@ class Lattice:
 
     spacing: float
     e: Array
-    """(2, 2) or (3, 2): the directions of the contacts."""
     origin: Array
-    """(2,): where [0, 0] is."""
     number: Integers
-    """Which point it is, -1: empty, -2: wall. Its outermost rows are no points."""
 
     @cached_property
     def place(self) -> Integers:
-        """(n, 2): the [i, j] of each point."""
+        """(n, 2): the indices [i, j] of each disc."""
         found = np.argwhere(self.number >= 0)
         return np.asarray(found[np.argsort(self.number[tuple(found.T)])])
 
     @cached_property
     def points(self) -> Array:
-        """(n, 2): the centres of the discs; their diameter is the spacing."""
+        """(n, 2): the centres of the discs."""
         i, j = self.place.T
         return self.origin + self.spacing * np.stack(
             [i * self.e[0, axis] + j * self.e[1, axis] for axis in (0, 1)], axis=1
@@ -72,12 +92,12 @@ class Lattice:
 
     @property
     def area(self) -> float:
-        """The area of a Voronoi cell, a square or a hexagon."""
+        """Area of a Voronoi cell, which is a square or a hexagon."""
         return self.spacing**2 * float(np.abs(np.linalg.det(self.e[:2])))
 
     @cached_property
     def runs(self) -> tuple[Runs, ...]:
-        """The runs of points in contact, direction by direction."""
+        """The runs of discs in contact, one entry per direction."""
         return tuple(self._runs(step) for step in STEPS[: len(self.e)])
 
     def _runs(self, step: Integers) -> Runs:
@@ -94,7 +114,7 @@ class Lattice:
 
     @cached_property
     def cone(self) -> Cone:
-        """The admissible velocities (2) of the discs: one row per contact, run by run, walls included."""
+        """The admissible velocities (2) of the discs: one row per contact, in the order of the runs, walls included."""
         counts = [int(runs.closed.sum()) for runs in self.runs]
         i, j = np.empty((2, sum(counts)), dtype=np.int64)
         normal, last = np.empty((sum(counts), 2)), 0
@@ -110,7 +130,7 @@ class Lattice:
 
     @cached_property
     def quadrature(self) -> tuple[Array, Array]:
-        """(q, 2) offsets and (q,) weights that sum to one: means over the Voronoi cell, exact to degree 3 at least."""
+        """(q, 2) offsets and (q,) weights with sum one for means over a Voronoi cell, exact at least to degree 3."""
         corners = _square_cell() if len(self.e) == 2 else _hexagon()
         turn = self.e[0]
         offsets, weights = corners
@@ -118,7 +138,18 @@ class Lattice:
         return self.spacing * rotated, weights
 
     def means(self, field: Field) -> Array:
-        """(n, 2): the means of a velocity field over the Voronoi cells, (37)."""
+        """Average a velocity field over the Voronoi cells, (37).
+
+        Parameters
+        ----------
+        field : callable (x, y) -> (ux, uy)
+            The velocity field.
+
+        Returns
+        -------
+        array, shape (n, 2)
+            The mean velocity in each Voronoi cell.
+        """
         offsets, weights = self.quadrature
         total = np.zeros((len(self), 2))
         for offset, weight in zip(offsets, weights, strict=True):
@@ -137,8 +168,36 @@ def square_lattice(
     walls: OfPlaces | None = None,
     angle: float = 0.0,
 ) -> Lattice:
-    """The square lattice in a zone (by default the whole box). A box with sides along it is filled by whole cells.
+    """Fill a zone with touching discs on a square lattice.
 
+    With angle 0 the lattice starts at the lower corner of the box: a box whose sides are multiples of the spacing is
+    filled exactly. With any other angle a point is at the centre of the box.
+
+    Parameters
+    ----------
+    spacing : float
+        Distance of neighbouring points, positive.
+    box : (array_like, array_like), each of shape (2,)
+        Lower and upper corner of the region to fill.
+    zone : callable (x, y) -> array of bool, optional
+        Condition on the points. None: the whole box.
+    walls : callable (x, y) -> array of bool, optional
+        Condition that is true in walls. None: no walls.
+    angle : float, default 0.0
+        Angle of the direction e_0 with the x axis, in radians.
+
+    Returns
+    -------
+    Lattice
+        The discs inside the zone.
+
+    Raises
+    ------
+    InvalidValue
+        If the spacing is not positive, or a condition does not return booleans.
+
+    Examples
+    --------
     >>> len(square_lattice(0.1, box=([-1, -1], [1, 1]), zone=lambda x, y: x**2 + y**2 < 1))
     316
     """
@@ -154,8 +213,33 @@ def triangular_lattice(
     walls: OfPlaces | None = None,
     angle: float = 0.0,
 ) -> Lattice:
-    """The triangular lattice in a zone, with a point in the middle of the box and e_0 at an angle from the x axis.
+    """Fill a zone with touching discs on a triangular lattice, with one disc at the centre of the box.
 
+    Parameters
+    ----------
+    spacing : float
+        Distance of neighbouring points, positive.
+    box : (array_like, array_like), each of shape (2,)
+        Lower and upper corner of the region to fill.
+    zone : callable (x, y) -> array of bool, optional
+        Condition on the points. None: the whole box.
+    walls : callable (x, y) -> array of bool, optional
+        Condition that is true in walls. None: no walls.
+    angle : float, default 0.0
+        Angle of the direction e_0 with the x axis, in radians.
+
+    Returns
+    -------
+    Lattice
+        The discs inside the zone.
+
+    Raises
+    ------
+    InvalidValue
+        If the spacing is not positive, or a condition does not return booleans.
+
+    Examples
+    --------
     >>> flower = triangular_lattice(1.0, box=([-2, -2], [2, 2]), zone=lambda x, y: x**2 + y**2 < 1.5)
     >>> len(flower), flower.cone.G.shape[0]
     (7, 12)
@@ -193,16 +277,16 @@ def _filled(
 
 
 def _line_by_line(line: Integers, backwards: bool) -> Integers:
-    """The order of points along lines, for points in the order of their place; backwards: each line reversed."""
+    """The order of points along lines, for points sorted by their indices; backwards reverses each line."""
     n, number = len(line), line - line.min(initial=0)
-    short = number.astype(np.uint16) if number.max(initial=0) < 2**16 else number  # these are sorted digit by digit
+    short = number.astype(np.uint16) if number.max(initial=0) < 2**16 else number  # sorted by radix
     if backwards:
         return np.asarray(n - 1 - np.argsort(short[::-1], kind="stable"))
     return np.argsort(short, kind="stable")
 
 
 def numbered(inside: Booleans, wall: Booleans) -> Integers:
-    """Numbers for the points inside; walls and what is empty around them."""
+    """Number the points inside; WALL and EMPTY elsewhere."""
     number = np.where(wall, WALL, EMPTY).astype(np.int64)
     number[inside] = np.arange(int(inside.sum()))
     return number

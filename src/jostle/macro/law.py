@@ -1,7 +1,7 @@
-"""What the macroscopic impact laws share: u = U - (1 + e) P_N U, with a cone of their own (Bourdin & Maury 2020, (3)).
+"""The common part of the macroscopic impact laws: u = U - (1 + e) P_N U (Bourdin & Maury 2020, (3)).
 
-A law knows its cone C (of the velocities that do not condense the saturated zone), the masses of its velocities, and a
-solver made for both. All else is Moreau's law of `jostle.laws`: the same residuals, the same errors.
+A law has a cone C of admissible velocities (those that do not compress the saturated zone), the masses of its
+velocities, and a solver for both. The rest is Moreau's law of `jostle.laws`, with the same residuals and errors.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from jostle.convex.projection import Residual
 from jostle.errors import InvalidValue
 from jostle.kernels.blas import one_blas_thread
 from jostle.laws import Impact, Restitution, impact
+from jostle.macro.cells import CELL_TOLERANCE
 from jostle.macro.checks import within
-from jostle.macro.grid import CELL_TOLERANCE, Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.outline import Outline
+from jostle.macro.velocity import Velocity
 from jostle.solvers.base import Solver
 
 Zone = ArrayLike | Outline
-"""The saturated zone: one boolean a cell, or a function of (x, y) that is negative inside."""
+"""The saturated zone: one boolean per cell, or a function of (x, y) that is negative inside."""
 
 
 class Law(Protocol):
@@ -41,11 +43,11 @@ class Law(Protocol):
 
     @property
     def mass(self) -> Array:
-        """The masses of the velocities: densities are one in the saturated zone."""
+        """Masses of the velocities, for a density of one in the saturated zone."""
         ...
 
     def sample(self, velocity: Velocity) -> Array:
-        """The velocities that the cone is about."""
+        """The velocities to which the cone applies."""
         ...
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision: ...
@@ -62,21 +64,21 @@ def cells(grid: Grid, zone: Zone, name: str) -> Booleans:
 
 
 def fitting(velocity: Velocity, grid: Grid) -> Velocity:
-    """The velocity, if it is one on the cells of this grid."""
+    """Check that a velocity field belongs to this grid, and return it."""
     if not isinstance(velocity, Velocity):
-        raise InvalidValue(f"an impact needs a velocity of the grid, grid.velocity(ux, uy), not {velocity!r}")
+        raise InvalidValue(f"velocity must be made by the grid, grid.velocity(ux, uy), not {velocity!r}")
     other, off = velocity.grid, CELL_TOLERANCE * grid.h
     if other.shape != grid.shape or np.abs([*(other.lower - grid.lower), *(other.upper - grid.upper)]).max() > off:
         raise InvalidValue(
             f"the velocity belongs to another grid, of {other.shape} cells from {other.lower.tolist()} to "
-            f"{other.upper.tolist()}; that of the law has {grid.shape} from {grid.lower.tolist()} to "
+            f"{other.upper.tolist()}; the grid here has {grid.shape} cells from {grid.lower.tolist()} to "
             f"{grid.upper.tolist()}"
         )
     return velocity
 
 
 def settle(law: Any, grid: Grid, saturated: Zone, walls: Zone | None, **values: Any) -> None:
-    """Give a law its zone and its walls, checked, and what else it has; what is behind an outlined wall is no zone."""
+    """Set the zone, the walls and the other fields of a law; cells behind an outlined wall leave the zone."""
     values = {"outline": saturated if callable(saturated) else None, "solid": by_centres, **values}
     solid = values.pop("solid")
     zone = cells(grid, saturated, "saturated")
@@ -93,8 +95,28 @@ def settle(law: Any, grid: Grid, saturated: Zone, walls: Zone | None, **values: 
 
 @dataclass(frozen=True, eq=False)
 class Collision:
-    """What a macroscopic impact did.
+    """The result of a macroscopic impact.
 
+    Attributes
+    ----------
+    u : Velocity
+        Velocity after the impact; outside the saturated zone it is the velocity before.
+    pressure : array or tuple of array
+        Impulse p >= 0, zero outside the zone. `Isotropic`: p in cells, with U - u = grad p. `Square`: (p_x, p_y) on
+        faces; `Triangular`: (p_0, p_1, p_2) at the grains; with U - u = sum_k (d p_k / d e_k) e_k. The factor 1 + e is
+        included.
+    hit : Impact
+        Velocities and impulses in the numbering of `law.cone`, with their projection.
+    lost : float
+        Kinetic energy lost, for a density of one. If the isotropic law is given a velocity by cells, it includes the
+        energy that two approaching cells lose because their common face has one velocity.
+    residual : Residual
+        How far (u, p) is from the optimality conditions.
+    iterations : int
+        Number of iterations of the solver.
+
+    Examples
+    --------
     >>> import jostle.macro as macro
     >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 4, closed=((False, False), (True, True)))
     >>> left, right = grid.block([0, 0], [1, 1]), grid.block([1, 0], [2, 1])
@@ -104,31 +126,25 @@ class Collision:
     """
 
     u: Velocity
-    """The velocity after the impact; outside the saturated zone as before."""
     pressure: Any
-    """p >= 0 in cells (isotropic), (p_x, p_y) on faces (square), (p_0, p_1, p_2) at the grains (triangular): U - u is
-    grad p, or the sum of d p_k / d e_k e_k. The factor 1 + e is in it, and p is zero outside the zone."""
     hit: Impact
-    """Velocities and impulses as `law.cone` numbers them, with the projection behind them."""
     lost: float
-    """The kinetic energy lost, for density one. If the isotropic law is given U by cells, what two of them lose that
-    approach each other, and share a face with one velocity, is a part of it."""
 
     @property
     def residual(self) -> Residual:
-        """The certificate: how far (u, p) is from the optimality conditions."""
+        """How far (u, p) is from the optimality conditions."""
         return self.hit.projection.residual
 
     @property
     def iterations(self) -> int:
-        """What the solver needed."""
+        """Number of iterations of the solver."""
         return self.hit.projection.iterations
 
 
 def moreau(U: Array, law: Law, restitution: float, solver: Solver) -> tuple[Impact, float]:
-    """Moreau's law with the cone and the masses of a macroscopic law, and the energy that it takes."""
+    """Moreau's law with the cone and the masses of a macroscopic law, and the kinetic energy it dissipates."""
     mass = law.mass
-    with one_blas_thread():  # sums over one field are too short for several
+    with one_blas_thread():  # sums over one field are too short for several threads
         hit = impact(U, law.cone, law=Restitution(restitution), mass=mass, solver=solver)
     before, after = (0.5 * float(np.einsum("i,i...->...", mass, v * v).sum()) for v in (U, hit.velocity))
     return hit, before - after

@@ -2,8 +2,9 @@
 
     u + dp/dx = U,   du/dx >= 0,   p >= 0,   p du/dx = 0        (Bourdin & Maury 2020, (15)-(18))
 
-For a U that is constant in each cell the answer, an isotonic regression, is exact. Cells of one width h are grains in a
-row: u are their velocities, and p / h the impulses at their contacts, so that micro and macro are the same numbers.
+For a U that is constant in each cell the result, an isotonic regression, is exact. Cells of equal width h behave as a
+row of grains: u are their velocities and p / h the impulses at their contacts, so the microscopic and the macroscopic
+law give the same numbers.
 """
 
 from __future__ import annotations
@@ -32,29 +33,63 @@ GAUSS_POINTS = 8
 
 @dataclass(frozen=True, eq=False)
 class LineCollision:
-    """What an impact on a line did.
+    """The result of an impact on a line.
 
+    Attributes
+    ----------
+    u : array, shape (n,)
+        Velocities in the cells after the impact.
+    pressure : array, shape (n + 1,)
+        Impulse p at the edges of the cells; the factor 1 + e is included.
+    hit : Impact
+        Velocities and impulses of the saturated cells, with their projection.
+    residual : Residual
+        How far (u, p) is from the optimality conditions.
+
+    Examples
+    --------
     >>> after = Interval([0.0, 1.0, 2.0]).impact([1.0, -1.0], restitution=1.0)
     >>> after.u.tolist(), after.pressure.tolist(), after.residual.within(1e-12)
     ([-1.0, 1.0], [0.0, 2.0, 0.0], True)
     """
 
     u: Array
-    """(n,): the velocities in the cells."""
     pressure: Array
-    """(n + 1,): p at the edges of the cells; the factor 1 + e is in it."""
     hit: Impact
 
     @property
     def residual(self) -> Residual:
-        """The certificate: how far (u, p) is from the optimality conditions."""
+        """How far (u, p) is from the optimality conditions."""
         return self.hit.projection.residual
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Interval:
-    """The 1-D law on cells given by their edges; closed: is there a wall at the left, at the right end?
+    """The impact law in one dimension: velocities do not decrease along saturated intervals.
 
+    Parameters
+    ----------
+    edges : array_like, shape (n + 1,)
+        Edges of the cells, increasing.
+    saturated : array_like of bool, shape (n,), optional
+        The saturated cells, in which the density is one. None: all cells.
+    closed : (bool, bool), default (False, False)
+        Whether there is a wall at the left end and at the right end.
+
+    Attributes
+    ----------
+    mass : array, shape (m,)
+        Widths of the saturated cells.
+    cone : Cone
+        The admissible velocities: one row per contact, walls included.
+
+    Raises
+    ------
+    InvalidValue
+        If the edges do not increase, or `saturated` has the wrong shape.
+
+    Examples
+    --------
     >>> law = Interval(np.linspace(-1, 1, 11))
     >>> after = law.impact(lambda x: -x)                  # u = 0, p = (1 - x^2) / 2
     >>> after.u.round(12).tolist() == [0.0] * 10, after.pressure.round(12).tolist()[4:7]
@@ -70,10 +105,10 @@ class Interval:
     ):
         x = finite(edges, "edges")
         if x.ndim != 1 or len(x) < 2 or not (np.diff(x) > 0.0).all():
-            raise InvalidValue("the edges of the cells must be two or more increasing numbers")
+            raise InvalidValue("edges must be two or more increasing numbers")
         zone = np.ones(len(x) - 1, dtype=bool) if saturated is None else truths(saturated, "saturated")
         if zone.shape != (len(x) - 1,):
-            raise InvalidValue(f"saturated must be one boolean a cell, ({len(x) - 1},), not shape {zone.shape}")
+            raise InvalidValue(f"saturated must be one boolean per cell, ({len(x) - 1},), not shape {zone.shape}")
         if np.shape(closed) != (2,) or not all(isinstance(end, bool | np.bool_) for end in closed):
             raise InvalidValue(f"closed must be (left, right), not {closed!r}")
         object.__setattr__(self, "edges", x)
@@ -82,7 +117,7 @@ class Interval:
 
     @cached_property
     def runs(self) -> Runs:
-        """The saturated intervals; points are numbered among the saturated cells."""
+        """The saturated intervals; numbers count saturated cells only."""
         cells = np.flatnonzero(self.saturated)
         starts = np.concatenate([[0], np.flatnonzero(np.diff(cells) != 1) + 1, [len(cells)]]) if len(cells) else [0]
         begin, end = np.array(starts[:-1], dtype=int), np.array(starts[1:], dtype=int) - 1
@@ -107,12 +142,30 @@ class Interval:
         return Cone(Pairs(np.where(begins, after, before), np.where(begins, -1, after), normal, len(self.mass)))
 
     def sample(self, velocity: ArrayLike | Callable[[Array], ArrayLike]) -> Array:
-        """(n,): one number a cell as it is; of a function the means, by Gauss quadrature."""
+        """Return the mean velocity in each cell.
+
+        Parameters
+        ----------
+        velocity : float, array_like, shape (n,), or callable (x) -> array
+            One number, one number per cell, or a function of the position, which is averaged by Gauss quadrature.
+
+        Returns
+        -------
+        array, shape (n,)
+            The velocities of the cells.
+
+        Raises
+        ------
+        InvalidValue
+            If an array does not have one number per cell.
+        NotFinite
+            If a velocity is nan or infinite.
+        """
         if not callable(velocity):
             given = finite(velocity, "a velocity")
             if given.shape not in ((), self.saturated.shape):
                 raise InvalidValue(
-                    f"a velocity is one number, or one a cell, {self.saturated.shape}, not shape {given.shape}"
+                    f"velocity must be one number, or one per cell, {self.saturated.shape}, not shape {given.shape}"
                 )
             return np.array(np.broadcast_to(given, self.saturated.shape))
         s, w = np.polynomial.legendre.leggauss(GAUSS_POINTS)
@@ -121,7 +174,25 @@ class Interval:
         return finite((np.broadcast_to(values, (len(middle), GAUSS_POINTS)) * w).sum(axis=1) / 2.0, "a velocity")
 
     def impact(self, velocity: ArrayLike | Callable[[Array], ArrayLike], *, restitution: float = 0.0) -> LineCollision:
-        """u = U - (1 + e) dp/dx."""
+        """Apply the law: u = U - (1 + e) dp/dx.
+
+        Parameters
+        ----------
+        velocity : float, array_like, shape (n,), or callable (x) -> array
+            Velocity U before the impact, as for `sample`.
+        restitution : float, default 0.0
+            Restitution coefficient e, between 0 and 1.
+
+        Returns
+        -------
+        LineCollision
+            The velocities after the impact and the pressure.
+
+        Raises
+        ------
+        InvalidValue
+            If an array does not have one number per cell, or e is not between 0 and 1.
+        """
         u, p = self.sample(velocity), np.zeros(len(self.edges))
         U = u[self.saturated]
         hit = impact(U, self.cone, law=Restitution(restitution), mass=self.mass, solver=Regression(runs=self.runs))
@@ -136,7 +207,7 @@ class Interval:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Regression(Solver):
-    """One isotonic regression."""
+    """Projection by one isotonic regression."""
 
     runs: Runs
 

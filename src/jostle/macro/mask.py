@@ -1,4 +1,4 @@
-"""Zones of saturated cells as masks that one may also count with: `left | right` is a zone, `left - right` a field."""
+"""Zones of cells as masks that also take part in arithmetic: `left | right` is a zone, `left - right` a field."""
 
 from __future__ import annotations
 
@@ -16,12 +16,25 @@ LOGICAL = {
 
 
 class Mask(np.ndarray[Any, np.dtype[np.bool_]]):
-    """Booleans, one a cell. Sums and differences of masks are fields of numbers.
+    """A zone of cells: an array of booleans that can also be used in arithmetic.
 
-    >>> left, right = mask([True, True, False]), mask([False, False, True])
+    `left | right` is the zone of both, `left - right` a field with the values 1, -1 and 0. Masks are made by the
+    methods `zone`, `block`, `disc` and `polygon` of a `Grid`.
+
+    Parameters
+    ----------
+    values : array_like of bool
+        One boolean per cell.
+
+    Examples
+    --------
+    >>> left, right = Mask([True, True, False]), Mask([False, False, True])
     >>> bool((left | right).all()), (left - right).tolist(), (0.5 * left).tolist()
     (True, [1.0, 1.0, -1.0], [0.5, 0.5, 0.0])
     """
+
+    def __new__(cls, values: Any) -> Mask:
+        return np.array(values, dtype=bool).view(cls)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         logical = ufunc in LOGICAL or method == "reduce"
@@ -39,15 +52,6 @@ def _plain(value: Any, logical: bool) -> Any:
         return value
     array: Booleans = value.view(np.ndarray)
     return array if logical else array.astype(float)
-
-
-def mask(values: Any) -> Mask:
-    """An array of booleans as a mask.
-
-    >>> (~mask([[True, False]])).tolist()
-    [[False, True]]
-    """
-    return np.array(values, dtype=bool).view(Mask)
 
 
 def numbers(values: Any) -> Array:

@@ -1,10 +1,10 @@
 """Curved free boundaries: where the line between two centres leaves a zone, and zones given by their outline.
 
-A function of (x, y) that is negative inside a zone has the boundary as its zero line. The isotropic law only asks how
-far from a saturated centre, along an axis, this line is: theta h. The face between them has the mass theta h^2, so that
-the masses of a row add up to the chord of the zone, and p falls to zero over theta h instead of h / 2 (the symmetric
-scheme of Gibou, Fedkiw, Cheng & Kang 2002). With it p has order 2 and u order 1.5 on any outline; a staircase of cells
-has 1 and 1/2.
+A function of (x, y) that is negative inside a zone has the boundary as its zero line. The isotropic law needs only the
+distance theta h between a saturated centre and this line along an axis. The face between them has the mass theta h^2,
+so that the masses of a row add up to the chord of the zone, and p falls to zero over theta h instead of h / 2 (the
+symmetric scheme of Gibou, Fedkiw, Cheng & Kang 2002). With this mass, p has order 2 and u order 1.5 on any outline; a
+staircase of cells gives orders 1 and 1/2.
 """
 
 from __future__ import annotations
@@ -30,8 +30,22 @@ MIN_DISTANCE = 1e-6
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Disc:
-    """A disc: the distance from its boundary, negative inside.
+    """A disc as an outline: the signed distance from its boundary, negative inside.
 
+    Parameters
+    ----------
+    centre : array_like, shape (2,)
+        Centre (x, y).
+    radius : float
+        Radius, positive.
+
+    Raises
+    ------
+    InvalidValue
+        If the centre is not two numbers or the radius is not positive.
+
+    Examples
+    --------
     >>> from jostle.macro import Grid, Isotropic
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 8)
     >>> after = Isotropic(grid, Disc([0, 0], 0.9)).impact(grid.velocity(lambda x, y: -x, lambda x, y: -y))
@@ -55,8 +69,20 @@ class Disc:
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Polygon:
-    """A polygon, given by its corners: the distance from its boundary, negative inside.
+    """A polygon as an outline: the signed distance from its boundary, negative inside (even-odd rule).
 
+    Parameters
+    ----------
+    points : array_like, shape (n, 2)
+        Corners (x, y) in order; at least three.
+
+    Raises
+    ------
+    InvalidValue
+        If there are fewer than three corners.
+
+    Examples
+    --------
     >>> Polygon([(0, 0), (4, 0), (0, 3)])(np.array([1.0, 4.0]), np.array([1.0, 3.0])).round(12).tolist()
     [-1.0, 2.4]
     """
@@ -78,7 +104,7 @@ class Polygon:
 
 
 def inside_polygon(corners: Array, x: Array, y: Array) -> Booleans:
-    """Which points lie in a polygon: those from which a ray crosses its sides an odd number of times."""
+    """Which points lie in a polygon: those from which a ray crosses the sides an odd number of times."""
     inside = np.zeros(np.shape(x), dtype=bool)
     for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
         crosses = (y0 > y) != (y1 > y)
@@ -88,7 +114,7 @@ def inside_polygon(corners: Array, x: Array, y: Array) -> Booleans:
 
 
 def crossing(outline: Outline, inner: Array, outer: Array) -> Array:
-    """(m,): the part of the way from points (m, 2) inside to others at which the outline is crossed; NaN where not.
+    """(m,): the fraction of the way from inner to outer points (m, 2) where the outline is crossed; NaN if it is not.
 
     >>> crossing(Disc([0, 0], 1.0), np.array([[0.0, 0.0]]), np.array([[2.0, 0.0]])).round(12).tolist()
     [0.5]

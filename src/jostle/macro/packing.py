@@ -23,8 +23,33 @@ CONTACT_GAP = 1e-6
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Packing:
-    """Discs of one radius at points (n, 2) of a box, with their contacts and Voronoi cells.
+    """Discs of one radius at arbitrary points of a box, with their contacts and Voronoi cells.
 
+    Parameters
+    ----------
+    points : array_like, shape (n, 2)
+        Centres of the discs, inside the box and distinct.
+    radius : float
+        Radius of the discs, positive.
+    box : (array_like, array_like), each of shape (2,)
+        Lower and upper corner of the box that bounds the Voronoi cells.
+    touching : float, default 1e-6
+        Discs whose gap is at most this fraction of a radius are in contact.
+
+    Attributes
+    ----------
+    cone : Cone
+        The admissible velocities: one row per contact.
+    areas : array, shape (n,)
+        Areas of the Voronoi cells.
+
+    Raises
+    ------
+    InvalidValue
+        If two points coincide or a point lies outside the box.
+
+    Examples
+    --------
     >>> pair = Packing([[0.5, 0.5], [1.5, 0.5]], 0.5, box=([0, 0], [2, 1]))
     >>> pair.areas.round(12).tolist(), pair.cone.G.shape, pair.means(lambda x, y: (x, y)).round(12).tolist()
     ([1.0, 1.0], (1, 4), [[0.5, 0.5], [1.5, 0.5]])
@@ -57,7 +82,7 @@ class Packing:
 
     @cached_property
     def cone(self) -> Cone:
-        """The admissible velocities (2): one row per pair that touches."""
+        """The admissible velocities (2): one row per pair of discs in contact."""
         from scipy.spatial import cKDTree
 
         reach = 2.0 * self.radius + self.touching * self.radius
@@ -69,7 +94,7 @@ class Packing:
 
     @cached_property
     def quadrature(self) -> tuple[Array, Array, Integers]:
-        """(q, 2) points, (q,) areas, and (q,) whose cell it is: the middles of the sides of triangles, degree 2.
+        """(q, 2) points, (q,) areas and (q,) disc numbers: midpoints of the sides of triangles, exact to degree 2.
 
         Points mirrored at the sides of the box make the Voronoi cells end there.
         """
@@ -104,7 +129,18 @@ class Packing:
         return np.bincount(owner, weights=weights, minlength=len(self)).astype(float)
 
     def means(self, field: Field) -> Array:
-        """(n, 2): the means of a velocity field over the Voronoi cells, (37)."""
+        """Average a velocity field over the Voronoi cells, (37).
+
+        Parameters
+        ----------
+        field : callable (x, y) -> (ux, uy)
+            The velocity field.
+
+        Returns
+        -------
+        array, shape (n, 2)
+            The mean velocity in each Voronoi cell.
+        """
         points, weights, owner = self.quadrature
         values = field(*points.T)
         sums = [np.bincount(owner, weights=weights * np.asarray(v, dtype=float), minlength=len(self)) for v in values]

@@ -2,9 +2,9 @@
 
     u + (d p_x / dx) e_x + (d p_y / dy) e_y = U,   p_x, p_y >= 0        (Bourdin & Maury 2020, (29)-(31))
 
-Two families of independent problems, one isotonic regression a saturated run each. With velocities in cells and
-pressures on faces the answer is exact for a U that is constant in each cell, and it is the microscopic law of discs
-in these cells.
+There are two families of independent problems, with one isotonic regression per saturated run. With velocities in cells
+and pressures on faces the result is exact for a U that is constant in each cell, and it equals the microscopic law of
+discs in these cells.
 """
 
 from __future__ import annotations
@@ -17,21 +17,49 @@ import numpy as np
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import SQUARE, Lattice, numbered
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline
+from jostle.macro.velocity import Velocity
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Square:
-    """The law of a square lattice along the axes of the grid; walls: a mask of cells, or an outline.
+    """The impact law of a square lattice of grains along the axes of the grid.
 
-    Of a zone or of walls given by their outline, a function of (x, y) that is negative inside, the cells count whose
-    centre is inside.
+    u_x must not decrease along x, nor u_y along y, in the saturated zone. Of a zone or of walls given by an outline,
+    the cells count whose centre lies inside.
 
+    Parameters
+    ----------
+    grid : Grid
+        The grid.
+    saturated : array_like of bool, shape (nx, ny), or callable (x, y) -> array
+        The saturated zone, in which the density is one: a mask of cells, or an outline that is negative inside.
+    walls : array_like of bool, shape (nx, ny), or callable (x, y) -> array, optional
+        Walls inside the grid: a mask of cells or an outline. None: only the closed sides of the grid are walls.
+    tol : float, default 1e-8
+        Relative tolerance of the projection, positive.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        The saturated cells as discs of diameter h.
+    cone : Cone
+        The admissible velocities: one row per contact.
+    mass : array, shape (n,)
+        Masses of the saturated cells.
+
+    Raises
+    ------
+    InvalidValue
+        If a mask has the wrong shape, or a cell is both saturated and a wall.
+
+    Examples
+    --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 10)
     >>> after = Square(grid, grid.disc([0, 0], 1.0)).impact(grid.velocity(0, lambda x, y: -y))
     >>> float(np.abs(after.u.cells[grid.disc([0, 0], 1.0)]).max().round(12))
@@ -60,18 +88,52 @@ class Square:
 
     @property
     def mass(self) -> Array:
-        """(n,): h^2 each."""
+        """(n,): h^2 for each saturated cell."""
         return np.full(len(self.lattice), self.grid.h**2)
 
     def sample(self, velocity: Velocity) -> Array:
-        """(n, 2): the velocities in the saturated cells."""
+        """Return the velocities in the saturated cells.
+
+        Parameters
+        ----------
+        velocity : Velocity
+            A velocity field of the grid.
+
+        Returns
+        -------
+        array, shape (n, 2)
+            Velocities of the saturated cells.
+
+        Raises
+        ------
+        InvalidValue
+            If the velocity belongs to another grid.
+        """
         U, velocity = np.empty((len(self.lattice), 2)), fitting(velocity, self.grid)
         for axis in (0, 1):
             U[:, axis] = velocity.component(axis)[self.saturated]
         return U
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        """u_k = U_k - (1 + e) d p_k / d e_k."""
+        """Apply the law: u_k = U_k - (1 + e) d p_k / d e_k.
+
+        Parameters
+        ----------
+        velocity : Velocity
+            Velocity U before the impact.
+        restitution : float, default 0.0
+            Restitution coefficient e, between 0 and 1.
+
+        Returns
+        -------
+        Collision
+            The velocity after the impact, the pressures and the energy lost.
+
+        Raises
+        ------
+        InvalidValue
+            If the velocity belongs to another grid, or e is not between 0 and 1.
+        """
         hit, lost = moreau(self.sample(velocity), self, restitution, Isotonic(lattice=self.lattice, tol=self.tol))
         fields = [velocity.component(axis).copy() for axis in (0, 1)]
         for axis, field in enumerate(fields):
@@ -79,7 +141,7 @@ class Square:
         return Collision(Velocity(self.grid, *fields), self._pressure(hit.impulse), hit, lost)
 
     def _pressure(self, impulse: Array) -> tuple[Array, Array]:
-        """The impulses over h, on faces."""
+        """The impulses divided by h, on faces."""
         fields, last = [], 0
         cells = np.flatnonzero(self.saturated)
         ny = self.grid.shape[1]

@@ -1,16 +1,16 @@
-"""What separates grains from densities: the matrix B B*, its kernel, its signs, and the maximum principle.
+"""Algebraic properties of contacts that separate grains from densities: B B*, its kernel, and the maximum principle.
 
 Bourdin & Maury 2020, sections 2 and 3, and Definition 3: (B, Lambda_+) verifies the maximum principle if
 
     B U >= 0   implies   B B* p = B U for some p >= 0,
 
-so that grains that are pushed against each other may be treated as glued together. It holds for the isotropic law
-(Prop. 4), where B B* is minus the Laplacian, and for rows and square lattices of grains; it may fail where contacts
-of one disc meet at an acute angle, whose cosine is then a positive entry of B B*. (B = -G, and B B* = G M^-1 G^T.)
+so that grains pushed against each other may be treated as glued together. The principle holds for the isotropic law
+(Prop. 4), where B B* is minus the Laplacian, and for rows and square lattices of grains. It may fail where two contacts
+of one disc form an acute angle, whose cosine is then a positive entry of B B*. (B = -G, and B B* = G M^-1 G^T.)
 
 By Farkas' lemma it holds if and only if any two x, x' of D = {x in the range of B* : B x >= 0} have x . x' >= 0. The
-lengths of the rows of B do not matter: in an orthonormal basis Q of the range, x = Q* y and D = {y : R y >= 0}, with
-the rows of R of length one.
+lengths of the rows of B do not matter: in an orthonormal basis Q of the range, x = Q* y and D = {y : R y >= 0}, where
+the rows of R have length one.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ZERO_TOLERANCE = 1e-10
 """Singular values below this fraction of the largest, and rates and products of unit vectors below it, count as
 zero."""
 SEARCH_TOLERANCE = ZERO_TOLERANCE**0.5
-"""Tolerance of the search for edges of the cone D; only edges that hold up to ZERO_TOLERANCE count as proofs."""
+"""Tolerance of the search for edges of the cone D; only edges verified to ZERO_TOLERANCE count as proofs."""
 MAX_CONTACTS = 4000
-"""Largest number of contacts: the matrix is dense."""
+"""Largest number of contacts, since the matrix is dense."""
 MAX_CANDIDATES = 20_000
 """The edges of the cone D are enumerated if there are at most this many candidates, and searched for otherwise."""
 SEARCH_STARTS, SEARCH_TURNS = 12, 20
@@ -45,23 +45,64 @@ SEARCH_STARTS, SEARCH_TURNS = 12, 20
 
 @dataclass(frozen=True, eq=False)
 class CounterExample:
-    """A velocity that pushes all contacts together, and yet glued grains would have to pull; see `Structure`."""
+    """A velocity for which the maximum principle fails; see `Structure`.
+
+    It pushes all contacts together, but grains glued together would have to pull at some contact.
+
+    Attributes
+    ----------
+    velocity : array, shape (n,)
+        U, with B U >= 0.
+    rates : array, shape (m,)
+        B U.
+    pressure : array, shape (m,)
+        The p with B B* p = B U that has the smallest norm for contacts of one length. Some entries are negative, as in
+        every solution.
+    proof : array, shape (m,)
+        v with B B* v >= 0 and v . B U < 0, which is impossible if some p >= 0 solves B B* p = B U.
+    """
 
     velocity: Array
-    """(n,): U, with B U >= 0."""
     rates: Array
-    """(m,): B U."""
     pressure: Array
-    """(m,): p with B B* p = B U, the smallest for contacts of one length. Some entries are negative, as in every
-    other such p."""
     proof: Array
-    """(m,): v with B B* v >= 0 and v . B U < 0. With a p >= 0 this could not be."""
 
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """The contacts of a cone, as a matrix B; see `structure`.
+    """The contact matrix B of a cone, made by `structure`, and its algebraic properties.
 
+    Attributes
+    ----------
+    B : array, shape (m, n)
+        -G, in coordinates in which the metric is Euclidean.
+    metric : Metric
+        The metric of the velocities.
+    matrix : array, shape (m, m)
+        B B*.
+    velocities : int
+        Number n of degrees of freedom.
+    contacts : int
+        Number m of contacts.
+    rank : int
+        Rank of B.
+    dependent : int
+        Dimension of ker B*; if positive, pressures are not unique (hyperstatic).
+    kernel : array, shape (m, k)
+        Orthonormal basis of ker B*.
+    constant : float
+        Largest beta with |B* q| >= beta |q| for all q orthogonal to ker B*.
+    self_stress : array, shape (m,), or None
+        A nonzero q >= 0 with B* q = 0, or None if there is none.
+    is_m_matrix : bool
+        True if no off-diagonal entry of B B* is positive.
+    maximum_principle : bool or None
+        Whether the maximum principle holds; None if undecided.
+    counter_example : CounterExample or None
+        A velocity for which the maximum principle fails.
+
+    Examples
+    --------
     >>> acute = structure(Cone([[1.0, 0.0], [0.5, 0.75**0.5]]))
     >>> acute.matrix.round(12).tolist(), acute.dependent, acute.is_m_matrix, acute.maximum_principle
     ([[1.0, 0.5], [0.5, 1.0]], 0, False, False)
@@ -71,7 +112,6 @@ class Structure:
     """
 
     B: Array
-    """(m, n): -G, in coordinates in which the metric is Euclidean."""
     metric: Metric
 
     @cached_property
@@ -81,13 +121,13 @@ class Structure:
 
     @cached_property
     def lengths(self) -> Array:
-        """(m,): of the rows of B, or 1 where one is zero."""
+        """(m,): lengths of the rows of B; 1 for a zero row."""
         length = np.sqrt((self.B**2).sum(axis=1))
         return np.where(length > 0.0, length, 1.0)
 
     @cached_property
     def _svd(self) -> tuple[Array, Array, Array]:
-        """P (m, r), s (r,), Q (r, n) with B = lengths P diag(s) Q, and no s that is zero."""
+        """P (m, r), s (r,), Q (r, n) with B = lengths P diag(s) Q, without the zero singular values."""
         P, s, Q = np.linalg.svd(self.B / self.lengths[:, None], full_matrices=False)
         rank = int((s > ZERO_TOLERANCE * s.max(initial=0.0)).sum())
         return P[:, :rank], s[:rank], Q[:rank]
@@ -100,33 +140,33 @@ class Structure:
 
     @property
     def velocities(self) -> int:
-        """The number of degrees of freedom."""
+        """Number n of degrees of freedom."""
         return int(self.B.shape[1])
 
     @property
     def contacts(self) -> int:
-        """m."""
+        """Number m of contacts."""
         return len(self.B)
 
     @property
     def rank(self) -> int:
-        """The rank of B."""
+        """Rank of B."""
         return len(self._svd[1])
 
     @property
     def dependent(self) -> int:
-        """The dimension of ker B*: how far pressures are from being unique (hyperstatic, if it is positive)."""
+        """Dimension of ker B*. If it is positive, the pressures are not unique (hyperstatic)."""
         return self.contacts - self.rank
 
     @cached_property
     def kernel(self) -> Array:
-        """(m, k): an orthonormal basis of ker B*: what may be added to the pressures and moves nothing."""
+        """(m, k): an orthonormal basis of ker B*, the pressures that change no velocity."""
         full = np.linalg.svd(self.B, full_matrices=True)[0]
         return np.asarray(full[:, self.rank :])
 
     @property
     def constant(self) -> float:
-        """beta: |B* q| >= beta |q| for all q orthogonal to ker B*; the Poincaré inequality of the contacts.
+        """Largest beta with |B* q| >= beta |q| for all q orthogonal to ker B*: the Poincaré inequality of the contacts.
 
         >>> row = structure(Cone(np.diff(np.eye(4), axis=0)))
         >>> float(round(row.constant / (2 * np.sin(np.pi / 8)), 12))                                # 2 sin(pi / 2n)
@@ -136,7 +176,7 @@ class Structure:
 
     @cached_property
     def self_stress(self) -> Array | None:
-        """(m,): q >= 0, not zero, with B* q = 0; then pressures are unbounded. None: they are bounded (Lemma 1).
+        """(m,): a nonzero q >= 0 with B* q = 0, for which pressures are unbounded; None if they are bounded (Lemma 1).
 
         >>> wedged = structure(Cone([[1.0], [-1.0]]))
         >>> wedged.self_stress.tolist(), structure(Cone([[1.0]])).self_stress
@@ -153,18 +193,18 @@ class Structure:
 
     @property
     def is_m_matrix(self) -> bool:
-        """No entry off the diagonal is positive: then the maximum principle holds, as for the Laplacian."""
+        """True if no off-diagonal entry of B B* is positive. The maximum principle then holds, as for the Laplacian."""
         cosines = self.matrix / np.outer(self.lengths, self.lengths)
         return bool((cosines - np.diag(np.diag(cosines))).max(initial=0.0) <= ZERO_TOLERANCE)
 
     @property
     def maximum_principle(self) -> bool | None:
-        """Does it hold? None: a search found no counter-example, or none that is beyond doubt."""
+        """Whether the maximum principle holds; None if the search found no counter-example that could be verified."""
         return self._verdict[0]
 
     @property
     def counter_example(self) -> CounterExample | None:
-        """U and a proof that the maximum principle fails for it, or None."""
+        """A velocity with a proof that the maximum principle fails for it, or None."""
         return self._verdict[1]
 
     @cached_property
@@ -180,13 +220,13 @@ class Structure:
         return (False, found) if self._proved(found) else (None, None)
 
     def _proved(self, found: CounterExample) -> bool:
-        """B U >= 0, B B* v >= 0 and v . B U < 0, as they stand; U and B* v have the length one."""
+        """Verify B U >= 0, B B* v >= 0 and v . B U < 0; U and B* v have length one."""
         least = min((rates / self.lengths).min() for rates in (found.rates, self.B @ (self.B.T @ found.proof)))
         return bool(least >= -ZERO_TOLERANCE and found.proof @ found.rates < -ZERO_TOLERANCE)
 
     @cached_property
     def _wedged(self) -> bool:
-        """D = {0}: no motion pushes the contacts together, B U >= 0 says that B U = 0, and p = 0 does."""
+        """True if D = {0}: no motion pushes contacts together, so B U >= 0 implies B U = 0, and p = 0 is a solution."""
         if not self.dependent:
             return False
         R, m = self._rows, self.contacts
@@ -195,7 +235,7 @@ class Structure:
         return bool((R @ y).max() <= SEARCH_TOLERANCE)
 
     def _least_product(self) -> tuple[Array, Array, bool]:
-        """y, y' of D, of length one, whose product is the least that was found, and whether there is no lesser one."""
+        """Unit vectors y, y' of D with the smallest product found, and whether it is the global minimum."""
         if not self.dependent:  # R is square: the edges of D are the columns of its inverse
             P, s, _ = self._svd
             edges = P / s
@@ -213,7 +253,7 @@ class Structure:
         return edges[i], edges[j], True
 
     def _edges(self) -> Array:
-        """(k, r): all edges of D: along each, r - 1 independent rows of R are zero."""
+        """(k, r): all edges of D, along each of which r - 1 independent rows of R are zero."""
         R, found = self._rows, []
         subsets = combinations(range(self.contacts), self.rank - 1)
         while chunk := list(islice(subsets, 2000)):
@@ -224,7 +264,7 @@ class Structure:
         return np.concatenate(found)
 
     def _searched(self) -> tuple[Array, Array]:
-        """For a fixed y' the least product is a linear programme; turn by turn, from several starts."""
+        """Alternate between y and y' from several starts: for fixed y' the smallest product is a linear programme."""
         R, m = self._rows, self.contacts
         best = (np.inf, R[0], R[0])
         for start in np.linspace(0, m - 1, min(m, SEARCH_STARTS)).astype(int):
@@ -242,8 +282,29 @@ class Structure:
 
 @check_arguments
 def structure(cone: Cone, *, mass: ArrayLike | Metric = 1.0, size: tuple[int, ...] | None = None) -> Structure:
-    """B B*, rank, kernel and maximum principle of the contacts of a cone.
+    """Analyse the contacts of a cone: B B*, rank, kernel and maximum principle.
 
+    Parameters
+    ----------
+    cone : Cone
+        The contacts, at most 4000 rows.
+    mass : float, array_like or Metric, default 1.0
+        Masses of the velocities.
+    size : tuple of int, optional
+        Shape of the velocities, if masses are given per body. None: (n,).
+
+    Returns
+    -------
+    Structure
+        The matrix and its properties, which are computed when they are read.
+
+    Raises
+    ------
+    InvalidValue
+        If the cone has more than 4000 rows.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> row = structure(jo.Cone([[-1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]))
     >>> row.matrix.tolist(), row.rank, row.maximum_principle
@@ -251,13 +312,15 @@ def structure(cone: Cone, *, mass: ArrayLike | Metric = 1.0, size: tuple[int, ..
     """
     m, n = cone.G.shape
     if m > MAX_CONTACTS:
-        raise InvalidValue(f"the structure of {m} contacts is a dense matrix; {MAX_CONTACTS} is the most")
+        raise InvalidValue(
+            f"the cone has {m} contacts; structure() builds dense matrices and takes at most {MAX_CONTACTS}"
+        )
     M = metric(mass, size or (n,))
     return Structure(-M.whiten(cone.G.toarray()), M)
 
 
 def _least(R: Array, weights: Array) -> Array:
-    """y of length one along the y with R y >= 0, sum R y = 1, and the least weights . y."""
+    """Unit vector along the y with R y >= 0, sum R y = 1 and the smallest weights . y."""
     y = _linear_programme(
         weights, A_ub=-R, b_ub=np.zeros(len(R)), A_eq=R.sum(axis=0)[None], b_eq=np.ones(1), bounds=(None, None)
     )
@@ -269,5 +332,5 @@ def _linear_programme(weights: Array, **conditions: Any) -> Array:
 
     found = linprog(weights, method="highs-ds", **conditions)
     if found.status != 0:
-        raise InvalidValue(f"a linear programme of the structure was not solved: {found.message}")
+        raise InvalidValue(f"a linear programme in structure() was not solved: {found.message}")
     return np.asarray(found.x)

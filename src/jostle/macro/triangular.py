@@ -2,9 +2,9 @@
 
     u + sum_k (d p_k / d e_k) e_k = U,   p_k >= 0,   sum_k int u_k d p_k / d e_k = 0        (Bourdin & Maury 2020, (35))
 
-The velocity lives on a triangular lattice of its own, in any orientation, that fills the saturated cells: a point on
-the edge of one is in it, and one on the edge of a wall is wall, so that left and right are alike. u is unique, the
-pressures are not (Remark 3).
+The velocity is defined on a separate triangular lattice, in any orientation, that fills the saturated cells. A point on
+the edge of a saturated cell belongs to it, and a point on the edge of a wall belongs to the wall, so that mirror images
+give mirror images. u is unique, the pressures are not (Remark 3).
 """
 
 from __future__ import annotations
@@ -17,25 +17,60 @@ import numpy as np
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.convex.polyhedron import Cone
+from jostle.macro.cells import CELL_TOLERANCE
 from jostle.macro.checks import positive, within
-from jostle.macro.grid import CELL_TOLERANCE, Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.isotonic import Isotonic
 from jostle.macro.lattice import Lattice, triangular_lattice
 from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
 from jostle.macro.outline import Outline
+from jostle.macro.velocity import Velocity
 
 MAX_NEAREST = 6
-"""Largest number of lattice points at the same distance from a place: those around a hexagon without its middle."""
+"""Largest number of lattice points at the same distance from a point: the corners of a hexagon."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Triangular:
-    """The law of a triangular lattice with e_0 at an angle from the x axis; its spacing is h unless given.
+    """The impact law of a triangular lattice of grains.
 
-    Outlines of the zone and of walls are looked at from the points of the lattice; masks, from the cells that these
-    touch.
+    u . e_k must not decrease along e_k, for the three directions of the lattice. A zone or walls given by an outline
+    are evaluated at the points of the lattice; masks, in the cells that contain these points.
 
+    Parameters
+    ----------
+    grid : Grid
+        The grid.
+    saturated : array_like of bool, shape (nx, ny), or callable (x, y) -> array
+        The saturated zone, in which the density is one: a mask of cells, or an outline that is negative inside.
+    walls : array_like of bool, shape (nx, ny), or callable (x, y) -> array, optional
+        Walls inside the grid: a mask of cells or an outline. None: only the closed sides of the grid are walls.
+    angle : float, default 0.0
+        Angle of the direction e_0 with the x axis, in radians.
+    spacing : float, optional
+        Distance of neighbouring lattice points, positive. None: the side h of a cell.
+    tol : float, default 1e-6
+        Relative tolerance of the projection, positive.
+
+    Attributes
+    ----------
+    lattice : Lattice
+        The lattice points in the saturated zone.
+    zone : array of bool, shape (nx, ny)
+        The saturated cells, including those behind an outlined wall.
+    cone : Cone
+        The admissible velocities: one row per contact.
+    mass : array, shape (n,)
+        Masses of the lattice points.
+
+    Raises
+    ------
+    InvalidValue
+        If a mask has the wrong shape, or a cell is both saturated and a wall.
+
+    Examples
+    --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 6)
     >>> law = Triangular(grid, grid.disc([0, 0], 1.0))
     >>> after = law.impact(grid.velocity(0, lambda x, y: -y))
@@ -50,7 +85,6 @@ class Triangular:
     wall: Booleans
     barrier: Outline | None
     zone: Booleans
-    """The saturated cells, and those behind an outlined wall."""
     angle: float
     spacing: float
     tol: float
@@ -79,7 +113,7 @@ class Triangular:
 
     @cached_property
     def lattice(self) -> Lattice:
-        """The points of the lattice that lie in saturated cells, or within the outline."""
+        """The lattice points that lie in saturated cells, or within the outline."""
         grid, outline, barrier = self.grid, self.outline, self.barrier
 
         def touches(field: Booleans, x: Array, y: Array) -> Booleans:
@@ -105,21 +139,59 @@ class Triangular:
 
     @property
     def cone(self) -> Cone:
-        """One row per pair of neighbours, or per neighbour in a wall."""
+        """One row per pair of neighbours, and per neighbour in a wall."""
         return self.lattice.cone
 
     @property
     def mass(self) -> Array:
-        """(n,): the area of a hexagon each."""
+        """(n,): the area of a hexagon for each lattice point."""
         return np.full(len(self.lattice), self.lattice.area)
 
     def sample(self, velocity: Velocity) -> Array:
-        """(n, 2): the velocities at the points of the lattice."""
+        """Return the velocities at the lattice points.
+
+        Parameters
+        ----------
+        velocity : Velocity
+            A velocity field of the grid.
+
+        Returns
+        -------
+        array, shape (n, 2)
+            Velocities at the lattice points.
+
+        Raises
+        ------
+        InvalidValue
+            If the velocity belongs to another grid.
+        """
         x, y = self.lattice.points.T
         return fitting(velocity, self.grid).at(x, y, mass=self.zone)
 
     def impact(self, velocity: Velocity, *, restitution: float = 0.0) -> Collision:
-        """u = U - (1 + e) sum_k d p_k / d e_k e_k; in a cell, u is that of the nearest points of the lattice."""
+        """Apply the law: u = U - (1 + e) sum_k (d p_k / d e_k) e_k.
+
+        In a cell, u is the mean over the lattice points that are nearest to its centre.
+
+        Parameters
+        ----------
+        velocity : Velocity
+            Velocity U before the impact.
+        restitution : float, default 0.0
+            Restitution coefficient e, between 0 and 1.
+
+        Returns
+        -------
+        Collision
+            The velocity after the impact, the pressures and the energy lost.
+
+        Raises
+        ------
+        InvalidValue
+            If the velocity belongs to another grid, or e is not between 0 and 1.
+        NotConverged
+            If the projection misses its tolerance.
+        """
         solver = Isotonic(lattice=self.lattice, tol=self.tol)
         hit, lost = moreau(self.sample(velocity), self, restitution, solver)
         u = velocity.cells
@@ -130,7 +202,9 @@ class Triangular:
 
     @cached_property
     def _nearest(self) -> tuple[Integers, Array]:
-        """For each saturated cell the points that are nearest to its centre, and their weights: equals count alike."""
+        """For each saturated cell, the lattice points nearest to its centre and their weights; points at equal distance
+        have equal weights.
+        """
         from scipy.spatial import cKDTree
 
         centres = np.stack([c[self.saturated] for c in self.grid.centres], axis=1)
@@ -140,7 +214,7 @@ class Triangular:
         return number, nearest / nearest.sum(axis=1, keepdims=True)
 
     def _pressure(self, impulse: Array) -> tuple[Array, ...]:
-        """The means of the two contacts of each point in each direction, as densities."""
+        """The mean impulses of the two contacts of each point in each direction, as densities."""
         fields, first = [], 0
         for runs in self.lattice.runs:
             by_edge = np.zeros(len(runs.inner))

@@ -1,4 +1,4 @@
-"""Section 4 of the papers, ready made: problems with a name, and configurations to start from."""
+"""The examples of the papers (section 4 of each), and configurations of balls to start from."""
 
 import importlib
 import warnings

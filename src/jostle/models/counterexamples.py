@@ -1,8 +1,8 @@
-"""Problems with two solutions: a particle on a floor, one force, one start, two motions.
+"""Problems with two solutions: one particle above a floor, one force, one initial state, two motions.
 
     q'' = f(t) + reaction,   q >= 0,   u+ = -e u- at impacts,   q(0) = u(0) = 0
 
-All three forces change infinitely often as t goes to 0 (Schatzman 1978, Ballard 2000; Bourdin & Maury 2020, Fig. 9).
+All three forces change infinitely often as t tends to 0 (Schatzman 1978, Ballard 2000; Bourdin & Maury 2020, Fig. 9).
 Both motions are computed without time steps, and `check` measures how well each satisfies the conditions above.
 """
 
@@ -29,11 +29,11 @@ from jostle.sets.walls import HalfSpace
 
 FLOOR = HalfSpace([1.0])
 GAUSS_POINTS = 12
-"""Number of points at which a force is integrated over one interval."""
+"""Number of quadrature points for the integral of the force over one interval."""
 SMOOTH_END = 0.28
-"""Up to this time both motions under the smooth force pass over one pulse in two."""
+"""Time up to which both motions under the smooth force fly over every second pulse."""
 AT_FLOOR = 1e-12
-"""Heights up to this part of the highest one are at the floor."""
+"""The particle is at the floor if its height is at most this fraction of its largest height."""
 
 
 class FloorMotion(Protocol):
@@ -44,7 +44,7 @@ class FloorMotion(Protocol):
         ...
 
     def u(self, t: ArrayLike) -> Array:
-        """Velocities at some times, after the impact at the time of an impact."""
+        """Velocities at some times; at the time of an impact, the velocity after it."""
         ...
 
     def changes(self, start: float, end: float) -> Array:
@@ -53,16 +53,16 @@ class FloorMotion(Protocol):
 
 
 class Conditions(NamedTuple):
-    """How far a motion is from a solution, relative to its largest height or velocity; all are round-off for one."""
+    """Errors of a motion, relative to its largest height or velocity; for a solution all of them are round-off."""
 
     overlap: float
-    """The deepest position below the floor."""
+    """Largest depth below the floor."""
     position: float
     """Largest difference between the change of q and the integral of u."""
     momentum: float
     """Largest impulse of the floor while the particle is above it."""
     pull: float
-    """Largest impulse of the floor that pulls."""
+    """Largest impulse with which the floor pulls the particle."""
     law: float
     """Largest |u+ + e u-| at an impact."""
 
@@ -71,6 +71,25 @@ class Conditions(NamedTuple):
 class TwoMotions:
     """One force and the two motions that it allows, for start <= t <= end.
 
+    Attributes
+    ----------
+    force : callable (t) -> float
+        The force on the particle of mass 1.
+    e : float
+        Restitution coefficient at the floor.
+    first : FloorMotion
+        The first motion: ``q(t)`` and ``u(t)`` are its heights and velocities at one time or several.
+    second : FloorMotion
+        The second motion.
+    start : float
+        Start of the interval in which `check` looks. Both motions continue down to t = 0 in the same way.
+    end : float
+        End of the interval in which `check` looks.
+    jumps : callable (start, end) -> array
+        Times in an interval at which the force jumps.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> pair = jo.models.two_inelastic_motions()
     >>> [motion.q(1.0).round(7).tolist() for motion in (pair.first, pair.second)]
@@ -84,18 +103,30 @@ class TwoMotions:
     first: FloorMotion
     second: FloorMotion
     start: float
-    """Start of the interval in which `check` looks; both motions go on down to t = 0 in the same way."""
     end: float
     jumps: Callable[[float, float], Array]
-    """Times in an interval at which the force jumps."""
 
     def check(self, start: float | None = None, end: float | None = None) -> tuple[Conditions, Conditions]:
-        """How well both motions satisfy the conditions of a solution in an interval of time."""
+        """Measure how well both motions satisfy the conditions of a solution in an interval of time.
+
+        Parameters
+        ----------
+        start : float, optional
+            Start of the interval, positive. By default it is the field `start`.
+        end : float, optional
+            End of the interval. By default it is the field `end`.
+
+        Returns
+        -------
+        pair of Conditions
+            The largest errors of the first and of the second motion, relative to its largest height or velocity:
+            overlap, position, momentum, pull, law. All of them are round-off for a solution.
+        """
         a, b = self.start if start is None else start, self.end if end is None else end
         return self._conditions(self.first, a, b), self._conditions(self.second, a, b)
 
     def _conditions(self, motion: FloorMotion, start: float, end: float) -> Conditions:
-        """Sums over intervals in which the force is smooth and the particle flies or rests."""
+        """The errors of one motion. The time is cut where the force jumps and where the particle lands or takes off."""
         even = np.geomspace(start, end, 400) if start > 0.0 else np.linspace(start, end, 400)
         t = np.unique(np.concatenate([even, self.jumps(start, end), motion.changes(start, end)]))
         t = t[np.concatenate([[True], np.diff(t) > 1e-13 * end])]
@@ -126,9 +157,9 @@ class SelfSimilar:
     starts: Array
     """(k,) start times of the parabolas in the first period."""
     parabolas: Array
-    """(k, 3) position, velocity and acceleration at these times."""
+    """(k, 3) position, velocity and acceleration at the start times."""
     ratio: float
-    """r, the ratio of two periods."""
+    """r, the ratio between the lengths of successive periods."""
 
     def q(self, t: ArrayLike) -> Array:
         """Heights at some times."""
@@ -151,7 +182,7 @@ class SelfSimilar:
         return found
 
     def _piece(self, t: ArrayLike) -> tuple[Array, Array, Array]:
-        """The factor between the first period and that of t, the time since the piece began there, and the piece."""
+        """The scale of the period that t is in, the scaled time since its parabola began, and that parabola."""
         times = finite(t, "t")
         if (times < 0.0).any():
             raise InvalidValue("t must be 0 or more")
@@ -167,7 +198,7 @@ class SelfSimilar:
 
 @dataclass(frozen=True, eq=False)
 class Shifted:
-    """A motion by events that begins at a time other than 0."""
+    """An event-driven motion that begins at a time other than 0."""
 
     run: EventSolution
     start: float
@@ -181,7 +212,7 @@ class Shifted:
         return self.run.u(self._since(t))[..., 0]
 
     def _since(self, t: ArrayLike) -> Array:
-        """The time since the start, in the same piece of the motion whatever the round-off."""
+        """The time since the start, kept in the right piece of the motion despite round-off."""
         times = finite(t, "t")
         k = np.maximum(np.searchsorted(self.start + self.run.starts, times, side="right") - 1, 0)
         return np.clip(times - self.start, self.run.starts[k], self.run.end)
@@ -194,11 +225,18 @@ class Shifted:
 
 
 def two_inelastic_motions() -> TwoMotions:
-    """e = 0 and a force that is 1.6 on [2^n, 1.25 2^n) and -1 elsewhere, for all integers n (Fig. 9).
+    """Two motions with e = 0 under a force made of pulses: 1.6 on [2^n, 1.25 2^n) and -1 elsewhere, for all integers n.
 
-    The first motion takes off at t = 4^k, flies over the pulse at 2 4^k, lands and waits for the next one that finds it
-    at rest. The second does so at t = 2 4^k.
+    This is Fig. 9 of Bourdin & Maury 2020. The first motion takes off at t = 4^k, flies over the pulse at 2 4^k, lands
+    and waits for the next pulse, which finds it at rest. The second motion does the same from t = 2 4^k on.
 
+    Returns
+    -------
+    TwoMotions
+        The force and both motions.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> pair = jo.models.two_inelastic_motions()
     >>> [motion.q([1.0, 2.0]).round(12).tolist() for motion in (pair.first, pair.second)]
@@ -216,11 +254,28 @@ def two_inelastic_motions() -> TwoMotions:
 
 @check_arguments
 def two_motions_with_restitution(e: float = 0.5) -> TwoMotions:
-    """e > 0 and a force that always presses: the particle rests, or bounces with q(2 t) = 4 q(t).
+    """Two motions with e > 0 under a force that always presses: the particle rests, or it bounces with q(2 t) = 4 q(t).
 
     The force is -1 on [2^n, (1 + a) 2^n) and -(2 / e)^2 on [(1 + a) 2^n, 2^(n + 1)), with a = 2 / (2 + e), for all
-    integers n. The particle that bounces leaves the floor at t = 2^n with velocity a 2^n.
+    integers n. The bouncing particle leaves the floor at t = 2^n with velocity a 2^n.
 
+    Parameters
+    ----------
+    e : float, default 0.5
+        Restitution coefficient, above 0 and at most 1.
+
+    Returns
+    -------
+    TwoMotions
+        The force and both motions: the first rests, the second bounces.
+
+    Raises
+    ------
+    InvalidValue
+        If e is not in (0, 1].
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> pair = jo.models.two_motions_with_restitution(0.5)
     >>> pair.first.q([1.0, 1.8]).tolist(), pair.second.q(1.8).round(12).tolist(), pair.second.u(1.0).tolist()
@@ -242,11 +297,18 @@ def two_motions_with_restitution(e: float = 0.5) -> TwoMotions:
 
 @cache
 def two_motions_under_a_smooth_force() -> TwoMotions:
-    """e = 0 and the infinitely smooth force f(t) = exp(-1/t) (6 sin(1/t^3) - 1), f(0) = 0.
+    """Two motions with e = 0 under the infinitely smooth force f(t) = exp(-1/t) (6 sin(1/t^3) - 1), f(0) = 0.
 
-    The force becomes positive at t_n = (pi - asin(1/6) + 2 pi n)^(-1/3). One motion takes off at these times with even
-    n, the other with odd n. They are integrated from rest at t_40 and t_41; `start` is t_40.
+    The force becomes positive at t_n = (pi - asin(1/6) + 2 pi n)^(-1/3). One motion takes off at the times t_n with
+    even n, the other at those with odd n. They are integrated from rest at t_40 and t_41; `start` is t_40.
 
+    Returns
+    -------
+    TwoMotions
+        The force and both motions.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> pair = jo.models.two_motions_under_a_smooth_force()
     >>> [f"{motion.q(0.28):.5e}" for motion in (pair.first, pair.second)]
@@ -267,7 +329,7 @@ def _from_rest(force: Callable[[float], float], start: float, end: float) -> Shi
 
 
 def _by_pulses(pulses: tuple[tuple[float, float], ...]) -> SelfSimilar:
-    """The inelastic motion from rest at the first of some times, between which the force is constant, to the last."""
+    """The inelastic motion from rest under a piecewise constant force, given by (start, value) of each piece."""
     starts, parabolas = [], []
     q, u = np.zeros(1), np.zeros(1)
     for (t, force), (until, _) in pairwise(pulses):
@@ -279,7 +341,7 @@ def _by_pulses(pulses: tuple[tuple[float, float], ...]) -> SelfSimilar:
 
 
 def _jumps(*places: float) -> Callable[[float, float], Array]:
-    """The times 2^n x of some places x, in an interval."""
+    """A function that lists the times 2^n x in an interval, for all integers n and the given x."""
 
     def jumps(start: float, end: float) -> Array:
         octaves = range(math.floor(math.log2(start)) - 1, math.ceil(math.log2(end)) + 1)

@@ -1,6 +1,6 @@
-"""Lattices: n points in a box, from below, as far from each other as balls of diameter `spacing` that touch.
+"""Lattices: n points in a box, filled from below, as far apart as touching balls of diameter `spacing`.
 
-The last axis is the vertical, and the box may be open above. Points stay half a spacing away from the walls.
+The last axis is vertical, and the box may be open at the top. Points stay half a spacing away from the walls.
 """
 
 from __future__ import annotations
@@ -14,13 +14,36 @@ from jostle.errors import InvalidValue
 from jostle.models.starts import Ends
 
 SPACING_TOLERANCE = 1e-9
-"""Fraction of a spacing that may be missing: a box of width 3 a holds three balls of diameter a."""
+"""Fraction of a spacing by which a box may be too narrow: a box of width 3 a holds three balls of diameter a."""
 
 
 @check_arguments
 def square_lattice(n: Natural, spacing: ArrayLike, *, box: Ends) -> Array:
-    """n points of the square lattice, in 3-D the cubic one, filled from below: (n, d). The spacing may differ by axis.
+    """The first n points of a square lattice (cubic in 3-D) that fills a box from below.
 
+    Points stay half a spacing away from the walls. The last axis is vertical.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    spacing : float or array_like, shape (d,)
+        Distance between neighbours, in the unit of the box: one positive number, or one for each axis.
+    box : pair of array_like, shape (d,)
+        Lower and upper corner of the box, d = 2 or 3. The upper end of the last axis may be infinite.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The points, from the lowest layer to the highest.
+
+    Raises
+    ------
+    InvalidValue
+        If the box has room for fewer than n points, if its corners are not in order, or if a spacing is not positive.
+
+    Examples
+    --------
     >>> square_lattice(5, 1.0, box=([0, 0], [2.5, np.inf])).tolist()
     [[0.5, 0.5], [1.5, 0.5], [0.5, 1.5], [1.5, 1.5], [0.5, 2.5]]
     """
@@ -33,10 +56,32 @@ def square_lattice(n: Natural, spacing: ArrayLike, *, box: Ends) -> Array:
 
 @check_arguments
 def triangular_lattice(n: Natural, spacing: float, *, box: Ends) -> Array:
-    """n points of the triangular lattice, in 3-D of the hexagonal close packing, filled from below: (n, d).
+    """The first n points of a triangular lattice (hexagonal close packing in 3-D) that fills a box from below.
 
-    The densest ones: balls of diameter `spacing` fill pi / sqrt(12) of the plane and pi / sqrt(18) of space.
+    These lattices are the densest: balls of diameter `spacing` fill pi / sqrt(12) of the plane and pi / sqrt(18) of
+    space. Points stay half a spacing away from the walls. The last axis is vertical.
 
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    spacing : float
+        Distance between neighbours, positive, in the unit of the box.
+    box : pair of array_like, shape (d,)
+        Lower and upper corner of the box, d = 2 or 3. The upper end of the last axis may be infinite.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The points, from the lowest layer to the highest.
+
+    Raises
+    ------
+    InvalidValue
+        If the box has room for fewer than n points, if its corners are not in order, or if the spacing is not positive.
+
+    Examples
+    --------
     >>> triangular_lattice(5, 1.0, box=([0, 0], [2.5, np.inf])).round(3).tolist()
     [[0.5, 0.5], [1.5, 0.5], [1.0, 1.366], [2.0, 1.366], [0.5, 2.232]]
     """
@@ -56,7 +101,7 @@ def _row(width: float, a: float, offset: float) -> Array:
 
 
 def _sheet(width: Array, a: float, offset: tuple[float, float]) -> Array:
-    """A layer of triangles."""
+    """One horizontal layer of the hexagonal close packing."""
     rise, sheet = a * np.sqrt(3.0) / 2.0, [np.zeros((0, 2))]
     for k in range(_fitting(width[1] - offset[1], a, rise)):
         row = _row(float(width[0]), a, (offset[0] + k * a / 2.0) % a)
@@ -65,7 +110,7 @@ def _sheet(width: Array, a: float, offset: tuple[float, float]) -> Array:
 
 
 def _stacked(n: int, layers: tuple[Array, ...], rise: float, a: Array, lower: Array, height: float) -> Array:
-    """The first n points of layers that take turns, one rise above the other."""
+    """The first n points of a stack of layers that repeat in turn, each `rise` above the one below."""
     most = _fitting(height, float(a[-1]), rise) if np.isfinite(height) else np.inf
     points, placed, k = [np.zeros((0, len(lower)))], 0, 0
     while placed < n:
@@ -80,17 +125,17 @@ def _stacked(n: int, layers: tuple[Array, ...], rise: float, a: Array, lower: Ar
 
 
 def _fitting(width: float, size: float, step: float | None = None) -> int:
-    """How many balls of this size, one step apart, fit into a width."""
+    """Number of balls of diameter `size` that fit side by side into a width, with centres one step apart."""
     return max(0, int(np.floor((width - size) / (step or size) + 1.0 + SPACING_TOLERANCE)))
 
 
 def _walls(box: Ends) -> tuple[Array, Array]:
-    """The lower end and the widths of a box that is open above at most."""
+    """The lower corner and the widths of a box; only its top may be open."""
     lower, upper = np.array(box[0], dtype=float), np.array(box[1], dtype=float)
     if lower.shape != upper.shape or lower.shape not in ((2,), (3,)):
         raise InvalidValue(f"box must be (lower, upper) with 2 or 3 numbers each, not {box!r}")
     if not (lower < upper).all() or not np.isfinite([*lower, *upper[:-1]]).all():
-        raise InvalidValue(f"the box needs lower < upper, and only its top may be open, not {box!r}")
+        raise InvalidValue(f"box must have lower < upper, and only its top may be open, not {box!r}")
     return lower, upper - lower
 
 

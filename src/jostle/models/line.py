@@ -22,16 +22,43 @@ def cradle(
     e: float = 1.0,
     mass: ArrayLike = 1.0,
 ) -> Motion:
-    """Newton's cradle: n balls in a row, the first `striking` of them arrive together with velocity 1.
+    """Newton's cradle: n balls in a row, the first `striking` of which arrive together with velocity 1.
 
-    The balls that wait are `gap` apart. Touching (gap = 0), Moreau's law moves all of them at once; apart, they collide
-    two by two and only the last flies off. The answer jumps between the two. The striking balls come from a distance
-    gap, or, if it is 0, from one diameter away.
+    The balls at rest are `gap` apart. If they touch (gap = 0), Moreau's law moves all of them at once. If they are
+    apart, they collide two by two and only the last flies off: the result is discontinuous at gap = 0. The striking
+    balls start at a distance of gap from the others or, if gap is 0, of one diameter.
 
     The collisions are a time `gap` apart (the velocity is 1). `Paoli` tells them apart with time steps h <= gap / 2,
     and warns (`CloseImpacts`) if h is too large. Short steps are needed only while balls collide: h may be an array.
     `MoreauJean` takes the collisions one by one with any h, and lets the balls overlap by up to h / 2.
 
+    Parameters
+    ----------
+    n : int, default 5
+        Number of balls, at least 1.
+    gap : float, default 0.0
+        Distance between neighbouring balls at rest, in the unit of `radius`.
+    radius : float, default 0.5
+        Radius of each ball.
+    striking : int, default 1
+        Number of balls that arrive with velocity 1.
+    e : float, default 1.0
+        Restitution coefficient, between 0 and 1.
+    mass : float or array_like, shape (n,), default 1.0
+        Mass of each ball.
+
+    Returns
+    -------
+    Motion
+        The second-order problem with the n positions on the line as coordinates.
+
+    Raises
+    ------
+    InvalidValue
+        If e is not between 0 and 1, or a mass is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> touching, apart = jo.models.cradle(5), jo.models.cradle(5, gap=0.1)
     >>> jo.solve(touching, jo.Paoli(), t=3.0, h=0.01).u[-1].round(9).tolist()
@@ -62,8 +89,35 @@ def chain(
     e: float = 0.0,
     mass: ArrayLike = 1.0,
 ) -> Motion:
-    """A column of n touching balls above a floor, its lowest point at the given height.
+    """A vertical column of n touching balls above a floor.
 
+    Parameters
+    ----------
+    n : int, default 6
+        Number of balls, at least 1.
+    radius : float, default 0.5
+        Radius of each ball.
+    height : float, default 0.0
+        Height of the lowest point of the column above the floor, in the unit of `radius`.
+    gravity : float, default 9.81
+        Gravitational acceleration, downwards.
+    e : float, default 0.0
+        Restitution coefficient, between 0 and 1.
+    mass : float or array_like, shape (n,), default 1.0
+        Mass of each ball, from the lowest to the highest.
+
+    Returns
+    -------
+    Motion
+        The second-order problem with the n heights as coordinates.
+
+    Raises
+    ------
+    InvalidValue
+        If e is not between 0 and 1, or a mass is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> sol = jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1)
     >>> (sol.multipliers[-1] / 0.1).round(12).tolist()          # each contact carries the balls above it

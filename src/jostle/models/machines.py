@@ -1,4 +1,4 @@
-"""Machines that hit a stop: impact oscillator, double pendulum, ball on a vibrating table (Paoli 2005 and 2010)."""
+"""Systems that hit a stop: impact oscillator, double pendulum, ball on a vibrating table (Paoli 2005 and 2010)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,35 @@ from jostle.problems import Motion
 from jostle.sets.walls import HalfSpace
 
 TURN = 2.0 * np.pi
-"""The angular frequency of a table that swings once in a unit of time."""
+"""Angular frequency of a table that oscillates once per unit of time."""
 
 
 @check_arguments
 def impact_oscillator(
     *, omega: Finite = 2.6, stop: Finite = 0.0, e: float = 0.8, x0: Finite = -0.5, v0: Finite = 0.0
 ) -> Motion:
-    """x'' + x = cos(omega t), x <= stop, with restitution e: the Shaw-Holmes oscillator.
+    """The Shaw-Holmes oscillator: x'' + x = cos(omega t) with a stop, x <= stop.
 
+    Parameters
+    ----------
+    omega : float, default 2.6
+        Angular frequency of the drive, in units of the natural frequency.
+    stop : float, default 0.0
+        Position of the stop.
+    e : float, default 0.8
+        Restitution coefficient at the stop, between 0 and 1.
+    x0 : float, default -0.5
+        Position at the start, at most `stop`.
+    v0 : float, default 0.0
+        Velocity at the start.
+
+    Returns
+    -------
+    Motion
+        The second-order problem with the coordinate x.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> sol = jo.solve(jo.models.impact_oscillator(), jo.Paoli(), t=20.0, h=0.005)
     >>> len(sol.impacts()) > 5
@@ -40,8 +60,26 @@ def _driven(omega: float, t: float, q: Array) -> Array:
 
 @check_arguments
 def double_pendulum(*, angles: tuple[Finite, Finite] = (0.6, 0.2), e: float = 0.5, gravity: Finite = 9.81) -> Motion:
-    """Two unit point masses on unit rods, the first angle stopped at zero: theta_1 >= 0, with M(theta).
+    """Two unit point masses on unit rods, where a stop keeps the first angle at theta_1 >= 0.
 
+    The mass matrix M(theta) depends on the angles, which are measured from the downward vertical.
+
+    Parameters
+    ----------
+    angles : pair of float, default (0.6, 0.2)
+        Angles of both rods at the start, in radians. The first is 0 or more.
+    e : float, default 0.5
+        Restitution coefficient at the stop, between 0 and 1.
+    gravity : float, default 9.81
+        Gravitational acceleration, in rod lengths per time squared.
+
+    Returns
+    -------
+    Motion
+        The second-order problem with the two angles as coordinates, for `Paoli`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> sol = jo.solve(jo.models.double_pendulum(), jo.Paoli(), t=1.0, h=1e-3)
     >>> sol.impacts().t.round(2).tolist()
@@ -71,11 +109,29 @@ def _of_pendulum(gravity: float, t: float, q: Array, u: Array) -> Array:
 
 @check_arguments
 def vibrating_table(Gamma: Finite = 2.0, *, e: float = 0.0, height: Finite = 0.0) -> Motion:
-    """A ball on a table at A sin(2 pi t), gravity 1, Gamma = A (2 pi)^2: it takes off if Gamma > 1.
+    """A ball on a table whose height is A sin(2 pi t), under gravity 1: it takes off if Gamma > 1.
 
-    For e = 0 the table moves (use `Maury`). For e > 0 the coordinate is the height above the table (use `Paoli`), whose
-    acceleration is then a force. The ball starts at the given height above the table, with its velocity.
+    Gamma = A (2 pi)^2 is the largest acceleration of the table, in units of gravity. For e = 0 the coordinate is the
+    height of the ball in space, and the table moves (use `Maury`). For e > 0 the coordinate is the height of the ball
+    above the table (use `Paoli`), and the acceleration of the table appears as a force. In both cases the ball starts
+    with the velocity of the table.
 
+    Parameters
+    ----------
+    Gamma : float, default 2.0
+        Largest acceleration of the table divided by gravity.
+    e : float, default 0.0
+        Restitution coefficient, between 0 and 1.
+    height : float, default 0.0
+        Height of the ball above the table at the start, 0 or more.
+
+    Returns
+    -------
+    Motion
+        The second-order problem with one coordinate; time is in periods of the table.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> sol = jo.solve(jo.models.vibrating_table(2.0), jo.Maury(), t=1.0, h=1e-3)
     >>> float(sol.q.max().round(3))                              # the table reaches 0.051 only

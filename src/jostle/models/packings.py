@@ -1,12 +1,13 @@
-"""Random close packings: balls that swell until they jam.
+"""Random close packings: balls that grow until they jam.
 
-The protocol of O'Hern, Silbert, Liu & Nagel (2003), random points and descent of the overlap, with smaller and smaller
-radii, and at the end that of Torquato & Jiao (2010), the largest growth s of all radii that the linearised gaps allow:
+The method begins like that of O'Hern, Silbert, Liu & Nagel (2003): random points, and descent of the overlap with
+smaller and smaller radii. It ends like that of Torquato & Jiao (2010): the largest growth s of all radii that the
+linearised gaps allow,
 
-    min 1/2 |u|^2 + k/2 (s - S)^2   subject to   g + G u - (r_i + r_j) s >= 0,
+    min 1/2 |u|^2 + k/2 (s - S)^2   subject to   g + G u - (r_i + r_j) s >= 0.
 
-a projection again, of (0, S), with the growth as one coordinate more. No iterate overlaps. The multipliers are contact
-forces: when s = 0 they balance on every ball, G^T p = 0, and there are as many as it takes.
+This is a projection of (0, S), with the growth as an additional coordinate. No iterate overlaps. The multipliers are
+contact forces: when s = 0 they balance on every ball, G^T p = 0.
 """
 
 from __future__ import annotations
@@ -30,37 +31,38 @@ from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import require
 
 FILLED = {2: 0.86, 3: 0.66}
-"""The part of space that the overlapping balls fill at first, overlaps counted twice: a little more than at the end."""
+"""Packing fraction at the start, by dimension, with overlaps counted twice: a little more than in the final packing."""
 SOFT = 3e-3
-"""Up to this overlap a ball, as a part of the mean radius, radii shrink; then come the projections."""
+"""Mean overlap per ball, in mean radii, at which the descent ends and the projections begin."""
 SHRINK = 6.0
-"""Radii shrink by the overlap over this: the overlap falls three to five times as much, never all of it at once."""
+"""Radii shrink by the mean overlap divided by this number; the overlap falls three to five times as much."""
 GROW = 1.1
-"""Radii grow by this factor if nothing overlaps at first."""
+"""Factor by which the radii grow if nothing overlaps at the start."""
 GROWTH = 1e-2
-"""S, the growth that is wished for in each projection,"""
+"""S, the target growth of the radii in each projection."""
 PUSH = 1e3
-"""and k, in units of n r^2: how much displacement it is worth."""
+"""k, the weight of the growth against displacements, in units of n r^2."""
 PRECISE = 0.05
-"""The projections are solved up to this part of the last growth,"""
+"""Tolerance of a projection, as a fraction of the growth in the projection before it."""
 COARSEST = 1e-4
-"""and at least up to this part of a radius."""
+"""Largest tolerance of a projection, in radii."""
 PROJECTIONS = 500
+"""Largest number of projections."""
 CARRIES = 1e-6
-"""A contact carries if its force is more than this part of the largest."""
+"""A contact belongs to the packing if its force is more than this fraction of the largest force."""
 
 
 class Packing(NamedTuple):
     """Balls that can grow no further, and the contacts that hold them."""
 
     q: Array
-    """(n, d) positions; with a period they are not wrapped."""
+    """(n, d) positions, not wrapped into the period."""
     radii: Array
     """(n,) radii."""
     pairs: Integers
-    """(m, 2) the contacts that carry a force: two balls, or a ball and a wall, as in `Contacts.pairs`."""
+    """(m, 2) contacts that carry a force: two balls, or a ball and a wall, as in `Contacts.pairs`."""
     forces: Array
-    """(m,) their forces, one on average. They balance on each ball."""
+    """(m,) contact forces with mean 1, which balance on each ball."""
 
 
 @check_arguments
@@ -72,13 +74,42 @@ def random_close_packing(
     seed: Natural | np.random.Generator = 0,
     tol: float = 1e-6,
 ) -> Packing:
-    """Balls with these relative radii, jammed at random in a box or a periodic space, in 2-D or 3-D.
+    """Balls with given relative radii, jammed at random in a box or in a periodic space, in 2-D or 3-D.
 
-    No two balls overlap, and the radii are largest, up to the part `tol` by which the last projection let them grow.
-    In a large periodic space equal spheres fill 0.64 of it, discs of two sizes, 1 and 1.4, as many of each, 0.84 (equal
-    discs crystallise in part). They have as many contacts as it takes to hold them, 2 d (1 - 1/N) + 2/N for each of the
-    N balls that are no rattlers.
+    No two balls overlap, and the radii are the largest possible up to the relative error `tol`. In a large periodic
+    space equal spheres fill 0.64 of the volume; equal numbers of discs of radii 1 and 1.4 fill 0.84 of the area (equal
+    discs partly crystallise). The packing is isostatic: the N balls that are not rattlers have 2 d (1 - 1/N) + 2/N
+    contacts each on average.
 
+    Parameters
+    ----------
+    radii : array_like, shape (n,)
+        Radii of the balls up to a common factor, positive.
+    box : pair of array_like, shape (d,), optional
+        Lower and upper corner of the box. None means that every axis has a period.
+    period : float or array_like, shape (d,), optional
+        Period along each axis, infinite for an axis with walls. None means walls along every axis.
+    seed : int or numpy.random.Generator, default 0
+        Source of the random positions at the start.
+    tol : float, default 1e-6
+        Relative growth of the radii in one projection below which the packing counts as jammed, between 0 and 1.
+
+    Returns
+    -------
+    Packing
+        Named tuple (q, radii, pairs, forces): the positions (n, d), not wrapped into the period; the radii (n,); the
+        contacts (m, 2) that carry a force, as in `Contacts.pairs`; and their forces (m,), with mean 1, which balance on
+        each ball.
+
+    Raises
+    ------
+    InvalidValue
+        If the dimension is neither 2 nor 3, or an axis has neither two walls nor a period, or both.
+    NotConverged
+        If the radii still grow by more than `tol` after 500 projections.
+
+    Examples
+    --------
     >>> packing = random_close_packing(np.repeat([1.0, 1.4], 30), period=[1.0, 1.0])
     >>> bool(0.78 < np.pi * (packing.radii**2).sum() < 0.87)
     True
@@ -99,7 +130,7 @@ def random_close_packing(
 
 
 def _quenched(space: Cell, q: Array, radii: Array) -> tuple[Array, Array]:
-    """The points relaxed, and the radii shrunk until the balls overlap a little only."""
+    """Points and radii after relaxation: the radii shrink until the balls overlap only a little."""
     expected, overlaps = 0.1, False
     while True:
         mean = float(radii.mean())
@@ -152,12 +183,12 @@ def _grown(space: Cell, q: Array, radii: Array, tol: float) -> tuple[Contacts, P
 
 
 def _spare(space: Cell, q: Array, radii: Array, most: float) -> float:
-    """The part by which all radii can grow where they are, or must shrink; at most so much."""
+    """Relative amount by which all radii can grow without overlap (negative: must shrink), at most `most`."""
     contacts = space.within(radii).linearise(0.0, q, NEAR * float(radii.max()))
     return float((contacts.gap / _sums(contacts, radii)).min(initial=most))
 
 
 def _sums(contacts: Contacts, radii: Array) -> Array:
-    """(m,) r_i + r_j, or r_i at a wall: how fast a gap closes when the radii grow."""
+    """(m,) r_i + r_j, or r_i at a wall: the rate at which each gap closes when the radii grow."""
     i, j = contacts.pairs.T
     return np.asarray(radii[i] + np.where(j >= 0, radii[np.maximum(j, 0)], 0.0))

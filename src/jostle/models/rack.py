@@ -12,11 +12,29 @@ from jostle.sets.balls import Balls
 
 @check_arguments
 def rack(rows: Count = 4, *, radius: Positive = 0.5, gap: NotNegative = 0.0, e: float = 0.0) -> Motion:
-    """A cue ball (body 0) moving at velocity (1, 0) towards the apex of a rack of touching discs.
+    """A cue ball (body 0) that moves with velocity (1, 0) towards the apex of a triangular rack of touching discs.
 
-    `gap` is the distance between the cue ball and the apex. From four rows on the contacts are more than the velocities
-    can determine: the multipliers are not unique, the velocities are.
+    With four rows or more there are more contacts than velocity components: the multipliers are not unique, the
+    velocities are.
 
+    Parameters
+    ----------
+    rows : int, default 4
+        Number of rows of the rack, which holds rows (rows + 1) / 2 discs.
+    radius : float, default 0.5
+        Radius of all discs.
+    gap : float, default 0.0
+        Distance between the cue ball and the apex at the start, in the unit of `radius`.
+    e : float, default 0.0
+        Restitution coefficient, between 0 and 1.
+
+    Returns
+    -------
+    Motion
+        The second-order problem in the plane.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> break_ = jo.models.rack(rows=3)
     >>> contacts = break_.within.linearise(0.0, break_.q0)

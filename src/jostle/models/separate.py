@@ -1,11 +1,12 @@
-"""Overlapping balls moved apart: P_Q(q) for thousands of balls that overlap as deeply as they like.
+"""Overlapping balls moved apart: P_Q(q) for thousands of balls that may overlap deeply.
 
-First softly, by descent of the overlap
+The first stage minimises the overlap
 
     E(q) = 1/2 sum_i min(g_i(q), 0)^2,      grad E = G^T min(g, 0),
 
-which asks no linearised set to have points; then x_{k+1} = P_{Q~(x_k)}(q). If the gaps are convex, Q~(x) lies in Q: all
-x_k are admissible, and their distance from q falls, |q - x_{k+1}|^2 <= |q - x_k|^2 - |x_{k+1} - x_k|^2.
+and works even where a linearised set is empty. The second stage iterates x_{k+1} = P_{Q~(x_k)}(q). If the gaps are
+convex, Q~(x) lies in Q: all x_k are admissible, and their distance from q falls, |q - x_{k+1}|^2 <= |q - x_k|^2 -
+|x_{k+1} - x_k|^2.
 """
 
 from __future__ import annotations
@@ -27,23 +28,25 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.project import require
 
 MARGIN = 1e-7
-"""Gaps are kept open by this part of the smallest radius, so that the tolerance of a projection leaves no overlap."""
+"""Gaps are kept open by this fraction of the smallest radius, so that the solver's tolerance leaves no overlap."""
 ROOM = (1e-2, 1e-4, 1e-6)
-"""How wide the soft stage tries to make them; the next one if there is no room for so much."""
+"""Gap widths that the descent tries to reach, in smallest radii; it goes on to the next if there is no room."""
 SHAKE = 1e-3
-"""Balls with the same centre are moved by about this part of the smallest radius."""
+"""Typical random displacement of the balls, in smallest radii, if two of them have the same centre."""
 NEAR = 0.1
-"""Pairs up to this part of a radius are always looked at; steps are shortened so that no others can meet."""
+"""Least contact search radius, in radii; steps are shortened so that pairs beyond the search radius cannot meet."""
 SWEEPS = 500
+"""Largest number of projections."""
 DESCENT_STEPS = 20_000
+"""Largest number of steps of the descent."""
 BALANCED = 1e-2
-"""The descent ends where the forces balance up to this part of the overlap that is expected."""
+"""The descent ends where the forces balance up to this fraction of the expected overlap."""
 MEMORY = 20
-"""Steps that the descent remembers."""
+"""Number of previous steps that the quasi-Newton descent stores."""
 LONGEST = 0.1
-"""It moves no ball by more than this part of the smallest radius in a step."""
+"""Largest displacement of a ball in one step of the descent, in smallest radii."""
 SUFFICIENT = 1e-4
-"""The part of the expected descent that makes a step good enough; else it is halved."""
+"""A step is accepted if it achieves this fraction of the decrease that the slope predicts; otherwise it is halved."""
 
 
 @check_arguments
@@ -55,13 +58,42 @@ def separate(
     seed: Natural | np.random.Generator = 0,
     tol: float = 1e-4,
 ) -> Array:
-    """The nearest configuration without overlap, P_Q(q) in the M-norm (a local one: Q is not convex), (n, d).
+    """The nearest configuration without overlap, P_Q(q) in the M-norm: a local minimum, since Q is not convex.
 
-    `within` is the set Q, ``Balls(radii) & Box(...)`` say, at time 0, or just the radii. A q in Q is returned as it is.
-    Otherwise overlaps may be as deep as they like; balls that touch are left 1e-7 of the smallest radius apart, and the
-    search ends when a sweep moves no ball by more than tol times this radius. The seed matters only if two balls have
-    the same centre.
+    A q in Q is returned unchanged. Otherwise overlaps may be arbitrarily deep. Balls that touch in the result are left
+    1e-7 of the smallest radius apart.
 
+    Parameters
+    ----------
+    q : array_like, shape (n, d)
+        Positions of the balls.
+    within : ConstraintSet or array_like, shape (n,)
+        The set Q at time 0, such as ``Balls(radii) & Box(...)``; or the radii of balls without walls.
+    mass : float, array_like or Metric, default 1.0
+        Masses that define the M-norm: heavy balls move less.
+    seed : int or numpy.random.Generator, default 0
+        Source of the random displacement of balls; it is used only if two of them have the same centre.
+    tol : float, default 1e-4
+        The search ends when a sweep moves no ball by more than `tol` smallest radii; between 0 and 1.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The positions without overlap.
+
+    Raises
+    ------
+    InvalidValue
+        If q is not of shape (n, d), or if the set has no radii or gaps that are not convex.
+    EmptySet
+        If no configuration without overlap was found near q.
+    NotConverged
+        If balls still move by more than `tol` after 500 sweeps.
+    LeftTheSet
+        If the linearised sets leave the set, because a gap that was thought convex is not.
+
+    Examples
+    --------
     >>> separate([[0.0, 0.0], [1.0, 0.0]], [1.0, 1.0], mass=[3.0, 1.0]).round(5).tolist()
     [[-0.25, 0.0], [1.75, 0.0]]
     """
@@ -72,9 +104,7 @@ def separate(
         raise InvalidValue(f"tol must lie between 0 and 1, not {tol}")
     Q = within if isinstance(within, ConstraintSet) else Balls(finite(within, "radii"))
     if Q.convex_gaps is False:
-        raise InvalidValue(
-            f"{Q} has gaps that are not convex, and linearised sets that leave it; try within.nearest(q)"
-        )
+        raise InvalidValue(f"the gaps of {Q} are not convex, so its linearised sets leave it; try within.nearest(q)")
     M, start = metric(mass, target.shape), target
     try:
         if _admissible(Q.linearise(0.0, target, 0.0)):
@@ -95,7 +125,7 @@ def _admissible(contacts: Contacts) -> bool:
 
 
 def _shaken(Q: ConstraintSet, q: Array, random: np.random.Generator) -> Array:
-    """Every ball moved a little, so that each gap has a gradient."""
+    """The positions after a small random displacement of every ball, so that each gap has a gradient."""
     direction, spread = random.standard_normal(q.shape), float(np.abs(q).max(initial=0.0)) or 1.0
     return q + SHAKE * (_radius(Q) or spread) * direction
 
@@ -107,7 +137,7 @@ def _radius(Q: ConstraintSet) -> float | None:
 
 
 def _apart(Q: ConstraintSet, x: Array, length: float) -> Array:
-    """A configuration without overlap, not far from x: the soft stage."""
+    """A configuration without overlap near x, found by descent."""
     for room in ROOM:
         x = descend(Q, x, room * length, room * length)
         contacts = Q.linearise(0.0, x, MARGIN * length)
@@ -115,17 +145,17 @@ def _apart(Q: ConstraintSet, x: Array, length: float) -> Array:
             return x
     row, pairs = int(np.argmin(contacts.gap)), np.count_nonzero(contacts.gap < 0.0)
     raise EmptySet(
-        f"no room was found for {len(x)} balls: moved apart as far as they go, {pairs} pairs still overlap, "
-        f"{contacts.describe(row)} by {-contacts.gap[row]:.2g}. Take a larger box or smaller radii, or "
-        f"another q: that they are jammed here does not prove that there is no room elsewhere"
+        f"no room was found for {len(x)} balls: after the descent {pairs} pairs still overlap, "
+        f"{contacts.describe(row)} by {-contacts.gap[row]:.2g}. Take a larger box, smaller radii, or "
+        f"another q: a jam here does not prove that there is no room elsewhere"
     )
 
 
 def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float, tol: float) -> Array:
-    """x_{k+1} = P_{Q~(y_k)}(target) from an admissible x, until it stands still.
+    """The limit of x_{k+1} = P_{Q~(y_k)}(target) from an admissible x.
 
-    With y_k = x_k + k / (k + 3) (x_k - x_{k-1}) it is faster, and stays in Q too. With y_k = x_k the distance is sure
-    to fall, which is the way back whenever it did not.
+    The extrapolation y_k = x_k + k / (k + 3) (x_k - x_{k-1}) is faster, and its iterates stay in Q as well. With
+    y_k = x_k the distance always falls; the iteration returns to it whenever the extrapolation increased the distance.
     """
     y, k, distance, reach = x, 0, M.norm((x - target).ravel()), length
     for _ in range(SWEEPS):
@@ -141,17 +171,17 @@ def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float
                 return x
             y, k = x, 0
     raise NotConverged(
-        f"after {SWEEPS} sweeps balls still move by {moved / length:.2g} of the smallest radius in each: between deep "
-        f"overlaps many configurations are about as near. Loosen tol, or give a q with less overlap"
+        f"after {SWEEPS} sweeps balls still move by {moved / length:.2g} of the smallest radius per sweep: with deep "
+        f"overlaps many configurations are almost equally near. Increase tol, or give a q with less overlap"
     )
 
 
 def _swept(
     Q: ConstraintSet, y: Array, target: Array, M: Metric, reach: float, admissible: bool
 ) -> tuple[Array | None, float]:
-    """P_{Q~(y)}(target), None if it cannot be had from this y, and how far to look next time.
+    """P_{Q~(y)}(target), or None if it does not exist for this y, and the contact search radius of the next sweep.
 
-    If pairs that were left out could meet on the way there, it is shortened: with y, all of it is in Q~(y).
+    The step is shortened if pairs beyond the search radius could meet on its way; all of the segment lies in Q~(y).
     """
     solver = Automatic(tol=MARGIN / 4.0)
     contacts = Q.linearise(0.0, y, reach)
@@ -173,9 +203,9 @@ def _swept(
 
 
 def descend(Q: ConstraintSet, x: Array, unit: float, room: float = 0.0) -> Array:
-    """Less overlap: descent of E, for gaps less the room, until no force exceeds 1 % of a unit.
+    """Minimise the overlap E of gaps that are `room` wide, until no force exceeds 1 % of `unit`.
 
-    Quasi-Newton with a short memory (Nocedal 1980), written out, as SciPy's depends on the threads of its BLAS.
+    This is L-BFGS (Nocedal 1980), written out because the result of SciPy's depends on the number of BLAS threads.
     """
 
     def overlap(y: Array) -> tuple[float, Array]:
@@ -205,7 +235,7 @@ def descend(Q: ConstraintSet, x: Array, unit: float, room: float = 0.0) -> Array
 
 
 def _newton(gradient: Array, memory: deque[tuple[Array, Array, float]]) -> Array:
-    """The inverse of a matrix that maps the last steps to the last changes of the gradient, times the gradient."""
+    """The gradient times the inverse of a matrix that maps the last steps to the last changes of the gradient."""
     v, parts = gradient.copy(), []
     for step, change, product in reversed(memory):
         parts.append(_inner(step, v) / product)
@@ -219,7 +249,7 @@ def _newton(gradient: Array, memory: deque[tuple[Array, Array, float]]) -> Array
 
 
 def _inner(a: Array, b: Array) -> float:
-    """a . b, in the same order whatever the number of threads."""
+    """a . b, summed in an order that does not depend on the number of threads."""
     return float(np.einsum("k,k->", a, b))
 
 

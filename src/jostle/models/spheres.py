@@ -14,16 +14,39 @@ from jostle.sets.radii import body_radii
 from jostle.sets.walls import Box
 
 LOOSE = 1.02
-"""Distance of the starting lattice, as a multiple of the largest diameter."""
+"""Spacing of the lattice at the start, in multiples of the largest diameter."""
 
 
 @check_arguments
 def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: Finite = 9.81, seed: Natural = 0) -> Motion:
-    """Balls of unit density dropped from a loose lattice into a box (lower, upper), 2-D or 3-D.
+    """Discs or spheres of unit density that fall from a loose lattice into a box.
 
-    The last axis is the vertical; an infinite upper end is open. The balls stand in the order of their radii, a little
-    off their places at random.
+    The last axis is vertical. The balls stand on the lattice in the order of `radii`, from the floor upwards, each
+    shifted a little sideways at random.
 
+    Parameters
+    ----------
+    radii : array_like, shape (n,)
+        Radius of each ball, positive.
+    box : pair of array_like, shape (d,)
+        Lower and upper corner of the box, d = 2 or 3. The upper end of the last axis may be infinite.
+    gravity : float, default 9.81
+        Gravitational acceleration, downwards.
+    seed : int, default 0
+        Seed of the random shifts.
+
+    Returns
+    -------
+    Motion
+        The second-order problem. The mass of a ball is its area in 2-D, its volume in 3-D.
+
+    Raises
+    ------
+    InvalidValue
+        If the box is open anywhere but at the top, or has no room for the lattice.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))
     >>> sol = jo.solve(heap, jo.Maury(), t=1.0, h=0.01)
@@ -45,7 +68,7 @@ def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: Fini
 
 
 def _lattice(n: int, spacing: float, lower: Array, upper: Array) -> Array:
-    """n points of a cubic lattice, floor first, that keep half a spacing from the walls."""
+    """n points of a cubic lattice, from the floor upwards, at least half a spacing away from the walls."""
     width = upper[:-1] - lower[:-1]
     if not np.isfinite(width).all():
         raise InvalidValue(f"only the top of the box may be open; upper is {upper.tolist()}")
@@ -56,6 +79,9 @@ def _lattice(n: int, spacing: float, lower: Array, upper: Array) -> Array:
     index = np.unravel_index(np.arange(n) % layer, tuple(counts))
     heights = (np.arange(n) // layer + 0.5) * spacing
     if heights[-1] + spacing / 2.0 > upper[-1] - lower[-1]:
-        raise InvalidValue(f"{n} balls need a box {heights[-1] + spacing / 2.0:g} high at the start")
+        raise InvalidValue(
+            f"the box is {upper[-1] - lower[-1]:g} high; {n} balls on the lattice of the start need "
+            f"{heights[-1] + spacing / 2.0:g}"
+        )
     columns = [(k + 0.5) * w / count for k, w, count in zip(index, width, counts, strict=True)]
     return np.stack([*columns, heights], axis=1) + lower

@@ -1,6 +1,6 @@
-"""Where balls may start: the space they live in, and random sequential addition.
+"""Configurations to start from: the space that balls live in, and random sequential addition.
 
-Along each axis that space ends at two walls, given by the `box`, or it is periodic, as in ``Balls(radii, period=...)``.
+Along each axis the space ends at two walls, given by the `box`, or is periodic, as in ``Balls(radii, period=...)``.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from jostle.sets.radii import body_radii
 from jostle.sets.walls import Box
 
 Ends = tuple[ArrayLike, ArrayLike]
-"""(lower, upper) of a box, one number an axis."""
+"""Lower and upper corner of a box, with one number per axis."""
 CHUNK = 8
-"""Places are looked for at once for this part of the balls that are left,"""
+"""Places are sought at the same time for one in this many of the balls that remain."""
 FEW = 64
-"""but at least for so many,"""
+"""Least number of balls for which places are sought at the same time."""
 ALIKE = 0.8
-"""and only for balls whose radius is at least this part of the largest one left."""
+"""Places are sought at the same time only for balls with at least this fraction of the largest remaining radius."""
 PROPOSALS = 50_000
-"""At most so many places are proposed at once,"""
+"""Largest number of places that are tried at the same time."""
 TRIES = 100_000
-"""and so many in a row without success."""
+"""Number of consecutive places without room after which the space counts as full."""
 SATURATED = {2: 0.547, 3: 0.384}
-"""Where random sequential addition of equal balls ends (Feder 1980; Zhang & Torquato 2013)."""
+"""Packing fraction at which random sequential addition of equal balls ends (Feder 1980; Zhang & Torquato 2013)."""
 STRICT = 1.0 + 4.0 * float(np.finfo(float).eps)
-"""Distances are compared with so much more than the sum of the radii: touching is left to others."""
+"""Distances must exceed the sum of the radii by this factor, so that round-off leaves no overlap."""
 
 
 class Cell(NamedTuple):
-    """The space the balls live in: along each axis walls at lower and upper, or a period."""
+    """The space that balls live in: along each axis it has walls at lower and upper, or a period."""
 
     lower: Array
     upper: Array
@@ -72,7 +72,7 @@ def cell(box: Ends | None, period: ArrayLike | None) -> Cell:
     lower, upper, length = (np.broadcast_to(value, axes) for value in given)
     periodic = np.isfinite(length)
     if np.isfinite([lower, upper])[:, periodic].any():
-        raise InvalidValue(f"axis {int(np.argmax(periodic))} has a period and walls; make the box infinite along it")
+        raise InvalidValue(f"axis {int(np.argmax(periodic))} has both a period and walls; make the box infinite there")
     lower, upper = np.where(periodic, 0.0, lower), np.where(periodic, length, upper)
     if not np.isfinite([lower, upper]).all() or not (lower < upper).all():
         raise InvalidValue(
@@ -89,11 +89,35 @@ def random_sequential(
     period: Constant | None = None,
     seed: Natural | np.random.Generator = 0,
 ) -> Array:
-    """Balls put at random, one after the other, where there is room: random sequential addition, (n, d).
+    """Random positions without overlap, by random sequential addition: balls are placed one after the other.
 
-    The largest come first. Equal discs fill up to 0.547 of the plane in this way, equal spheres 0.384 of space, and
-    the last of them only after very many tries.
+    The largest balls come first. Equal discs fill up to 0.547 of the plane in this way, equal spheres 0.384 of space;
+    close to these limits the last balls need very many tries.
 
+    Parameters
+    ----------
+    radii : array_like, shape (n,)
+        Radius of each ball, positive.
+    box : pair of array_like, shape (d,), optional
+        Lower and upper corner of the box. None means that every axis has a period.
+    period : float or array_like, shape (d,), optional
+        Period along each axis, infinite for an axis with walls. None means walls along every axis.
+    seed : int or numpy.random.Generator, default 0
+        Source of the random positions.
+
+    Returns
+    -------
+    ndarray, shape (n, d)
+        The positions, in the order of `radii`.
+
+    Raises
+    ------
+    InvalidValue
+        If a ball is wider than the box, if an axis has neither two walls nor a period, or both, or if no room is found
+        for a ball.
+
+    Examples
+    --------
     >>> radii = np.random.default_rng(0).uniform(0.5, 1.0, 100)
     >>> q = random_sequential(radii, box=([0, 0], [25, 25]))
     >>> import jostle as jo
@@ -105,7 +129,7 @@ def random_sequential(
     size = body_radii(size, size.size, 0.0)
     widest = 2.0 * float(size.max(initial=0.0))
     if (space.upper - space.lower < widest).any():
-        raise InvalidValue(f"a ball is {widest:g} wide, the box {(space.upper - space.lower).min():g}")
+        raise InvalidValue(f"the largest ball is {widest:g} wide, the box only {(space.upper - space.lower).min():g}")
     placed, full = Placed(space, size), partial(_saturated, space, size)
     return filled(placed, size, np.random.default_rng(seed), TRIES, full)
 
@@ -113,7 +137,10 @@ def random_sequential(
 def filled(
     placed: Placed, radii: Array, random: np.random.Generator, tries: int, full: Callable[[Integers, int], InvalidValue]
 ) -> Array:
-    """Places for all balls that have none, the largest first; after so many tries in vain, full(those left, tries)."""
+    """Find places for all balls that have none, the largest first.
+
+    After `tries` places in a row without room it raises the error full(remaining balls, places tried).
+    """
     left = np.argsort(-radii, kind="stable")
     left = left[np.isnan(placed.q[left, 0])]
     rate, in_vain = 1.0, 0
@@ -140,9 +167,9 @@ class Placed:
         self.boxsize = np.where(np.isinf(space.period), 0.0, space.period)
 
     def propose(self, balls: Integers, each: int, random: np.random.Generator) -> tuple[Integers, float]:
-        """Try so many places for each of the balls, and take the first free one.
+        """Try `each` random places for each ball, and take the first free one.
 
-        Returns the balls that found one, and the part of the places that were free.
+        Returns the balls that found a place, and the fraction of the places that were free.
         """
         ball = np.repeat(balls, each)
         margin = np.where(np.isinf(self.space.period), self.radii[ball, None], 0.0)
@@ -169,7 +196,7 @@ class Placed:
         return free
 
     def take(self, balls: Integers, x: Array) -> None:
-        """Balls are at these places."""
+        """Put balls at the given places."""
         self.q[balls] = x
         for kind in np.unique(self.kind[balls]):
             there = np.flatnonzero((self.kind == kind) & np.isfinite(self.q[:, 0]))
@@ -187,7 +214,7 @@ class Placed:
 
 
 def ball_volume(radii: Array, d: int) -> float:
-    """The volume of all the balls: discs in the plane, spheres in space."""
+    """The total volume of balls in dimension d."""
     return float((radii**d).sum() * math.pi ** (d / 2.0) / math.gamma(d / 2.0 + 1.0))
 
 
@@ -195,9 +222,9 @@ def _saturated(space: Cell, radii: Array, left: Integers, tries: int) -> Invalid
     n, d = len(radii), len(space.lower)
     there = np.delete(radii, left)
     filled, wanted = (ball_volume(size, d) / space.volume for size in (there, radii))
-    end = f"; with equal balls it ends at {SATURATED[d]}, between walls before" if d in SATURATED else ""
+    end = f"; for equal balls the limit is {SATURATED[d]}, and less between walls" if d in SATURATED else ""
     return InvalidValue(
-        f"random sequential addition placed {len(there)} of {n} balls, then {tries} random places had no room for one "
-        f"of radius {radii[left[0]]:.3g}. They fill {filled:.3f} of the space, all {n} would fill {wanted:.3f}{end}. "
-        f"Take more space, a lattice, or random_close_packing with its radii made a little smaller"
+        f"random sequential addition placed {len(there)} of {n} balls; then {tries} random places had no room for a "
+        f"ball of radius {radii[left[0]]:.3g}. The placed balls fill {filled:.3f} of the space, all {n} would fill "
+        f"{wanted:.3f}{end}. Take a larger space, a lattice, or random_close_packing with slightly smaller radii"
     )

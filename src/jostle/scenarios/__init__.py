@@ -1,4 +1,4 @@
-"""Scenario files: runs for people who do not write Python. A TOML file says what moves, how it is solved, how long.
+"""Scenario files: TOML files that describe what moves, how it is solved, and for how long, without any Python.
 
 >>> import jostle as jo
 >>> scenario = jo.scenarios.load("cradle_apart")
@@ -37,7 +37,7 @@ _LAZY = {
     "Built": "problem", "DensityRun": "densities", "ProblemTable": "problem", "Run": "scenario",
     "Scenario": "scenario", "schema": "scenario",
 }  # fmt: skip
-"""The modules of the names that need pydantic, which is imported when one of them is first used."""
+"""Modules of the names that need pydantic; it is imported when one of these names is first used."""
 
 
 if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist

@@ -1,4 +1,4 @@
-"""The table [problem.behaviour] of a crowd: what people do about each other."""
+"""The table [problem.behaviour] of a crowd: how people react to each other."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from jostle.scenarios.fields import NotNegative, Positive, Table
 
 
 class PedestriansTable(Table):
-    """People look for the quickest way, step aside, and keep a time behind each other."""
+    """People choose the quickest way, step aside, and keep a time gap to the person ahead."""
 
     kind: Literal["pedestrians"] = Field(
-        description="Quickest ways, repulsion in direction, and speed by the gap ahead: how people walk in buildings."
+        description="People take the quickest way, turn away from others, and slow down as the gap ahead closes."
     )
-    T: Positive = Field(FOLLOWING_TIME, description="The time (s) that people keep behind each other.")
+    T: Positive = Field(FOLLOWING_TIME, description="Time gap (s) that people keep to the person ahead.")
     own: NotNegative = Field(OWN_WEIGHT, description="Weight (m2) of the density of people with the same goal.")
     others: NotNegative = Field(OTHERS_WEIGHT, description="Weight (m2) of the density of all others.")
     strength: NotNegative = Field(STRENGTH, description="Repulsion of two people who touch.")
@@ -35,12 +35,12 @@ class PedestriansTable(Table):
 
 
 class InhibitionTable(Table):
-    """People keep a time behind each other on the shortest way."""
+    """People keep a time gap to the person ahead on the shortest way."""
 
     kind: Literal["inhibition"] = Field(
-        description="Nobody walks faster than the free way ahead over a time T; people do not step aside."
+        description="Nobody walks faster than the free distance ahead divided by T; people do not step aside."
     )
-    T: Positive = Field(TIME_GAP, description="The time (s).")
+    T: Positive = Field(TIME_GAP, description="Time gap T (s).")
 
     def build(self, wish: Wish, plan: Plan, radii: Array) -> Wish:
         return inhibition(wish, radii, T=self.T)
@@ -49,7 +49,9 @@ class InhibitionTable(Table):
 class PlainTable(Table):
     """People walk the shortest way and push."""
 
-    kind: Literal["plain"] = Field(description="The model of Venel 2009: everyone walks at their speed, and pushes.")
+    kind: Literal["plain"] = Field(
+        description="The model of Venel 2009: everyone walks the shortest way at their own speed, and pushes."
+    )
 
     def build(self, wish: Wish, plan: Plan, radii: Array) -> Wish:
         return wish
@@ -57,4 +59,4 @@ class PlainTable(Table):
 
 Behaviour = Annotated[PedestriansTable | InhibitionTable | PlainTable, Field(discriminator="kind")]
 DEFAULT = PedestriansTable.model_validate({"kind": "pedestrians"})
-"""What people do if the file says nothing about it."""
+"""The behaviour if the file does not name one."""

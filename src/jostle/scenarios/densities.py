@@ -11,11 +11,12 @@ from pydantic import Field, model_validator
 from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue
 from jostle.laws import Restitution
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.schemes import DENSITY_SCHEMES
 from jostle.macro.motion.state import State
+from jostle.macro.velocity import Velocity
 from jostle.scenarios.fields import Complaint, Part, Path, Point, Positive, Share, Table, complain
 from jostle.scenarios.problem import Built, ProblemTable, belongs_to
 
@@ -27,8 +28,25 @@ Side = Literal["left", "right", "bottom", "top"]
 
 
 class DensityRun(NamedTuple):
-    """The arguments of `macro.solve`: what `Scenario.build` makes of a file about a density.
+    """The arguments of `macro.solve` that `Scenario.build` makes from a scenario file about a density.
 
+    Attributes
+    ----------
+    problem : macro.Crowd or macro.Flow
+        The problem on its grid.
+    scheme : macro.Scheme
+        The scheme for densities.
+    t : float
+        End time of the run (s).
+    h : float
+        Time step (s).
+    every : float
+        Time between two saved frames (s).
+    until : callable (state) -> bool, or None
+        Condition that ends the run before t.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> run = jo.scenarios.load("blocks", settings=["run.t=0.1", "problem.cell=0.25"]).build()
     >>> jo.macro.solve(**run._asdict()).status
@@ -46,9 +64,9 @@ class DensityRun(NamedTuple):
 class Box(Table):
     """A rectangle."""
 
-    kind: Literal["box"] = Field(description="A rectangle along the axes.")
-    lower: Point = Field(description="Its lower left corner, [x, y] (m).")
-    upper: Point = Field(description="Its upper right corner, [x, y] (m).")
+    kind: Literal["box"] = Field(description="A rectangle with sides along the axes.")
+    lower: Point = Field(description="Lower left corner of the rectangle, [x, y] (m).")
+    upper: Point = Field(description="Upper right corner of the rectangle, [x, y] (m).")
 
     def cells(self, grid: Grid) -> Booleans:
         return np.asarray(grid.block(self.lower, self.upper), dtype=bool)
@@ -58,8 +76,8 @@ class Disc(Table):
     """A disc."""
 
     kind: Literal["disc"] = Field(description="A disc with a centre and a radius.")
-    centre: Point = Field(description="Its centre, [x, y] (m).")
-    radius: Positive = Field(description="Its radius (m).")
+    centre: Point = Field(description="Centre of the disc, [x, y] (m).")
+    radius: Positive = Field(description="Radius of the disc (m).")
 
     def cells(self, grid: Grid) -> Booleans:
         return np.asarray(grid.disc(self.centre, self.radius), dtype=bool)
@@ -74,9 +92,9 @@ class Filled(Table):
 class Moves(Table):
     """A velocity: the same everywhere, or towards a point."""
 
-    velocity: Point | None = Field(None, description="The velocity [x, y] (m/s); zero if nothing is given.")
-    towards: Point | None = Field(None, description="In the place of velocity: the point [x, y] (m) to move to.")
-    speed: Positive | None = Field(None, description="The speed (m/s) towards the point; 1 if not given.")
+    velocity: Point | None = Field(None, description="Velocity [x, y] (m/s); zero by default.")
+    towards: Point | None = Field(None, description="Instead of velocity: the point [x, y] (m) to move to.")
+    speed: Positive | None = Field(None, description="Speed (m/s) towards the point; 1 by default.")
 
     @model_validator(mode="after")
     def _is_one_velocity(self) -> Self:
@@ -89,7 +107,7 @@ class Moves(Table):
         return self
 
     def field(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """The components of the velocity at places; zero at the point to move to."""
+        """The components of the velocity at some places; zero at the point to move to."""
         if self.towards is None:
             ux, uy = self.velocity or (0.0, 0.0)
             return np.full_like(x, ux), np.full_like(y, uy)
@@ -129,21 +147,21 @@ FilledBlocks = Annotated[
 
 
 class DensityTable(ProblemTable):
-    """What flows and crowds share: the grid, and what is on it."""
+    """The keys that flows and crowds share: the grid, its walls and its exits."""
 
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
     makes: ClassVar[type[Any]]
-    """The problem of `jostle.macro` that it is."""
+    """The class of `jostle.macro` that the table describes."""
 
     lower: Point = Field((0.0, 0.0), description="The lower left corner of the grid, [x, y] (m).")
     upper: Point = Field(description="The upper right corner of the grid, [x, y] (m).")
-    cell: Positive = Field(description="The side of a cell (m); the cells must fill the grid.")
+    cell: Positive = Field(description="Side of a cell (m); a whole number of cells must fill the grid.")
     closed: Annotated[tuple[Side, ...], Field(max_length=4, strict=False)] = Field(
         (),
-        description="The sides that are walls: left, right, bottom, top. What leaves through others is gone.",
+        description="The sides that are walls: left, right, bottom, top. Mass that crosses another side is removed.",
     )
     walls: Shapes = Field((), description="Walls: boxes and discs.")
-    exits: Shapes = Field((), description="Exits: what enters them is gone.")
+    exits: Shapes = Field((), description="Exits: mass that enters them is removed.")
 
     @model_validator(mode="after")
     def _grid_is_not_too_fine(self) -> Self:
@@ -151,21 +169,21 @@ class DensityTable(ProblemTable):
         if min(sides) <= 0.0:
             complain([(("upper",), "must be above and to the right of lower")])
         if sides[0] * sides[1] > MAX_CELLS:
-            complain([(("cell",), f"must be longer: the grid would have more than {MAX_CELLS} cells")])
+            complain([(("cell",), f"must be larger: the grid would have more than {MAX_CELLS} cells")])
         return self
 
     def scheme(self) -> str:
         return "splitting"
 
     def scheme_fits(self, kind: str) -> Iterator[Complaint]:
-        """What is wrong with the kind of the scheme."""
+        """Errors about the kind of the scheme."""
         fitting = [f'"{name}"' for name, scheme in DENSITY_SCHEMES.items() if issubclass(self.makes, scheme.solves)]
         if f'"{kind}"' not in fitting:
             yield ("scheme", "kind"), f'must be {" or ".join(fitting)} for a problem of kind "{self.kind}"'
 
     def refuses_ending(self, kind: str) -> Iterator[str]:
         if kind == "empty" and len(set(self.closed)) == 4 and not self.exits:
-            yield 'must be "never": all sides are closed and there is no exit, so that nothing can leave'
+            yield 'must be "never": all sides are closed and there is no exit, so nothing can leave'
 
     def grid(self) -> Grid:
         with belongs_to("cell"):
@@ -176,19 +194,19 @@ class DensityTable(ProblemTable):
         raise NotImplementedError("a density is built by density_problem, for macro.solve")
 
     def density_problem(self) -> Crowd | Flow:
-        """The problem as the library knows it."""
+        """The problem for `macro.solve`."""
         raise NotImplementedError
 
     def _shared(self, grid: Grid, blocks: tuple[Any, ...]) -> dict[str, Any]:
-        """What flows and crowds are both made of."""
+        """The arguments that flows and crowds share."""
         density = np.zeros(grid.shape)
         for k, block in enumerate(blocks):
             cells = block.cells(grid)
             with belongs_to("blocks", k):
                 if not cells.any():
-                    raise InvalidValue("there is no cell whose centre lies in it: make it larger, or the cells smaller")
+                    raise InvalidValue("contains no centre of a cell: make it larger, or the cells smaller")
                 if (density[cells] > 0.0).any():
-                    raise InvalidValue("overlaps a block before it: move them apart")
+                    raise InvalidValue("overlaps an earlier block: move them apart")
             density[cells] = block.density
         masks = {
             name: np.logical_or.reduce([np.zeros(grid.shape, dtype=bool), *(each.cells(grid) for each in shapes)])
@@ -198,16 +216,16 @@ class DensityTable(ProblemTable):
 
 
 class FlowTable(DensityTable):
-    """Blocks that fly until they meet, with a density of at most one (`jo.macro.Flow`)."""
+    """Blocks that fly until they collide, with a density of at most one (`jo.macro.Flow`)."""
 
     makes: ClassVar[type[Any]] = Flow
 
-    kind: Literal["flow"] = Field(description="Blocks of a density that fly freely until they meet.")
+    kind: Literal["flow"] = Field(description="Blocks of a density that fly freely until they collide.")
     blocks: MovingBlocks = Field(
-        description="What is there at the start: boxes and discs, each with its density and velocity."
+        description="The density at the start: boxes and discs, each with its density and velocity."
     )
-    force: Point = Field((0.0, 0.0), description="The acceleration of everything, [x, y] (m/s^2).")
-    e: Part = Field(0.0, description="Restitution: 0 for no rebound, 1 for a rebound without loss.")
+    force: Point = Field((0.0, 0.0), description="Acceleration, the same everywhere, [x, y] (m/s^2).")
+    e: Part = Field(0.0, description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss.")
 
     def scheme_fits(self, kind: str) -> Iterator[Complaint]:
         wrong = list(super().scheme_fits(kind))
@@ -232,7 +250,9 @@ class CrowdDensityTable(DensityTable, Moves):
 
     makes: ClassVar[type[Any]] = Crowd
 
-    kind: Literal["crowd_density"] = Field(description="A crowd as a density; people wish to move to a point, say.")
+    kind: Literal["crowd_density"] = Field(
+        description="A crowd as a density; people wish to move with a velocity or to a point."
+    )
     blocks: FilledBlocks = Field(description="Where people are at the start: boxes and discs, each with its density.")
 
     def density_problem(self) -> Crowd:
@@ -244,10 +264,10 @@ class CrowdDensityTable(DensityTable, Moves):
 
 
 def outside_of_densities(tables: dict[str, Table]) -> Iterator[tuple[Path, str]]:
-    """The keys of the file that mean nothing for a density; `tables` are the tables that the file has."""
+    """Errors about keys that have no meaning for a density; `tables` are the tables of the file."""
     if "solver" in tables:
-        yield ("solver",), "must be left out: the schemes for densities have their own"
+        yield ("solver",), "must be left out: the schemes for densities have their own solvers"
     for table, names in (("output", ("contacts", "precision")), ("run", ("strict",))):
         for name in names:
             if table in tables and name in tables[table].model_fields_set:
-                yield (table, name), "must be left out: it means nothing for a density"
+                yield (table, name), "must be left out: it has no meaning for a density"

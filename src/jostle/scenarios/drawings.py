@@ -1,7 +1,7 @@
 """plan = "floor.dxf": floor plans of scenarios that are read from drawings, pictures and well-known text.
 
-The drawings are read when the scenario file is, and their rooms, walls, columns and exits take their place in the
-scenario: a trajectory that keeps the text of its scenario needs no drawing to be resumed.
+The drawings are read together with the scenario file, and the rooms, walls, columns and exits found in them replace the
+key `plan`: a trajectory that stores the text of its scenario needs no drawing to be resumed.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PICTURES = (".png", ".bmp", ".gif", ".jpg", ".jpeg")
 class DrawingTable(Table):
     """A floor plan from a file: .dxf, .png or .wkt, relative to the folder of the scenario file."""
 
-    file: Text = Field(description="Its name, relative to the folder of the scenario file.")
+    file: Text = Field(description="Name of the drawing, relative to the folder of the scenario file.")
     scale: Positive | None = Field(
-        None, description="Size of a pixel, or of a unit of the drawing (m); a drawing may say its unit itself."
+        None, description="Size of a pixel, or of a unit of the drawing (m); a DXF drawing may name its unit itself."
     )
-    shift: Point = Field((0.0, 0.0), description="Where its origin is (m): floors are drawn side by side.")
+    shift: Point = Field((0.0, 0.0), description="Position of its origin (m): floors are placed side by side.")
     walls: Text = Field("WALLS", description="The layer of the walls in a DXF drawing.")
     exits: Text = Field("EXITS", description="The layer of the exits in a DXF drawing; EXITS-name gives their names.")
     tolerance: NotNegative = Field(
@@ -45,7 +45,7 @@ class DrawingTable(Table):
     )
 
     def read(self, folder: FilePath) -> dict[str, Any]:
-        """What `jostle.crowds.Plan` takes."""
+        """The arguments of `jostle.crowds.Plan`."""
         path = folder / self.file
         suffix = path.suffix.lower()
         if suffix == ".dxf":
@@ -70,7 +70,7 @@ Drawings = Annotated[
 
 
 def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source) -> dict[str, Any]:
-    """The tables of a scenario in which rooms, walls, columns and exits stand for the drawings that it names."""
+    """The tables of a scenario, with rooms, walls, columns and exits in place of the drawings that it names."""
     problem = data.get("problem")
     if not isinstance(problem, dict) or "plan" not in problem or problem.get("kind") != "crowd":
         return data
@@ -78,9 +78,9 @@ def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source)
     try:
         found: Any = TypeAdapter(Drawings).validate_python(problem["plan"])
     except ValidationError:
-        return data  # the errors are those of the whole scenario
+        return data  # the check of the whole scenario reports the errors
     if folder is None:
-        raise _error(source, place, "a drawing is read with a scenario file, by load(path); this text has no folder")
+        raise _error(source, place, "a drawing needs a scenario file, read by load(path); this text has no folder")
     if isinstance(found, str):
         found = DrawingTable.model_validate({"file": found})
     drawings = found if isinstance(found, tuple) else (found,)
@@ -100,7 +100,7 @@ def with_drawings(data: dict[str, Any], folder: FilePath | None, source: Source)
 
 
 def _add(problem: dict[str, Any], openings: dict[str, Any], floor: dict[str, Any], shift: Array) -> None:
-    """Put what was read into the tables of the problem, moved."""
+    """Add the contents of a drawing, moved by `shift`, to the tables of the problem."""
     rooms = []
     for room in polygons(floor["area"]):
         outline, *holes = [(ring + shift).tolist() for ring in rings(room)]
@@ -118,7 +118,7 @@ def _add(problem: dict[str, Any], openings: dict[str, Any], floor: dict[str, Any
 
 
 def _named_ends(problem: dict[str, Any], openings: dict[str, Any], source: Source) -> Iterator[str]:
-    """The names of exits of drawings at which stairs start or end; they get the ends in their place."""
+    """Replace names of exits, at which stairs start or end, by the ends of these exits; yields the names."""
     stairs = problem.get("stairs")
     if not isinstance(stairs, list):
         return

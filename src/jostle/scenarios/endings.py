@@ -15,30 +15,32 @@ from jostle.problems import Motion
 from jostle.scenarios.fields import NotNegative, Number, Positive, Share, Table
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.solution import BLOCKED
+from jostle.statuses import BLOCKED
 
 Ending = Callable[[State], bool | str]
 STANDSTILL = 10.0
-"""A crowd in which nobody has moved for this time (s) is blocked."""
+"""Time (s) without any movement after which a crowd is blocked."""
 CHECK_INTERVAL = 1.0
-"""Time (s) between two checks whether anybody has moved."""
+"""Time (s) between two checks for movement."""
 STANDSTILL_DISTANCE = 0.05
-"""People who moved by less than this part of their radius count as standing still."""
+"""People who have moved by less than this fraction of their radius count as standing still."""
 
 
 class Never(Table):
-    """The run goes on to its time t."""
+    """The run continues to its end time t."""
 
-    kind: Literal["never"] = Field(description="The run goes on to its time t.")
+    kind: Literal["never"] = Field(description="The run continues to its end time t.")
 
 
 class Empty(Table):
-    """Everyone is gone: the crowd has left the room, or no grain is left and none waits, or less than a thousandth of a
-    density is left; or the crowd is blocked."""
+    """Nothing is left: no person, no grain (and none waits), or less than a thousandth of a density.
+
+    A crowd also ends when it is blocked.
+    """
 
     kind: Literal["empty"] = Field(
-        description="Everyone is gone: nobody is left in the room, no grain, or less than a thousandth of a density. A "
-        f"crowd of people that does not move for {STANDSTILL:g} s ends as blocked."
+        description="Nothing is left: no person, no grain, or less than a thousandth of a density. The run of a crowd "
+        f"in which nobody moves for {STANDSTILL:g} s ends as blocked."
     )
 
 
@@ -46,8 +48,8 @@ class Below(Table):
     """Grains have fallen below a height."""
 
     kind: Literal["below"] = Field(description="A share of the grains is below a height, or has left.")
-    height: Number = Field(description="The height (m).")
-    share: Share = Field(1.0, description="The part of all grains that must be below.")
+    height: Number = Field(description="Height (m) below which grains are counted.")
+    share: Share = Field(1.0, description="Fraction of all grains that must be below the height.")
 
     def build(self) -> Ending:
         return partial(_fallen, self.height, self.share)
@@ -63,17 +65,17 @@ def _fallen(height: float, share: float, state: State) -> bool:
 
 
 class Jammed(Table):
-    """Grains that swell have no room to grow any further."""
+    """Swelling grains have no room to grow any further."""
 
-    kind: Literal["jammed"] = Field(description="Grains that swell have no room for one more step.")
+    kind: Literal["jammed"] = Field(description="Swelling grains have no room for another step.")
 
 
 class AtRest(Table):
     """Nothing moves any more."""
 
-    kind: Literal["at_rest"] = Field(description="Nothing is faster than a speed, and no grain waits to come in.")
-    speed: Positive = Field(description="The speed (m/s).")
-    after: NotNegative = Field(0.0, description="Not before this time (s): things at rest may be about to fall.")
+    kind: Literal["at_rest"] = Field(description="Nothing moves faster than a speed, and no grain waits to enter.")
+    speed: Positive = Field(description="Largest speed (m/s) of a body at rest.")
+    after: NotNegative = Field(0.0, description="Earliest end (s): bodies at rest at t = 0 may be about to fall.")
 
     def build(self) -> Ending:
         return partial(_resting, self.speed, self.after)
@@ -87,13 +89,13 @@ def _resting(speed: float, after: float, state: State) -> bool:
 
 
 def nobody_left(state: State) -> bool:
-    """No body is there, and none waits."""
+    """Tell whether no body is present and none waits."""
     presence = state.presence
     return presence is not None and not presence.here.any() and not len(presence.waiting)
 
 
 class Standing(NamedTuple):
-    """Where everyone was when somebody moved last, and when that was looked at last."""
+    """The positions when somebody last moved, that time, and the time of the last check."""
 
     since: float
     looked: float
@@ -104,8 +106,7 @@ class Standing(NamedTuple):
 class EmptyOrBlocked:
     """Ends the run of a crowd: everyone has left, or nobody has moved for STANDSTILL seconds.
 
-    While `waits(state)` is true, because people have not reacted yet or stand somewhere on purpose, the crowd is not
-    blocked.
+    The crowd is not blocked while `waits(state)` is true, because people have not reacted yet or wait on purpose.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -138,7 +139,7 @@ class EmptyOrBlocked:
         return BLOCKED if state.t >= known.since + STANDSTILL else False
 
     def _moved(self, known: Standing, state: State, here: Booleans) -> bool:
-        """Did anyone who is there come, go, or move?"""
+        """Tell whether anyone has come, gone or moved since the positions were stored."""
         if (here != known.here).any():
             return True
         away = np.linalg.norm(state.q - known.q, axis=-1)
@@ -146,7 +147,7 @@ class EmptyOrBlocked:
 
 
 def jammed(problem: Motion, scheme: Scheme, h: float) -> Ending:
-    """Is there no velocity at which all could grow for one more step of length h?"""
+    """A condition that ends a run when no velocities allow another step of length h."""
     return partial(_stuck, problem, scheme, h)
 
 

@@ -1,4 +1,4 @@
-"""When people come in, and when doors and exits are open."""
+"""When people enter, and when doors and exits are open."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class TimetableTable(Table):
         return round(sum(n for _, n in self.rows))
 
     def last(self) -> float:
-        """The time of its last row."""
+        """The time of the last row."""
         return max(t for t, _ in self.rows)
 
 
 class SteadyTable(Table):
-    """People who come in one after the other."""
+    """People who enter one after the other."""
 
-    kind: Literal["steady"] = Field(description="One after the other.")
-    rate: Positive = Field(description="People in one second (1/s).")
-    start: NotNegative = Field(0.0, description="When the first comes in (s).")
+    kind: Literal["steady"] = Field(description="People enter one after the other at a constant rate.")
+    rate: Positive = Field(description="Number of people who enter per second (1/s).")
+    start: NotNegative = Field(0.0, description="Time at which the first person enters (s).")
 
 
 AnyTimes = Annotated[
@@ -73,7 +73,7 @@ Enters = Annotated[
 
 
 def entering(value: Any, n: int) -> Any:
-    """What a `jostle.crowds.Group` of n people takes for when they enter.
+    """The argument `enters` of a `jostle.crowds.Group` of n people.
 
     >>> entering(SteadyTable(kind="steady", rate=0.5), 2).tolist(), entering(3.0, 2)
     ([0.0, 2.0], 3.0)
@@ -84,7 +84,7 @@ def entering(value: Any, n: int) -> Any:
 
 
 def last_entry(value: Any, n: int) -> float:
-    """The time at which the last person is due; that of a distribution is not known before it is drawn."""
+    """The time at which the last person is due; 0 for a distribution, whose times are drawn later."""
     if isinstance(value, TimetableTable):
         return value.last()
     if isinstance(value, SteadyTable):
@@ -95,15 +95,15 @@ def last_entry(value: Any, n: int) -> float:
 class GateTable(Table):
     """A door or an exit that opens and closes."""
 
-    at: Text = Field(description='The name of an exit, or of a door: "door 0", "door 1" in the order of the list.')
+    at: Text = Field(description='Name of an exit, or of a door: "door 0", "door 1" in the order of the list.')
     open: (
         Annotated[
             tuple[Annotated[tuple[Coordinate, ...], Field(min_length=2, max_length=2, strict=False)], ...],
             Field(min_length=1, max_length=MAX_ROWS, strict=False),
         ]
         | None
-    ) = Field(None, description="When it is open: intervals [from, to] (s), the last up to inf if it stays open.")
-    most: People | None = Field(None, description="It closes for good when this number of people have passed.")
+    ) = Field(None, description="Intervals [from, to] (s) in which it is open; the last may end at inf.")
+    most: People | None = Field(None, description="Number of people after whom it closes for good.")
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:

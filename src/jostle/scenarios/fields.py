@@ -1,7 +1,7 @@
 """Types of the values in scenario files: numbers within limits, points, lists, tables.
 
-Each type describes in words what it allows, for error messages. The types of TOML are kept: ``"1.0"`` is not a number
-and ``true`` is not 1. Tables that know the dimension check the lengths of vectors.
+Each type describes the values that it allows in words, for error messages. The types of TOML are kept: ``"1.0"`` is not
+a number and ``true`` is not 1. Tables that know the dimension check the lengths of vectors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from jostle.crowds.walk import FASTEST
 
 MAX_NUMBER = 1e15
-"""Largest number in a scenario; its inverse is the smallest positive one. Volumes stay finite."""
+"""Largest number in a scenario; its inverse is the smallest positive number. With this limit volumes stay finite."""
 MAX_BODIES = 1_000_000
 """Largest number of bodies in a scenario."""
 MAX_PEOPLE = 100_000
@@ -30,14 +30,14 @@ Complaint = tuple[Path, str]
 
 
 class Table(BaseModel):
-    """A table of a scenario file; it has no unknown keys and cannot be changed."""
+    """A table of a scenario file; unknown keys are errors, and its values cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=True)
     vectors: ClassVar[tuple[str, ...]] = ()
-    """The keys whose values are vectors, or lists of vectors, with one number for each dimension."""
+    """Keys whose values are vectors, or lists of vectors, with one number for each dimension."""
 
     def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
-        """The vectors of this table, and of the tables inside it, that do not have d numbers."""
+        """Errors about vectors in this table, and in the tables inside it, that do not have d numbers."""
         for name in type(self).model_fields:
             value = getattr(self, name)
             if name in self.vectors:
@@ -71,7 +71,7 @@ def complain(complaints: list[Complaint]) -> None:
 
 
 def allowed(phrase: str) -> WrapValidator:
-    """A validator of a single value, which gives the same message whatever is wrong."""
+    """A validator of a single value that gives the same message for every error."""
 
     def check(value: Any, handler: Callable[[Any], Any]) -> Any:
         try:
@@ -95,7 +95,7 @@ def _phrase(phrase: str, value: Any) -> str:
 
 
 def _or_infinite(value: float) -> float:
-    """A number as large as others may be, or an infinite one."""
+    """Check that a number is within the limits, or infinite."""
     if math.isinf(value) or -MAX_NUMBER <= value <= MAX_NUMBER:
         return value
     raise ValueError

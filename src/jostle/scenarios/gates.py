@@ -1,4 +1,4 @@
-"""Where grains come in and go out."""
+"""Where grains enter and leave."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ AXES = "xyz"
 
 
 class OutletTable(Table):
-    """Grains whose centre is beyond a coordinate are taken out."""
+    """Grains whose centre is beyond a coordinate are removed."""
 
-    below: Number | None = Field(None, description="Grains below this height (m) are taken out.")
-    above: Number | None = Field(None, description="Grains above this height (m) are taken out.")
-    axis: Literal["x", "y", "z"] | None = Field(None, description="Another axis than the vertical, which is the last.")
+    below: Number | None = Field(None, description="Grains below this height (m) are removed.")
+    above: Number | None = Field(None, description="Grains above this height (m) are removed.")
+    axis: Literal["x", "y", "z"] | None = Field(
+        None, description="Axis along which heights are measured; by default the vertical, which is the last axis."
+    )
 
     @model_validator(mode="after")
     def _says_where(self) -> Self:
@@ -46,13 +48,13 @@ def _beyond(axis: int, below: float, above: float, q: Array) -> Booleans:
 
 
 class SourceTable(Table):
-    """Grains that wait come in at random places of a box."""
+    """Waiting grains enter at random places in a box."""
 
     vectors: ClassVar[tuple[str, ...]] = ("lower", "upper", "velocity")
-    lower: Vector = Field(description="The lowest coordinates (m) of the box in which they appear.")
-    upper: Vector = Field(description="Its highest coordinates (m).")
-    rate: Positive = Field(description="Grains in one second (1/s).")
-    velocity: Vector | None = Field(None, description="The velocity with which they come in (m/s); none if not given.")
+    lower: Vector = Field(description="Lowest coordinates (m) of the box in which grains appear.")
+    upper: Vector = Field(description="Highest coordinates (m) of the box in which grains appear.")
+    rate: Positive = Field(description="Number of grains that enter per second (1/s).")
+    velocity: Vector | None = Field(None, description="Velocity with which grains enter (m/s); zero by default.")
 
     @model_validator(mode="after")
     def _is_a_box(self) -> Self:

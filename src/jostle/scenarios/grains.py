@@ -1,4 +1,4 @@
-"""kind = "grains": discs or spheres that fall, flow, swell and are shaken, between walls or in a periodic space."""
+"""kind = "grains": discs or spheres that fall, flow, swell or are shaken, between walls or in a periodic space."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Gravity = Annotated[
 
 
 class Grains(ProblemTable):
-    """Discs in the plane (dimension 2) or spheres in space (dimension 3). The last axis is the vertical."""
+    """Discs in the plane (dimension 2) or spheres in space (dimension 3). The last axis is vertical."""
 
     vectors: ClassVar[tuple[str, ...]] = ("gravity", "velocity", "period")
     endings: ClassVar[tuple[str, ...]] = ("never", "at_rest", "empty", "below", "jammed")
@@ -66,22 +66,26 @@ class Grains(ProblemTable):
     )
     swelling: Swelling | None = Field(None, description="All radii grow in time.")
     density: Positive | None = Field(
-        None, description="Mass by volume (kg/m^3), by area in 2-D (kg/m^2); 1000 if not given."
+        None, description="Mass per volume (kg/m^3), in 2-D per area (kg/m^2); 1000 by default."
     )
     masses: Annotated[tuple[Positive, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] | None = Field(
         None, description="Masses (kg), one for each grain, instead of a density."
     )
-    e: Part = Field(0.0, description="Restitution: 0 for no rebound, 1 for a rebound without loss.")
-    gravity: Gravity = Field(9.81, description="Acceleration (m/s^2): downwards, or a list with one number an axis.")
-    velocity: Vector | None = Field(None, description="The velocity of all grains at the start (m/s).")
-    period: Corner | None = Field(None, description="Periods of space (m), one for each axis; inf where it is open.")
-    start: Start | None = Field(None, description="Where the grains are at t = 0. Without it all wait for a source.")
+    e: Part = Field(0.0, description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss.")
+    gravity: Gravity = Field(
+        9.81, description="Gravitational acceleration (m/s^2): a number, downwards, or a list with one for each axis."
+    )
+    velocity: Vector | None = Field(None, description="Velocity of all grains at the start (m/s); zero by default.")
+    period: Corner | None = Field(None, description="Periods of space (m), one for each axis; inf along open axes.")
+    start: Start | None = Field(
+        None, description="Positions of the grains at t = 0. Without this table all grains wait for a source."
+    )
     waiting: CountOrNone | None = Field(
-        None, description="Number of grains that wait for a source; they are the last ones."
+        None, description="Number of grains that wait for a source, counted from the end of the lists."
     )
     walls: Annotated[tuple[AnyWall, ...], Several] = Field((), description="Walls and obstacles.")
-    outlets: Annotated[tuple[OutletTable, ...], Several] = Field((), description="Where grains are taken out.")
-    sources: Annotated[tuple[SourceTable, ...], Several] = Field((), description="Where waiting grains come in.")
+    outlets: Annotated[tuple[OutletTable, ...], Several] = Field((), description="Where grains are removed.")
+    sources: Annotated[tuple[SourceTable, ...], Several] = Field((), description="Where waiting grains enter.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -89,7 +93,7 @@ class Grains(ProblemTable):
         return self
 
     def _numbers(self) -> Iterator[Complaint]:
-        """Do the lists have one entry for each grain?"""
+        """Errors about lists that do not have one entry for each grain."""
         n, lists = self._number(), {("radii",): self.radii, ("masses",): self.masses}
         if isinstance(self.start, Points) and not self._waiting():
             lists[("start", "points")] = self.start.points  # type: ignore[index, assignment]
@@ -191,7 +195,10 @@ class Grains(ProblemTable):
         return reduce(and_, sets)
 
     def _law(self, within: ConstraintSet) -> ImpactLaw:
-        """One number, or a table if a wall has its own: the sets of the walls are in their order, after the balls."""
+        """One number for all contacts, or a table if a wall has its own.
+
+        The sets of the walls follow that of the balls, in the order of the walls.
+        """
         if all(wall.e is None for wall in self.walls):
             return Restitution(self.e)
         between, number = {}, 0

@@ -1,4 +1,4 @@
-"""The kinds of problems that scenario files know: an open list, to which plug-ins and scripts add."""
+"""The kinds of problems in scenario files: an open list that plug-ins and scripts can add to."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ KINDS: Registry[type[ProblemTable]] = Registry(
     },
     _check,
 )
-"""All kinds of problems by the name that scenario files use."""
+"""All kinds of problems, by their names in scenario files."""

@@ -1,4 +1,4 @@
-"""The line numbers of the keys in a TOML text; tomllib does not report them.
+"""Line numbers of the keys in a TOML text, which tomllib does not report.
 
 The scanner expects a text that tomllib has accepted. It follows headers, keys, strings, lists and inline tables, and
 skips lists that are nested too deeply.
@@ -12,7 +12,7 @@ import tomllib
 from jostle.scenarios.source import Path
 
 MAX_DEPTH = 12
-"""Lists and inline tables that are nested more deeply have no line numbers of their own."""
+"""Greatest depth at which the entries of lists and inline tables get line numbers."""
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 STRING = re.compile(r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL)
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -30,14 +30,14 @@ def lines(text: str) -> dict[Path, int]:
 
 
 class _Scanner:
-    """Where the scanner is in the text, and what it has found."""
+    """The position of the scanner in the text, and the lines that it has found."""
 
     def __init__(self, text: str):
         self.text, self.at = text, 0
         self.counted, self.line = 0, 1
         self.found: dict[Path, int] = {}
         self.several: dict[Path, int] = {}
-        """How many tables each [[list of tables]] has so far."""
+        """Number of tables that each [[list of tables]] has so far."""
 
     def document(self) -> dict[Path, int]:
         table: Path = ()
@@ -54,7 +54,7 @@ class _Scanner:
         return self.found
 
     def header(self) -> Path:
-        """[a.b] or [[a.b]]; what it names, and the tables on the way there."""
+        """Read [a.b] or [[a.b]], and note the line of the table and of the tables that contain it."""
         line, double = self.number(), self.text.startswith("[[", self.at)
         self.at += 1 + double
         path: Path = ()
@@ -72,7 +72,7 @@ class _Scanner:
         return path
 
     def pair(self, table: Path, depth: int) -> None:
-        """key = value."""
+        """Read key = value."""
         line, path = self.number(), table
         for key in self.key():
             path = (*path, key)
@@ -82,7 +82,7 @@ class _Scanner:
         self.value(path, depth)
 
     def key(self) -> list[str]:
-        """a."b".c"""
+        """Read a dotted key such as a."b".c."""
         keys = []
         while True:
             self.skip(BLANK)
@@ -107,7 +107,7 @@ class _Scanner:
             self.entries(path, depth + 1, "]" if first == "[" else "}")
 
     def entries(self, path: Path, depth: int, end: str) -> None:
-        """What is in a list or in an inline table."""
+        """Read the entries of a list or of an inline table."""
         self.at += 1
         self.skip(BLANK)
         number = 0
@@ -128,7 +128,7 @@ class _Scanner:
         self.at += 1
 
     def beyond(self) -> None:
-        """A list or table too deep to be followed."""
+        """Skip a list or a table that is nested too deeply."""
         open_ones = 0
         while self.at < len(self.text):
             self.skip(BLANK)
@@ -142,7 +142,7 @@ class _Scanner:
                 self.at += 1
 
     def skip(self, what: re.Pattern[str]) -> str:
-        """What stands here, if anything; the scanner is behind it then."""
+        """The text that matches here, or ""; the scanner moves to its end."""
         match = what.match(self.text, self.at)
         if match is None:
             return ""
@@ -150,14 +150,14 @@ class _Scanner:
         return match.group()
 
     def number(self) -> int:
-        """The line of where the scanner is."""
+        """The current line."""
         self.line += self.text.count("\n", self.counted, self.at)
         self.counted = self.at
         return self.line
 
 
 def _unquoted(text: str) -> str:
-    """What a string in quotes means."""
+    """The value of a string in quotes."""
     try:
         return str(tomllib.loads(f"key = {text}")["key"])
     except ValueError:

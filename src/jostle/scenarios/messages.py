@@ -16,7 +16,7 @@ from jostle.scenarios.writing import path as written_path
 from jostle.scenarios.writing import value as written
 
 MAX_SHOWN_VALUE = 60
-"""Number of characters of a wrong value that an error shows."""
+"""Largest number of characters of a wrong value that an error shows."""
 NOTHING = object()
 """Stands for a key that is not in the file."""
 SHAPE_TAGS = ("<one>", "<list>", "<table>", "<text>", "<switch>", "<time>")
@@ -25,14 +25,14 @@ MUST_BE_TABLE = "must be a table, written as [table] or { key = value }"
 
 
 class Complaint(NamedTuple):
-    """What is wrong with a key."""
+    """An error about a key."""
 
     path: Path
     message: str
     shows_tables: bool = False
-    """Is the value also shown if it is a table? Then the table is wrong itself, and not something in it."""
+    """Whether the value is shown even if it is a table, because the table itself is wrong and not a value in it."""
     names_key: bool = True
-    """Do the key and its value precede the message?"""
+    """Whether the key and its value precede the message."""
 
 
 def problems(error: ValidationError, model: type[BaseModel], data: dict[str, Any], source: Source) -> list[str]:
@@ -61,12 +61,12 @@ def _complaints(details: dict[str, Any], model: type[BaseModel], data: Any) -> I
     elif kind in ("model_attributes_type", NO_TABLE):
         yield Complaint(path, f'must be a table, such as {{ kind = "{min(_kinds(table, path))}", ... }}')
     elif kind != "too_short" or not isinstance(found, list) or len(found) < context["min_length"]:
-        # pydantic does not count entries that are wrong themselves
+        # pydantic's count leaves out entries that are wrong themselves
         yield Complaint(path, _words(kind, context, found, details["msg"]), shows_tables=True)
 
 
 def _unknown_key(path: Path, table: type[BaseModel]) -> str:
-    """The sentence about a key that the table does not have.
+    """The message about a key that the table does not have.
 
     >>> from jostle.scenarios.scenario import RunTable
     >>> _unknown_key(("run", "evry"), RunTable)
@@ -132,7 +132,7 @@ def _walk(place: tuple[str | int, ...], model: type[BaseModel], data: Any) -> tu
 
 
 def _tables(annotation: Any, kind: object) -> dict[str, type[BaseModel]]:
-    """The tables that may stand at a place, by their kind; '' if there is none, or if the file has chosen by `kind`."""
+    """The tables allowed at a place, by their kind; '' if there are no kinds, or if the file has chosen one."""
     if isinstance(annotation, OneOf):
         chosen = annotation.table(None if kind is NOTHING else kind)
         return {} if chosen is None else {"": chosen}
@@ -143,7 +143,7 @@ def _tables(annotation: Any, kind: object) -> dict[str, type[BaseModel]]:
 
 
 def _kinds(table: type[BaseModel], path: Path) -> list[str]:
-    """The kinds of tables that may stand at a path, of which `table` has the last key that is not a number."""
+    """The kinds of tables allowed at a path, whose last key that is not a number belongs to `table`."""
     key = next(str(part) for part in reversed(path) if isinstance(part, str))
     return sorted(_names(table.model_fields[key]))
 
@@ -157,7 +157,7 @@ def _names(annotation: Any) -> list[str]:
 
 
 def _parts(annotation: Any) -> tuple[Any, ...]:
-    """What an annotation is made of; the mark of an open list stands for all of its tables."""
+    """The parts of an annotation; the mark of an open list stands for all of its tables."""
     if isinstance(annotation, FieldInfo):
         return _open_or_all((*annotation.metadata, annotation.annotation))
     return _open_or_all(get_args(annotation))
@@ -168,7 +168,7 @@ def _open_or_all(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _at(data: Any, path: Path) -> Any:
-    """What the file has there."""
+    """The value at a path of the file, or NOTHING."""
     for part in path:
         there = part in data if isinstance(data, dict) else isinstance(data, list) and part in range(len(data))
         if not there:

@@ -1,8 +1,8 @@
 """How a scenario is solved: the tables [scheme] and [solver], made from the options that the classes declare.
 
-The keys of such a table are the fields of the class. A class of a plug-in needs nothing else: the first line of its
-docstring describes it, ``field(metadata={"description": ...})`` describes an option, and its ``__post_init__`` checks
-the values.
+The keys of such a table are the fields of the class. A class of a plug-in needs no more than this: the first line of
+its docstring describes it, ``field(metadata={"description": ...})`` describes an option, and its ``__post_init__``
+checks the values.
 """
 
 from __future__ import annotations
@@ -41,47 +41,47 @@ DEFAULT_SOLVER = "automatic"
 """The solver of a file that does not name one."""
 DESCRIPTIONS = {
     "maury": "Motion without rebound (e = 0); bodies never overlap.",
-    "gluey": "Like maury, but contacts stick until the impulse that pressed them is paid back.",
-    "paoli": "Motion with restitution, by positions; for few bodies.",
-    "moreau_jean": "Motion with restitution, by velocities; for many bodies.",
+    "gluey": "Like maury, but contacts stick until an equal impulse has pulled them apart.",
+    "paoli": "Motion with restitution, with constraints on positions; for few bodies.",
+    "moreau_jean": "Motion with restitution, with constraints on velocities; for many bodies.",
     "venel": "First-order motion, such as crowds; bodies never overlap.",
-    "catching_up": "First-order motion, such as labyrinths; projects on the set itself.",
-    "splitting": "Densities: free motion, then a projection on densities of at most one.",
-    "barrier": "Densities: a pressure that grows without bound as the density comes to one.",
-    "impacts": "Densities: the law of impact wherever the density is one, with restitution.",
-    "automatic": "Chooses an algorithm by the size of the problem and by its progress. The default.",
+    "catching_up": "First-order motion, such as labyrinths; projects onto the set itself.",
+    "splitting": "Densities: free motion, then a projection onto densities of at most one.",
+    "barrier": "Densities: a pressure that grows without bound as the density approaches one.",
+    "impacts": "Densities: an impact law with restitution wherever the density is one.",
+    "automatic": "Chooses an algorithm by the size of the problem and by the progress of the iteration. The default.",
     "active_set": "Active-set method, for up to about a hundred contacts.",
     "interior_point": "Interior-point method, for jammed discs and tight tolerances.",
     "gauss_seidel": "Accelerated Gauss-Seidel sweeps, for spheres and loose tolerances.",
-    "budget": "Gauss-Seidel sweeps, a fixed number of them; the overlap that remains is reported.",
+    "budget": "A fixed number of Gauss-Seidel sweeps; the remaining overlap is reported.",
 }
-"""What the schemes and solvers of jostle are for."""
+"""Purpose of each scheme and solver of jostle."""
 GammaExponent = Annotated[float, Field(ge=1.0, le=100.0, allow_inf_nan=False), allowed("a number from 1 to 100")]
 Structure = Literal["isotropic", "square", "triangular"]
 OPTIONS: dict[str, tuple[Any, str]] = {
     "samples": (Samples, "Number of Gauss points over which a force that changes in time is averaged."),
-    "weakest": (NotPositive, "Minus the largest impulse (N s) that a contact remembers; -inf, the default: all of it."),
+    "weakest": (NotPositive, "Minus the largest impulse (N s) that a contact stores; -inf, the default: no limit."),
     "z": (Number, "Weight of the force in the first step: 0.5 is second order, 0 leaves the force out."),
     "implicit": (Switch, "Evaluate the velocity in the force at the new time (e = 0 only)."),
     "tol": (Tolerance, "Largest overlap, relative to the smallest radius; 1e-6 by default for grains."),
     "max_iterations": (Iterations, "Largest number of iterations in one step."),
     "eps": (Positive, "Strength of the barrier: the smaller it is, the closer to one the density comes."),
     "gamma": (GammaExponent, "Exponent of the barrier, at least 1."),
-    "structure": (Structure, "The law of impact: isotropic, or that of a square or a triangular lattice."),
-    "overlap": (ProperPart, "A step ends when no overlap exceeds this part of the smallest radius."),
+    "structure": (Structure, "The impact law: isotropic, or that of a square or a triangular lattice."),
+    "overlap": (ProperPart, "A step ends when no overlap exceeds this fraction of the smallest radius."),
 }
-"""The options of the classes of jostle: what a file may say, and what they do."""
+"""Options of the schemes and solvers of jostle: allowed values and meaning."""
 DENSITY_TOLERANCE = "Largest amount by which a density may exceed one; 1e-8 by default."
-"""What the option tol does in the schemes for densities."""
+"""Meaning of the option tol in the schemes for densities."""
 TYPES = {
     "float": Number, "int": Whole, "bool": Switch, "str": Text,
     "Finite": Number, "Positive": Positive, "NotNegative": NotNegative, "Count": Iterations, "Natural": CountOrNone,
 }  # fmt: skip
-"""What a file may say for an option of a plug-in, by the annotation of its field."""
+"""Values allowed for an option of a plug-in, by the annotation of its field."""
 
 
 class AllSchemes:
-    """The schemes for bodies and those for densities, as one list: a file names one of either."""
+    """The schemes for bodies and those for densities, as one list."""
 
     lists: tuple[Registry[Any], ...] = (SCHEMES, DENSITY_SCHEMES)
 
@@ -138,7 +138,7 @@ def table_of(kind: str, makes: type[Any]) -> type[Method]:
 
 
 def _allowed(makes: type[Any], field: dataclasses.Field[Any]) -> tuple[Any, str]:
-    """What a file may say for an option, or None, and what the option does."""
+    """The values that a file may give for an option, or None if it cannot set the option, and its meaning."""
     first = next(each for each in reversed(makes.__mro__) if field.name in vars(each).get("__annotations__", {}))
     if first.__module__.startswith("jostle.") and field.name in OPTIONS:
         kind, description = OPTIONS[field.name]
@@ -148,7 +148,7 @@ def _allowed(makes: type[Any], field: dataclasses.Field[Any]) -> tuple[Any, str]
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:
-    """The default, as far as JSON can say it; an option without a default must be given."""
+    """The default, or None if JSON cannot express it; an option without a default must be given."""
     if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
         return ...
     default = field.default

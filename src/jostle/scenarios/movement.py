@@ -1,8 +1,8 @@
-"""How walls move: shaken to and fro along a line, turning around a centre, or both.
+"""How walls move: they oscillate along a line, turn around a centre, or both.
 
 A point x of a wall is at c + R(t) (x - c) + s(t) at time t, with
 
-    s(t) = amplitude sin(2 pi (frequency t + phase)) direction,      R(t) the turn by 2 pi frequency t.
+    s(t) = amplitude sin(2 pi (frequency t + phase)) direction,      R(t) the rotation by 2 pi frequency t.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ FULL_TURN = 2.0 * math.pi
 
 
 class Shaken(Table):
-    """To and fro along a line, as a sine of time."""
+    """A sinusoidal oscillation along a line."""
 
     vectors: ClassVar[tuple[str, ...]] = ("direction",)
-    amplitude: Positive = Field(description="Half of the way between the two ends (m).")
-    frequency: Positive = Field(description="Oscillations in one second (Hz).")
-    direction: Vector | None = Field(None, description="Along which it moves; upwards if not given.")
-    phase: Number = Field(0.0, description="Part of an oscillation that is over at t = 0; 0.25 starts at the far end.")
+    amplitude: Positive = Field(description="Half the distance between the two ends of the oscillation (m).")
+    frequency: Positive = Field(description="Number of oscillations per second (Hz).")
+    direction: Vector | None = Field(None, description="Direction of the oscillation; vertical by default.")
+    phase: Number = Field(0.0, description="Phase at t = 0, in periods; 0.25 starts at the far end.")
 
 
 class Turning(Table):
-    """Around a centre, in space around an axis through it."""
+    """A rotation around a centre, in 3-D around an axis through it."""
 
     vectors: ClassVar[tuple[str, ...]] = ("centre", "axis")
-    frequency: Number = Field(description="Turns in one second (Hz), counter-clockwise; negative ones go clockwise.")
-    centre: Vector = Field(description="The point that stays where it is.")
-    axis: Vector | None = Field(None, description="In space, the axis to turn around; upwards if not given.")
+    frequency: Number = Field(description="Turns per second (Hz), counter-clockwise; negative values turn clockwise.")
+    centre: Vector = Field(description="Centre of the rotation (m).")
+    axis: Vector | None = Field(None, description="Axis of the rotation in 3-D; vertical by default.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +83,19 @@ class Movement:
         return centre + self.turned(points - centre, t) + self.shift(t)
 
     def offset(self, normal: Array, through: Array, t: float) -> Array:
-        """The offset at time t of the plane that has this normal, and goes through this point, at rest."""
+        """The offset at time t of a plane that, before it moves, has this normal and contains the point `through`."""
         return np.asarray(self.turned(normal, t) @ self.placed(through, t))
 
     def points(self, points: Array) -> Array | Callable[[float], Array]:
-        """The points as the sets of the library take them: fixed ones, or a function of time."""
+        """The points in the form that constraint sets take: fixed, or a function of time."""
         return partial(self.placed, points) if self else points
 
     def directions(self, vectors: Array) -> Array | Callable[[float], Array]:
-        """The same for directions, which only turn."""
+        """Directions in the form that constraint sets take; they only turn."""
         return partial(self.turned, vectors) if self.turning is not None else vectors
 
 
 def _direction(vector: tuple[float, ...] | None, d: int) -> Array:
-    """A unit vector, the vertical one by default."""
+    """A unit vector; the vertical by default."""
     given = np.eye(d)[-1] if vector is None else np.array(vector)
     return np.asarray(given / (np.linalg.norm(given) or 1.0))

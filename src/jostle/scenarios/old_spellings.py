@@ -1,4 +1,4 @@
-"""Kinds and keys of scenario files that have other names now: they are still read, with a remark.
+"""Kinds and keys of scenario files that have been renamed: the old spelling is still read, with a warning.
 
 kind = "building"                          kind = "crowd"
 kind = "crowd" with corners, doors, n      kind = "crowd" with [[rooms]], [[exits]] and [[groups]]
@@ -17,25 +17,26 @@ from jostle.solvers import SOLVERS
 
 Value = TypeVar("Value")
 RENAMED_SOLVERS = {"exact": "active_set", "nesterov": "gauss_seidel"}
-"""Old kinds of solvers and today's."""
+"""Current names of renamed solvers."""
 OF_GROUPS = ("n", "radius", "speed")
 """Keys of [problem] that belong to [[problem.groups]]."""
 ROOM_DEFAULTS = {"radius": 0.25, "speed": 1.4}
-"""What people of a room had if nothing was said; they were not inhibited, and gone two metres behind a door."""
+"""Defaults of the old kind "crowd" for the people in a room."""
 ROOM_INHIBITION, ROOM_OUTLET = False, 2.0
+"""Defaults of the old kind "crowd": no inhibition, and people removed two metres (m) behind a door."""
 
 
 class Modern(NamedTuple):
-    """The tables of a scenario in today's spelling."""
+    """The tables of a scenario in the current spelling."""
 
     data: dict[str, Any]
     places: dict[Path, Path]
-    """Where each key that has moved was: {new path: old path}."""
+    """The old path of each key that has moved: {new path: old path}."""
     remarks: list[tuple[Path, str]]
-    """The old spellings, with their paths."""
+    """The paths of old spellings, each with a warning."""
 
     def moved(self, found: Mapping[Path, Value]) -> dict[Path, Value]:
-        """What is known of the keys of the file, such as their lines, also by their new paths."""
+        """A dictionary by the paths of the file, such as that of their lines, with the new paths added."""
         more = dict(found)
         for new, old in self.places.items():
             more |= {(*new, *path[len(old) :]): value for path, value in found.items() if path[: len(old)] == old}
@@ -43,7 +44,7 @@ class Modern(NamedTuple):
 
 
 def modern(data: dict[str, Any], settings: Mapping[Path, str]) -> Modern:
-    """Today's spelling of the tables of a scenario; `settings` are the paths of keys that were set on top of a file.
+    """The tables of a scenario in the current spelling; `settings` has the paths of keys that were changed by settings.
 
     >>> modern({"problem": {"kind": "building"}}, {}).data
     {'problem': {'kind': 'crowd'}}
@@ -64,7 +65,7 @@ def modern(data: dict[str, Any], settings: Mapping[Path, str]) -> Modern:
 
 
 def _solver(found: Modern) -> None:
-    """The solvers that have other names now."""
+    """Rename solvers."""
     solver = found.data.get("solver")
     if not isinstance(solver, dict) or not isinstance(solver.get("kind"), str):
         return
@@ -76,7 +77,7 @@ def _solver(found: Modern) -> None:
 
 
 def _room(found: Modern) -> None:
-    """The room whose corners, doors and people are keys of [problem]."""
+    """Move corners, doors and people of a room, which were keys of [problem], into tables of their own."""
     problem = found.data["problem"]
     doors, group = problem.pop("doors", None), dict(ROOM_DEFAULTS)
     problem["rooms"] = [{"corners": problem.pop("corners")}]
@@ -100,7 +101,7 @@ def _room(found: Modern) -> None:
 
 
 def _settings(found: Modern, settings: Mapping[Path, str]) -> None:
-    """Settings such as problem.n=200 for the only group of a crowd."""
+    """Apply settings such as problem.n=200 to the only group of a crowd."""
     problem = found.data["problem"]
     groups = problem.get("groups")
     if not (isinstance(groups, list) and len(groups) == 1 and isinstance(groups[0], dict)):

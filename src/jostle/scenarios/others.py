@@ -1,4 +1,4 @@
-"""kind = "cradle", "labyrinth": the models of the papers with a name of their own."""
+"""kind = "cradle", "labyrinth": Newton's cradle, and a ball on a board with holes."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ MAX_BALLS = 10_000
 
 
 class Cradle(ProblemTable):
-    """Newton's cradle: balls in a row, of which the first ones arrive with a speed."""
+    """Newton's cradle: balls in a row, the first of which arrive with a speed."""
 
     kind: Literal["cradle"] = Field(description="Newton's cradle: balls in a row.")
-    n: Count = Field(5, description="How many balls.")
-    striking: Count = Field(1, description="How many of them arrive together.")
-    speed: Positive = Field(1.0, description="Their speed (m/s).")
-    gap: NotNegative = Field(0.0, description="Distance between the balls that wait (m); 0 if they touch.")
+    n: Count = Field(5, description="Number of balls.")
+    striking: Count = Field(1, description="Number of balls that arrive together.")
+    speed: Positive = Field(1.0, description="Speed of the arriving balls (m/s).")
+    gap: NotNegative = Field(0.0, description="Distance between neighbouring balls at rest (m); 0 if they touch.")
     radius: Positive = Field(0.5, description="Radius of all balls (m).")
-    mass: PositiveOrList = Field(1.0, description="Mass (kg) of all, or a list with one for each.")
-    e: Part = Field(1.0, description="Restitution: 0 for no rebound, 1 for a rebound without loss.")
+    mass: PositiveOrList = Field(1.0, description="Mass (kg) of every ball, or a list with one for each.")
+    e: Part = Field(1.0, description="Restitution coefficient: 0 for no rebound, 1 for a rebound without loss.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -68,28 +68,28 @@ class Cradle(ProblemTable):
 
 
 class Tilt(Table):
-    """How the board is tilted from a time on."""
+    """A tilt of the board that begins at a given time."""
 
-    t: NotNegative = Field(description="From this time on (s).")
-    velocity: Point = Field(description="The velocity [x, y] that it gives a free ball (m/s).")
+    t: NotNegative = Field(description="Time at which the tilt begins (s).")
+    velocity: Point = Field(description="Velocity [x, y] that the tilt gives a free ball (m/s).")
 
 
 class Labyrinth(ProblemTable):
-    """A ball that slides around holes and along the rim as the board is tilted."""
+    """A ball that slides around holes and along the rim of a tilted board."""
 
     first_order: ClassVar[bool] = True
 
     kind: Literal["labyrinth"] = Field(description="A ball among holes on a board that is tilted.")
-    q0: Point = Field((0.5, 0.6), description="Where the centre of the ball starts, [x, y] (m).")
+    q0: Point = Field((0.5, 0.6), description="Centre of the ball at the start, [x, y] (m).")
     radius: NotNegative = Field(0.0, description="Radius of the ball (m).")
     board: Point = Field((6.0, 4.0), description="Width and height of the board (m); its lower left corner is [0, 0].")
     holes: Annotated[tuple[Point, ...], Field(max_length=10_000, strict=False)] = Field(
         tuple((float(x), float(y)) for x, y in HOLES), description="Centres of the holes, [x, y] (m)."
     )
-    hole: Positive = Field(0.5, description="Radius of the holes (m), which the ball goes around.")
+    hole: Positive = Field(0.5, description="Radius of the holes (m); the ball goes around them.")
     tilts: Annotated[tuple[Tilt, ...], Field(min_length=1, max_length=10_000, strict=False)] = Field(
         tuple(Tilt(t=t, velocity=velocity) for t, velocity in TILTS),
-        description="How it is tilted, one after the other.",
+        description="Tilts of the board, in the order of their times.",
     )
 
     @model_validator(mode="after")
@@ -117,5 +117,5 @@ class Labyrinth(ProblemTable):
 
 
 def _tilted(times: Array, velocities: Sequence[tuple[Number, ...]], t: float, q: Array) -> tuple[Number, ...]:
-    """The velocity of the last tilt before t."""
+    """The velocity of the last tilt that began at t or before."""
     return velocities[int(np.searchsorted(times, t, side="right")) - 1]

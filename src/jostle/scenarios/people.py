@@ -40,8 +40,9 @@ from jostle.scenarios.waypoints import AnyWaypoint
 from jostle.schemes.abilities import EXCHANGE
 
 MOST_ENTRIES = 10_000
+"""Largest number of entries in a list."""
 DEFAULT_STEP = 0.05
-"""The time step (s) if the file does not say; `solve` warns of steps above 0.07 s."""
+"""Time step (s) if the file does not set it; `solve` warns of steps above 0.07 s."""
 
 Corners = Annotated[tuple[Point, ...], Field(min_length=3, max_length=MOST_ENTRIES, strict=False)]
 Ends = Annotated[tuple[Point, ...], Field(min_length=2, max_length=2, strict=False)]
@@ -58,30 +59,30 @@ Inhibition = Annotated[
 
 
 class RoomTable(Table):
-    """A room: a polygon, with holes where columns and desks stand."""
+    """A room: a polygon, with holes for obstacles such as desks."""
 
-    corners: Corners = Field(description="Its corners [x, y] (m), one after the other.")
+    corners: Corners = Field(description="Corners [x, y] (m) of the room, in order around it.")
     holes: Annotated[tuple[Corners, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="Columns, desks and the like: the corners of each (m)."
+        (), description="Obstacles such as desks: the corners [x, y] (m) of each."
     )
 
 
 class ExitTable(Table):
     """A way out of the building."""
 
-    name: Text = Field(description="Its name, for the goals of groups.")
-    ends: Ends = Field(description="From one point [x, y] of an outer edge to another (m).")
+    name: Text = Field(description="Name of the exit, for the goals of groups.")
+    ends: Ends = Field(description="Two points [x, y] (m) of an outer edge, between which the exit lies.")
 
 
 class StairsTable(Table):
     """Stairs from one floor to another; floors are drawn side by side."""
 
-    name: Text = Field(description="Their name.")
-    start: Ends = Field(description="The segment (m) through which they leave a floor.")
-    end: Ends = Field(description="The segment (m) in front of which people come off them, as wide.")
-    length: Positive = Field(description="Their length (m).")
+    name: Text = Field(description="Name of the stairs, for the routes of groups.")
+    start: Ends = Field(description="Segment (m) of an outer edge where the stairs leave a floor.")
+    end: Ends = Field(description="Segment (m), as wide as start, where people step off the stairs.")
+    length: Positive = Field(description="Length of the stairs (m).")
     pace: Pace = Field(
-        1.0, description='Speed on them as a part of that on level ground; "up" or "down": the values of Weidmann 1993.'
+        1.0, description='Speed on stairs relative to level ground; "up" or "down" for the values of Weidmann 1993.'
     )
     flights: (
         Annotated[
@@ -89,10 +90,10 @@ class StairsTable(Table):
             Field(min_length=1, max_length=MOST_ENTRIES, strict=False),
         ]
         | None
-    ) = Field(None, description="Where there are steps, [from, to] along the length (m); landings are between them.")
-    both: Switch = Field(False, description="They are walked in both directions.")
+    ) = Field(None, description="Intervals [from, to] with steps, along the length (m); landings lie between them.")
+    both: Switch = Field(False, description="True if people walk the stairs in both directions.")
     every: Positive | None = Field(
-        None, description="A lift: all who are in it are put on the other floor every so many seconds."
+        None, description="Time (s) between two trips of a lift, which carries everyone in it to the other floor."
     )
 
     def build(self) -> Link:
@@ -101,34 +102,34 @@ class StairsTable(Table):
 
 
 class GroupTable(Table):
-    """People with a name in common, who start together and have the same goal."""
+    """People who start together and have the same goal."""
 
-    name: Text | None = Field(None, description='Its name in results; "group 0", "group 1", ... if not said.')
-    n: HowMany | None = Field(None, description="How many people, at random places.")
-    region: Corners | None = Field(None, description="The polygon (m) in which they start; the whole plan if not said.")
+    name: Text | None = Field(None, description='Name of the group in results; "group 0", "group 1", ... by default.')
+    n: HowMany | None = Field(None, description="Number of people, who start at random places.")
+    region: Corners | None = Field(None, description="Polygon (m) in which they start; the whole plan by default.")
     places: Annotated[tuple[Point, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
-        None, description="Instead of n and region: where each of them starts, [x, y] (m)."
+        None, description="Instead of n and region: the place [x, y] (m) of each person at the start."
     )
     radius: Radius = Field(0.2, description="Radius of a person (m): a number, one for each, or a distribution.")
     speed: Speed = Field(
         1.34,
-        description='How fast they wish to walk (m/s): a number, one for each, a distribution, or a name, "weidmann".',
+        description='Desired walking speed (m/s): a number, one for each person, a distribution, or "weidmann".',
     )
     reaction: Times = Field(
         0.0,
-        description="Pre-movement time before which nobody walks (s): a number, one for each, or a distribution.",
+        description="Pre-movement time (s): a number, one for each person, or a distribution.",
     )
-    goal: Text | None = Field(None, description="The name of the exit they go to; the nearest if not said.")
+    goal: Text | None = Field(None, description="Name of the exit that they walk to; the nearest by default.")
     route: Annotated[tuple[Text, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="The names of the stops and stairs that they pass before they leave."
+        (), description="Names of the stops and stairs that they pass before they leave."
     )
     knows: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] | None = Field(
-        None, description="The names of the exits and stairs that they know; all if not said."
+        None, description="Names of the exits and stairs that they know; all by default."
     )
     enters: Enters = Field(
         0.0,
-        description="When they come in (s), in their region: a time, one for each, a distribution, a timetable, or "
-        "steady; those with the time 0 are there from the start.",
+        description="Times (s) at which they enter, in their region: a time, one for each person, a distribution, a "
+        "timetable, or a steady rate. People with the time 0 are present from the start.",
     )
     family: HowMany = Field(1, description="Number of people in a family: neighbours at the start stay together.")
 
@@ -153,7 +154,7 @@ class GroupTable(Table):
         return len(self.places) if self.places is not None else int(self.n or 0)
 
     def named(self, number: int) -> str:
-        """Its name, if it is the group with this number."""
+        """The name of the group, or the default name of the group with this number."""
         return f"group {number}" if self.name is None else self.name
 
     def build(self, number: int) -> Group:
@@ -173,19 +174,19 @@ class Crowd(ProblemTable):
 
     kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
     plan: Drawings | None = Field(
-        None, description="A drawing of the floor plan, .dxf, .png or .wkt, or one for each floor; in files only."
+        None, description="Drawing of the floor plan (.dxf, .png or .wkt), or a list with one for each floor."
     )
     rooms: Annotated[tuple[RoomTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="The rooms; doors join those that share an edge. Needed without a plan."
+        (), description="Rooms; doors join those that share an edge. Required without a plan."
     )
     exits: Annotated[tuple[ExitTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="The ways out. Needed without a plan."
+        (), description="Exits. Required without a plan."
     )
     doors: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="Doors between two rooms, each from one point of their common edge to another (m)."
+        (), description="Doors between two rooms, each given by two points (m) of their common edge."
     )
     walls: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
-        (), description="Thin walls inside, each from a point to another (m)."
+        (), description="Thin walls inside, each given by its two ends (m)."
     )
     columns: Annotated[tuple[Column, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Round columns, [x, y, radius] each (m)."
@@ -200,10 +201,10 @@ class Crowd(ProblemTable):
         (), description="Doors and exits that open and close."
     )
     groups: Annotated[tuple[GroupTable, ...], Field(min_length=1, max_length=MOST_ENTRIES, strict=False)] = Field(
-        description="The people."
+        description="Groups of people."
     )
     behaviour: Behaviour | None = Field(
-        None, description="What people do about each other; quickest ways, repulsion and time gaps if not said."
+        None, description='How people react to each other; { kind = "pedestrians" } by default.'
     )
     inhibition: Inhibition | None = Field(
         None,
@@ -215,8 +216,8 @@ class Crowd(ProblemTable):
     )
     outlet: Positive | None = Field(
         None,
-        description=f"Distance behind an exit (m) at which people are taken out of the run; {OUTLET_RADII:g} times the "
-        f"largest radius if not said.",
+        description=f"Distance behind an exit (m) at which people are removed; by default {OUTLET_RADII:g} times the "
+        f"largest radius.",
     )
 
     @model_validator(mode="after")
@@ -254,7 +255,7 @@ class Crowd(ProblemTable):
         return self
 
     def _behaviour(self) -> Behaviour:
-        """What people do about each other."""
+        """The table of the behaviour."""
         if self.inhibition is None:
             return DEFAULT if self.behaviour is None else self.behaviour
         if self.inhibition is False:
@@ -282,7 +283,7 @@ class Crowd(ProblemTable):
             raise
 
     def _blame(self, area: Any, exits: dict[str, Any]) -> None:
-        """Raise what is wrong with the plan at the first key without which it is not."""
+        """Raise the error of the plan at the first key that causes it."""
         somewhere = {"": self.rooms[0].corners[:2]}
         with belongs_to("rooms"):
             Plan(area, exits=somewhere)
@@ -316,7 +317,7 @@ class Crowd(ProblemTable):
                     yield ("gates", k, "open", j), f"must begin before the end of the run, t = {t:g}"
 
     def _people(self, plan: Plan, seed: int) -> People:
-        """The groups on the plan; what does not fit is an error of the first group with which it does not."""
+        """The groups on the plan; an error is attributed to the first group that causes it."""
         stops: dict[str, AnyStop] = {}
         for k, stop in enumerate(self.stops):
             with belongs_to("stops", k):

@@ -1,4 +1,4 @@
-"""What all problems of scenarios share: how they become something for `solve`."""
+"""The base class of all problems of scenario files, and what they build for `solve`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,20 @@ Change = Callable[[State], State]
 
 
 class Built(NamedTuple):
-    """What a kind of problem builds.
+    """The result of `ProblemTable.build`: a problem, and functions that change or end its run.
 
+    Parameters
+    ----------
+    problem : Motion or Sweeping
+        The problem that `solve` takes.
+    change : tuple of callable (state) -> State, default ()
+        Functions that add or remove bodies, for the argument `change` of `solve`.
+    empty : callable (state) -> bool or str, optional
+        Tells whether nothing is left. It ends runs with until = { kind = "empty" }; None means that the problem has no
+        such ending.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> Built(jo.Motion(q0=[1.0])).change
     ()
@@ -25,14 +37,35 @@ class Built(NamedTuple):
 
     problem: Motion | Sweeping
     change: tuple[Change, ...] = ()
-    """Functions that let bodies come and go, as `solve` takes them."""
     empty: Ending | None = None
-    """Tells whether nobody is left; it ends runs with until = { kind = "empty" }."""
 
 
 class ProblemTable(Table):
-    """The table [problem] of a scenario. A new kind defines its keys and `build`; the rest has defaults.
+    """Base class of the table [problem] of a scenario: a new kind of problem defines its keys and `build`.
 
+    ``jo.scenarios.KINDS.register("fall", Fall)``, or an entry point of a package, makes a kind known to scenario files.
+    The class attributes below have defaults that a new kind may replace.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the kind in scenario files; a subclass annotates it as ``Literal["name"]``.
+
+    Attributes
+    ----------
+    first_order : bool
+        True for a first-order problem (`Sweeping`), without inertia. The default is False.
+    endings : tuple of str
+        Kinds of `run.until` that make sense for the problem. The default is ("never", "at_rest").
+    tol : float or None
+        Tolerance of the solver if the file does not set it. None keeps that of the solver.
+    step : float or None
+        Time step (s) if the file does not set it. None means that the file must set it.
+    example : str
+        Text of a scenario file with this kind, for `jostle new`.
+
+    Examples
+    --------
     >>> from typing import Literal
     >>> import jostle as jo
     >>> class Fall(ProblemTable):
@@ -42,50 +75,95 @@ class ProblemTable(Table):
     ...         return Built(jo.Motion(q0=[self.height], force=[-9.81], within=jo.HalfSpace([1.0])))
     >>> Fall(kind="fall", height=2.0).build(seed=0).problem.q0.tolist()
     [2.0]
-
-    ``jo.scenarios.KINDS.register("fall", Fall)``, or an entry point of a package, makes it known to scenario files.
     """
 
     first_order: ClassVar[bool] = False
-    """Is it a first-order problem (`Sweeping`), without inertia?"""
     endings: ClassVar[tuple[str, ...]] = ("never", "at_rest")
-    """The kinds of `run.until` that make sense for it; the default comes from `ending`."""
     tol: ClassVar[float | None] = None
-    """The tolerance of the solver, if the file does not say."""
     step: ClassVar[float | None] = None
-    """The time step (s), if the file does not say; None: it must."""
     example: ClassVar[str] = ""
-    """The text of a scenario file with this kind, for `jostle new`."""
 
     kind: str
 
     def scheme(self) -> str:
-        """The scheme that is used if the file does not say."""
+        """The kind of the scheme that is used if the file does not name one.
+
+        Returns
+        -------
+        str
+            A name of `jo.SCHEMES`: "venel" for first-order problems, "paoli" for others, unless a subclass changes it.
+        """
         return "venel" if self.first_order else "paoli"
 
     def ending(self) -> str:
-        """The kind of `run.until` that is used if the file does not say."""
+        """The kind of `run.until` that is used if the file does not set it.
+
+        Returns
+        -------
+        str
+            One of `endings`; "never" unless a subclass changes it.
+        """
         return "never"
 
     def needs(self) -> dict[str, Path]:
-        """What a scheme must be able to do, in the words of `schemes.abilities`, and the key that asks for it."""
+        """The abilities that a scheme must have for this problem, each with the key that requires it.
+
+        Returns
+        -------
+        dict of str to path
+            The abilities as named in `jostle.schemes.abilities`, with the path of a key relative to [problem], such as
+            ``("walls", 0)``. Empty unless a subclass changes it.
+        """
         return {}
 
     def refuses_ending(self, kind: str) -> Iterator[str]:
-        """Why this kind of `run.until`, though among `endings`, does not fit what the file says."""
+        """Reasons why a kind of `run.until`, although among `endings`, does not suit the contents of the file.
+
+        Parameters
+        ----------
+        kind : str
+            The kind of `run.until`.
+
+        Yields
+        ------
+        str
+            An error message.
+        """
         yield from ()
 
     def beyond(self, t: float) -> Iterator[Complaint]:
-        """What the file says about times that the run, which ends at t, does not come to."""
+        """Errors about times in the file that are not before the end of the run.
+
+        Parameters
+        ----------
+        t : float
+            End time of the run (s).
+
+        Yields
+        ------
+        pair of path and str
+            The path of a key relative to [problem], and what is allowed there.
+        """
         yield from ()
 
     def build(self, seed: int) -> Built:
-        """The problem as the library knows it."""
+        """Build the problem that the table describes.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of all random numbers of the problem.
+
+        Returns
+        -------
+        Built
+            The problem for `solve`, with functions that change or end its run.
+        """
         raise NotImplementedError
 
 
 class Misfit(Exception):
-    """An error of the library, and the key of the scenario that it belongs to."""
+    """An error of the library, with the key of the scenario that caused it."""
 
     def __init__(self, path: Path, error: JostleError):
         super().__init__(str(error))
@@ -94,7 +172,7 @@ class Misfit(Exception):
 
 @contextmanager
 def belongs_to(*path: str | int) -> Iterator[None]:
-    """Errors of the library raised inside belong to this key; blocks inside each other add up to a path."""
+    """Attribute errors of the library raised in this block to a key; nested blocks make up a path."""
     try:
         yield
     except JostleError as error:

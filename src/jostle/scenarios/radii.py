@@ -1,4 +1,4 @@
-"""The sizes of grains: one for all, one for each, a range, or a mixture; and how they swell."""
+"""Sizes of grains: one for all, one for each, a range, or a mixture; and how they swell."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from jostle.scenarios.fields import MAX_BODIES, Multiple, Positive, Table, allow
 class Size(Table):
     """One of the sizes of a mixture."""
 
-    radius: Positive = Field(description="Radius of these grains (m).")
-    share: Positive = Field(1.0, description="Relative share of the grains that have this radius.")
+    radius: Positive = Field(description="Radius of the grains of this size (m).")
+    share: Positive = Field(1.0, description="Relative number of grains of this size.")
 
 
 class Spread(Table):
@@ -73,13 +73,13 @@ def drawn(radii: float | tuple[float, ...] | Spread, n: int, random: np.random.G
 class Swelling(Table):
     """All radii grow in proportion: r(t) = (1 + rate t) r(0), up to a limit if there is one."""
 
-    rate: Positive = Field(description="Growth in one second, as a part of the radius at the start (1/s).")
+    rate: Positive = Field(description="Growth per second, as a fraction of the radius at the start (1/s).")
     most: Multiple | None = Field(
-        None, description="Growth stops at this multiple of the radius at the start; never if not given."
+        None, description="Largest radius, as a multiple of the radius at the start; unlimited by default."
     )
 
     def of(self, radii: Array) -> Callable[[float], Array]:
-        """r(t)."""
+        """The radii as a function of time."""
         most = np.inf if self.most is None else self.most
         return partial(_swollen, radii, self.rate, most)
 
@@ -89,5 +89,5 @@ def _swollen(radii: Array, rate: float, most: float, t: float) -> Array:
 
 
 def in_time(radii: Array, swelling: Swelling | None) -> InTime:
-    """The radii as the sets of the library take them."""
+    """The radii in the form that constraint sets take: fixed, or a function of time."""
     return radii if swelling is None else swelling.of(radii)

@@ -1,4 +1,4 @@
-"""Reads scenario files: TOML, settings, and errors with line numbers. pydantic is imported when a file is read."""
+"""Reading scenario files: TOML, settings, and errors with line numbers. pydantic is imported when a file is read."""
 
 from __future__ import annotations
 
@@ -28,12 +28,19 @@ SHIPPED = FilePath(__file__).parent / "shipped"
 MAX_FILE_SIZE = 32 * 2**20
 """Largest size of a scenario file, in bytes."""
 MAX_DEPTH = 20
-"""Largest number of tables and lists inside each other."""
+"""Largest depth of nested tables and lists."""
 
 
 def names() -> list[str]:
     """The names of the scenarios that come with jostle, and of the kinds of plug-ins that have an example.
 
+    Returns
+    -------
+    list of str
+        The names, sorted; `load` and `shipped` take them.
+
+    Examples
+    --------
     >>> "hourglass" in names()
     True
     """
@@ -49,6 +56,23 @@ def _files() -> dict[str, FilePath]:
 def shipped(name: str) -> str:
     """The text of a scenario that comes with jostle or with a plug-in, with its comments.
 
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+
+    Returns
+    -------
+    str
+        The TOML text.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no scenario with this name.
+
+    Examples
+    --------
     >>> shipped("cradle_apart").splitlines()[0].startswith("#")
     True
     """
@@ -64,11 +88,32 @@ def shipped(name: str) -> str:
 
 @check_arguments
 def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
-    """A scenario from a .toml file, or by its name one of `names()`.
+    """Read a scenario from a .toml file, or one that comes with jostle by its name.
 
-    `settings` change it, each ``"key.sub=value"`` with a TOML value or a bare word; entries of lists go by number,
-    ``"problem.walls.0.radius=2"``. `seed` replaces the one in the file. Drawings that a file names are read with it.
+    Drawings that a file names are read with it.
 
+    Parameters
+    ----------
+    source : str or path
+        A .toml file, or one of `names()`.
+    settings : iterable of str, default ()
+        Changes to the file, each ``"key.sub=value"`` with a TOML value or a word without quotes. Entries of lists are
+        numbered: ``"problem.walls.0.radius=2"``.
+    seed : int, optional
+        Seed of all random numbers. None keeps that of the file.
+
+    Returns
+    -------
+    Scenario
+        The checked scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If the file cannot be read or has errors; all errors are reported together, each with its line.
+
+    Examples
+    --------
     >>> load("cradle_touching", settings=["problem.n=4"], seed=3).problem.n
     4
     """
@@ -107,16 +152,39 @@ def text_of(path: FilePath) -> str:
 
 @check_arguments
 def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
-    """A scenario from a TOML text; `name` is what errors call it.
+    r"""Read a scenario from a TOML text.
 
-    >>> parse('problem = { kind = "cradle" }\\nrun = { t = 1.0, h = 0.01 }').problem.n
+    Parameters
+    ----------
+    text : str
+        The contents of a scenario file.
+    name : str, default "scenario"
+        Name of the scenario in error messages.
+    settings : iterable of str, default ()
+        Changes to the text, each ``"key.sub=value"``, as in `load`.
+    seed : int, optional
+        Seed of all random numbers. None keeps that of the text.
+
+    Returns
+    -------
+    Scenario
+        The checked scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If the text has errors; all errors are reported together, each with its line.
+
+    Examples
+    --------
+    >>> parse('problem = { kind = "cradle" }\nrun = { t = 1.0, h = 0.01 }').problem.n
     5
     """
     return _parse(text, name, settings, seed, None)
 
 
 def _parse(text: str, name: str, settings: Iterable[str], seed: int | None, folder: FilePath | None) -> Scenario:
-    """A scenario from a text; `folder` is where the drawings that it names are."""
+    """Read a scenario from a text; `folder` contains the drawings that it names."""
     from pydantic import ValidationError
 
     from jostle.scenarios.drawings import with_drawings

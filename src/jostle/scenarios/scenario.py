@@ -1,4 +1,4 @@
-"""A scenario: the tables of a scenario file, checked, and the problem and the scheme that they describe."""
+"""A scenario: the checked tables of a scenario file, from which the problem and the scheme are built."""
 
 from __future__ import annotations
 
@@ -29,12 +29,33 @@ from jostle.solvers.dual_active_set import ActiveSet
 MAX_STEPS = 100_000_000
 """Largest number of steps of a run."""
 DEFAULT_FRAMES = 200
-"""Number of saved frames if the file does not say how often to save."""
+"""Number of saved frames if the file does not set run.every."""
 
 
 class Run(NamedTuple):
-    """The arguments of `solve`.
+    """The arguments of `solve` that `Scenario.build` makes from a scenario file.
 
+    Attributes
+    ----------
+    problem : Motion or Sweeping
+        The problem.
+    scheme : Scheme
+        The scheme, with its solver.
+    t : float
+        End time of the run (s).
+    h : float
+        Time step (s).
+    every : float
+        Time between two saved frames (s).
+    until : callable (state) -> bool or str, or None
+        Condition that ends the run before t.
+    change : tuple of callable (state) -> State, or None
+        Functions that add or remove bodies.
+    strict : bool
+        Whether a step that misses the tolerance of the solver ends the run with an error.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> run = jo.scenarios.load("cradle_apart").build()
     >>> jo.solve(**run._asdict()).status
@@ -55,7 +76,7 @@ class RunTable(Table):
     """The table [run]."""
 
     t: Positive = Field(description="End time of the run (s).")
-    h: Positive = Field(description="The time step (s).")
+    h: Positive = Field(description="Time step (s).")
     every: Positive | None = Field(
         None, description=f"Time between two saved frames (s); a {DEFAULT_FRAMES}th of t if not given."
     )
@@ -75,8 +96,31 @@ class OutputTable(Table):
 
 
 class Scenario(Table):
-    """A scenario, read and checked: `build` makes of it what `solve` takes.
+    """A scenario file, read and checked by `load` or `parse`; `build` makes the arguments of `solve` from it.
 
+    Attributes
+    ----------
+    title : str
+        One line that says what the scenario shows.
+    seed : int
+        Seed of all random numbers; the same seed gives the same run.
+    problem : ProblemTable
+        The table [problem]: what moves.
+    scheme : table or None
+        The table [scheme]: the time-stepping scheme. None means one that suits the problem.
+    solver : table
+        The table [solver]: the solver of the projection in each step.
+    run : table
+        The table [run]: duration, time step, and what is saved.
+    output : table
+        The table [output]: contents of the trajectory file.
+    text : str
+        The TOML text with all settings and the seed; ``parse(scenario.text)`` builds the same run.
+    name : str
+        Name of the file, or of the shipped scenario.
+
+    Examples
+    --------
     >>> from jostle.scenarios import load
     >>> scenario = load("cradle_apart", settings=["problem.n=3"])
     >>> scenario.problem.n, scenario.run.t, scenario.build().problem
@@ -99,7 +143,7 @@ class Scenario(Table):
     @model_validator(mode="before")
     @classmethod
     def _with_its_step(cls, data: Any) -> Any:
-        """The tables with the time step of the kind of problem, if it has one and the file does not say."""
+        """The tables with the default time step of the kind of problem, if it has one and the file does not set h."""
         problem, run = (data.get(key) if isinstance(data, dict) else None for key in ("problem", "run"))
         kind = problem.get("kind") if isinstance(problem, dict) else None
         if not isinstance(run, dict) or "h" in run or not isinstance(kind, str) or kind not in KINDS:
@@ -148,7 +192,7 @@ class Scenario(Table):
             yield ("run", "h"), f"must be at least {self.run.t / MAX_STEPS:g}: a run has at most {MAX_STEPS} steps"
 
     def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[dict[str, Any], Source | None]]:
-        """Classes of tables that are made for a scheme or a solver cannot be pickled; what they hold can."""
+        """Pickle the values: the classes of the tables of schemes and solvers are made at run time."""
         return _validated, (self.model_dump(exclude_none=True, exclude_unset=True), self._source)
 
     @property
@@ -164,9 +208,19 @@ class Scenario(Table):
         return "scenario" if self._source is None else self._source.name
 
     def build(self) -> Run | DensityRun:
-        """The problem, the scheme and all else that `solve` takes: ``jo.solve(**scenario.build()._asdict())``.
+        """Build the problem and the scheme, and collect the arguments of `solve`.
 
-        A scenario about a density gives what `macro.solve` takes, a `DensityRun`.
+        ``jo.solve(**scenario.build()._asdict())`` runs the scenario; if it is about a density, `jo.macro.solve` does.
+
+        Returns
+        -------
+        Run or DensityRun
+            The arguments of `solve`, or those of `macro.solve` for a scenario about a density.
+
+        Raises
+        ------
+        ScenarioError
+            If a value does not suit the others, such as grains that overlap; the message names its line and key.
         """
         with np.errstate(all="ignore"):
             try:
@@ -204,7 +258,7 @@ class Scenario(Table):
         return self.run.t / DEFAULT_FRAMES if self.run.every is None else self.run.every
 
     def _scheme(self) -> Scheme:
-        """The scheme with its solver, whose tolerance is that of the problem if the file does not say."""
+        """The scheme with its solver, whose tolerance is that of the problem if the file does not set it."""
         options = self.solver.options()
         if self.problem.tol is not None and self.solver.makes is not ActiveSet:
             options.setdefault("tol", self.problem.tol)
@@ -229,7 +283,7 @@ class Scenario(Table):
 
 
 def _validated(data: dict[str, Any], source: Source | None) -> Scenario:
-    """The scenario again that was pickled."""
+    """Restore a scenario from a pickle."""
     scenario = Scenario.model_validate(data)
     scenario._source = source
     return scenario
@@ -238,8 +292,16 @@ def _validated(data: dict[str, Any], source: Source | None) -> Scenario:
 def schema() -> dict[str, Any]:
     """The JSON schema of scenario files, for editors that complete and check them.
 
+    Returns
+    -------
+    dict
+        The schema in the 2020-12 dialect, with all kinds of problems, schemes and solvers, those of plug-ins included.
+
+    Examples
+    --------
     >>> sorted(schema()["properties"])
     ['output', 'problem', 'run', 'scheme', 'seed', 'solver', 'title']
     """
     found = Scenario.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": "A scenario of jostle"}
+    about = {"title": "A scenario of jostle", "description": "A run of jostle: what moves, how it is solved, how long."}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, **about}

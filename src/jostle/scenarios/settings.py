@@ -1,4 +1,4 @@
-"""Settings, ``key.sub=value``: what ``--set`` changes in the tables of a scenario."""
+"""Settings ``key.sub=value``: the changes that ``--set`` makes to the tables of a scenario."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from jostle.scenarios.writing import path as written
 MAX_DEPTH = 12
 """Largest number of keys in the path of a setting."""
 WORD = re.compile(r"[A-Za-z][\w ./+-]*")
-"""A value that is taken as a text, although it has no quotes."""
+"""A value without quotes that is taken as a text."""
 
 
 class Changed(NamedTuple):
-    """The tables after all settings."""
+    """The tables after all settings have been applied."""
 
     data: dict[str, Any]
     origins: dict[Path, str]
     """The setting that each changed key comes from."""
     wrong: list[tuple[str, str]]
-    """The settings that could not be made, and why."""
+    """The settings that could not be applied, each with the reason."""
 
 
 class _Refused(Exception):
-    """What is wrong with a setting, in words."""
+    """The reason why a setting cannot be applied."""
 
 
 def changed(data: dict[str, Any], settings: Iterable[str]) -> Changed:
-    """The tables with some values replaced, or added.
+    """The tables with some values replaced or added.
 
     >>> changed({"walls": [{"e": 0}]}, ["walls.0.e=0.5", "title=two words"]).data
     {'walls': [{'e': 0.5}], 'title': 'two words'}

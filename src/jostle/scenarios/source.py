@@ -1,4 +1,4 @@
-"""Where the values of a scenario come from, and the error that says where one is wrong."""
+"""Where the values of a scenario come from, and the error that points to a wrong one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 from jostle.errors import JostleError
 
 Path = tuple[str | int, ...]
-"""The keys that lead to a value, and the numbers of entries of lists."""
+"""The keys that lead to a value; entries of lists are numbers."""
 MAX_LISTED_ERRORS = 50
-"""Errors that are listed; further ones are only counted."""
+"""Largest number of errors that are listed; further ones are only counted."""
 
 
 class ScenarioError(JostleError, ValueError):
-    """A scenario that cannot be read or built; `problems` has one line for each thing that is wrong."""
+    """A scenario cannot be read or built; `problems` has one line for each error."""
 
     def __init__(self, problems: Sequence[str]):
         more = len(problems) - MAX_LISTED_ERRORS
@@ -39,7 +39,7 @@ class Source:
     """The setting that each changed key comes from."""
 
     def line(self, path: Path) -> int:
-        """The line of a key, or of the table that it is missing in; 0 for what comes from a setting."""
+        """The line of a key, or of the table in which it is missing; 0 for a value from a setting."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.settings:
                 return 0
@@ -48,7 +48,7 @@ class Source:
         return 1
 
     def place(self, path: Path) -> str:
-        """The beginning of a message about a key."""
+        """The beginning of a message about a key: the file and the line, or the setting."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.settings:
                 return f"{self.name}, setting {self.settings[path[:length]][:80]!r}: "

@@ -1,4 +1,4 @@
-"""Numbers of a group of people: one for all, one for each, or a distribution from which each person's is drawn."""
+"""Properties of people in a group: one number for all, one for each, or a distribution to draw from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jostle.scenarios.fields import (
 
 
 class Restricted(Table):
-    """The cut-offs of a distribution."""
+    """The limits of a distribution."""
 
     low: Number | None = Field(None, description="Values below this are drawn again.")
     high: Number | None = Field(None, description="Values above this are drawn again.")
@@ -34,7 +34,7 @@ class Restricted(Table):
         return self
 
     def limits(self) -> dict[str, float]:
-        """The cut-offs that are given."""
+        """The limits that are given."""
         return {name: value for name in ("low", "high") if (value := getattr(self, name)) is not None}
 
 
@@ -42,8 +42,8 @@ class NormalTable(Restricted):
     """A normal distribution."""
 
     kind: Literal["normal"] = Field(description="A normal distribution.")
-    mean: Number = Field(description="Its mean.")
-    deviation: NotNegative = Field(description="Its standard deviation.")
+    mean: Number = Field(description="Mean of the distribution.")
+    deviation: NotNegative = Field(description="Standard deviation of the distribution.")
 
     def build(self) -> Distribution:
         return Normal(self.mean, self.deviation, **self.limits())
@@ -53,8 +53,8 @@ class LogNormalTable(Restricted):
     """A log-normal distribution."""
 
     kind: Literal["log-normal"] = Field(description="A log-normal distribution.")
-    mean: Positive = Field(description="The mean of its values, not of their logarithms.")
-    deviation: NotNegative = Field(description="The standard deviation of its values.")
+    mean: Positive = Field(description="Mean of the values, not of their logarithms.")
+    deviation: NotNegative = Field(description="Standard deviation of the values, not of their logarithms.")
 
     def build(self) -> Distribution:
         return LogNormal(self.mean, self.deviation, **self.limits())
@@ -91,7 +91,7 @@ def _known(name: str) -> str:
 
 
 def _one_of(what: str, example: str) -> Any:
-    """What a number may be, in words."""
+    """The allowed values in words, for error messages."""
     return allowed(f"{what}; or a list of them, or a distribution such as {{ kind = {example} }}")
 
 
@@ -130,7 +130,7 @@ Speed = Annotated[
 
 
 def spread(value: Any) -> Any:
-    """What a `jostle.crowds.Group` takes for a value of a file.
+    """A value of a file in the form that `jostle.crowds.Group` takes.
 
     >>> spread(1.2), str(spread("weidmann"))
     (1.2, 'normal with mean 1.34 and standard deviation 0.26, drawn again below 0.56 and above 2.12')

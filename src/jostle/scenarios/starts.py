@@ -1,4 +1,4 @@
-"""Where grains start: the places of a lattice that are free, places at random in a box, or given points."""
+"""Where grains start: free places of a lattice, random places in a box, or given points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_PLACES_IN_LAYER = 4 * MAX_BODIES
 PLACES_PER_GRAIN = 1000
 """Largest number of lattice places that are searched for each grain."""
 PLACES_PER_BLOCK = 10_000
-"""Places that are checked at once; a vessel has about a hundred gaps for each, which limits the memory."""
+"""Number of places checked at the same time, which limits the memory: a vessel has about 100 gaps for each place."""
 DEFAULT_SPACING = 1.02
 """Distance between neighbouring places of a lattice, in multiples of the largest diameter."""
 
@@ -33,17 +33,17 @@ def _ordered(lower: Sequence[float] | None, upper: Sequence[float] | None) -> li
 
 
 class Lattice(Table):
-    """The places of a lattice in a box, filled from below. Those inside a wall or outside of a vessel are left out."""
+    """The places of a lattice in a box, filled from below. Places inside a wall or outside a vessel are left out."""
 
     vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
-    kind: Literal["lattice"] = Field(description="A loose lattice, filled from below; walls leave out some places.")
-    lower: Vector = Field(description="The lowest coordinates (m) of the box that is filled.")
-    upper: Corner = Field(description="Its highest coordinates (m); the top may be open, inf.")
+    kind: Literal["lattice"] = Field(description="Free places of a loose lattice, filled from below.")
+    lower: Vector = Field(description="Lowest coordinates (m) of the box that is filled.")
+    upper: Corner = Field(description="Highest coordinates (m) of the box that is filled; the last may be inf.")
     lattice: Literal["triangular", "square"] = Field(
-        "triangular", description="triangular: the densest one, hexagonal layers in 3-D; square: cubic in 3-D."
+        "triangular", description='"triangular", the densest (hexagonal layers in 3-D), or "square" (cubic in 3-D).'
     )
     loose: Multiple = Field(
-        DEFAULT_SPACING, description="Distance of the places, as a multiple of the largest diameter."
+        DEFAULT_SPACING, description="Distance between neighbouring places, in multiples of the largest diameter."
     )
 
     @model_validator(mode="after")
@@ -54,7 +54,7 @@ class Lattice(Table):
         return self
 
     def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:
-        """(n, d), each a little off its place at random."""
+        """(n, d) places, each shifted a little at random."""
         n, largest, d = len(radii), float(radii.max()), len(self.lower)
         spacing = 2.0 * largest * self.loose
         lower, upper = np.array(self.lower), np.array(self.upper)
@@ -76,29 +76,29 @@ class Lattice(Table):
                 return np.asarray(found[:n] + room / np.sqrt(d) * random.uniform(-1.0, 1.0, (n, d)))
             if above or looked >= most:
                 raise InvalidValue(
-                    f"there are places for {len(found)} grains with radii up to {largest:g}, not for {n}; take fewer, "
-                    f"smaller ones, or a larger box"
+                    f"there are places for {len(found)} grains with radii up to {largest:g}, not for {n}; take fewer "
+                    f"or smaller grains, or a larger box"
                 )
             looked = min(2 * looked, most)
 
 
 def _fits(Q: ConstraintSet, x: Array) -> Booleans:
-    """(m,) at which of the points a ball does not overlap the wall."""
+    """(m,) whether a ball at each point does not overlap the wall."""
     blocks = (x[first : first + PLACES_PER_BLOCK] for first in range(0, len(x), PLACES_PER_BLOCK))
     smallest = [Q.gaps(0.0, block).reshape(len(block), -1).min(axis=1, initial=np.inf) for block in blocks]
     return np.asarray(np.concatenate(smallest) >= 0.0)
 
 
 class Random(Table):
-    """Places at random in a box, one grain after the other where there is room."""
+    """Random places in a box: one grain after the other is put where there is room."""
 
     vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
-    kind: Literal["random"] = Field(description="At random, one after the other where there is room.")
+    kind: Literal["random"] = Field(description="Random places: one grain after the other is put where there is room.")
     lower: Corner | None = Field(
-        None, description="The lowest coordinates (m) of the box; -inf along periodic axes, or left out if all are."
+        None, description="Lowest coordinates (m) of the box; -inf along periodic axes. Left out if all are periodic."
     )
     upper: Corner | None = Field(
-        None, description="Its highest coordinates (m); inf along periodic axes, or left out if all are."
+        None, description="Highest coordinates (m) of the box; inf along periodic axes. Left out if all are periodic."
     )
 
     @model_validator(mode="after")
@@ -117,12 +117,12 @@ class Random(Table):
 
 
 class Points(Table):
-    """Given places."""
+    """Given points."""
 
     vectors: ClassVar[tuple[str, ...]] = ("points",)
     kind: Literal["points"] = Field(description="Given points.")
     points: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_BODIES, strict=False)] = Field(
-        description="The centres (m), one for each grain."
+        description="Centres of the grains (m), one for each."
     )
 
     def build(self, radii: Array, walls: Sequence[AnyWall], period: object, random: np.random.Generator) -> Array:

@@ -1,4 +1,4 @@
-"""The walls of grains, one table each: planes, boxes, segments, polygons, balls, bowls and vessels."""
+"""Walls of grains, one table for each: planes, boxes, segments, polygons, balls, bowls and vessels."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ MAX_POINTS = 10_000
 
 
 class Wall(Table):
-    """What all walls have: they may be shaken."""
+    """The keys that all walls have."""
 
     only: ClassVar[int | None] = None
-    """The dimension in which there is such a wall; None: both."""
-    shaken: Shaken | None = Field(None, description="The wall moves to and fro.")
-    e: Part | None = Field(None, description="Restitution of grains on this wall; that of the grains if not given.")
+    """Dimension in which this kind of wall exists; None means both."""
+    shaken: Shaken | None = Field(None, description="Oscillation of the wall along a line.")
+    e: Part | None = Field(
+        None, description="Restitution coefficient of grains on this wall; by default that between grains."
+    )
 
     def of_dimension(self, d: int, path: Path = ()) -> Iterator[Complaint]:
         if self.only not in (None, d):
@@ -52,27 +54,27 @@ class Wall(Table):
         return bool(self.movement(2))
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
-        """The admissible set of the library for balls with these radii."""
+        """The constraint set of the library for balls with the given radii."""
         raise NotImplementedError
 
     def surrounds(self, x: Array) -> Booleans:
-        """Which points (m, d) are on the side where grains are meant to be; only bowls and vessels tell."""
+        """(m,) whether points (m, d) are on the side of the grains; only bowls and vessels have sides."""
         return np.ones(len(x), dtype=bool)
 
 
 class Turns(Wall):
-    """Walls that may also turn."""
+    """The keys of walls that may also turn."""
 
-    turning: Turning | None = Field(None, description="The wall turns around a centre.")
+    turning: Turning | None = Field(None, description="Rotation of the wall around a centre.")
 
 
 class Plane(Turns):
-    """All that is on one side of a plane, or of a line in 2-D: normal . q >= offset |normal|."""
+    """One side of a plane, or of a line in 2-D: normal . q >= offset |normal|."""
 
     vectors: ClassVar[tuple[str, ...]] = ("normal", "through")
     kind: Literal["plane"] = Field(description="A plane, or a line in 2-D.")
-    normal: Vector = Field(description="The direction from the wall to where the grains are.")
-    through: Vector | None = Field(None, description="A point of the wall; the origin if not given.")
+    normal: Vector = Field(description="Direction from the wall to the side of the grains.")
+    through: Vector | None = Field(None, description="A point of the wall (m); the origin by default.")
 
     @model_validator(mode="after")
     def _has_a_normal(self) -> Self:
@@ -93,8 +95,8 @@ class Box(Wall):
 
     vectors: ClassVar[tuple[str, ...]] = ("lower", "upper")
     kind: Literal["box"] = Field(description="The inside of a box.")
-    lower: Corner = Field(description="Its lowest coordinates (m), one for each dimension; -inf where it is open.")
-    upper: Corner = Field(description="Its highest coordinates (m), one for each dimension; inf where it is open.")
+    lower: Corner = Field(description="Lowest coordinates (m) of the box, one for each axis; -inf where it is open.")
+    upper: Corner = Field(description="Highest coordinates (m) of the box, one for each axis; inf where it is open.")
 
     @model_validator(mode="after")
     def _is_not_empty(self) -> Self:
@@ -114,7 +116,7 @@ class Path2D(Turns):
     only: ClassVar[int | None] = 2
     kind: Literal["segments"] = Field(description="Thin straight walls from each point to the next (2-D).")
     points: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
-        description="Two points [x, y] or more (m); the first once more at the end closes the path."
+        description="Two points [x, y] or more (m); repeat the first at the end to close the path."
     )
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
@@ -141,9 +143,9 @@ class Balls(Turns):
     vectors: ClassVar[tuple[str, ...]] = ("centres",)
     kind: Literal["balls"] = Field(description="Round obstacles: discs in 2-D, spheres in 3-D.")
     centres: Annotated[tuple[Vector, ...], Field(min_length=1, max_length=MAX_POINTS, strict=False)] = Field(
-        description="Their centres (m), one or more."
+        description="Centres of the obstacles (m), one or more."
     )
-    radius: Positive = Field(description="Their radius (m).")
+    radius: Positive = Field(description="Radius of the obstacles (m).")
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
         return Outside(self.movement(d).points(np.array(self.centres)), self.radius, radii=radii)
@@ -154,8 +156,8 @@ class Bowl(Turns):
 
     vectors: ClassVar[tuple[str, ...]] = ("centre",)
     kind: Literal["bowl"] = Field(description="The inside of a disc in 2-D, of a sphere in 3-D.")
-    centre: Vector = Field(description="Its centre (m).")
-    radius: Positive = Field(description="Its radius (m).")
+    centre: Vector = Field(description="Centre of the bowl (m).")
+    radius: Positive = Field(description="Radius of the bowl (m).")
 
     def build(self, radii: InTime, d: int) -> ConstraintSet:
         return Inside(self.movement(d).points(np.array(self.centre)), self.radius, radii=radii)
@@ -171,10 +173,10 @@ class Vessel(Turns):
     vectors: ClassVar[tuple[str, ...]] = ("base", "axis")
     kind: Literal["vessel"] = Field(description="A surface of revolution around an axis (3-D).")
     profile: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_POINTS, strict=False)] = Field(
-        description="Its outline: two points [radius, height] or more (m), from one end to the other."
+        description="Outline of the vessel: two points [radius, height] or more (m), from one end to the other."
     )
-    base: Vector = Field((0.0, 0.0, 0.0), description="The point of the axis from which heights are counted (m).")
-    axis: Vector = Field((0.0, 0.0, 1.0), description="The direction of the axis.")
+    base: Vector = Field((0.0, 0.0, 0.0), description="Point of the axis from which heights are measured (m).")
+    axis: Vector = Field((0.0, 0.0, 1.0), description="Direction of the axis.")
 
     @model_validator(mode="after")
     def _can_be_turned(self) -> Self:
@@ -192,7 +194,7 @@ class Vessel(Turns):
         return VesselWall(np.array(self.profile), radii=radii, base=base, axis=axis)
 
     def surrounds(self, x: Array) -> Booleans:
-        """Points that can be reached from the axis, at their height, without crossing the wall."""
+        """(m,) whether points can be reached from the axis, at their height, without crossing the wall."""
         from_base, axis = x - np.array(self.base), np.array(self.axis) / np.linalg.norm(self.axis)
         z = from_base @ axis
         rho = np.linalg.norm(from_base - z[:, None] * axis, axis=1)

@@ -1,4 +1,4 @@
-"""Places that routes of people pass: stops, waiting areas and queues."""
+"""Stages of the routes of people: stops, waiting areas and queues."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Place = Annotated[
 
 
 class Waypoint(Table):
-    """What all places of a route have."""
+    """The keys that all stages of a route have."""
 
-    name: Text = Field(description="Its name, for the routes of groups.")
-    until: Number | None = Field(None, description="Nobody goes on before this time (s).")
+    name: Text = Field(description="Name of the stage, for the routes of groups.")
+    until: Number | None = Field(None, description="Earliest time (s) at which people leave it.")
 
     def _one_time(self, key: str) -> None:
         if isinstance(getattr(self, key), tuple):
             complain([((key,), "must be one number or a distribution, not a list")])
 
     def leaving(self) -> float:
-        """The earliest time at which people may go on."""
+        """The earliest time at which people may leave."""
         return -np.inf if self.until is None else self.until
 
     def build(self) -> AnyStop:
@@ -42,11 +42,11 @@ class Waypoint(Table):
 class StopTable(Waypoint):
     """A point or a segment that people pass, where they may stand for a while."""
 
-    kind: Literal["stop"] = Field(description="A point or a segment.")
-    place: Place = Field(description="The point [x, y], or the ends of the segment (m).")
-    dwell: Times = Field(0.0, description="How long they stand there (s): a number or a distribution.")
+    kind: Literal["stop"] = Field(description="A point or a segment that people pass.")
+    place: Place = Field(description="The point [x, y], or the two ends of the segment (m).")
+    dwell: Times = Field(0.0, description="Time (s) that each person stands there: a number or a distribution.")
     reach: Positive | None = Field(
-        None, description="Distance (m) within which it counts as reached; twice the largest radius if not said."
+        None, description="Distance (m) at which it counts as reached; twice the largest radius by default."
     )
 
     @model_validator(mode="after")
@@ -63,9 +63,9 @@ class AreaTable(Waypoint):
 
     kind: Literal["area"] = Field(description="A polygon in which people wait.")
     corners: Annotated[tuple[Point, ...], Field(min_length=3, max_length=MAX_CORNERS, strict=False)] = Field(
-        description="Its corners [x, y] (m), one after the other."
+        description="Corners [x, y] (m) of the polygon, in order around it."
     )
-    dwell: Times = Field(0.0, description="How long each waits there (s): a number or a distribution.")
+    dwell: Times = Field(0.0, description="Time (s) that each person waits there: a number or a distribution.")
 
     @model_validator(mode="after")
     def _has_one_time(self) -> Self:
@@ -81,10 +81,10 @@ class QueueTable(Waypoint):
 
     kind: Literal["queue"] = Field(description="A line in which people stand behind each other.")
     line: Annotated[tuple[Point, ...], Field(min_length=2, max_length=MAX_CORNERS, strict=False)] = Field(
-        description="Points [x, y] (m) from its head to its tail."
+        description="Points [x, y] (m) of the queue from its head to its tail."
     )
-    service: Times = Field(description="How long each stands at its head (s): a number or a distribution.")
-    spacing: Positive = Field(0.6, description="Distance (m) between people who stand in it.")
+    service: Times = Field(description="Time (s) that each person is served at the head: a number or a distribution.")
+    spacing: Positive = Field(0.6, description="Distance (m) between neighbours in the queue.")
 
     @model_validator(mode="after")
     def _has_one_time(self) -> Self:

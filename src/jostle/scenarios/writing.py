@@ -1,4 +1,4 @@
-"""Writes the values of a scenario as TOML; reading the text again gives the same values."""
+"""Writing the values of a scenario as TOML; reading the text again gives the same values."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def needs_of(problem: Any) -> frozenset[str]:
 
 
 def able(needs: frozenset[str]) -> dict[str, SchemeClass]:
-    """The schemes that can do all of this, by their names in scenario files.
+    """The schemes that meet all needs, by their names in scenario files.
 
     >>> list(able(frozenset({SECOND, RESTITUTION})))
     ['paoli', 'moreau_jean']
@@ -70,7 +70,7 @@ def able(needs: frozenset[str]) -> dict[str, SchemeClass]:
 
 
 def remedy(problem: Any, also: str | None = None) -> str:
-    """What to do about a refusal: the schemes that accept the problem, or that none does; `also` is one more need."""
+    """What to do about a refusal: use schemes that accept the problem, or none does; `also` is one more need."""
     needs = needs_of(problem) | ({also} if also else set())
     names = [_imported_name(each) for each in able(needs).values()]
     if names:
@@ -80,7 +80,7 @@ def remedy(problem: Any, also: str | None = None) -> str:
 
 
 def nobody(needs: frozenset[str]) -> str:
-    """The sentence that no scheme can do all of this.
+    """The sentence that no scheme meets all of these needs.
 
     >>> nobody(frozenset({SECOND, VARIABLE_MASS, MOVING}))
     'no known scheme solves a second-order problem with all of: a moving set, a variable mass'
@@ -99,13 +99,13 @@ def in_words(names: list[str]) -> str:
 
 
 def _imported_name(scheme: SchemeClass) -> str:
-    """Its name, with the module if it belongs to a plug-in."""
+    """The name of a scheme, with its module if it belongs to a plug-in."""
     inside = scheme.__module__.partition(".")[0] in ("jostle", "__main__")
     return scheme.__name__ if inside else f"{scheme.__module__}.{scheme.__name__}"
 
 
 def refusal(scheme: str, need: str, problem: Any) -> SchemeRefuses:
-    """The refusal of a problem that has a need which the scheme does not meet."""
+    """The error for a problem with a need that the scheme does not meet."""
     if not isinstance(problem, Motion | Sweeping):
         wanted = "jo.Motion (second order) or jo.Sweeping (first order)"
         return SchemeRefuses(f"{scheme} {REASONS[need].format(kind=type(problem).__name__)}; give a {wanted}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from jostle.arguments import check_fields
 from jostle.arrays import read_only
+from jostle.citations import cite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
@@ -21,8 +22,27 @@ from jostle.solvers.base import Solver
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """A time-stepping scheme. A new one defines `step`, and its `abilities` if it cannot do everything.
+    """A time-stepping scheme. A new one inherits from this class and defines `step`.
 
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projection of each step.
+
+    Attributes
+    ----------
+    abilities : frozenset of str
+        What the scheme can do, in the words of `jostle.schemes.abilities`; a problem that needs more is refused. By
+        default everything.
+    remembers : type or None
+        The NamedTuple class of `State.memory`, for checkpoints; None if the scheme remembers nothing.
+    linearises : bool
+        True if every step keeps the constraints linearised at q^n, so that nothing crosses a wall with convex gaps.
+    on_devices : bool
+        True if `step` takes arrays of CuPy as well; otherwise runs on a GPU are refused.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> jo.Maury().check(jo.Motion(q0=[1.0], law=jo.Restitution(0.5)))
     Traceback (most recent call last):
@@ -31,22 +51,60 @@ class Scheme:
     """
 
     abilities: ClassVar[frozenset[str]] = frozenset(REASONS)
-    """What the scheme can do, in the words of `schemes.abilities`; a problem that needs more is refused."""
     remembers: ClassVar[type[Any] | None] = None
-    """The NamedTuple that `State.memory` is, for checkpoints; None if the scheme remembers nothing."""
     linearises: ClassVar[bool] = False
-    """Does every step keep the constraints linearised at q^n, so that nothing crosses a wall with convex gaps?"""
 
     on_devices: ClassVar[bool] = False
-    """Does `step` take arrays of CuPy as well? If not, runs on a GPU are refused."""
 
     solver: Solver = field(default_factory=Automatic)
 
     def __post_init__(self) -> None:
         check_fields(self)
 
+    @classmethod
+    def cite(cls, *, bibtex: bool = True) -> str:
+        """Name the papers of the scheme.
+
+        Parameters
+        ----------
+        bibtex : bool
+            Whether to return BibTeX entries, or lines of text.
+
+        Returns
+        -------
+        str
+            One entry for each paper, as `jo.cite` returns them.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> jo.Maury.cite().splitlines()[0]
+        '@article{bernicot2010,'
+        """
+        return cite(cls, bibtex=bibtex)
+
     def start(self, problem: Any, t: float) -> State:
-        """The state at the first time."""
+        """The state at the start of a run.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+        t : float
+            Start time.
+
+        Returns
+        -------
+        State
+            The state with q0 and v0.
+
+        Raises
+        ------
+        SchemeRefuses
+            If the scheme cannot solve the problem.
+        InfeasibleStart
+            If q0 is not in the admissible set.
+        """
         self.check(problem)
         problem.within.memory = None  # runs from the same start have the same bits
         q, u, presence = problem.q0, getattr(problem, "v0", np.zeros_like(problem.q0)), problem.presence
@@ -60,7 +118,18 @@ class Scheme:
         return state
 
     def check(self, problem: Any) -> None:
-        """Refuse, by name, what the scheme cannot do."""
+        """Refuse a problem that the scheme cannot solve.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+
+        Raises
+        ------
+        SchemeRefuses
+            If the problem needs more than the `abilities` of the scheme; the message names schemes that accept it.
+        """
         if not isinstance(problem, Motion | Sweeping):
             raise refusal(type(self).__name__, FIRST if SECOND in self.abilities else SECOND, problem)
         for need in REASONS:
@@ -70,16 +139,67 @@ class Scheme:
     def step(self, problem: Any, state: State, h: float) -> State:
         """One step of length h: the equation of the scheme, and nothing else.
 
-        The problem is that of the bodies that are there: the others have no contacts, no force and no velocity.
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem of the bodies that are present: the others have no contacts, no force and no velocity.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step, with its projection, contacts and multipliers.
         """
         raise NotImplementedError
 
     def projects_positions(self, problem: Any) -> bool:
-        """Is the new q a projection on Q, so that the residual bounds its overlaps? If not, they are measured."""
+        """Whether the residual of a step bounds the overlaps of its q; otherwise they are measured.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+
+        Returns
+        -------
+        bool
+            True if the residual of a step bounds the overlaps of its q.
+        """
         return self.linearises
 
     def advance(self, problem: Any, state: State, h: float, t_next: float | None = None) -> State:
-        """One step of length h, to exactly t_next if that is given, checked and measured."""
+        """One step with all its checks and measurements.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+        t_next : float, optional
+            Exact time that the step leads to. None: ``state.t + h``.
+
+        Returns
+        -------
+        State
+            The state after the step.
+
+        Raises
+        ------
+        InvalidValue
+            If `step` returns a state without its projection or contacts, or moves a body that is not present.
+        SchemeRefuses
+            If the set moves, or bodies come and go, and the scheme cannot do that.
+        NotFinite
+            If a position becomes NaN or infinite.
+        LeftTheSet
+            If the step left the admissible set, or the centre of a body went through a wall.
+        """
         there = problem if state.presence is None else problem.of_those_present(state.presence)
         self._check_state(problem, state, h)
         after = self.step(there, state, h)
@@ -100,8 +220,8 @@ class Scheme:
         if state.presence is not None and np.any(after.u[~state.presence.here]):
             body = int(np.flatnonzero(~state.presence.here & after.u.any(axis=1))[0])
             raise InvalidValue(
-                f"{type(self).__name__} moved body {body}, which is not there: a mass matrix that couples bodies needs "
-                f"all of them; give one mass per body"
+                f"{type(self).__name__} moved body {body}, which is not present: a mass matrix that couples bodies "
+                f"needs all of them; give one mass per body"
             )
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)

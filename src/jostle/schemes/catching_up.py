@@ -27,15 +27,22 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 SAMPLE_PLACES = (0.0, 1.0, -0.5, 3.0)
-"""Where gaps are compared to see whether they are linear, in multiples of the size of q."""
+"""Points at which gaps are compared to see whether they are linear, in multiples of the size of q."""
 SLOPE_TOLERANCE = 1e-9
 """Slopes between the sample places that differ by less than this fraction count as equal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CatchingUp(Scheme):
-    """First order, exact projection on Q(t).
+    """Moreau's catching-up algorithm: first order, with an exact projection on Q(t).
 
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> play = jo.Sweeping(q0=[0.0], within=jo.Box(lambda t: t - 0.5, lambda t: t + 0.5))
     >>> jo.solve(play, jo.CatchingUp(), t=2.0, h=0.1).q[-1].round(12).tolist()
@@ -47,9 +54,44 @@ class CatchingUp(Scheme):
     solver: Solver = field(default_factory=Automatic)
 
     def projects_positions(self, problem: Sweeping) -> bool:
+        """Whether the residual of a step bounds the overlaps of its q.
+
+        Parameters
+        ----------
+        problem : Sweeping
+            The problem.
+
+        Returns
+        -------
+        bool
+            True: q is a projection on Q.
+        """
         return True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
+        """One step: q^{k+1} = P_{Q(t^{k+1})}(q^k + h U(t^k, q^k)).
+
+        Parameters
+        ----------
+        problem : Sweeping
+            The problem of the bodies that are present.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+
+        Raises
+        ------
+        EmptySet
+            If the constraints that are linear in q contradict each other.
+        NotConverged
+            If the projection on Q(t) does not converge.
+        """
         t, q = state.t, state.q
         predicted = q + h * problem.velocity(t, q)
         try:
@@ -71,7 +113,7 @@ def _proof_of_emptiness(within: ConstraintSet, t: float, q: Array) -> EmptySet |
 
 
 def _looks_linear(Q: ConstraintSet, t: float, q: Array) -> bool:
-    """Is it true of a set, of whose gaps nothing is known, that they are linear between points around q?"""
+    """Whether the gaps of a set of unknown convexity are linear between points around q."""
     if Q.convex_gaps is not None:
         return False
     size = float(np.abs(q).max(initial=0.0)) or 1.0

@@ -30,13 +30,13 @@ from jostle.sets.curvature import Nearest
 STEPS_OF_AN_IMPACT = 2
 """A second impact must be this many steps later than the first one."""
 GRAZING = 0.05
-"""A gap that closes at less than this part of the speeds is not an impact: so bodies slide along curved walls."""
+"""A gap that closes at less than this fraction of the speeds is not an impact: so bodies slide along curved walls."""
 RESTING = 4.0
 """A gap that closes at less than what the force gives in this many steps is not an impact: so bodies come to rest."""
 SIMULTANEOUS = 1e-6
-"""Contacts that close within this part of a time step of each other close at the same time."""
+"""Contacts that close within this fraction of a time step of each other close at the same time."""
 NOT_OVER = 0.5
-"""If one impact is not over when the other one starts, they are taken to be at least this part of a step apart."""
+"""If one impact is not over when the other one starts, they are taken to be at least this fraction of a step apart."""
 COUPLED = 1e-9
 """Gradients are orthogonal if the cosine of their angle is smaller."""
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)

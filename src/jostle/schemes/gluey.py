@@ -13,7 +13,7 @@ So gamma is never positive, and need not be cut off there: in the step in which 
 what is left of it, p = gamma^n, and opens with the velocity that remains. (To hold it for this whole step and then put
 gamma = 0, as SCoPI does, takes away up to h |f| of momentum, and all of a blow.) If G does not change, M u + G^T gamma
 is the momentum that the forces alone would give, and u is its projection: impulses are exact, the time of unsticking is
-known up to a step. Where G changes all is of order 1. A finite glue, as rough particles have it, is
+known up to a step. Where G changes all is of order 1. A finite glue, as between rough particles, is
 gamma^{n+1} = max(gamma^n - p, weakest).
 
 How it is solved. A glued contact is kept by two rows with p = p1 - p2,
@@ -63,22 +63,41 @@ EPS, TINY = float(np.finfo(float).eps), float(np.finfo(float).tiny)
 class Glue(NamedTuple):
     """The contacts that are glued at one time, sorted by pair.
 
+    Attributes
+    ----------
+    pairs : array of int, shape (k, 2)
+        Who is glued to whom, as in `Contacts.pairs`.
+    gamma : array, shape (k,)
+        gamma < 0: minus the impulse that is to be paid back.
+
+    Examples
+    --------
     >>> Glue(np.array([[0, -1]]), np.array([-2.0])).gamma.tolist()
     [-2.0]
     """
 
     pairs: Integers
-    """(k, 2) who is glued to whom, as in `Contacts.pairs`."""
     gamma: Array
-    """(k,) gamma < 0: minus the impulse that is to be paid back."""
 
 
 NO_GLUE = Glue(np.zeros((0, 2), dtype=np.int64), np.zeros(0))
 
 
 def glue(state: State) -> Glue:
-    """The glued pairs of a state of `Gluey`, and gamma of each.
+    """The glued pairs of a state of `Gluey`, with the glue of each.
 
+    Parameters
+    ----------
+    state : State
+        A state of a run with `Gluey`.
+
+    Returns
+    -------
+    Glue
+        `pairs` and `gamma` of the glued contacts; empty for states of other schemes.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0], force=lambda t, q: [-10.0 if t < 0.5 else 10.0], within=jo.HalfSpace([1.0]))
     >>> history = []
@@ -95,9 +114,25 @@ def glue(state: State) -> Glue:
 class Gluey(Maury):
     """Maury's scheme with gluey contacts: what pressed a contact must be paid back before it opens.
 
-    `weakest` is the smallest gamma, -infinity by default: glue that never forgets. With 0 it is Maury's scheme. The
-    multipliers of a state are the impulses p of either sign; `glue(state)` has gamma.
+    The multipliers of a state are the impulses p of either sign; `glue(state)` has gamma.
 
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+    samples : int, default 2
+        Number of Gauss points of the average force over a step; a constant force is not sampled.
+    weakest : float, default -inf
+        Smallest gamma, at most 0: the glue forgets what exceeds it. -inf is glue that never forgets, 0 is Maury's
+        scheme.
+
+    Raises
+    ------
+    InvalidValue
+        If `weakest` is positive, or `samples` is less than 1.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[0.0], force=lambda t, q: [-1.0 if t < 1.0 else 1.0], within=jo.HalfSpace([1.0]))
     >>> sol = jo.solve(ball, Gluey(), t=3.0, h=0.25)                      # pressed from 0 to 1, it leaves at 2
@@ -119,11 +154,39 @@ class Gluey(Maury):
             raise InvalidValue(f"weakest must not be positive: gamma lies between it and 0; it is {self.weakest}")
 
     def check(self, problem: Motion) -> None:
+        """Refuse a problem that the scheme cannot solve, such as one with equalities.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+
+        Raises
+        ------
+        SchemeRefuses
+            If the problem needs more than the scheme can do.
+        """
         super().check(problem)
         if EQUALITIES in needs_of(problem):
             raise refusal(type(self).__name__, EQUALITIES, problem)
 
     def step(self, problem: Motion, state: State, h: float) -> State:
+        """One step of Maury's scheme in which glued contacts may pull, p >= gamma^n.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem of the bodies that are present.
+        state : State
+            The state before the step; its memory is the `Glue`.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+        """
         t, q, u, within = state.t, state.q, state.u, problem.within
         M = problem.metric(q)
         predicted = u + h * M.solve(self.mean_force(problem, t, q, u, h).ravel()).reshape(q.shape)
@@ -195,7 +258,7 @@ class Gluey(Maury):
 
 
 class _Known(NamedTuple):
-    """What a step knows before it projects."""
+    """What is known in a step before the projection."""
 
     contacts: Contacts
     K: Polyhedron

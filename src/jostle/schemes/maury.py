@@ -29,10 +29,24 @@ from jostle.schemes.state import State
 
 @dataclass(frozen=True, kw_only=True)
 class Maury(Scheme):
-    """Second order in time derivative, e = 0, many constraints that may move: the scheme of SCoPI.
+    """Second order, inelastic impacts (e = 0), many constraints that may move: the scheme of SCoPI.
 
-    `samples` is the number of Gauss points of the average f^n (a constant force is not sampled).
+    No overlaps at any step size, if every gap is convex in q.
 
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+    samples : int, default 2
+        Number of Gauss points of the average force f^n over a step; a constant force is not sampled.
+
+    Raises
+    ------
+    InvalidValue
+        If `samples` is less than 1.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> jo.solve(ball, jo.Maury(), t=1.0, h=0.01).q[-1].round(12).tolist()
@@ -51,6 +65,22 @@ class Maury(Scheme):
             raise InvalidValue(f"samples must be at least 1, not {self.samples}")
 
     def step(self, problem: Motion, state: State, h: float) -> State:
+        """One step: (1.13)-(1.14) of Bernicot & Lefebvre-Lepot 2010.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem of the bodies that are present.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+        """
         t, q, u = state.t, state.q, state.u
         f, M = self.mean_force(problem, t, q, u, h), problem.metric(q)
         predicted = u + h * M.solve(f.ravel()).reshape(q.shape)
@@ -58,7 +88,26 @@ class Maury(Scheme):
         return State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
 
     def mean_force(self, problem: Motion, t: float, q: Array, u: Array, h: float) -> Array:
-        """f^n, the average of f(., q^n) over the step."""
+        """The average f^n of the force over a step, at fixed positions and velocities.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+        t : float
+            Time before the step.
+        q : array
+            Positions before the step.
+        u : array
+            Velocities before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        array
+            The mean force, in the shape of q.
+        """
         if problem.constant_force is not None:
             return problem.constant_force
         points, weights = gauss(self.samples)

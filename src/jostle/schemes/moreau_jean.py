@@ -47,10 +47,17 @@ DRIFT_NOISE = 16.0
 
 @dataclass(frozen=True, kw_only=True)
 class MoreauJean(Scheme):
-    """Velocity level, e in [0, 1]; allows overlaps of order h, which ``sol.overlap`` and ``sol.gaps()`` show.
+    """Second order on velocities, e in [0, 1]; positions may overlap by O(h), which ``sol.overlap`` shows.
 
     Walls and radii may move, and each contact may have an e of its own.
 
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> jo.solve(ball, jo.MoreauJean(), t=1.8, h=0.03).u[-1].round(12).tolist()
@@ -66,6 +73,28 @@ class MoreauJean(Scheme):
     )
 
     def step(self, problem: Motion, state: State, h: float) -> State:
+        """One step: Moreau's law for the velocities, and positions by their mean.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem of the bodies that are present.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+
+        Raises
+        ------
+        EmptySet
+            If no velocity obeys the law in all contacts: they are squeezed, or their coefficients contradict each
+            other.
+        """
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         if state.projection is None and problem.within.equalities:
             u = self._along_equalities(problem, t, q, u, M)
@@ -159,7 +188,7 @@ def _velocities(contacts: Contacts, rate: Array, e: float, h: float) -> Polyhedr
 
 
 def _coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
-    """(m,) e of each contact, 0 for equalities: the law is not asked about them."""
+    """(m,) e of each contact; 0 for equalities, which the law does not apply to."""
     if contacts.equal is None:
         return coefficients(law, contacts, rate)
     e, loose = np.zeros(len(rate)), np.flatnonzero(~contacts.equal)

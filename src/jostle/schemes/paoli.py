@@ -12,7 +12,7 @@ h_n V^{n-2}, X^2 = U^0, which is U^{n-1} if they are equal, and (5)-(6) become
     W^n = (U^n + h_n V^{n-1} + h_n (h_n + h_{n-1}) / 2 F^n + e X^{n+1}) / (1 + e),    V^n = (U^{n+1} - U^n) / h_n,
     U^{n+1} = -e X^{n+1} + (1 + e) Z^n,
 
-so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free flight X starts anew from U^n - h_n
+so that a velocity v becomes exactly -e v at a wall, whatever the steps. In free flight X is reset to U^n - h_n
 V^{n-1}, so that it stays within one step of the path. Where there are equalities and e > 0, X is projected on them:
 they have no restitution, and U^{n+1} then leaves them by O(h^2) only.
 
@@ -46,6 +46,7 @@ from jostle.solvers.base import Solver
 FIXED_POINT_TOLERANCE = 1e-13
 """The fixed point has converged when it moves by less than this fraction of |U^{n+1} - U^n| or |U^n|."""
 FIXED_POINT_STEPS = 20_000
+"""Largest number of iterations of the fixed point."""
 POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
 """q - U^{n-1} equals h u up to this fraction of the positions."""
 MIN_ITERATIONS = 5
@@ -53,7 +54,7 @@ MIN_ITERATIONS = 5
 
 
 class Memory(NamedTuple):
-    """What is kept of the steps before: U^{n-1}, h_{n-1}, Z^{n-1}, X^n - U^{n-2}, h_{n-2} and V^{n-2}."""
+    """What the scheme remembers of the steps before: U^{n-1}, h_{n-1}, Z^{n-1}, X^n - U^{n-2}, h_{n-2} and V^{n-2}."""
 
     before: Array
     h: float
@@ -62,18 +63,27 @@ class Memory(NamedTuple):
     h_older: float
     v_older: Array
     fresh: Integers = NO_PAIRS
-    """The pairs that closed in the last step."""
+    """Pairs that closed in the last step."""
     warned: bool = False
-    """Has the run been told that its impacts are too close for h?"""
+    """True if there was a warning that impacts are too close for h."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paoli(Scheme):
-    """Positions, restitution e in [0, 1], M(q), sets that need not be convex.
+    """Second order on positions, restitution e in [0, 1], masses M(q), sets that need not be convex.
 
-    `z` chooses z(h) = z h F(0) in (4): 1/2 is second order, 0 leaves the force out of the first step, 1 is Siconos'
-    choice; or it is a function z(h). `implicit` takes the velocity of the force at the new time (e = 0 only).
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+    z : float or callable (h) -> array, default 0.5
+        Chooses the first step, z(h) = z h F(0) in (4): 1/2 is second order, 0 leaves the force out of the first step, 1
+        is the choice of Siconos; or a function z(h).
+    implicit : bool, default False
+        True takes the velocity of the force at the new time, by fixed-point iterations (e = 0 only).
 
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> jo.solve(ball, jo.Paoli(), t=1.8, h=0.03).u[-1].round(12).tolist()
@@ -88,6 +98,18 @@ class Paoli(Scheme):
     implicit: bool = False
 
     def check(self, problem: Motion) -> None:
+        """Refuse a problem that the scheme cannot solve.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+
+        Raises
+        ------
+        SchemeRefuses
+            If the problem needs more than the scheme can do, or `implicit` is True and e > 0.
+        """
         super().check(problem)
         if self.implicit and problem.law.number != 0.0:
             raise SchemeRefuses(
@@ -96,9 +118,42 @@ class Paoli(Scheme):
             )
 
     def projects_positions(self, problem: Motion) -> bool:
+        """Whether the residual of a step bounds the overlaps of its q.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem.
+
+        Returns
+        -------
+        bool
+            True if e = 0: then q itself is projected.
+        """
         return problem.law.number == 0.0
 
     def step(self, problem: Motion, state: State, h: float) -> State:
+        """One step: (4) for the first one, (5)-(7) for the others.
+
+        Parameters
+        ----------
+        problem : Motion
+            The problem of the bodies that are present.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+
+        Raises
+        ------
+        NoContraction
+            If the fixed point of an implicit force does not contract: h is too large.
+        """
         if state.memory is None or _was_changed(state):
             return self._first(problem, state, h)
         t, q, u, e, M = state.t, state.q, state.u, problem.law.number, problem.metric(state.q)
@@ -161,12 +216,12 @@ class Paoli(Scheme):
 
 
 def _acceleration(problem: Motion, M: Metric, t: float, q: Array, u: Array) -> Array:
-    """F = M^-1 g, with the metric at hand."""
+    """F = M^-1 g, in a metric that is known already."""
     return M.solve(problem.force(t, q, u).ravel()).reshape(q.shape)
 
 
 def _was_changed(state: State) -> bool:
-    """Did a change give the state another q or u than those of the last step? Then the scheme starts anew from them."""
+    """Whether a change gave the state another q or u than the last step; the scheme then restarts from them."""
     before, h = state.memory.before, state.memory.h
     moved = np.abs(state.q - before - h * state.u).max(initial=0.0)
     size = max(np.abs(state.q).max(initial=0.0), np.abs(before).max(initial=0.0))
@@ -174,7 +229,7 @@ def _was_changed(state: State) -> bool:
 
 
 def _traced_back(problem: Motion, state: State, h: float) -> Array:
-    """X^{n+1}: where the path was one step of length h ago; it starts anew in free flight."""
+    """X^{n+1}: where the path was one step of length h ago; it is reset in free flight."""
     memory, q = state.memory, state.q
     shift = memory.shift + (h - memory.h_older) * memory.v_older
     if shift.any() and not state.multipliers.any():

@@ -71,7 +71,7 @@ def with_checked_reach(
             part = float(np.max(way / contacts.reach))
             most = float(np.max(way)) / (1.0 if of_bodies(contacts.reach) else 2.0)
             raise InvalidValue(
-                f"h = {h:g} is too large for the period: a body goes {most:g} in a step, and pairs are seen up to a "
+                f"h = {h:g} is too large for the period: a body moves {most:g} in a step, and pairs are found up to a "
                 f"gap of {2.0 * most / part:g} only; choose h below {h / part:.2g}"
             )
         reach = np.maximum(reach, WIDENING_FACTOR * way)

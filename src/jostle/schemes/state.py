@@ -17,11 +17,39 @@ MIN_WARM_ROWS = 100
 
 
 class State(NamedTuple):
-    """Where a run stands at time t.
+    """Where a run stands at one time.
 
     A scheme's `step` returns t, q and u, the projection with its contacts and multipliers, and its memory;
     `Scheme.advance` adds the overshoot, the presence and the duration.
 
+    Attributes
+    ----------
+    t : float
+        Time.
+    q : array
+        Positions, in the shape of q0; read-only.
+    u : array
+        Velocities, in the shape of q0; read-only.
+    projection : Projection or None
+        The projection of the last step; None at the start.
+    contacts : Contacts or None
+        The linearised constraints of the last step; None at the start.
+    multipliers : array, shape (m,)
+        p >= 0 for each row of `contacts`, of any sign in equalities: impulses in second order, reactions M (u - U) =
+        G^T p in first order.
+    memory : object
+        What the scheme remembers beyond q and u; a NamedTuple of the class `Scheme.remembers`, or None.
+    overshoot : float
+        The deepest overlap of q that ``projection.residual.primal`` does not bound, as a fraction of the length of the
+        contacts. `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`);
+        `MoreauJean`, and `Paoli` with e > 0, have one wherever bodies overlap, because they do not project q itself.
+    presence : Presence or None
+        Who is present; None: everyone.
+    duration : float
+        Time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> scheme = jo.Maury()
@@ -34,30 +62,41 @@ class State(NamedTuple):
     q: Array
     u: Array
     projection: Projection | None = None
-    """The projection of the last step."""
     contacts: Contacts | None = None
-    """The linearised constraints of the last step."""
     multipliers: Array = np.zeros(0)
-    """p >= 0 per row of contacts, of any sign in equalities: impulses (second order), or reactions M (u - U) = G^T p
-    (first order)."""
     memory: Any = None
-    """What the scheme needs to remember beyond q and u."""
     overshoot: float = 0.0
-    """The deepest overlap of q that ``projection.residual.primal`` does not bound, over the length of the contacts.
-
-    `Maury` and `Venel` have one where they went through a curved wall (see `ConstraintSet.curved`); `MoreauJean`, and
-    `Paoli` with e > 0, have one wherever bodies overlap, because they do not project q itself."""
     presence: Presence | None = None
-    """Who is there; None: everyone."""
     duration: float = np.nan
-    """The time over which the multipliers acted. NaN stands for the length of the step; see `Solution.duration`."""
 
     def within(self, Q: ConstraintSet) -> ConstraintSet:
-        """Q for the bodies that are there."""
+        """The admissible set of the bodies that are present.
+
+        Parameters
+        ----------
+        Q : ConstraintSet
+            Admissible set of all bodies.
+
+        Returns
+        -------
+        ConstraintSet
+            Q, without the contacts of bodies that are not present.
+        """
         return Q if self.presence is None else self.presence.within(Q)
 
     def impulses_of(self, contacts: Contacts) -> Array | None:
-        """The multipliers that the same pairs had in the last step; None where a warm start does not pay."""
+        """The multipliers that the same pairs had in the last step, as a start for the next projection.
+
+        Parameters
+        ----------
+        contacts : Contacts
+            The contacts of the next projection.
+
+        Returns
+        -------
+        array, shape (m,), or None
+            One multiplier for each contact, 0 for new ones; None where a warm start does not pay.
+        """
         if self.contacts is None or len(contacts.gap) < MIN_WARM_ROWS or not self.multipliers.any():
             return None
         return by_pair(self.contacts.pairs, self.multipliers, contacts.pairs)

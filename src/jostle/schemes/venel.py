@@ -22,8 +22,17 @@ from jostle.schemes.state import State
 
 @dataclass(frozen=True, kw_only=True)
 class Venel(Scheme):
-    """First order: crowds, points pushed by moving sets, the labyrinth.
+    """First order, prediction and correction: crowds, points pushed by moving sets, the labyrinth.
 
+    No overlaps at any step size, if every gap is convex in q.
+
+    Parameters
+    ----------
+    solver : Solver, default Automatic()
+        Solves the projections.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> point = jo.Sweeping(q0=[0.0], velocity=[1.0], within=jo.Box(0.0, 0.5))
     >>> jo.solve(point, jo.Venel(), t=1.0, h=0.1).q[-1].tolist()
@@ -35,6 +44,22 @@ class Venel(Scheme):
     on_devices: ClassVar[bool] = True
 
     def step(self, problem: Sweeping, state: State, h: float) -> State:
+        """One step: (22) of Venel 2009, written for the velocity.
+
+        Parameters
+        ----------
+        problem : Sweeping
+            The problem of the bodies that are present.
+        state : State
+            The state before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        State
+            The state after the step.
+        """
         t, q = state.t, state.q
         wished = problem.velocity(t, q)
         contacts, P = project_velocity(self.solver, problem.within, state, h, wished, problem.metric(q))

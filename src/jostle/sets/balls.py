@@ -33,8 +33,23 @@ FIRST_SEARCH_RADIUS = 0.1
 class Balls(ConstraintSet):
     """n balls in d dimensions that may touch and never overlap; q has shape (n, d).
 
-    `period` makes space periodic: one length, or one per axis, infinite where it is open. Positions are not wrapped.
+    Parameters
+    ----------
+    radii : array_like, shape (n,), or callable (t) -> array
+        Radii of the balls, positive; one number for all, or one for each, and they may depend on time.
+    period : float or array_like, shape (d,), optional
+        Period of space along each axis; infinite along an open one. Positions are not wrapped. None: space is not
+        periodic.
 
+    Raises
+    ------
+    InvalidValue
+        If a period is not positive; when the set is used, if q or the radii do not fit.
+    UndefinedGradient
+        When the set is used, if two balls have the same centre.
+
+    Examples
+    --------
     >>> Balls([1.0, 2.0]).gap(0.0, [[0.0, 0.0], [3.0, 4.0]])
     2.0
     >>> Balls([1.0, 1.0], period=[10.0, np.inf]).gap(0.0, [[0.5, 0.0], [9.5, 0.0]])       # they overlap by 1
@@ -52,6 +67,13 @@ class Balls(ConstraintSet):
         self._forget()
 
     def anew(self) -> ConstraintSet:
+        """The same set without its lists of neighbours.
+
+        Returns
+        -------
+        ConstraintSet
+            A copy.
+        """
         other = copy(self)
         other._forget()
         return other
@@ -62,6 +84,30 @@ class Balls(ConstraintSet):
         self._periods_known: dict[tuple[int, type], Array] = {}
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
+        """The pairs of balls within reach, with their gaps and normals.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Centres of the balls.
+        reach : float or array, shape (n,), default inf
+            Pairs whose gap is larger are left out: one number for all pairs, or one for each ball, of which a pair has
+            the sum.
+
+        Returns
+        -------
+        Contacts
+            One row for each pair.
+
+        Raises
+        ------
+        InvalidValue
+            If q does not fit the radii.
+        UndefinedGradient
+            If two balls have the same centre.
+        """
         x, radii, smallest = self._bodies(t, q)
         n = len(x)
         if n == 0:
@@ -98,6 +144,20 @@ class Balls(ConstraintSet):
         return gap[rows] - (growth[i] + growth[j])
 
     def gap(self, t: float, q: ArrayLike) -> float:
+        """The smallest gap between two balls.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array_like, shape (n, d)
+            Centres of the balls.
+
+        Returns
+        -------
+        float
+            The gap, negative for an overlap; infinite for one ball alone.
+        """
         x, radii, _ = self._bodies(t, np.asarray(q, dtype=float))
         if len(x) <= MAX_ALL_PAIRS:
             return super().gap(t, x)
@@ -115,9 +175,39 @@ class Balls(ConstraintSet):
         return pairs
 
     def excluding(self, t: float, n: int) -> Array | None:
+        """The radii of the balls, of which no two may overlap.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        n : int
+            Number of balls.
+
+        Returns
+        -------
+        array, shape (n,)
+            The radii.
+        """
         return np.broadcast_to(at(self.radii, t), (n,))
 
     def widths(self, t: float, radii: Array, d: int) -> Array:
+        """The sides of the periodic cell.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        radii : array, shape (n,)
+            Radii of the balls.
+        d : int
+            Dimension of space.
+
+        Returns
+        -------
+        array, shape (d,)
+            The periods; infinite along open axes.
+        """
         period = np.broadcast_to(self.period, (d,))
         return np.where(period >= 2.0 * radii.max(initial=0.0), period, np.inf)  # else a ball would overlap itself
 
@@ -161,6 +251,22 @@ def _each(reach: Reach, x: Array) -> Array:
 class Line(ConstraintSet):
     """Balls on a line that keep their order, q_{i+1} - q_i >= r_i + r_{i+1}, between two walls or none.
 
+    Parameters
+    ----------
+    radii : array_like, shape (n,), or callable (t) -> array
+        Radii of the balls, 0 or more; they may depend on time.
+    lower : float, default -inf
+        Position of the wall below the first ball; -inf: no wall.
+    upper : float, default inf
+        Position of the wall above the last ball; inf: no wall.
+
+    Raises
+    ------
+    InvalidValue
+        If `lower` exceeds `upper`; when the set is used, if q does not fit the radii.
+
+    Examples
+    --------
     >>> Line([0.5, 0.5, 1.0], lower=-1.0).linearise(0.0, np.array([0.0, 1.0, 3.0])).gap.tolist()
     [0.5, 0.0, 0.5]
     """
@@ -193,6 +299,22 @@ class Line(ConstraintSet):
         self._pairs = np.stack([pairs.i, pairs.j], axis=1)
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+        """The gaps between neighbours, and those of the two walls.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n,) or (n, 1)
+            Centres of the balls.
+        reach : float, default inf
+            Without effect: all rows are kept.
+
+        Returns
+        -------
+        Contacts
+            The lower wall, the pairs of neighbours and the upper wall.
+        """
         radii = at(self.radii, t)
         radii = body_radii(radii, radii.size, t, allow_zero=True)
         if q.size != len(radii):

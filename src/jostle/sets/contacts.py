@@ -28,7 +28,7 @@ from jostle.kernels.sharing import by_rows
 from jostle.sets.numbering import same_pair
 
 CLOSED = 1e-9
-"""A gap below this part of the length (or of the coordinates) is a contact; below minus it, an overlap."""
+"""A gap below this fraction of the length (or of the coordinates) is a contact; below minus it, an overlap."""
 
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 """The round-off of a gap, as a fraction of the coordinates that it depends on."""
@@ -39,12 +39,12 @@ MAX_CURVATURE_NOISE = 0.1
 """Gaps of equalities are never left as they are if they exceed this fraction of the largest of them."""
 
 Reach = float | Array
-"""Which gaps matter: those up to a number, or, for bodies that each have a reach (n,), up to reach_i + reach_j for two
-of them and up to reach_i for one and a wall."""
+"""Largest gap of a pair that is kept: one number, or reach_i + reach_j of two bodies and reach_i of a body and a wall,
+where each body has a reach (n,)."""
 
 
 def of_bodies(reach: Reach) -> TypeGuard[Array]:
-    """Does each body have a reach?"""
+    """Whether the reach is given for each body."""
     return getattr(reach, "ndim", 0) > 0
 
 
@@ -52,6 +52,58 @@ def of_bodies(reach: Reach) -> TypeGuard[Array]:
 class Contacts:
     """The gaps of a set at one configuration, and their gradients.
 
+    `ConstraintSet.linearise` returns them. The three convex sets of the papers come from them: `velocities`,
+    `positions` and `cone`.
+
+    Parameters
+    ----------
+    gap : array, shape (m,)
+        Gaps g_i(t, q).
+    G : LinearMap, shape (m, N)
+        Gradients dg/dq.
+    pairs : array of int, shape (m, 2)
+        Who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k on the whole
+        configuration. The same pair keeps its numbers from step to step.
+    numbers : int
+        The set owns the constraint numbers k = 0, ..., numbers - 1 at all times, whether or not their rows are present.
+        An intersection distinguishes the constraints of its parts by them.
+    length : float or array, shape (m,), optional
+        What the violation of each row is compared with, such as the smallest radius; 0 for a row without one, whose
+        violation is compared with the distance moved. None: no row has one. The attribute is always an array.
+    reach : float or array, shape (n,), default inf
+        Pairs whose gap is larger were left out: one number for all pairs, or one for each body, of which a pair has the
+        sum.
+    describe : callable (int) -> str, default "constraint {}".format
+        What a row is, in words, for error messages.
+    at : array, optional
+        The configuration: without a length, its size says how large the round-off of a gap is. None: not known.
+    bend : array, shape (m,), optional
+        b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for planes.
+        None: not known, and the gradients are differenced where curvature is needed.
+    bodies : int, default 1
+        Number of bodies of the configuration.
+    equal : array of bool, shape (m,), optional
+        Which rows are equalities, g_i = 0. None: all are inequalities.
+    gap_at : callable (t, rows) -> array, optional
+        Gaps of some rows at another time and the same configuration. None: the set is at rest.
+
+    Attributes
+    ----------
+    margin : array, shape (m,)
+        The gap of an inequality, -|g_i| of an equality: negative where q violates the row.
+    normals : array, shape (m, d)
+        Unit vectors from the first body to the second, or into the wall; shape (m, 0) if rows are not contacts of
+        bodies.
+    noise : array, shape (m,), or float
+        Round-off of the gaps.
+
+    Raises
+    ------
+    InvalidValue
+        If `length` or `equal` does not fit the number of rows, or a length is negative.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> contacts = jo.Balls([1.0, 1.0]).linearise(0.0, np.array([[0.0, 0.0], [2.0, 0.0]]))
     >>> contacts.gap.tolist(), contacts.pairs.tolist(), contacts.describe(0)
@@ -61,34 +113,18 @@ class Contacts:
     """
 
     gap: Array
-    """(m,) g_i(t, q)."""
     G: LinearMap
-    """(m, N) dg/dq."""
     pairs: Integers
-    """(m, 2) who touches whom: (i, j) two bodies, (i, -1 - k) body i and constraint k, (-1, k) constraint k
-    on the whole configuration. The same pair keeps its numbers from step to step."""
     _: KW_ONLY
     numbers: int
-    """The set owns the constraint numbers k = 0, ..., numbers - 1 at all times, whether or not their rows are present.
-    An intersection tells the constraints of its parts apart by them."""
     length: Any = None
-    """(m,) the length that the violation of each row is compared with, such as the smallest radius; 0 where a row has
-    none, and its violation is compared with the distance moved. Given as one number for all rows, or None for none."""
     reach: Reach = np.inf
-    """Pairs whose gap is larger than this were left out; see `Reach`."""
     describe: Callable[[int], str] = "constraint {}".format
-    """What row c is, in words."""
     at: Array | None = None
-    """The configuration: without a length, its size says how large the round-off of a gap is."""
     bend: Array | None = None
-    """(m,) b with d^2 g = b (I - n n^T) for the relative position of the two bodies: 1 / distance for balls, 0 for
-    planes. None: not known, the gradients are differenced where curvature is needed."""
     bodies: int = 1
-    """How many bodies the configuration has."""
     equal: Booleans | None = None
-    """(m,) which rows are equalities, g_i = 0; None if all are inequalities."""
     gap_at: Callable[[float, Integers], Array] | None = None
-    """gap_at(t, rows): the gaps of some rows at another time and the same configuration. None: the set is at rest."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
@@ -96,12 +132,12 @@ class Contacts:
 
     @property
     def margin(self) -> Array:
-        """(m,) the gap of an inequality, -|g_i| of an equality: negative where q violates the row."""
+        """The gap of each inequality, -|g_i| of each equality: negative where q violates the row."""
         return margins(self.gap, self.equal)
 
     @property
     def normals(self) -> Array:
-        """(m, d) unit vectors from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
+        """Unit vectors (m, d) from the first body to the second, or into the wall; (m, 0) if rows are not contacts."""
         contacts = self.G.contacts
         if contacts is not None and len(self.G.others) == 0:
             return contacts.normal
@@ -113,12 +149,34 @@ class Contacts:
         return -self.G.toarray().reshape(len(first), self.bodies, d)[rows, first]
 
     def velocities(self, h: float) -> Polyhedron:
-        """K_h = {u : g / h + G u >= 0}."""
+        """The admissible velocities K_h = {u : g / h + G u >= 0} of a step.
+
+        Parameters
+        ----------
+        h : float
+            Time step.
+
+        Returns
+        -------
+        Polyhedron
+            K_h; its multipliers are impulses.
+        """
         c, length, noise = (_over(array, h) for array in (self.gap, self.length, self.noise))
         return Polyhedron(self.G, c, length=length, describe=self.describe, noise=noise, equal=self.equal)
 
     def positions(self, q: ArrayLike) -> Polyhedron:
-        """Q~ = {x : g + G (x - q) >= 0}."""
+        """The linearised admissible set Q~ = {x : g + G (x - q) >= 0}.
+
+        Parameters
+        ----------
+        q : array_like
+            The configuration that the contacts belong to.
+
+        Returns
+        -------
+        Polyhedron
+            Q~.
+        """
         offset = self.gap - (self.G @ np.asarray(q, dtype=float).ravel())
         return Polyhedron(
             self.G, offset, length=self.length, describe=self.describe, noise=self.noise, equal=self.equal
@@ -126,10 +184,10 @@ class Contacts:
 
     @property
     def noise(self) -> Array | float:
-        """(m,) the round-off of the gaps, by the size of the coordinates that each depends on.
+        """Round-off of each gap, by the size of the coordinates that it depends on.
 
-        Of equalities, also what curvature makes of their gaps: rods that depend on each other have gaps that fit
-        together up to terms of second order only, and would contradict each other without it.
+        For equalities it also contains what curvature makes of their gaps: rods that depend on each other have gaps
+        that fit together up to terms of second order only, and would contradict each other without it.
         """
         round_off = 0.0 if self.at is None else GAP_ROUND_OFF * self.G.magnitude(self.at.ravel())
         if self.equal is None:
@@ -141,7 +199,18 @@ class Contacts:
         return round_off + np.where(self.equal, bent * worst, 0.0)
 
     def only(self, rows: Integers) -> Contacts:
-        """The contacts of some rows."""
+        """The contacts of some of the rows.
+
+        Parameters
+        ----------
+        rows : array of int
+            Numbers of the rows.
+
+        Returns
+        -------
+        Contacts
+            The contacts of these rows.
+        """
         return replace(
             self,
             gap=self.gap[rows],
@@ -161,11 +230,27 @@ class Contacts:
         return lambda t, some: gap_at(t, rows[some])
 
     def drifts(self, t: float, h: float) -> tuple[Array, Array]:
-        """(m,) dg/dt of a moving set at the two ends of the step from t to t + h, where the configuration stays.
+        """The rates dg/dt of a moving set at the two ends of a step, at the same configuration.
 
         They are those of the parabola through the gaps at t, t + h/2 and t + h: no time outside the step is asked for.
-        Walls of constant acceleration have no error; others one of h^2 / 12 times the third derivative of the gap.
+        Walls of constant acceleration have no error; others have one of h^2 / 12 times the third derivative of the gap.
 
+        Parameters
+        ----------
+        t : float
+            Time before the step.
+        h : float
+            Time step.
+
+        Returns
+        -------
+        first : array, shape (m,)
+            Rates at t.
+        last : array, shape (m,)
+            Rates at t + h.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> table = jo.HalfSpace([1.0], offset=lambda t: t * t)
         >>> [rate.round(12).tolist() for rate in table.near(0.0, np.array([3.0]), 9.0).drifts(1.0, 0.5)]
@@ -180,30 +265,55 @@ class Contacts:
         return (4.0 * half - whole) / h, (3.0 * whole - 4.0 * half) / h
 
     def cone(self, closed: float | None = None) -> Cone:
-        """C_{t,q}: equalities, and rows with gap <= closed; by default those whose gap is zero up to round-off.
+        """The cone of admissible velocities of the closed contacts, C_{t,q}.
 
-        For sets at rest: the rates dg/dt of a moving set, which (1.7) has, are not in it.
+        It is for sets at rest: the rates dg/dt of a moving set, which (1.7) has, are not in it.
+
+        Parameters
+        ----------
+        closed : float, optional
+            Rows with a gap up to this are closed. None: those whose gap is zero up to round-off. Equalities always are.
+
+        Returns
+        -------
+        Cone
+            The cone.
         """
         near = self.margin <= (self.tolerance() if closed is None else closed)
         closed_ones = self.only(np.flatnonzero(near))
         return Cone(closed_ones.G, describe=closed_ones.describe, equal=closed_ones.equal)
 
     def tolerance(self) -> Array:
-        """How negative a margin may be before it counts as an overlap: a part of the length, or of the coordinates."""
+        """How negative a margin may be before it counts as an overlap.
+
+        Returns
+        -------
+        array, shape (m,)
+            A fraction of the length of each row, or of its coordinates if it has no length.
+        """
         if self.at is None or (self.length > 0.0).all():
             return CLOSED * cast(Array, self.length)
         by_place = np.abs(self.gap) + self.G.magnitude(self.at.ravel())
         return CLOSED * np.where(self.length > 0.0, self.length, by_place)
 
     def overlap(self) -> float:
-        """The deepest overlap -g_i, or the largest |g_i| of an equality, over its length; 0 if there is none.
+        """The deepest overlap -g_i, or the largest |g_i| of an equality.
 
-        A violation of a row without a length is not divided.
+        Returns
+        -------
+        float
+            The overlap as a fraction of the length of its row, undivided if the row has none; 0 if there is no overlap.
         """
         return deepest(self.margin, self.length)
 
     def smallest_length(self) -> float | None:
-        """The smallest length of a row; None if no row has one."""
+        """The smallest length of a row.
+
+        Returns
+        -------
+        float or None
+            The length; None if no row has one.
+        """
         return lowest(self.length[self.length > 0.0], np.inf) if self.length.any() else None
 
 

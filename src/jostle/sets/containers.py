@@ -23,10 +23,26 @@ from jostle.sets.walls import Outside
 
 @check_arguments
 class Inside(Outside):
-    """{q : |q - centre_k| <= radius_k}: a bowl, a drum, a round hall, a string.
+    """The inside of a circle or a sphere, {q : |q - centre_k| <= radius_k}: a bowl, a drum, a round hall, a string.
 
     `Maury` and `Venel` go up to O(h^2) through its wall, measure that and report it.
 
+    Parameters
+    ----------
+    centre : array_like, shape (d,) or (k, d), or callable (t) -> array
+        Centres of the containers.
+    radius : float, array_like, shape (k,), or callable (t) -> array
+        Radii of the containers, 0 or more.
+    radii : float, array_like, shape (n,), or callable (t) -> array, optional
+        Radii of the bodies. None: those of the `Balls` in an intersection; otherwise the bodies are points.
+
+    Raises
+    ------
+    InvalidValue
+        If a radius is negative, or the number of containers changes with time.
+
+    Examples
+    --------
     >>> Inside(centre=[0.0, 0.0], radius=1.0).nearest([3.0, 4.0]).point.round(12).tolist()
     [0.6, 0.8]
     >>> import jostle as jo
@@ -41,7 +57,18 @@ class Inside(Outside):
     curved = True
 
     def crossing(self, step: Step) -> Crossing | None:
-        """A body whose centre a linearised step took out of the container; a point may go half its radius too far."""
+        """A body whose centre a linearised step took out of the container; a point may go half its radius too far.
+
+        Parameters
+        ----------
+        step : Step
+            Times and positions before and after the step.
+
+        Returns
+        -------
+        Crossing or None
+            The body and the container; None if there is none.
+        """
         if not step.linearised:
             return None
         x, y = (self._bodies(q) for q in step.ends)

@@ -31,7 +31,7 @@ class Searched(NamedTuple):
     """(k, N) where the searches were."""
 
     def fits(self, size: int) -> bool:
-        """Are these differences of a set in so many coordinates? What a file holds may be anything."""
+        """Whether these can be differences of a set in this many coordinates; a file may hold anything."""
         counts, steps, places = map(np.asarray, self)
         if counts.ndim != 1 or counts.dtype.kind != "i" or counts.min(initial=0) < FORGOTTEN:
             return False
@@ -55,7 +55,7 @@ def searched(differences: Sequence[Differences]) -> Searched | None:
 
 
 def put_back(differences: Sequence[Differences], memory: Searched | None) -> None:
-    """Let them go on from what they remembered; None: search anew."""
+    """Let the differences continue from what they remembered; None: search again."""
     if memory is None:
         for one in differences:
             one.steps = None

@@ -48,7 +48,7 @@ SLOW_FACTOR = 0.1
 SHALLOW_PULL = 0.1
 """Where |M (x - w)| is below this fraction of the lightest mass times the length, x is no saddle."""
 MAX_ALL_ROWS = 64
-"""Up to this many rows all rows are looked at from the start; of more, first those whose gap is small."""
+"""Sets with at most this many rows use all rows from the start; larger ones start with the rows of small gaps."""
 REACH_FACTOR = 4.0
 """Initial contact search radius, in multiples of the deepest violation."""
 MAX_FIRST_REACH = 0.1

@@ -25,7 +25,7 @@ from jostle.kernels.sharing import chunks_of
 from jostle.kernels.threads import threads
 
 MAX_ALL_PAIRS = 64
-"""Of at most this many balls all pairs are looked at, without a list."""
+"""With at most this many balls all pairs are examined, without a list of neighbours."""
 SKIN = 0.15
 """Margin of the neighbour list, as a fraction of the mean radius."""
 REACH_MARGIN = 2.0

@@ -21,14 +21,14 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, InTime, finite, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Spheres, Surfaces, limit_of_each
-from jostle.sets.walls import Walls, same_number
+from jostle.sets.wall_sets import Walls, same_number
 
 Vertices = ArrayLike | Sequence[ArrayLike]
 """One polygon, (corners, 2), or a list of them."""
 STRAIGHT = 1e-9
-"""A corner may turn inwards by so much (radians): a vertex in the middle of an edge, up to round-off."""
+"""Largest inward turn of a corner, in radians: that of a vertex in the middle of an edge, up to round-off."""
 THIN = 1e-12
-"""A polygon whose area is below this part of its perimeter squared is flat."""
+"""A polygon whose area is below this fraction of its perimeter squared is flat."""
 DISC_MARGIN = 1e-12
 """The disc around a polygon is larger by this fraction, so that round-off leaves no corner outside."""
 ONE_TURN = 2.0 * np.pi
@@ -36,11 +36,24 @@ ONE_TURN = 2.0 * np.pi
 
 @check_arguments
 class Polygons(Walls):
-    """{q : dist(q, polygon_k) >= 0} for discs: convex obstacles with straight sides, at rest, moving or turning.
+    """Convex polygons as obstacles for discs, at rest, moving or turning.
 
-    `vertices` is one polygon, (corners, 2), a list of them, or a function of time that returns one or the other. They
-    run around it either way; a last vertex equal to the first is left out.
+    Parameters
+    ----------
+    vertices : array_like, shape (corners, 2), a list of them, or callable (t) -> either
+        Corners of one polygon or of several, in order around each, either way; a last vertex equal to the first is left
+        out.
+    radii : float, array_like, shape (n,), or callable (t) -> array, optional
+        Radii of the discs. None: those of the `Balls` in an intersection; otherwise the bodies are points.
 
+    Raises
+    ------
+    InvalidValue
+        If a polygon has fewer than three corners, no area, or is not convex, or the number of polygons changes with
+        time.
+
+    Examples
+    --------
     >>> square = [(0, 0), (2, 0), (2, 2), (0, 2)]
     >>> table = Polygons(square, radii=0.5)
     >>> table.gap(0.0, [1.0, 3.0]), table.gap(0.0, [5.0, 6.0]), table.gap(0.0, [1.0, 1.75])
@@ -71,7 +84,7 @@ class Polygons(Walls):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ConvexPolygons(Surfaces):
-    """The signed distances to k polygons of as many edges each; polygons with fewer have some of theirs twice."""
+    """The signed distances to k polygons with the same number of edges each; shorter polygons repeat some edges."""
 
     edges: Lines
     """(k each) the edges of the polygons, one after the other."""
@@ -80,7 +93,7 @@ class ConvexPolygons(Surfaces):
     each: int
     """Edges of each polygon."""
     discs: Spheres
-    """(k) around the polygons: what is far from these is far from those."""
+    """(k) discs around the polygons: what is far from a disc is far from its polygon."""
     solid: ClassVar[bool] = True
 
     @classmethod

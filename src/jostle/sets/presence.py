@@ -1,7 +1,7 @@
-"""Which bodies are there: some wait to come in, some have gone.
+"""Which bodies are present: some wait to come in, some have gone.
 
-All of them keep their numbers, radii and masses; those that are not there are put aside, each at a place of its own far
-from all others, and have no contacts and no velocity.
+All of them keep their numbers, radii and masses. Those that are not present are put aside, each at a place of its own
+far from all others, and have no contacts and no velocity.
 """
 
 from __future__ import annotations
@@ -20,12 +20,16 @@ from jostle.sets.differences import Differences
 
 WAITING, PRESENT, GONE = 0, 1, 2
 SPACING = 8.0
-"""Bodies that are not there are kept at least this many times the largest radius apart, because they may swell."""
+"""Bodies that are not present are kept at least this many times the largest radius apart, because they may swell."""
+MAX_SEARCHES = 20
+"""Largest number of searches for the smallest gap of the bodies that are present."""
+SEARCH_FACTOR = 4.0
+"""Each search for the smallest gap looks this many times as far as the one before."""
 
 
 @dataclass(frozen=True, eq=False)
 class Presence:
-    """Who is there: codes (n,) of WAITING, PRESENT and GONE, and where those who are not there are kept (n, d).
+    """Who is present: codes (n,) of WAITING, PRESENT and GONE, and where the others are kept (n, d).
 
     >>> presence = Presence.of(np.zeros((3, 2)), [True, True, False])
     >>> presence.here.tolist(), presence.waiting.tolist()
@@ -45,8 +49,8 @@ class Presence:
         here = np.asarray(present)
         if q0.ndim != 2 or here.shape != q0.shape[:1] or here.dtype != bool:
             raise InvalidValue(
-                f"present must be one True or False a body: it has shape {here.shape} and type {here.dtype}, q0 has "
-                f"shape {q0.shape}"
+                f"present must be one True or False for each body: it has shape {here.shape} and type {here.dtype}, q0 "
+                f"has shape {q0.shape}"
             )
         return Presence(np.where(here, PRESENT, WAITING), _places(q0, here, widest))
 
@@ -134,7 +138,7 @@ class _OfThosePresent(ConstraintSet):
 
 
 def _places(q0: Array, here: Booleans, widest: float) -> Array:
-    """One place each, beyond the lowest corner of those who are there and as far from each other as these are.
+    """One place for each absent body, beyond the lowest corner of those present and as far apart as they are.
 
     At random within a lattice, so that in a periodic space no two come to the same place, and none lies on a wall.
     """
@@ -144,3 +148,21 @@ def _places(q0: Array, here: Booleans, widest: float) -> Array:
     side = int(np.ceil(n ** (1.0 / d)))
     index = np.stack(np.unravel_index(np.arange(n), (side,) * d), axis=1)
     return np.asarray(low - width * (1.0 + 2.0 * index + np.random.default_rng(0).random((n, d))))
+
+
+def gap_of_present(within: ConstraintSet, t: float, q: Array) -> float:
+    """The smallest gap of the bodies that are present, those whose place is not NaN; infinite if there are none."""
+    if np.isfinite(q).all():
+        return float(within.gap(t, q))
+    here = np.isfinite(q).all(axis=1)
+    presence = Presence.of(q, here, within.widest())
+    if not here.any():
+        return np.inf
+    spread = float(np.ptp(q[here], axis=0).max())
+    reach, placed = (spread or within.widest() or 1.0) / here.sum(), presence.placed(q)
+    for _ in range(MAX_SEARCHES):
+        contacts = presence.within(within).linearise(t, placed, reach)
+        if len(contacts.gap):
+            return float(contacts.gap.min())
+        reach *= SEARCH_FACTOR
+    return np.inf

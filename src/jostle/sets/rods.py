@@ -23,12 +23,30 @@ from jostle.solvers.base import MAX_DENSE_ENTRIES
 
 @check_arguments
 class Rods(ConstraintSet):
-    """Rods that keep their lengths; q has shape (n, d).
+    """Rods of given lengths between bodies, or between bodies and points; q has shape (n, d).
 
-    `pairs` (m, 2) are the numbers of the two bodies of each rod. A negative number -1 - k in second place stands for
-    point k of `points` (k, d), which is at rest, or moves if `points` is a function of time. `lengths` is one number,
-    one a rod, or a function of time. Intersect with `Balls` and walls for bodies that have contacts too.
+    Chains, pendulums and trusses are made of them. Intersect with `Balls` and walls for bodies that have contacts too.
 
+    Parameters
+    ----------
+    pairs : array_like of int, shape (m, 2)
+        Numbers of the two bodies of each rod; -1 - k in second place stands for point k.
+    lengths : float, array_like, shape (m,), or callable (t) -> array
+        Length of all rods, or of each; positive.
+    points : array_like, shape (k, d), or callable (t) -> array, optional
+        Points that rods end at. None: all rods are between bodies.
+
+    Raises
+    ------
+    InvalidValue
+        If a rod names a body or point that does not exist, or a length is not positive.
+    NotFinite
+        If a length or a point is NaN or infinite.
+    UndefinedGradient
+        When the set is used, if the two ends of a rod have the same place.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> double = Rods([(0, -1), (0, 1)], lengths=[1.0, 0.5], points=[[0.0, 0.0]])      # body 0 hangs from point 0
     >>> double.linearise(0.0, np.array([[0.0, -1.0], [0.0, -1.6]])).gap.round(12).tolist()
@@ -53,11 +71,32 @@ class Rods(ConstraintSet):
         return f"Rods({len(self.pairs)})"
 
     def linearise(self, t: float, q: Array, reach: float = np.inf) -> Contacts:
+        """The gap and the direction of each rod.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Positions of the bodies.
+        reach : float, default inf
+            Without effect: all rods are kept.
+
+        Returns
+        -------
+        Contacts
+            One equality for each rod.
+
+        Raises
+        ------
+        UndefinedGradient
+            If the two ends of a rod have the same place.
+        """
         apart, distance, length = self._measured(t, q)
         if not distance.min(initial=1.0) > 0.0 and np.isfinite(distance).all():
             raise UndefinedGradient(
-                f"the ends of {self._describe(int(np.argmin(distance)))} have the same place at t = {t:g}, so that its "
-                f"direction is undefined; move one of them"
+                f"the ends of {self._describe(int(np.argmin(distance)))} have the same position at t = {t:g}, so that "
+                f"its direction is undefined; move one of them"
             )
         normal, (n, d) = apart / distance[:, None], (q.size // apart.shape[1], apart.shape[1])
         row = np.arange(len(self.pairs))
@@ -74,10 +113,38 @@ class Rods(ConstraintSet):
         )
 
     def gaps(self, t: float, q: Array) -> Array:
+        """By how much each rod is too long.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Positions of the bodies.
+
+        Returns
+        -------
+        array, shape (m,)
+            Distance of the ends minus the length; negative if they are too close.
+        """
         _, distance, length = self._measured(t, q)
         return distance - length
 
     def overlap(self, t: float, q: Array) -> float:
+        """The largest error of a length, as a fraction of the length.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Positions of the bodies.
+
+        Returns
+        -------
+        float
+            The error; 0 if all rods have their lengths.
+        """
         _, distance, length = self._measured(t, q)
         return deepest(-np.abs(distance - length), length)
 
@@ -87,7 +154,7 @@ class Rods(ConstraintSet):
         if q.ndim == 2:
             x = q
         elif points is None or q.size % points.shape[1]:
-            raise InvalidValue(f"rods need one place a body, q of shape (n, d); q has shape {q.shape}")
+            raise InvalidValue(f"rods need one position for each body, q of shape (n, d); q has shape {q.shape}")
         else:
             x = q.reshape(-1, points.shape[1])
         if self.pairs.max(initial=-1) >= len(x):
@@ -125,13 +192,11 @@ class Rods(ConstraintSet):
             raise InvalidValue(f"there are {len(self.pairs)} rods and lengths of shape {length.shape}")
         if not np.isfinite(length).all():
             raise NotFinite(
-                f"lengths: that of rod {int(np.argmin(np.isfinite(length.ravel())))} is not finite at t = {t:g}"
+                f"the length of rod {int(np.argmin(np.isfinite(length.ravel())))} is not finite at t = {t:g}"
             )
         if length.min(initial=1.0) <= 0.0:
             row = int(np.argmin(length))
-            raise InvalidValue(
-                f"lengths: that of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive"
-            )
+            raise InvalidValue(f"the length of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive")
         return np.broadcast_to(length.ravel(), (len(self.pairs),))
 
     def _checked_points(self, t: float) -> Array | None:
@@ -157,7 +222,9 @@ def _pairs(pairs: ArrayLike) -> Integers:
     if given.size == 0:
         given = np.zeros((0, 2), dtype=np.int64)
     if given.ndim != 2 or given.shape[1] != 2 or given.dtype.kind not in "iu":
-        raise InvalidValue(f"pairs must be two whole numbers a rod, shape (m, 2), not {given.dtype} of {given.shape}")
+        raise InvalidValue(
+            f"pairs must be two whole numbers for each rod, shape (m, 2), not {given.dtype} of {given.shape}"
+        )
     wrong = np.flatnonzero((given[:, 0] < 0) | (given[:, 0] == given[:, 1]))
     if len(wrong):
         raise InvalidValue(

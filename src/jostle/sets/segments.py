@@ -6,16 +6,31 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, InTime, finite, frozen
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Surfaces
-from jostle.sets.walls import Walls, same_number
+from jostle.sets.wall_sets import Walls, same_number
 
 
 @check_arguments
 class Segments(Walls):
-    """{q : dist(q, segment_k) >= 0} for discs: thin straight walls in the plane, at rest or moving; ends (k, 2, 2).
+    """Thin straight walls in the plane for discs, at rest or moving.
 
     A thin wall has two sides and no inside: a run in which it moves past the centre of a disc in one step ends with an
-    error. Walls that move fast are better `Polygons`.
+    error. Walls that move fast are better modelled by `Polygons`.
 
+    Parameters
+    ----------
+    ends : array_like, shape (k, 2, 2), or callable (t) -> array
+        The two end points of each wall.
+    radii : float, array_like, shape (n,), or callable (t) -> array, optional
+        Radii of the discs. None: those of the `Balls` in an intersection.
+
+    Raises
+    ------
+    InvalidValue
+        If `ends` have another shape, or their number changes with time; when the set is used, if the bodies have no
+        radii.
+
+    Examples
+    --------
     >>> Segments([[[0, 0], [4, 0]]], radii=0.5).gap(0.0, [2.0, 1.5])
     1.0
     >>> import numpy as np

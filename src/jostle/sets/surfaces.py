@@ -17,7 +17,7 @@ from jostle.kernels import kernels_for
 from jostle.sets.contacts import of_bodies
 
 JOINT = 1e-9
-"""A path that goes past the end of a wall by less than this part of its length goes through it: joints are tight."""
+"""A path that misses the end of a wall by less than this fraction of its length crosses it: joints are tight."""
 
 
 class Surfaces:

@@ -30,7 +30,7 @@ SHARED_DIRECTIONS = 2
 
 @check_arguments
 class UserSet(ConstraintSet):
-    """{q : g(t, q) >= 0}, made by `constraints`; or {q : g(t, q) = 0}, made by `equalities`."""
+    """The set {q : g(t, q) >= 0}, made by `constraints`; or {q : g(t, q) = 0}, made by `equalities`."""
 
     def __init__(
         self,
@@ -174,15 +174,40 @@ def constraints(
     moving: bool | None = None,
     length: Positive | None = None,
 ) -> UserSet | Callable[[Gap], UserSet]:
-    """Turn g(t, q), every entry of which stays >= 0, into an admissible set.
+    """Turn a function g(t, q), every entry of which stays >= 0, into an admissible set; a decorator.
 
-    `gradient(t, q)` returns dg/dq, shape (m, *q.shape); it is checked once against differences. Without it g is
-    differenced, which takes two evaluations of g for each coordinate in every step: give it if there are many bodies.
-    `convex` says whether each entry is convex in q (the linearised schemes then keep the guarantee that q stays in Q;
-    if it is not known, they check each step), `moving` whether g depends on t (likewise checked by the schemes that
-    cannot have it). `length` is the length that violations are compared with, a radius, say; it is also the scale of
-    the differences, which otherwise has to be searched for.
+    Parameters
+    ----------
+    g : callable (t, q) -> array_like
+        The gaps, m numbers. Left out in ``@jo.constraints(convex=True)``.
+    gradient : callable (t, q) -> array_like, optional
+        dg/dq, shape (m, *q.shape); it is checked against differences. None: g is differenced, which takes two
+        evaluations of g for each coordinate in every step; give the gradient if there are many bodies.
+    convex : bool, optional
+        Whether each entry is convex in q; the linearised schemes then keep q in Q. None: not known, and these schemes
+        check each step.
+    moving : bool, optional
+        Whether g depends on t. None: not known, and the schemes that need a set at rest check each step.
+    length : float, optional
+        What violations are compared with, such as a radius; positive, in the unit of g. It is also the scale of the
+        differences. None: the distance moved, and the scale is searched for.
 
+    Returns
+    -------
+    ConstraintSet
+        The set; or a decorator, if g is left out.
+
+    Raises
+    ------
+    InvalidValue
+        When the set is used, if the gradient has a wrong shape or a wrong entry.
+    NotFinite
+        When the set is used, if g is NaN or infinite.
+    UndefinedGradient
+        When the set is used, if the gradient of an active constraint is zero or not finite.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> @jo.constraints
     ... def disc(t, q):
@@ -212,11 +237,39 @@ def equalities(
     moving: bool | None = None,
     length: Positive | None = None,
 ) -> UserSet | Callable[[Gap], UserSet]:
-    """Turn g(t, q), every entry of which stays 0, into an admissible set: a bead on a wire, a joint, a rolling disc.
+    """Turn a function g(t, q), every entry of which stays 0, into an admissible set; a decorator.
 
-    `gradient`, `moving` and `length` are those of `constraints`. The schemes that linearise the gaps leave a curved
-    {g = 0} by O(h^2) in each step and come back in the next one; ``sol.overlap`` and ``sol.gaps()`` show by how much.
+    A bead on a wire, a joint and a rolling disc are such sets. The schemes that linearise the gaps leave a curved {g =
+    0} by O(h^2) in each step and come back in the next one; ``sol.overlap`` and ``sol.gaps()`` show by how much.
 
+    Parameters
+    ----------
+    g : callable (t, q) -> array_like
+        The m numbers that stay 0. Left out in ``@jo.equalities(moving=False)``.
+    gradient : callable (t, q) -> array_like, optional
+        dg/dq, shape (m, *q.shape); it is checked against differences. None: g is differenced.
+    moving : bool, optional
+        Whether g depends on t. None: not known, and the schemes that need a set at rest check each step.
+    length : float, optional
+        What violations are compared with, such as a radius; positive, in the unit of g. It is also the scale of the
+        differences. None: the distance moved, and the scale is searched for.
+
+    Returns
+    -------
+    ConstraintSet
+        The set; or a decorator, if g is left out.
+
+    Raises
+    ------
+    InvalidValue
+        When the set is used, if the gradient has a wrong shape or a wrong entry.
+    NotFinite
+        When the set is used, if g is NaN or infinite.
+    UndefinedGradient
+        When the set is used, if the gradient is zero or not finite.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> @jo.equalities
     ... def circle(t, q):

@@ -29,21 +29,42 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, InTime, at, contiguous, finite, frozen, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Surfaces, limit_of_each
-from jostle.sets.walls import Walls, same_number
+from jostle.sets.wall_sets import Walls, same_number
 
 STAVES = 6
+"""Default number of staves of each part."""
 ON_AXIS = 8 * float(np.finfo(float).eps)
-"""Nearer to the axis than this part of the distance from the base, the direction e_rho is round-off."""
+"""Nearer to the axis than this fraction of the distance from the base, the direction e_rho is round-off."""
 
 
 @check_arguments
 class Vessel(Walls):
-    """The wall that a polyline (radius, height), ... makes when it turns around an axis, for balls on either side.
+    """The wall that a polyline makes when it turns around an axis, for balls on either side: silo, hopper, hourglass.
 
     Two points of equal radii make a cylinder, two others a cone; a part of constant height is a floor, or a lid with a
-    hole. Heights are counted from `base` along `axis`. All of it may be functions of time: a silo that is shaken, a
-    bottle that tilts. `staves` is the number of boards for each part that hold a ball near the axis.
+    hole. Everything may be a function of time: a silo that is shaken, a bottle that tilts.
 
+    Parameters
+    ----------
+    profile : array_like, shape (k, 2), or callable (t) -> array
+        Points (radius, height) of the polyline.
+    radii : float, array_like, shape (n,), or callable (t) -> array, optional
+        Radii of the balls. None: those of the `Balls` in an intersection.
+    axis : array_like, shape (3,), or callable (t) -> array, default (0, 0, 1)
+        Direction of the axis, of any length but 0.
+    base : array_like, shape (3,), or callable (t) -> array, default (0, 0, 0)
+        The point of the axis that heights are counted from.
+    staves : int, default 6
+        Number of flat boards for each part that hold a ball near the axis; 0 is enough for a wide vessel.
+
+    Raises
+    ------
+    InvalidValue
+        If the profile is not a polyline of two points or more with radii that are not negative, the axis is zero, or
+        `staves` is negative.
+
+    Examples
+    --------
     >>> hopper, top = [(0.2, 0.0), (1.0, 1.0)], (1.0, 3.0)
     >>> silo = Vessel([*hopper, top], radii=0.125)
     >>> silo.gap(0.0, [0.5, 0.0, 2.0]), round(silo.gap(0.0, [0.0, 0.0, 0.0]), 12)
@@ -68,7 +89,7 @@ class Vessel(Walls):
         self.profile, self.axis, self.base = frozen(profile), frozen(axis), frozen(base)
         self.dimension, self.staves = 3, staves
         if isinstance(staves, float) or staves < 0:
-            raise InvalidValue(f"a vessel cannot have {staves} staves; six do well, none will do if it is wide")
+            raise InvalidValue(f"a vessel cannot have {staves} staves; use 6, or 0 for a wide vessel")
         first = _profile(profile, 0.0)
         self._discs = _discs(first)
         self.names = tuple(f"vessel part {k}" for k in range(len(first) - 1)) + tuple(
@@ -97,9 +118,9 @@ class Revolution(Surfaces):
     across: Array
     """The direction e_rho of points on the axis, where any would do."""
     outwards: Array
-    """(staves, 3) e_j,"""
+    """(staves, 3) outward directions e_j of the staves."""
     of_part: Integers
-    """and the part that each stave belongs to."""
+    """The part that each stave belongs to."""
     straight: ClassVar[bool] = False
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The default: picks a solver by the size of the problem, and says which in ``Projection.solver``."""
+"""The default solver, which picks an algorithm by the size of the problem."""
 
 from __future__ import annotations
 
@@ -49,19 +49,28 @@ MAX_FALLBACK_ROWS = 2000
 """The active-set method is the last attempt for at most this many rows (with masses over many decades, for example)."""
 
 OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
-"""What the solvers need that are tried beside Gauss-Seidel; without these kernels it is the only one."""
+"""Kernels of the solvers that are tried beside Gauss-Seidel; without them only Gauss-Seidel is used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
-    """Active set up to 128 rows; spheres by Gauss-Seidel; discs by interior points, unless Gauss-Seidel is enough.
+    """The default solver: picks an algorithm by the size of the problem, and says which in ``Projection.solver``.
 
-    More than 128 rows of which some are equalities are first tried by `SemismoothNewton`.
+    Up to 128 rows are solved by `ActiveSet`. Larger problems of spheres are solved by `GaussSeidel`, those of discs by
+    `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are
+    equalities are first tried by a semismooth Newton method. If one algorithm does not converge, the next tries (up to
+    128 rows there is only one); ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
+    `GaussSeidel` solves everything.
 
-    If one does not converge, the next tries (up to 128 rows there is only one). `max_iterations` is the limit of all
-    of them together, and ``Projection.iterations`` is their sum. On a GPU, which has no kernels for the others,
-    Gauss-Seidel does everything.
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 200000
+        Largest number of iterations of one projection, of all algorithms together.
 
+    Examples
+    --------
     >>> import jostle as jo
     >>> jo.Automatic().project([-1.0], jo.Cone([[1.0]])).solver
     'ActiveSet'
@@ -95,12 +104,12 @@ class Automatic(Solver):
         yield from self._first_order()
 
     def _first_order(self) -> Generator[Solver, Projection, None]:
-        """First order with all iterations that are left, after a look at what the multipliers prove."""
+        """First order with all iterations that are left, after a trial that may prove that the set is empty."""
         yield self._trial(PROOF_ITERATIONS)
         yield GaussSeidel(tol=self.tol, max_iterations=self.max_iterations)
 
     def _trials(self) -> Generator[Solver, Projection, None]:
-        """First order while it may be the cheaper way."""
+        """First-order trials, while first order may be cheaper."""
         start = yield _Guess(tol=self.tol)
         if (start.multipliers > 0.0).mean() > MAX_LOADED_SHARE and start.residual.worst > MAX_GUESS_RESIDUAL * self.tol:
             return
@@ -143,7 +152,7 @@ class _Affordable(InteriorPoint):
 
 
 class _Guess(Solver):
-    """The multipliers of the step before, as they are."""
+    """The multipliers of the step before, without iterations."""
 
     promises: ClassVar[bool] = False
 
@@ -159,7 +168,7 @@ class _Guess(Solver):
 
 
 class _Trial(GaussSeidel):
-    """First order that may fail: nobody looks for a contradiction then."""
+    """First-order iterations that may fail; a failure is not examined for a contradiction."""
 
     promises: ClassVar[bool] = False
 

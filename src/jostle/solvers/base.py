@@ -31,14 +31,14 @@ from jostle.kernels.sharing import by_rows
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
 DENSE_KERNELS = frozenset({"pairs_to_dense", "residual_dense"})
-"""What a matrix needs to be treated as dense."""
+"""Kernels that are needed to treat a matrix as dense."""
 
 MAX_NAME_LENGTH = 32
 """Longest name of a solver, in characters: the statistics of the steps keep it."""
 
 
 class Declined(Exception):
-    """A solver's reason not to try: its method needs too much memory, for instance."""
+    """A solver's reason not to try, such as factors that need too much memory."""
 
 
 class Whitened(NamedTuple):
@@ -54,8 +54,34 @@ class Whitened(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Solver:
-    """How to project. A new solver defines `_solve` and gets all the tests.
+    """How to project. A new solver inherits from this class, defines `_solve`, and is checked like all others.
 
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 1000
+        Largest number of iterations of one projection, of all algorithms together that try it.
+
+    Attributes
+    ----------
+    promises : bool
+        True if an answer that misses the tolerance is an error in a strict run.
+    accepts_start : bool
+        True if a start that passes the stopping test is returned at once; otherwise it is projected all the same.
+    kernels : frozenset of str
+        Names of the kernels that the solver needs (see `jostle.kernels.interface`). Where they do not all exist for the
+        arrays of a run, such as on a GPU, `solve` refuses the solver. By default it needs all of them.
+    name : str
+        Name of the solver in ``Projection.solver`` and in the statistics of a run.
+
+    Raises
+    ------
+    InvalidValue
+        If `tol` is not between 0 and 1, `max_iterations` is less than 1, or the name of the class is too long.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> K = jo.Cone([[1.0]])
     >>> [solver.project([-1.0], K).converged for solver in (jo.ActiveSet(), jo.InteriorPoint(), jo.GaussSeidel())]
@@ -63,13 +89,9 @@ class Solver:
     """
 
     promises: ClassVar[bool] = True
-    """Is an answer that missed the tolerance an error, in a run that is strict?"""
     accepts_start: ClassVar[bool] = True
-    """Is a point that passes the stopping test as it is returned at once? Otherwise it is projected all the same."""
 
     kernels: ClassVar[frozenset[str]] = ALL_KERNELS
-    """The kernels that the solver needs, by name (see `jostle.kernels.interface`). Where they do not all exist for the
-    arrays of a run, on a GPU for instance, `solve` refuses the solver. By default it needs all of them."""
 
     tol: float = 1e-8
     max_iterations: int = 1000
@@ -88,7 +110,7 @@ class Solver:
 
     @property
     def name(self) -> str:
-        """By which answers say who made them."""
+        """Name of the solver in ``Projection.solver`` and in the statistics of a run."""
         return type(self).__name__
 
     def project(
@@ -98,10 +120,32 @@ class Solver:
         mass: ArrayLike | Metric = 1.0,
         guess: Array | None = None,
     ) -> Projection:
-        """The projection of w on K in the metric of mass; guess: multipliers to start from.
+        """The projection of w on K in the metric of a mass.
 
-        An unconverged answer is returned as such (``converged`` is False); an empty K raises. All solvers that try
-        share max_iterations.
+        Parameters
+        ----------
+        w : array_like
+            The point to project.
+        K : Polyhedron
+            The set {u : c + G u >= 0}.
+        mass : float, array_like or Metric, default 1.0
+            One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
+        guess : array, shape (m,), optional
+            Multipliers to start from. None: zeros.
+
+        Returns
+        -------
+        Projection
+            The best answer that was found; ``converged`` is False if it misses the tolerance.
+
+        Raises
+        ------
+        EmptySet
+            If K has no points; the error holds a proof.
+        InvalidValue
+            If the shapes of w, G, mass and guess do not fit.
+        NotFinite
+            If w or a row of K is NaN or infinite.
         """
         target = floats(w)
         M, flat = metric(mass, target.shape), target.ravel()
@@ -220,7 +264,7 @@ def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:
 
 
 def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solver | None:
-    """Who tries after an answer that did not converge, if anybody."""
+    """The solver that tries after an answer that did not converge; None if there is none."""
     try:
         return plan.send(answer)
     except StopIteration:
@@ -238,12 +282,12 @@ def _allowed(length: Array, unit: Array, noise: Array, tol: float, moved: float)
 
 
 def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
-    """Refuse what does not fit together: a kernel would not notice."""
+    """Refuse arrays whose shapes do not fit, which kernels do not check."""
     if len(w) != K.G.shape[1]:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
     if len(M.root) != len(w):
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
     if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
-        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one a row; it has shape {np.shape(guess)}")
+        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {np.shape(guess)}")
     if not math.isfinite(w.sum()):
         raise NotFinite("the point to project is not finite")

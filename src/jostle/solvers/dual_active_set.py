@@ -29,8 +29,19 @@ MAX_COLUMNS_A_ROW = 12
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveSet(Solver):
-    """Dual active-set method. The residual is at round-off; the cost grows like the cube of the active rows.
+    """Dual active-set method (Goldfarb & Idnani 1983), exact up to round-off, for up to about a hundred contacts.
 
+    The cost grows like the cube of the number of active rows.
+
+    Parameters
+    ----------
+    tol : float, default 1e-10
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 10000
+        Largest number of rows that are added or removed.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> K = jo.Polyhedron([[1.0, 0.0], [1.0, 1.0]], [0.0, -1.0])
     >>> jo.ActiveSet().project([0.5, -1.5], K).point.round(12).tolist()
@@ -39,7 +50,7 @@ class ActiveSet(Solver):
 
     kernels: ClassVar[frozenset[str]] = frozenset({"exact", "project_dense"})
     accepts_start: ClassVar[bool] = False
-    """Resting contacts carry their load even where a step moves bodies by less than the tolerance."""
+    """False: resting contacts carry their load even where a step moves bodies by less than the tolerance."""
 
     tol: float = 1e-10
     max_iterations: int = 10_000

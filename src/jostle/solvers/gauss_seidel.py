@@ -26,17 +26,28 @@ TEST_INTERVAL = 20
 """Number of iterations between two looks at the stopping test."""
 Stop = tuple[Array, float, int, int]
 """The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
-PARALLEL_ROWS = 100_000
-"""From this many contacts on, all threads sweep. Fewer are one block, on one thread: starting the threads would take
-about as long as a sweep."""
+PARALLEL_ROWS = 20_000
+"""From this many contacts on, several threads sweep. Fewer are one block, on one thread: waiting for the others would
+take about as long as a sweep."""
+ROWS_A_THREAD = 4000
+"""A thread is given at least this many contacts."""
 INNER_TOLERANCE = 0.5
 """The loop stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussSeidel(Solver):
-    """Accelerated Gauss-Seidel sweeps: cheap iterations, many of them. For large problems and loose tolerances.
+    """Accelerated Gauss-Seidel sweeps: many cheap iterations, for large problems and loose tolerances.
 
+    Parameters
+    ----------
+    tol : float, default 1e-6
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 200000
+        Largest number of sweeps.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> K = jo.Cone([[1.0, 0.0], [0.0, 1.0]])
     >>> jo.GaussSeidel(tol=1e-6).project([-1.0, 2.0], K).point.round(6) + 0.0
@@ -90,7 +101,7 @@ def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, 
     """(u - w, p unit, iterations) by the fused loop over contacts, on all cores if there are many."""
     contacts = G.contacts
     assert contacts is not None
-    chunks = threads() if len(unit) >= PARALLEL_ROWS else 1
+    chunks = max(1, min(threads(), len(unit) // ROWS_A_THREAD)) if len(unit) >= PARALLEL_ROWS else 1
     inverse = M.inverse_diagonal[:: contacts.dimension].copy()
     p, iterations = kernels_for(s0).gauss_seidel(
         contacts.i, contacts.j, contacts.normal, unit, inverse, s0, start, *stop, chunks, contacts.places

@@ -41,8 +41,17 @@ FAR_SLACK = 1e6
 
 @dataclass(frozen=True, kw_only=True)
 class InteriorPoint(Solver):
-    """Second order, sparse factorisations: ten to thirty iterations at any size and tolerance.
+    """Interior-point method with sparse factorisations: ten to thirty iterations at any size and tolerance.
 
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Largest residual of an answer that counts as converged; dimensionless, between 0 and 1.
+    max_iterations : int, default 200
+        Largest number of iterations, each with one factorisation.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> K = jo.Cone([[1.0, 0.0], [0.0, 1.0]])
     >>> jo.InteriorPoint().project([-1.0, 2.0], K).point.round(6) + 0.0

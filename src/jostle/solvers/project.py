@@ -1,4 +1,4 @@
-"""The first verb: `project`, and Moreau's decomposition (Bourdin & Maury 2020, section 2).
+"""`project`, and Moreau's decomposition (Bourdin & Maury 2020, section 2).
 
 For a cone C and its polar N, every velocity is U = P_C U + P_N U with <P_C U, P_N U>_M = 0.
 """
@@ -30,10 +30,37 @@ def project(
     solver: Solver | None = None,
     guess: Array | None = None,
 ) -> Projection:
-    """The nearest point to w of a polyhedron, a cone, its polar, or an admissible set, in the M-norm.
+    """The nearest point to w of a polyhedron, a cone, its polar, or an admissible set, in the norm of a mass.
 
-    Raises `NotConverged` rather than returning a point that failed the stopping test.
+    Parameters
+    ----------
+    w : array_like
+        The point to project.
+    onto : Polyhedron, Cone, Polar or ConstraintSet
+        The set to project on; an admissible set is taken at time 0, see `ConstraintSet.nearest`.
+    mass : float, array_like or Metric, default 1.0
+        One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
+    solver : Solver, optional
+        Solves the projection. None: ``Automatic()``.
+    guess : array, shape (m,), optional
+        Multipliers to start from; not used for an admissible set. None: zeros.
 
+    Returns
+    -------
+    Projection
+        The nearest point, with its multipliers and residuals.
+
+    Raises
+    ------
+    NotConverged
+        If the answer misses the tolerance; ``error.projection`` holds it.
+    EmptySet
+        If the set has no points.
+    InvalidValue
+        If `onto` is none of these sets, or shapes do not fit.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> K = jo.Polyhedron([[1.0, 1.0]], [-2.0])               # x + y >= 2
     >>> P = jo.project([0.0, 0.0], K, mass=[1.0, 3.0])
@@ -54,8 +81,33 @@ def project(
 def decompose(
     u: ArrayLike, cone: Cone, *, mass: ArrayLike | Metric = 1.0, solver: Solver | None = None
 ) -> tuple[Array, Array]:
-    """Moreau's decomposition (P_C u, P_N u) of a velocity.
+    """Moreau's decomposition of a velocity into its projections on a cone C and on the polar cone N.
 
+    Parameters
+    ----------
+    u : array_like
+        The velocity.
+    cone : Cone
+        The cone C.
+    mass : float, array_like or Metric, default 1.0
+        One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
+    solver : Solver, optional
+        Solves the projection. None: ``Automatic()``.
+
+    Returns
+    -------
+    along : array
+        P_C u, the admissible part.
+    against : array
+        P_N u, the rest; orthogonal to P_C u in the metric of the mass.
+
+    Raises
+    ------
+    NotConverged
+        If the projection misses its tolerance.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> along, against = jo.decompose([-1.0, 2.0], jo.Cone([[1.0, 0.0]]))
     >>> along.tolist(), against.tolist()

@@ -30,7 +30,7 @@ EVERYWHERE, HERE = "at every q", "at this q"
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """What is computed at a place, each when it is first asked for."""
+    """Numbers at a place, each computed when it is first used."""
 
     place: Place
 

@@ -29,7 +29,7 @@ RELATIVE_STEP = float(np.cbrt(np.finfo(float).eps))
 CONVEX_TOLERANCE = 1e-4
 """A gap counts as convex if no eigenvalue of D^2 g is below minus this fraction of the largest."""
 HALF = 0.5
-"""U_i reaches down to this part of the distance at which two bodies touch."""
+"""U_i reaches down to this fraction of the distance at which two bodies touch."""
 
 
 @dataclass(frozen=True, eq=False)

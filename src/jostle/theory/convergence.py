@@ -34,8 +34,27 @@ GROWTH = 1.2
 
 @dataclass(frozen=True, eq=False)
 class Convergence:
-    """Differences of solutions with steps h, h / 2, ..., and the order that fits them; see `convergence`.
+    """The result of `convergence`: differences of solutions with steps h, h / 2, ..., and the order that fits them.
 
+    Attributes
+    ----------
+    order : Order or None
+        The fitted order with its uncertainty; None if solutions with different steps are equal up to round-off.
+    h : array, shape (k,)
+        The time steps.
+    difference : array, shape (k,)
+        Difference of the solutions with steps h and h / 2: the root mean square over the phases.
+    each : array, shape (k, phases)
+        The differences of each phase.
+    variation : array, shape (k,)
+        Total variation of the velocity, the largest over the phases.
+    erratic : bool
+        True if the order is not known to a quarter.
+    bounded : bool
+        True if the variation of the velocity has stopped growing.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> found = jo.theory.convergence(ball, jo.Maury(), t=0.4, h=0.1, halvings=3, phases=1)
@@ -48,24 +67,19 @@ class Convergence:
     """
 
     order: Order | None
-    """The fit; None if solutions with different steps are equal up to round-off."""
     h: Array
-    """(k,) the steps."""
     difference: Array
-    """(k,) of the solutions with steps h and h / 2: the root mean square over the phases."""
     each: Array
-    """(k, phases) the differences of each phase."""
     variation: Array
-    """(k,) the total variation of the velocity, max over the phases."""
 
     @property
     def erratic(self) -> bool:
-        """Is the order not known to a quarter?"""
+        """True if the order is not known to a quarter."""
         return self.order is not None and not self.order.uncertainty <= ERRATIC
 
     @property
     def bounded(self) -> bool:
-        """Has the variation of the velocity stopped growing?"""
+        """True if the variation of the velocity has stopped growing."""
         return bool(self.variation[-1] <= GROWTH * self.variation[-2])
 
     def __repr__(self) -> str:
@@ -82,11 +96,38 @@ class Convergence:
 def convergence(
     problem: Motion | Sweeping, scheme: Scheme, *, t: Positive, h: Positive, halvings: Count = 5, phases: Count = 4
 ) -> Convergence:
-    """The order of convergence by halving h, with an error bar, from runs with steps h to h / 2^halvings.
+    """Measure the order of convergence of a scheme on a problem by halving h, with an error bar.
 
-    With several `phases` the first step of each run is shorter by another part, so that impacts fall on other places
-    inside their steps.
+    With several phases the first step of each run is shorter by another fraction of h, so that impacts fall on other
+    places inside their steps.
 
+    Parameters
+    ----------
+    problem : Motion or Sweeping
+        The problem.
+    scheme : Scheme
+        The scheme.
+    t : float
+        End time of all runs; positive.
+    h : float
+        The longest time step; the others are h / 2 to h / 2^halvings.
+    halvings : int, default 5
+        Number of times that the step is halved; at least 2.
+    phases : int, default 4
+        Number of different first steps.
+
+    Returns
+    -------
+    Convergence
+        The order, and the differences that it was fitted to.
+
+    Raises
+    ------
+    InvalidValue
+        If `halvings` is less than 2.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
     >>> found = jo.theory.convergence(ball, jo.Paoli(), t=1.0, h=0.02, halvings=4)

@@ -27,27 +27,50 @@ MAX_NAMED_ROWS = 3
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """A good direction of a cone; see `good_direction`.
+    """A good direction of a cone; the result of `good_direction`.
 
+    Attributes
+    ----------
+    u : array or None
+        The unit vector, flat, |u|_M = 1; None if there is none.
+    delta : float
+        The smallest <G_i, u> / |G_i|, which no other direction exceeds; 0 if there is none, 1 without contacts.
+    gamma : float
+        1 / delta: the best constant of the inverse triangle inequality.
+    balanced : str
+        The contacts whose gradients balance each other, in words; empty if there is a good direction.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> good_direction(jo.Cone([[2.0, 0.0]])).u.tolist()
     [1.0, 0.0]
     """
 
     u: Array | None
-    """The unit vector, flat, |u|_M = 1; None if there is none."""
     delta: float
-    """The smallest <G_i, u> / |G_i|, which no other direction exceeds; 0 if there is none, 1 without contacts."""
     gamma: float
-    """1 / delta: the best constant of the inverse triangle inequality."""
     balanced: str
-    """The contacts whose gradients balance each other, in words; empty if there is a good direction."""
 
 
 @check_arguments
 def good_direction(cone: Cone, mass: ArrayLike | Metric = 1.0) -> Direction:
-    """The unit vector that opens all contacts of a cone fastest, and how fast it does.
+    """The unit vector that opens all contacts of a cone fastest, and how fast it opens them.
 
+    Parameters
+    ----------
+    cone : Cone
+        The closed contacts.
+    mass : float, array_like or Metric, default 1.0
+        One number, one for each body, one for each coordinate, or a symmetric positive definite matrix.
+
+    Returns
+    -------
+    Direction
+        The direction, or the contacts that leave none.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> found = good_direction(jo.Cone([[1.0, 0.0], [0.0, 1.0]]))
     >>> found.u.round(6).tolist(), round(found.delta, 6), round(found.gamma, 6)

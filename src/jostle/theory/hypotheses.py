@@ -1,4 +1,4 @@
-"""Does a problem satisfy what the theorems ask? (A0)-(A6), (H1)-(H6), and the largest h of each scheme."""
+"""Check the hypotheses of the theorems, (A0)-(A6) and (H1)-(H6), and the largest h of each scheme."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jostle.theory.places import Place, place, places, restitution
 from jostle.theory.report import FAILS, HOLDS, UNKNOWN, Line, Report, Section, worst
 
 MAX_FRAMES = 100
-"""Along a trajectory, at most this many saved times are looked at: half of them those with the most contacts."""
+"""Largest number of saved times that are checked along a trajectory; half of them are those with the most contacts."""
 ADMISSIBLE_TOLERANCE = 1e-9
 """A gap that closes at less than this fraction of the speeds does not close."""
 
@@ -34,13 +34,36 @@ PAOLI_2010 = "Paoli 2010"
 def hypotheses(
     problem: Motion | Sweeping | Solution, q: ArrayLike | None = None, t: Finite = 0.0, *, rho: Positive | None = None
 ) -> Report:
-    """What the theorems of the papers ask, at a configuration q of a problem (by default q0) or along a `Solution`.
+    """Check what the theorems of the papers ask, at one configuration of a problem or along a solution.
 
     Each hypothesis holds, fails (where, by how much), or cannot be checked (why). What is asked for every q of the
     admissible set is checked at this q, unless the set is made of balls and walls, whose constants are known at every
-    q; the table says which. `rho` is that of (A5) and (A6), by default half of the smallest radius. Along a solution
-    each line is shown at the saved time at which it is worst; contacts with a multiplier count as closed.
+    q; the table says which. Along a solution each line is shown at the saved time at which it is worst; contacts with a
+    multiplier count as closed.
 
+    Parameters
+    ----------
+    problem : Motion, Sweeping or Solution
+        The problem, or a solution to check along.
+    q : array_like, optional
+        The configuration; not used along a solution. None: q0.
+    t : float, default 0.0
+        The time; not used along a solution.
+    rho : float, optional
+        The distance rho of (A5) and (A6), in the unit of q; positive. None: half of the smallest radius.
+
+    Returns
+    -------
+    Report
+        One section for each theorem, and the largest time step of each scheme.
+
+    Raises
+    ------
+    InvalidValue
+        If `problem` is neither a problem nor a solution.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> wedge = jo.HalfSpace([0.0, 1.0]) & jo.HalfSpace([0.75**0.5, 0.5])               # interior angle: 120 degrees
     >>> report = jo.theory.hypotheses(jo.Motion(q0=[0.0, 0.0], v0=[0.0, 1.0], within=wedge))
@@ -85,7 +108,7 @@ def _at(here: Place, u: Array | None, start: bool) -> Report:
 
 
 def _inequalities(here: Place) -> tuple[Line, ...]:
-    """The line that the papers know no equalities, if there are some."""
+    """The line that the theorems do not cover equalities, if there are some."""
     equal = here.bound.equal
     if equal is None:
         return ()
@@ -192,7 +215,7 @@ def _at_rest(numbers: Numbers) -> Line:
 
 
 def _start(here: Place, u: Array | None) -> Line:
-    """Is the start in the interior, or its velocity admissible?"""
+    """The line whether the start is in the interior, or its velocity admissible."""
     says = "q0 in the interior of Q, or v0 in the cone of admissible velocities"
     v = (here.problem.v0 if isinstance(here.problem, Motion) else np.zeros_like(here.q)) if u is None else u
     if len(here.closed) == 0:

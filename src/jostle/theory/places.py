@@ -20,7 +20,7 @@ from jostle.sets.presence import Presence
 from jostle.solution import Solution
 
 MAX_ALL_BODIES = 150
-"""With at most this many bodies all contacts are looked at, else those within reach."""
+"""With at most this many bodies all contacts are examined, otherwise those within reach."""
 NEAR_PART = 0.5
 """rho of (A5) and (A6), as a fraction of the smallest length (of the smallest radius, for balls)."""
 
@@ -63,7 +63,7 @@ class Place:
 def place(
     problem: Motion | Sweeping, t: float, q: Array, rho: float | None = None, touching: Integers | None = None
 ) -> Place:
-    """The place (t, q); the pairs `touching` count as closed whatever their gap. A body at NaN is not there."""
+    """The place (t, q); the pairs `touching` count as closed at any gap. A body at NaN is not present."""
     if q.shape != problem.q0.shape:
         raise InvalidValue(f"q must have the shape of q0, {problem.q0.shape}, not {q.shape}")
     within, presence = problem.within, problem.presence

@@ -1,4 +1,4 @@
-"""Does a solution keep what the theorems promise? The inclusion itself, checked a posteriori.
+"""Check a posteriori whether a solution satisfies the inclusion that the theorems promise.
 
     q(t) in Q(t),    M du = f dt + G^T dp,    p >= 0,    supp p_i in {t : g_i(t, q(t)) = 0},    u+ = P_C u- - e P_N u-
 
@@ -31,21 +31,38 @@ FILE_TOLERANCE = 1e-3
 OVERLAP_TOLERANCE = 1e-6
 """Overlaps up to this fraction of the smallest radius are round-off and the tolerance of the solver."""
 BETWEEN = (0.25, 0.5, 0.75, 1.0)
-"""Parts of each step at which the gaps are looked at."""
+"""Fractions of each step at which the gaps are checked."""
 ENERGY_FIRST_ORDER = 2.0
 """Contacts may give this many times |h a| / |u| of the largest kinetic energy, a the acceleration by forces."""
 
 
 @check_arguments
 def promises(solution: Solution, problem: Motion | Sweeping | None = None) -> Report:
-    """Whether a solution satisfies the inclusion that the theorems promise, with residuals.
+    """Check whether a solution satisfies the inclusion that the theorems promise, with residuals.
 
     Checked are feasibility between the nodes, the sign and support of the multipliers, the balance of momentum, the
-    impact law at each impact, the work of the contacts, and the total variation of the velocity.
-
-    A solution that was read from a file needs its `problem` for all that the file does not hold. Where steps were not
+    impact law at each impact, the work of the contacts, and the total variation of the velocity. Where steps were not
     saved (``every=``), what happened in between cannot be checked.
 
+    Parameters
+    ----------
+    solution : Solution
+        The solution.
+    problem : Motion or Sweeping, optional
+        Its problem, for a solution that was read from a file without it. None: that of the solution.
+
+    Returns
+    -------
+    Report
+        One line for each check.
+
+    Raises
+    ------
+    InvalidValue
+        If `problem` does not fit the solution, or a file does not hold what a check needs.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-9.81], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.8))
     >>> report = jo.theory.promises(jo.solve(ball, jo.Paoli(), t=1.0, h=0.01))

@@ -8,20 +8,45 @@ from html import escape
 
 import numpy as np
 
+from jostle.colours import BAD, GOOD, OPEN
 from jostle.errors import InvalidValue
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
-"""The verdicts, from good to bad: what fails somewhere fails."""
+"""The verdicts of a line."""
 SEVERITY = {HOLDS: 0, UNKNOWN: 1, FAILS: 2}
+"""Order of the verdicts: the worst one of several is shown."""
 CELL = "text-align: left; vertical-align: top; padding: 0 1em 0.2em 0"
 """Style of the cells of a table in HTML."""
-COLOURS = {HOLDS: "#1a7f37", UNKNOWN: "#7d6608", FAILS: "#b3261e"}
+COLOURS = {HOLDS: GOOD, UNKNOWN: OPEN, FAILS: BAD}
 
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that was checked.
+    """One hypothesis or promise that was checked.
 
+    Attributes
+    ----------
+    name : str
+        Name in the paper, such as "(A1)".
+    statement : str
+        What is asked or promised, as a formula.
+    verdict : str
+        "holds", "fails" or "cannot be checked".
+    detail : str
+        Where it fails and by how much, why it cannot be checked, or for which q it holds.
+    values : mapping of str to float
+        The numbers that were computed, by name.
+    needed : bool
+        True if the verdict of the section depends on this line.
+    local : bool
+        True if it was checked at this configuration or time only, although it is asked at every one.
+    badness : float
+        Of two lines with the same verdict, the one with the larger number is shown for a whole trajectory.
+    found : str
+        The numbers and the detail, as text.
+
+    Examples
+    --------
     >>> line = Line("(A1)", "alpha <= |grad g_i| <= beta", HOLDS, "everywhere", {"alpha": 1.0, "beta": 2.0})
     >>> line.verdict, line.values["beta"], line.found
     ('holds', 2.0, 'alpha = 1, beta = 2; everywhere')
@@ -29,18 +54,12 @@ class Line:
 
     name: str
     statement: str
-    """What is asked or promised, as a formula."""
     verdict: str
     detail: str = ""
-    """Where it fails and by how much, why it cannot be checked, or for which q it holds."""
     values: Mapping[str, float] = field(default_factory=dict)
-    """The numbers that were computed, by name."""
     needed: bool = True
-    """Does the verdict of the section depend on this line?"""
     local: bool = False
-    """Was it checked at this configuration or time only, although it is asked at every one?"""
     badness: float = 0.0
-    """Of two lines with the same verdict, the one with the larger number is shown for a whole trajectory."""
 
     @property
     def found(self) -> str:
@@ -52,18 +71,33 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """Lines that belong together: the hypotheses of one theorem, say.
+    """Lines that belong together, such as the hypotheses of one theorem.
 
+    Attributes
+    ----------
+    title : str
+        Paper and theorem.
+    promise : str
+        What follows if all lines hold; empty if nothing is concluded from them together.
+    lines : tuple of Line
+        What was checked.
+    asked : bool
+        True if the lines are hypotheses. False: they are promises, and the summary says whether they are kept.
+    verdict : str
+        The worst verdict of the lines that are needed.
+    summary : str
+        The promise, and which lines stand in its way.
+
+    Examples
+    --------
     >>> Section("Theorem 1", "the scheme converges", (Line("(A1)", "...", HOLDS), Line("(A2)", "...", UNKNOWN))).verdict
     'cannot be checked'
     """
 
     title: str
     promise: str
-    """What follows if all lines hold; empty if nothing is concluded from them together."""
     lines: tuple[Line, ...]
     asked: bool = True
-    """Are the lines hypotheses? If not, they are promises, and the summary says whether they are kept."""
 
     @property
     def verdict(self) -> str:
@@ -91,11 +125,22 @@ class Section:
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """The answer of `hypotheses` and `promises`: a table, and the numbers in it.
+    """The result of `hypotheses` and `promises`: a table of what was checked, and the numbers in it.
 
-    ``report["(A1)"]`` is a `Line`. Where two papers use the same name, the section decides:
-    ``report["Paoli 2010 (H3)"]``.
+    ``report["(A1)"]`` is a `Line`. Where two papers use the same name, the section decides: ``report["Paoli 2010
+    (H3)"]``.
 
+    Attributes
+    ----------
+    title : str
+        What was checked, and where.
+    sections : tuple of Section
+        The lines, by theorem.
+    failing : tuple of Line
+        The lines that fail.
+
+    Examples
+    --------
     >>> section = Section("Paoli 2010", "the scheme converges", (Line("(H3)", "independent", FAILS, "rank 1 of 2"),))
     >>> report = Report("At t = 0", (section,))
     >>> report["(H3)"].verdict, [line.name for line in report.failing]

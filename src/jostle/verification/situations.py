@@ -6,12 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from jostle.analysis import crowd_summary, exit_use, jams
+from jostle.analysis import crowd_summary, exit_use, flow, jams, weidmann
 from jostle.solution import Solution
 from jostle.verification.runs import Corners, Outcome, rectangle, solved
 
 IMO_FLOW = 1.33
 """The largest specific flow (people per metre and second) that IMO allows."""
+JAM = 10
+"""The number of people that make a jam in these tests."""
+DENSITIES = (0.5, 1.0, 2.0, 3.0, 4.0)
+"""People a square metre in the corridor whose mean speeds are measured."""
+NEAR_WEIDMANN = 0.1
+"""Mean speeds (m/s) agree with the curve of Weidmann 1993 if they differ by less."""
 
 
 def _last(sol: Solution) -> float:
@@ -113,37 +119,85 @@ def bottlenecks() -> Outcome:
     found = {jam.opening: jam.people for jam in jams(sol)}
     first, second = found.get("door 0", 0), found.get("exit 'second'", 0)
     return Outcome(f"up to {first} people in a jam before the first, {second or 'nobody'} before the second",
-                   first >= 10 and second == 0)  # fmt: skip
+                   first >= JAM and second == 0)  # fmt: skip
 
 
 def stairs_jam() -> Outcome:
-    """A jam forms before stairs that are walked slower than the corridor before them."""
-    way = {"name": "stairs", "start": [[12, 3], [12, 5]], "end": [[30, 3], [30, 5]], "length": 6.0, "pace": 0.45}
+    """150 people of a room of 5 m by 8 m go through a corridor of 2 m by 12 m and up stairs: jams before both."""
+    up = {"name": "stairs", "start": [[17, 3], [17, 5]], "end": [[30, 3], [30, 5]], "length": 3.0, "pace": "up"}
     sol = solved(
-        [rectangle(0, 0, 6, 8), rectangle(6, 3, 12, 5), rectangle(30, 3, 36, 5)], {"out": [[36, 3], [36, 5]]},
-        [{"n": 80, "region": rectangle(0, 0, 6, 8)}], t=200.0, doors=[[[6, 3], [6, 5]]], stairs=[way],
+        [rectangle(0, 0, 5, 8), rectangle(5, 3, 17, 5), rectangle(30, 3, 31, 5)], {"out": [[31, 3], [31, 5]]},
+        [{"n": 150, "region": rectangle(0, 0, 5, 8)}], t=240.0, h=0.07, doors=[[[5, 3], [5, 5]]], stairs=[up],
     )  # fmt: skip
     found = {jam.opening: jam.people for jam in jams(sol)}
-    people = found.get("stairs 'stairs'", 0)
-    return Outcome(f"up to {people} people in a jam before the stairs; all jams: {found or 'none'}", people >= 5)
+    before, at = found.get("door 0", 0), found.get("stairs 'stairs'", 0)
+    into, onto = (flow(sol, line).mean for line in ([[5, 3], [5, 5]], [[17, 3], [17, 5]]))
+    return Outcome(
+        f"up to {before} people in a jam before the corridor, up to {at} at the stairs; {into:.2f} people a second "
+        f"into the corridor, {onto:.2f} onto the stairs",
+        before >= JAM and at >= JAM and onto < into,
+    )
 
 
 def crowd_at_corner() -> Outcome:
-    """Sixty people around a corner need longer than on a straight way as long as the inner wall, and not longer than on
-    one as long as the outer wall."""
-    group = [{"n": 60, "region": rectangle(0, 0, 8, 3)}]
+    """500 people in a corridor of 20 m go 34 m to a corner, around it, and 10 m on; straight ways as long as the inner
+    and the outer wall, which is a quarter of a circle, take less and more time."""
+    width, before, behind, depth = 20.0, 34.0, 10.0, 6.0
+    corner = depth + before
+    turn = [
+        [corner + width * float(np.sin(angle)), width - width * float(np.cos(angle))]
+        for angle in np.linspace(0.0, np.pi / 2.0, 13)
+    ]
+    far, end = corner + width, width + behind
+    around = [[0.0, 0.0], *turn, [far, end], [corner, end], [corner, width], [0.0, width]]
+    group = [{"n": 500, "region": rectangle(0, 0, depth, width)}]
+
+    def last(area: Corners, ends: Corners) -> float:
+        return _last(solved([area], {"end": ends}, group, t=200.0, h=0.07, every=0.5))
 
     def straight(length: float) -> float:
-        return _last(solved([rectangle(0, 0, length, 3)], {"end": [[length, 0], [length, 3]]}, group, t=120.0))
+        return last(rectangle(0, 0, depth + length, width), [[depth + length, 0], [depth + length, width]])
 
-    around = [[0, 0], [15, 0], [15, 9], [12, 9], [12, 3], [0, 3]]
-    times = [
-        straight(12 + 6), _last(solved([around], {"end": [[15, 9], [12, 9]]}, group, t=120.0)), straight(15 + 9),
-    ]  # fmt: skip
+    inner, outer = before + behind, before + behind + width * np.pi / 2.0
+    times = [straight(inner), last(around, [[far, end], [corner, end]]), straight(float(outer))]
     return Outcome(
         f"{_text(times[1])} around the corner, {_text(times[0])} and {_text(times[2])} on straight ways as long as the "
-        f"inner and the outer wall",
+        f"inner and the outer wall ({inner:g} m and {outer:.1f} m)",
         times[0] <= times[1] <= times[2],
+    )
+
+
+def exit_closes() -> Outcome:
+    """One person walks to the nearer of two exits, which closes after 1 s: they leave by the other one."""
+    sol = solved(
+        [rectangle(0, 0, 10, 15)], {"near": [[4.5, 0], [5.5, 0]], "far": [[5.5, 15], [4.5, 15]]},
+        [{"places": [[5, 5]]}], t=60.0, gates=[{"at": "near", "open": [[0.0, 1.0]]}],
+    )  # fmt: skip
+    uses, moved = exit_use(sol), float(sol.q[int(np.searchsorted(sol.t, 1.0)), 0, 1])
+    return Outcome(
+        f"after 1 s the person was at y = {moved:.1f} m, on the way to the near exit; "
+        f"{uses['near'].count} left by it, {uses['far'].count} by the far one",
+        moved < 5.0 and uses["near"].count == 0 and uses["far"].count == 1,
+    )
+
+
+def corridor_speeds() -> Outcome:
+    """The mean speed in a corridor of 3 m falls with the density, near the curve of Weidmann 1993."""
+    length, width, found = 20.0, 3.0, []
+    for density in DENSITIES:
+        sol = solved(
+            [rectangle(0, 0, length + 2, width)], {"end": [[length + 2, 0], [length + 2, width]]},
+            [{"n": round(density * length * width), "region": rectangle(0, 0, length, width)}], t=4.0, every=0.5,
+        )  # fmt: skip
+        there = (sol.q[0, :, 0] > 4.0) & (sol.q[0, :, 0] < 10.0)
+        walked = sol.q[-1, there, 0] - sol.q[2, there, 0]
+        found.append(float(walked.mean() / (sol.t[-1] - sol.t[2])))
+    wanted = weidmann(np.array(DENSITIES))
+    off = np.abs(found - wanted)
+    return Outcome(
+        f"{', '.join(f'{v:.2f}' for v in found)} m/s at {', '.join(f'{d:g}' for d in DENSITIES)} people/m²; "
+        f"Weidmann 1993: {', '.join(f'{v:.2f}' for v in wanted)}",
+        bool((np.diff(found) < 0.0).all() and (off < NEAR_WEIDMANN).all()),
     )
 
 

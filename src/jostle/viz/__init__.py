@@ -10,6 +10,7 @@ report                                            one HTML page about a crowd: a
 density, densities, mass_inside                   runs of moving densities, and files of them
 animate                                           a film: mp4 or gif
 page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
+use_style                                         the colours of jostle for your own figures of matplotlib
 QUANTITIES, OUTLINES                              open lists: what bodies are coloured by, what walls look like
 
 What shows a solution also takes the path of a trajectory file. All but the viewer draw with matplotlib. A function
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from jostle.viz.movie import animate
     from jostle.viz.results import basins, bifurcation, evacuation, orders
     from jostle.viz.samples import mean_curve, quantile_band
+    from jostle.viz.style import use_style
 
 __all__ = [
     "OUTLINES",
@@ -74,6 +76,7 @@ __all__ = [
     "report",
     "serve",
     "strip",
+    "use_style",
     "widget",
 ]
 
@@ -87,6 +90,7 @@ _DRAWN = {
     "movie": ("animate",),
     "floor_plans": ("plan", "plans"),
     "crowd_report": ("report",),
+    "style": ("use_style",),
 }
 
 

@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 
 from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, Integers
+from jostle.colours import BLUE, VERMILION
 from jostle.errors import InvalidValue
 from jostle.io.moves import jumps
 from jostle.solution import Solution
@@ -19,7 +20,7 @@ from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_for
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.picture import MARGIN, Picture
 from jostle.viz.sources import Shown, solution
-from jostle.viz.style import PALETTE, axes, legend, pen
+from jostle.viz.style import axes, legend, pen
 
 WRAPPED = 0.5
 """A body that moves by more than this fraction of a period between two frames has crossed the end of the cell."""
@@ -76,7 +77,7 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
         ends = np.flatnonzero(through.any(axis=1) | stairs[:, number]) + 1
         ax.plot(*np.insert(way, ends, np.nan, axis=0).T, color=colour, linewidth=1.2, zorder=3)
         ax.plot(*way[np.isfinite(way).all(axis=1)][:1].T, "o", color=colour, markersize=4.0, zorder=3)
-    picture.walls(ax, scene.walls(float(sol.t[-1]), picture.box))
+    picture.walls(ax, float(sol.t[-1]), picture.box)
     picture.settle(ax)
     return ax
 
@@ -99,9 +100,9 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     ax = axes(ax, (4.8, 4.0))
     x, v = q[:, coordinate], u[:, coordinate]
     hit = _hits(sol)
-    ax.plot(np.insert(x, hit + 1, np.nan), np.insert(v, hit + 1, np.nan), color=PALETTE[0], linewidth=1.1)
+    ax.plot(np.insert(x, hit + 1, np.nan), np.insert(v, hit + 1, np.nan), color=BLUE, linewidth=1.1)
     jumps = [np.stack([each[hit], each[hit + 1], np.full(len(hit), np.nan)], axis=1).ravel() for each in (x, v)]
-    ax.plot(*jumps, color=PALETTE[1], linewidth=0.6, zorder=1)
+    ax.plot(*jumps, color=VERMILION, linewidth=0.6, zorder=1)
     names = [_names(letter, sol.q.shape[1:])[coordinate] for letter in "qu"]
     ax.set(xlabel=names[0], ylabel=names[1])
     return ax
@@ -122,8 +123,8 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
     sol = solution(sol)
     found, ax = sol.impacts(), axes(ax)
     bars = np.stack([np.stack([found.t, 0.0 * found.t], 1), np.stack([found.t, found.impulse], 1)], axis=1)
-    ax.add_collection(LineCollection(list(bars), colors=PALETTE[0], linewidths=1.0))
-    ax.plot(found.t, found.impulse, "o", color=PALETTE[0], markersize=3.5)
+    ax.add_collection(LineCollection(list(bars), colors=BLUE, linewidths=1.0))
+    ax.plot(found.t, found.impulse, "o", color=BLUE, markersize=3.5)
     ax.set(xlabel="$t$", ylabel="impulse $p$", xlim=(sol.t[0], sol.t[-1]))
     ax.set_ylim(bottom=0.0)
     return ax

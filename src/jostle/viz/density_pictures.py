@@ -19,14 +19,15 @@ from matplotlib.figure import Figure
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
+from jostle.colours import GREEN, ORANGE, PUSH
 from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.macro.grid import Grid
 from jostle.viz.drawing import figure_size, frames_at
 from jostle.viz.field_values import VACUUM, ShownDensity, images_of, unit_of, values
 from jostle.viz.fields import arrows as draw_arrows
-from jostle.viz.picture import COLOURS, MARGIN, PUSH
-from jostle.viz.style import PALETTE, axes, legend, pen
+from jostle.viz.picture import MARGIN
+from jostle.viz.style import CELL_COLOURS, axes, legend, pen
 from jostle.viz.units import with_time, with_unit
 
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
@@ -35,7 +36,7 @@ HEADROOM = 1.05
 """The axis of a curve that starts at zero ends at this multiple of its maximum."""
 CONTOURS = 6
 """Number of contours of the pressure, evenly spaced up to its maximum."""
-WALL, EXIT, ARROW = to_rgba("0.3"), to_rgba(PALETTE[2], 0.55), PALETTE[4]
+WALL, EXIT, ARROW = to_rgba("0.3"), to_rgba(GREEN, 0.55), ORANGE
 """Colours of the cells of walls and of exits, and of arrows."""
 
 
@@ -59,7 +60,7 @@ class DensityPicture:
             for name in ("pressure", "speed")
         }
         top = 1.0 if colour == "density" else most[colour] or 1.0
-        return cls(images, colour, ScalarMappable(Normalize(0.0, top), COLOURS.with_extremes(bad="white")), most)
+        return cls(images, colour, ScalarMappable(Normalize(0.0, top), CELL_COLOURS.with_extremes(bad="white")), most)
 
     @property
     def size(self) -> tuple[float, float]:

@@ -11,15 +11,19 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from typing import Any
 
+from jostle.colours import DARK, FONTS, LIGHT
+
 SCRIPTS = (
-    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "raster.js", "quantities.js",
-    "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js", "viewer.js",
+    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "glass.js", "raster.js",
+    "quantities.js", "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js",
+    "viewer.js",
 )  # fmt: skip
 """JavaScript files of every page, in the order in which they run."""
 EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
@@ -38,7 +42,33 @@ def script(source: str) -> str:
     >>> "fetch(" in script(SERVED), "fetch(" in script(EMBEDDED)
     (True, False)
     """
-    return "\n".join(part(name) for name in (*SCRIPTS, source))
+    themes = json.dumps({"light": asdict(LIGHT), "dark": asdict(DARK)})
+    return "\n".join([f"const THEMES = {themes};", *(part(name) for name in (*SCRIPTS, source))])
+
+
+@cache
+def style() -> str:
+    """The style sheet of the viewer: the colours of the system's theme, or of the class `light` or `dark`.
+
+    >>> "prefers-color-scheme: dark" in style(), LIGHT.back in style(), DARK.back in style()
+    (True, True, True)
+    """
+    light, dark = (f"color-scheme: {name}; {theme.variables()}" for name, theme in (("light", LIGHT), ("dark", DARK)))
+    return (
+        f":root, :host {{ --fonts: {FONTS}; {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root, :host {{ {dark} }} }}\n"
+        f".light {{ {light} }}\n.dark {{ {dark} }}\n{part('viewer.css')}"
+    )
+
+
+def markup() -> str:
+    """The HTML of the viewer, with the logo.
+
+    >>> markup().count("<svg")
+    1
+    """
+    logo = part("logo.svg").strip().replace('role="img" aria-label="jostle"', 'aria-hidden="true"')
+    return part("viewer.html").replace("@logo@", logo)
 
 
 @cache
@@ -53,7 +83,7 @@ def policy(source: str) -> str:
     rules = [
         "default-src 'none'",
         f"script-src {_hash(script(source))}",
-        f"style-src {_hash(part('viewer.css'))}",
+        f"style-src {_hash(style())}",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
@@ -70,8 +100,9 @@ def document(title: str, about: dict[str, Any] | None = None, frames: Iterable[s
     parts = {
         "title": escape(title),
         "policy": policy(source),
-        "style": part("viewer.css"),
-        "markup": part("viewer.html"),
+        "style": style(),
+        "icon": "data:image/svg+xml;base64," + b64encode(part("logo.svg").encode()).decode(),
+        "markup": markup(),
         "about": json.dumps(about, allow_nan=False).replace("<", "\\u003c"),
         "frames": "\n".join(frames),
         "script": script(source),

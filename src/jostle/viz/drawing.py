@@ -39,7 +39,7 @@ def draw(
     """Frame k of a solution: the bodies to scale, the forces between them, the walls.
 
     `colour` is the name of a quantity, such as "speed", "force", "pressure" (the forces on a body over its surface),
-    "group" or one of a plug-in (`jostle.viz.QUANTITIES`), or one number a body. Space is seen from `view`: the angle
+    "group" or one of a plug-in (`jostle.viz.QUANTITIES`), or one number per body. Space is seen from `view`: the angle
     around the vertical and above the horizon, in degrees. Without `ax` there is a new figure, with a colour bar.
 
     >>> import jostle as jo

@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array
-from jostle.polylines import View, segments
+from jostle.polylines import WIRE, View, segments
+from jostle.surfaces import surfaces
 from jostle.viz.frames import Frame
 from jostle.viz.given import Given, given
 from jostle.viz.quantities import Part, Quantity, offered
@@ -64,6 +65,8 @@ class Encoder:
     """(n,) if they never change."""
     walls: Array | None
     """(w, 2, d) if they are at rest."""
+    wires: int = 0
+    """Number of the last walls that are lines of curved walls in space, which the page may show as glass."""
     given: tuple[Quantity, ...] = ()
     """What only the user knows."""
     note: ClassVar[str] = ""
@@ -76,8 +79,12 @@ class Encoder:
         radii = None if scene.radii_change else scene.radii(0)
         if radii is not None:
             radii[radii <= 0.0] = scene.point
-        walls = None if scene.facts.walls_move else segments(scene.walls(first.t, seen), scene.d)
-        return cls(scene, small, seen.centre, seen, radii, walls, tuple(given(scene, quantities)))
+        if scene.facts.walls_move:
+            return cls(scene, small, seen.centre, seen, radii, None, given=tuple(given(scene, quantities)))
+        lines = sorted(scene.walls(first.t, seen), key=lambda line: line.kind == WIRE)
+        wires = len(segments([line for line in lines if line.kind == WIRE], scene.d))
+        walls = segments(lines, scene.d)
+        return cls(scene, small, seen.centre, seen, radii, walls, wires, tuple(given(scene, quantities)))
 
     def continued(self, scene: Scene) -> Encoder:
         """The same for a scene with more frames: places are counted from where they were."""
@@ -151,6 +158,15 @@ class Encoder:
             "origin": [*self.origin.tolist(), 0.0][:3],
             "radii": None if self.radii is None else text(joined(self.radii.astype("<f4"))),
             "walls": None if self.walls is None else text(joined((self.walls - self.origin).astype("<f4"))),
+            "wires": self.wires,
+            "glass": [
+                {
+                    "base": (each.base - self.origin).tolist(),
+                    "axis": each.axis.tolist(),
+                    "profile": each.profile.tolist(),
+                }
+                for each in (surfaces(scene.shapes(float(scene.sol.t[0]))) if self.wires else ())
+            ],
             "period": [float(L) if np.isfinite(L) else None for L in scene.period] + [None] * (3 - scene.dimension),
             "force_name": scene.force_name,
             "contacts": scene.contacts_known,

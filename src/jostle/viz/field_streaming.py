@@ -12,7 +12,7 @@ import numpy as np
 
 from jostle.errors import JostleError
 from jostle.io.images import Images, read_images
-from jostle.solution import FINISHED, RUNNING
+from jostle.statuses import FINISHED, RUNNING
 from jostle.viz.field_encoding import Fields
 from jostle.viz.viewer import SAMPLED_FRAMES, evenly
 

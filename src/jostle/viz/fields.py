@@ -9,14 +9,15 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from numpy.typing import ArrayLike
 
-from jostle.analysis.voronoi import Map
+from jostle.analysis.density_maps import Map
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
+from jostle.colours import BLUE
 from jostle.errors import InvalidValue
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.lattice import Lattice
-from jostle.viz.picture import COLOURS
-from jostle.viz.style import PALETTE, axes
+from jostle.macro.velocity import Velocity
+from jostle.viz.style import CELL_COLOURS, axes
 
 MAX_ARROWS = 28
 """Largest number of arrows side by side."""
@@ -33,7 +34,7 @@ def field(
     name: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """A density or a pressure, one number a cell: of a `macro.Grid` (or one of its faces), a map, or a lattice.
+    """A density or a pressure, one number per cell: of a `macro.Grid` (or one of its faces), a map, or a lattice.
 
     `zone` leaves out the other cells, `name` is what the colour bar says; cells with NaN are left white.
 
@@ -54,14 +55,15 @@ def field(
         if numbers.shape != (len(on),):
             raise InvalidValue(f"the lattice has {len(on)} points, one number each, not shape {numbers.shape}")
         numbers = numbers if zone is None else np.where(np.asarray(zone), numbers, np.nan)
-        shown = PolyCollection(list(_cells(on)), array=np.ma.masked_invalid(numbers), cmap=COLOURS, edgecolor="face")
+        known = np.ma.masked_invalid(numbers)
+        shown = PolyCollection(list(_cells(on)), array=known, cmap=CELL_COLOURS, edgecolor="face")
         ax.add_collection(shown)
         ax.autoscale_view()
     else:
         x, y, numbers = _edges(on, numbers)
         if zone is not None:
             numbers = np.where(np.asarray(zone).T if isinstance(on, Grid) else zone, numbers, np.nan)
-        shown = ax.pcolormesh(x, y, np.ma.masked_invalid(numbers), cmap=COLOURS, rasterized=True)
+        shown = ax.pcolormesh(x, y, np.ma.masked_invalid(numbers), cmap=CELL_COLOURS, rasterized=True)
     shown.set_clim(vmin=min(0.0, float(np.nanmin(numbers, initial=0.0))))
     ax.set(xlabel="$x$", ylabel="$y$", aspect="equal")
     if alone:
@@ -95,7 +97,7 @@ def arrows(
     if fastest is None:
         fastest = float(np.linalg.norm(u, axis=1).max(initial=0.0)) or 1.0
     scale = fastest / (LONGEST_ARROW * stride * grid.h)
-    ax.quiver(x, y, *u.T, color=PALETTE[0], angles="xy", scale_units="xy", scale=scale, width=0.0035)
+    ax.quiver(x, y, *u.T, color=BLUE, angles="xy", scale_units="xy", scale=scale, width=0.0035)
     (left, bottom), (right, top) = grid.lower, grid.upper
     ax.set(xlabel="$x$", ylabel="$y$", aspect="equal", xlim=(left, right), ylim=(bottom, top))
     return ax

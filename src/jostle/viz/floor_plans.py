@@ -28,21 +28,19 @@ from jostle.analysis.level_of_service import FRUIN, LEVELS
 from jostle.analysis.walks import JAM_SPEED, desired_speeds
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
+from jostle.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, needed, present, walkable
 from jostle.io.moves import radii_in
 from jostle.shapes import BALL, SEGMENTS
 from jostle.solution import Solution
 from jostle.viz.drawing import frames_at
-from jostle.viz.picture import COLOURS
 from jostle.viz.sources import Shown, solution
-from jostle.viz.style import GROUPS
+from jostle.viz.style import CELL_COLOURS
 from jostle.viz.units import with_time, with_unit
 
-EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = "#009e73", "#cc79a7", "#e69f00", "#d62728"
+EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
 """Colours of exits, stairs, doors and of the rings of people in jams."""
-SERVICE_COLOURS = ("#2c7bb6", "#7fbfdc", "#c6e5a5", "#ffe08a", "#f7945d", "#c51b1b")
-"""Colours of the levels of service A to F."""
 NOT_STARTED = 0.02
 """People who are nearer (m) than this to where they were at the start have not started to walk."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
@@ -127,7 +125,7 @@ class Shot:
         for shape in self.sol.shapes(k):
             if shape.kind == SEGMENTS:
                 lines = np.asarray(shape.points).reshape(-1, 2, 2)
-                ax.add_collection(LineCollection(list(lines), colors="black", linewidths=1.6, zorder=5))
+                ax.add_collection(LineCollection(list(lines), colors=LIGHT.wall, linewidths=1.6, zorder=5))
             elif shape.kind == BALL:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
         middle = np.mean(self.bounds, axis=0)
@@ -181,6 +179,8 @@ class Shot:
         jammed &= present(q[who], walkable(self.plan))
         start = np.asarray(self.sol.q[0])[who]
         jammed &= ~(np.linalg.norm(q[who] - start, axis=1) < NOT_STARTED)  # who has not started waits on purpose
+        if self.sol.facts.reaction is not None:
+            jammed &= self.sol.facts.reaction[who] <= self.sol.t[k]
         across = 2.0 * np.where(radii > 0.0, radii, 0.2)[who]
         discs = EllipseCollection(
             across, across, 0.0 * across, units="xy", offsets=q[who], offset_transform=ax.transData, zorder=3,
@@ -229,10 +229,10 @@ class Shot:
             "force": (self.forces() if name == "force" else maps.mean, FORCE_LABEL),
         }[name]
         high = float(np.nanmax(values)) if np.isfinite(values).any() else 1.0
-        scale: dict[str, Any] = {"cmap": COLOURS, "norm": Normalize(0.0, high or 1.0)}
+        scale: dict[str, Any] = {"cmap": CELL_COLOURS, "norm": Normalize(0.0, high or 1.0)}
         if name == "level of service":
             norm = BoundaryNorm([0.0, *FRUIN["walkways"], LARGEST_DENSITY], len(LEVELS))
-            scale = {"cmap": ListedColormap(SERVICE_COLOURS), "norm": norm}
+            scale = {"cmap": ListedColormap(SERVICE_LEVELS), "norm": norm}
         mesh = ax.pcolormesh(maps.x, maps.y, np.ma.masked_invalid(values), zorder=1, **scale)
         mesh.set_clip_path(self.outline, ax.transData)
         bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8)

@@ -58,7 +58,7 @@ def _real(name: str, values: ArrayLike) -> Array:
             return np.asarray(array, dtype=float)
     except (TypeError, ValueError):
         pass
-    raise InvalidValue(f"the quantity {name!r} must be real numbers, one a body, not {_words(values)}")
+    raise InvalidValue(f"the quantity {name!r} must be real numbers, one per body, not {_words(values)}")
 
 
 def _words(value: object) -> str:
@@ -71,8 +71,8 @@ def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any
     frames = len(scene.sol.t)
     if array.shape not in ((scene.count,), (frames, scene.count)):
         raise InvalidValue(
-            f"the quantity {name!r} has shape {array.shape}: give one number a body, ({scene.count},), or one for each "
-            f"of the frames too, ({frames}, {scene.count})"
+            f"the quantity {name!r} has shape {array.shape}: give one number per body, ({scene.count},), or one per "
+            f"frame and body, ({frames}, {scene.count})"
         )
     unknown = np.full(scene.count, np.nan)  # of frames that were saved later
     return lambda k: array if array.ndim == 1 else array[k] if k < frames else unknown
@@ -83,7 +83,7 @@ def _of(scene: Scene, name: str, of_frame: Callable[[int], ArrayLike]) -> Callab
         array = _real(name, of_frame(frame.k))
         if array.shape != (scene.count,):
             raise InvalidValue(
-                f"the quantity {name!r} of frame {frame.k} has shape {array.shape}: one number a body is expected, "
+                f"the quantity {name!r} of frame {frame.k} has shape {array.shape}: one number per body is expected, "
                 f"({scene.count},)"
             )
         return np.asarray(array[frame.number])

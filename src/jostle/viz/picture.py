@@ -10,29 +10,25 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import BoundaryNorm, Colormap, LinearSegmentedColormap, ListedColormap, Normalize, to_rgb
+from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
+from jostle.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
-from jostle.polylines import CELL, WALL, Outline, View, segments
+from jostle.polylines import CELL, WALL, WIRE, View, segments
 from jostle.shapes import SOLID
 from jostle.solution import Solution
+from jostle.surfaces import Revolved, patches, surfaces
 from jostle.viz.frames import Frame
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Scene
-from jostle.viz.style import GROUPS
+from jostle.viz.style import BODY_COLOURS
 from jostle.viz.units import LENGTH, with_time, with_unit
 
-UNKNOWN_COLOUR = "#d9d4c7"
-"""Colour of a body whose value is not known."""
-COLOURS = LinearSegmentedColormap.from_list(
-    "jostle", ["#f3f6fa", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"]
-).with_extremes(bad=UNKNOWN_COLOUR)
-"""Colour map from white (zero) to dark blue (largest value); it is colour-blind safe and readable in grey."""
-PUSH, PULL = "#d55e00", "#7b3294"
-"""Colours of the bars of forces that push and that pull."""
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
 """Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
 MARGIN = 0.02
@@ -46,14 +42,18 @@ BALL_LAYERS = (
     (0.12, 0.36, 0.62),
 )
 """Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
-LIGHT = np.array([-0.6, 0.8])
+LIGHT_DIRECTION = np.array([-0.6, 0.8])
 """Direction towards the light, in the plane of the picture."""
 BALL_HAZE = 0.35
 """Fraction by which the furthest ball fades into the background."""
 BAR_HAZE = 0.85
 """Fraction by which the furthest bar of a force fades into the background."""
-TRIAD_LENGTH = 0.06
-"""Length of the arrows that show the axes of space, as a fraction of the width of the picture."""
+GLASS_LAYERS = (0.0, 0.35, 0.55, 0.7, 0.8, 0.88, 0.95)
+"""Curved walls in space are drawn in layers: one where they are steeper than each of these numbers, 1 from the side."""
+GLASS_OPACITY = 0.045
+"""Opacity of each layer of a curved wall."""
+TRIAD_LENGTH = 0.05
+"""Length of the arrows that show the axes of space, as a fraction of the larger side of the picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Picture:
                 seen = seen.holding(_flat(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
             limits = View(*seen.wider(MARGIN))
         categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
-        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), COLOURS)
+        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), BODY_COLOURS)
         return cls(scene, colours, view, box, limits, key, np.array(strongest))
 
     def bar(self, figure: Figure | SubFigure, axes: Axes | list[Axes]) -> Colorbar:
@@ -119,7 +119,6 @@ class Picture:
 
     def onto(self, ax: Axes, frame: Frame, contacts: bool) -> None:
         """Draw a frame."""
-        walls = self.scene.walls(frame.t, self.box.wider(MARGIN))
         values = _values(frame, self.colour)
         if self.scene.count == 1:
             ax.plot(*self.flat(self.scene.path)[:, :2].T, color="0.55", linewidth=0.8, zorder=1.5)
@@ -127,26 +126,51 @@ class Picture:
             self._plane(ax, frame, values)
         else:
             self._space(ax, frame, values)
-        self.walls(ax, walls)
+        self.walls(ax, frame.t, self.box.wider(MARGIN))
         if contacts:
             self._bars(ax, frame)
         self.settle(ax)
         ax.set_title(with_time(f"t = {frame.t:.4g}", self.scene.facts.units))
 
-    def walls(self, ax: Axes, walls: list[Outline]) -> None:
-        """Draw the outlines of walls."""
+    def walls(self, ax: Axes, t: float, box: View) -> None:
+        """Draw the walls at time t, as far as the box reaches: lines, and curved walls in space as glass."""
+        walls = self.scene.walls(t, box)
         if self.scene.d == 2:
             solid = [wall.points for wall in walls if wall.kind == SOLID]
             ax.add_collection(PolyCollection(solid, facecolor="0.82", edgecolor="0.25", linewidth=1.0, zorder=1))
             for kind, style in ((WALL, "solid"), (CELL, "dashed")):
                 lines = [wall.points for wall in walls if wall.kind == kind]
-                ax.add_collection(LineCollection(lines, colors="black", linewidths=1.4, linestyles=style, zorder=4))
+                ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=1.4, linestyles=style, zorder=4))
             return
         middle = float(self.flat(self.box.centre[None])[0, 2])
-        pieces = self.flat(segments(walls, 3))
+        pieces = self.flat(segments([wall for wall in walls if wall.kind != WIRE], 3))
         for behind, alpha, zorder in ((True, 0.35, 1), (False, 0.55, 4)):
             lines = [piece[:, :2] for piece in pieces if (piece[:, 2].mean() < middle) == behind]
-            ax.add_collection(LineCollection(lines, colors="black", linewidths=0.8, alpha=alpha, zorder=zorder))
+            ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=0.8, alpha=alpha, zorder=zorder))
+        for surface in surfaces(self.scene.shapes(t)):
+            self._glass(ax, surface)
+
+    def _glass(self, ax: Axes, surface: Revolved) -> None:
+        """A surface that is the more opaque the more it is seen from the side, with its silhouette."""
+        corners, normals = patches(surface)
+        seen = self.flat(corners)[..., :2]
+        ahead, behind = seen[:, :, 2] - seen[:, :, 0], seen[:, :, 3] - seen[:, :, 1]
+        front = ahead[..., 0] * behind[..., 1] - ahead[..., 1] * behind[..., 0] > 0.0
+        steep = 1.0 - np.abs(normals @ _axes_of(self.view)[2])
+        for side, zorder in ((~front, 1), (front, 4)):
+            for least in GLASS_LAYERS:  # each layer is one path, so that no seams are seen
+                quads = seen[side & (steep >= least)]
+                if len(quads):
+                    path = Path.make_compound_path_from_polys(quads)
+                    layer = PathPatch(path, facecolor=LIGHT.glass, edgecolor="none", alpha=GLASS_OPACITY, zorder=zorder)
+                    ax.add_patch(layer)
+        along = front != np.roll(front, -1, axis=1)
+        around = np.concatenate([np.ones_like(front[:1]), front[1:] != front[:-1]])
+        last = np.ones_like(front[:1])
+        edges = [seen[:, :, 1:3][along], seen[:, :, :2][around], seen[-1:, :, 2:][last]]
+        ax.add_collection(
+            LineCollection(list(np.concatenate(edges)), colors=LIGHT.glass, linewidths=1.2, capstyle="round", zorder=4)
+        )
 
     def settle(self, ax: Axes) -> None:
         """Exact aspect, limits, and the names of the axes."""
@@ -188,7 +212,7 @@ class Picture:
         sizes, places, colours = [], [], []
         for part, towards, shine in BALL_LAYERS:
             sizes.append(2 * part * r)
-            places.append(flat[order, :2] + towards * r[:, None] * LIGHT)
+            places.append(flat[order, :2] + towards * r[:, None] * LIGHT_DIRECTION)
             colours.append(base + shine * (1.0 - base) if shine > 0 else base * (1.0 + shine))
         across, offsets, faces = (np.stack(each, axis=1) for each in (sizes, places, colours))
         balls = EllipseCollection(
@@ -225,7 +249,7 @@ class Picture:
 
     def _triad(self, ax: Axes) -> None:
         """Where x, y and z point."""
-        length = TRIAD_LENGTH * self.size[0]
+        length = TRIAD_LENGTH * max(self.size)
         low, _ = self.limits
         corner = np.array([low[0] + 1.2 * length, low[1] + 0.2 * length])
         for name, axis in zip("xyz", _axes_of(self.view)[:2].T, strict=True):
@@ -267,7 +291,7 @@ def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
 
 
 def _values(frame: Frame, colour: Quantity | Array) -> Array:
-    """What the colours of a frame say, one number a body."""
+    """What the colours of a frame say, one number per body."""
     return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.number])
 
 
@@ -275,4 +299,4 @@ def _of_categories(count: int) -> ScalarMappable:
     """Colours for the values 0, 1, ... count - 1."""
     colours: Colormap = ListedColormap([GROUPS[k % len(GROUPS)] for k in range(count)])
     bounds = BoundaryNorm(np.arange(count + 1) - 0.5, count)
-    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN_COLOUR))
+    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN))

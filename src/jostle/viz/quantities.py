@@ -1,8 +1,8 @@
 """What bodies may be coloured by: one list for pictures, films, the viewer and the command line.
 
 A package adds a quantity with an entry point of the group "jostle.quantities", a script with ``QUANTITIES.register``.
-Either is a function of a `Frame` that returns one number a body, or a `Quantity`, which also has a label, a unit and a
-scale. The page computes a `Part` of a frame itself; all other values are sent to it.
+Either is a function of a `Frame` that returns one number per body, or a `Quantity`, which also has a label, a unit and
+a scale. The page computes a `Part` of a frame itself; all other values are sent to it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NO_DURATIONS = (
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a frame as one number a body: an attribute, one of its components, or the length of a vector.
+    """A part of a frame as one number per body: an attribute, one of its components, or the length of a vector.
 
     >>> import jostle as jo
     >>> frame = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1)).frame(-1)
@@ -68,7 +68,7 @@ def surface(radii: Array, dimension: int) -> Array:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number a body, with what a colour bar says about it.
+    """One number per body, with what a colour bar says about it.
 
     >>> import jostle as jo
     >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))

@@ -15,9 +15,10 @@ from jostle.analysis.crowds import check_area_is_known, leaving_times
 from jostle.analysis.order import Order
 from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, finite
+from jostle.colours import NEUTRAL, PALETTE
 from jostle.errors import InvalidValue
 from jostle.viz.sources import Shown, solution
-from jostle.viz.style import MAX_LEGEND_LINES, PALETTE, axes, legend, pen
+from jostle.viz.style import MAX_LEGEND_LINES, axes, legend, pen
 
 MARKERS = "osD^v<>"
 """Markers of the curves in a plot of orders of convergence, one after the other."""
@@ -25,8 +26,6 @@ MAX_STEP_LABELS = 7
 """With more steps than this, a plot of orders labels powers of ten instead of the steps."""
 MIN_STEP_RATIO = 1.5
 """Ratio of two neighbouring steps below which their labels would overlap."""
-NO_ATTRACTOR = "#bbbbbb"
-"""The colour of starts that end on no periodic orbit."""
 DOTS = 4000.0
 """Number of dots of a bifurcation diagram at which a dot has the size of one point."""
 
@@ -155,7 +154,7 @@ def basins(
     if x[0] == x[1] or y[0] == y[1]:
         raise InvalidValue(f"x and y must be the first and last values of the grid, not {x} and {y}")
     ax = axes(ax, (5.2, 4.6))
-    colours = np.array([to_rgb(colour) for colour in (*PALETTE, NO_ATTRACTOR)])
+    colours = np.array([to_rgb(colour) for colour in (*PALETTE, NEUTRAL)])
     shown = np.where(numbers < 0, len(PALETTE), numbers % len(PALETTE))
     rows, columns = numbers.shape
     half = np.array([(x[1] - x[0]) / max(columns - 1, 1), (y[1] - y[0]) / max(rows - 1, 1)]) / 2.0
@@ -165,7 +164,7 @@ def basins(
         share = float((numbers == number).mean()) if number >= 0 else float((numbers < 0).mean())
         if share > 0.0:
             word = "none" if number < 0 else str(number)
-            colour = NO_ATTRACTOR if number < 0 else PALETTE[number % len(PALETTE)]
+            colour = NEUTRAL if number < 0 else PALETTE[number % len(PALETTE)]
             ax.plot([], [], "s", color=colour, label=f"{word}: {100.0 * share:.0f} %")
     ax.set(xlabel=names[0], ylabel=names[1])
     ax.legend(frameon=True, loc="upper right", fontsize="small")

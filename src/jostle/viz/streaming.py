@@ -12,7 +12,8 @@ from jostle.errors import JostleError
 from jostle.io.container import being_written, reading
 from jostle.io.layout import header as header_of
 from jostle.io.reading import read
-from jostle.solution import RUNNING, Solution
+from jostle.solution import Solution
+from jostle.statuses import RUNNING
 from jostle.viz.encoding import Encoder
 from jostle.viz.given import Given
 from jostle.viz.scales import Scales

@@ -51,7 +51,7 @@ def page(
     """Write a page that plays a run, a .html file: WebGL, no network, nothing to install.
 
     `sol` is a solution, the run of a density, or the path of the file of one. `quantities` are further numbers to
-    colour bodies by, under their names: (n,) one a body, (k, n) one for each frame too, or a function of the number of
+    colour bodies by, under their names: (n,) one per body, (k, n) one for each frame too, or a function of the number of
     the frame; those that all runs have are in `jostle.viz.QUANTITIES`. Where the file would be larger than
     `most_bytes`, places are rounded to 16 bits, finer than a hundredth of the smallest radius, and the values of a
     density to 16 bits of their range in each frame; where that is not enough, frames are left out evenly, and the page

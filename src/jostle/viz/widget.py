@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.arguments import Count, check_arguments
 from jostle.errors import MissingPackage
-from jostle.viz.document import NOTEBOOK, part, script
+from jostle.viz.document import NOTEBOOK, markup, script, style
 from jostle.viz.field_values import ShownDensity
 from jostle.viz.given import Given
 from jostle.viz.sources import Shown
@@ -53,7 +53,7 @@ def module() -> str:
     >>> "export default { render }" in module()
     True
     """
-    constants = f"const MARKUP = {json.dumps(part('viewer.html'))}, STYLE = {json.dumps(part('viewer.css'))};\n"
+    constants = f"const MARKUP = {json.dumps(markup())}, STYLE = {json.dumps(style())};\n"
     return constants + script(NOTEBOOK)
 
 

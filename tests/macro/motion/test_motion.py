@@ -11,7 +11,7 @@ from jostle.macro import Barrier, Crowd, Flow, Grid, Impacts, Splitting
 from jostle.macro.motion import pressure
 from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.momentum import carried, velocities
-from jostle.macro.motion.transport import MOST_CROSSED, crossing, flux, superbee
+from jostle.macro.motion.transport import MAX_CROSSED, crossing, flux, superbee
 
 SCHEMES = [
     Splitting(),
@@ -217,7 +217,7 @@ def test_long_steps_are_cut_and_said():
     sol = jo.macro.solve(flow, Splitting(), t=1.0, h=0.5)
     assert sol.stats["substeps"].min() >= 8
     assert "cut" in repr(sol)
-    with pytest.raises(jo.InvalidValue, match="take h below"):
+    with pytest.raises(jo.InvalidValue, match="use h below"):
         jo.macro.solve(flow, Splitting(), t=1e5, h=1e5)
 
 
@@ -247,7 +247,7 @@ def test_refusals():
         Crowd(grid=grid, density=block, velocity=still, walls=cut_off, exits=out)
     with pytest.raises(jo.InvalidValue, match="shape"):
         jo.macro.solve(Crowd(grid=grid, density=block, velocity=lambda t, q: q[:, 0]), Splitting(), t=1, h=0.1)
-    with pytest.raises(jo.NotFinite, match="wished velocity at"):
+    with pytest.raises(jo.NotFinite, match="desired velocity at"):
         jo.macro.solve(Crowd(grid=grid, density=block, velocity=lambda t, q: np.nan * q), Splitting(), t=1, h=0.1)
     bouncing = Flow(grid=grid, density=block, velocity=still, law=jo.Restitution(0.5))
     with pytest.raises(jo.SchemeRefuses, match=r"e = 0\.5; use jo\.macro\.Impacts"):
@@ -275,7 +275,7 @@ def test_the_energy_that_mass_carries_does_not_grow():
             np.where(through, profile + 0.3 * random.normal(), 0.0)
             for profile, through in zip(profiles, domain.open, strict=True)
         )
-        crossed = flux(domain, density, u, MOST_CROSSED / max(crossing(domain, u, 1.0), 1e-9))
+        crossed = flux(domain, density, u, MAX_CROSSED / max(crossing(domain, u, 1.0), 1e-9))
         after = density - domain.divergence(crossed)
         moved = velocities(domain, after, carried(domain, density, u, crossed))
         before, now = (
@@ -300,5 +300,5 @@ def test_a_pressure_that_is_not_found_is_an_error(monkeypatch):
     monkeypatch.setattr(pressure, "obstacle", lambda A, b, start=None, **how: (np.zeros_like(b), 1))
     grid = Grid([0, 0], [2, 1], h=1 / 4, closed=True)
     flow = Flow(grid=grid, density=0.9, velocity=grid.velocity(lambda x, y: 1 - x, 0))
-    with pytest.raises(jo.NotConverged, match=r"density that is wrong by .* take a smaller h"):
+    with pytest.raises(jo.NotConverged, match=r"error of .* in the density, .* use a smaller h"):
         jo.macro.solve(flow, Splitting(), t=1.0, h=0.1)

@@ -50,9 +50,9 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, eve
     same(resumed, whole)
     with pytest.raises(jo.InvalidValue, match="exists: add resume=True"):
         jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, every=every, checkpoint=place)
-    with pytest.raises(jo.InvalidValue, match="of another run: scheme"):
+    with pytest.raises(jo.InvalidValue, match="belongs to another run: scheme"):
         jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
-    with pytest.raises(jo.InvalidValue, match="of another run: h"):
+    with pytest.raises(jo.InvalidValue, match="belongs to another run: h"):
         jo.macro.solve(blocks, Splitting(), t=2.0, h=0.05, every=every, checkpoint=place, resume=True)
 
 
@@ -60,7 +60,7 @@ def test_damaged_and_missing_checkpoints_are_said(blocks, tmp_path):
     place = tmp_path / "run.npz"
     with pytest.raises(jo.InvalidValue, match="does not exist"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
-    with pytest.raises(jo.InvalidValue, match="resume needs the checkpoint"):
+    with pytest.raises(jo.InvalidValue, match="resume needs a checkpoint"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, resume=True)
     place.write_bytes(b"nothing of the kind")
     with pytest.raises(jo.errors.BrokenFile, match="damaged"):

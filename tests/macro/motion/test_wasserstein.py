@@ -228,7 +228,7 @@ def test_bad_densities_are_refused():
 
 
 def test_bad_densities_on_a_line_are_refused():
-    with pytest.raises(jo.InvalidValue, match="density must be a row"):
+    with pytest.raises(jo.InvalidValue, match="density must be numbers >= 0"):
         wasserstein_line([0.5, -0.5], h=1.0)
     with pytest.raises(jo.NotFinite, match="density is nan"):
         wasserstein_line([0.5, np.nan], h=1.0)

@@ -40,10 +40,11 @@ from jostle.kernels.space import SAMPLE, cut_space
 
 MOST_COLOURS = 63
 """A large ball with more small ones around it has several rows of the last colour."""
-BLOCKED_ROWS = 100_000
+BLOCKED_ROWS = 20_000
 """Fewer rows than this are one block."""
-ROWS_A_BLOCK = 1000
-"""Blocks have about this many rows, unless cells would become too narrow."""
+LEAST_ROWS_A_BLOCK, ROWS_A_BLOCK, BLOCKS = 250, 1000, 64
+"""Blocks have about ROWS_A_BLOCK rows, fewer if there would be less than BLOCKS of them, unless cells would become too
+narrow."""
 GROUPS = 5
 """Four groups of blocks, and that of the rows between cells that are not neighbours."""
 FIRST, SECOND, ROW = 0, 1, 2
@@ -121,7 +122,8 @@ def _cells(places: Floats2, i: Ints, j: Ints, chunks: int) -> tuple[Shorts2, Int
     """
     some = slice(None, None, max(1, len(j) // SAMPLE))
     second = np.where(j[some, None] >= 0, places[j[some]], np.nan)
-    axes, low, scale, counts = cut_space(places[i[some]], second, len(i), ROWS_A_BLOCK, 1)
+    rows_a_block = min(ROWS_A_BLOCK, max(LEAST_ROWS_A_BLOCK, len(i) // BLOCKS))
+    axes, low, scale, counts = cut_space(places[i[some]], second, len(i), rows_a_block, 1)
     cell = np.zeros((len(places), 2), np.int32)
     together(_enter, [(places, *part, axes, low, scale, counts, cell) for part in cut(len(places), chunks)])
     return cell, np.append(counts, 1)[:2]

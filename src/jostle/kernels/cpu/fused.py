@@ -54,10 +54,9 @@ def gauss_seidel(
     with_walls[number] = inverse
     sums, kept = np.zeros((2, 2, max(blocks, pieces))), np.zeros(blocks, np.int64)
     with team(chunks) as members:
-        tasks, meeting = np.empty((len(groups), members + 1), np.int64), new_meeting()
-        for group, (a, b) in enumerate(pairwise(groups)):
-            tasks[group] = a + cuts(ends[a : b + 1], members)
-        tasks[-1] = pieces * np.arange(members + 1) // members
+        meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
+        of_pieces = pieces * np.arange(members + 1) // members
+        tasks = np.array([*(a + cuts(ends[a : b + 1], members) for a, b in with_rows), of_pieces])
         rest = index, e, row, with_walls, body, ends, kept, tasks, n, sums, tol, max_iterations, every
         each = [((0,) * d, member, meeting, *rest) for member in range(members)]
         iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
@@ -106,11 +105,13 @@ def _move_on(axes, first, last, inverse, body, x, beta):
     """x = v, the velocities of p; v those of y; returns |x|^2_M."""
     size = 0.0
     for a in range(first, last):
+        square = 0.0
         for k in range(len(axes)):
             now = body[V, a, k]
-            size += now * now / inverse[a]
+            square += now * now
             body[V, a, k] = now + beta * (now - body[x, a, k])
             body[x, a, k] = now
+        size += square / inverse[a]
     return size
 
 
@@ -157,10 +158,12 @@ def _correct(axes, first, last, inverse, body, x, exact):
     """Sweeps move v and x by increments: take out what round-off left of that; returns |exact|^2_M."""
     size = 0.0
     for a in range(first, last):
+        square = 0.0
         for k in range(len(axes)):
             now = body[exact, a, k]
             body[V, a, k] += now - body[x, a, k]
-            size += now * now / inverse[a]
+            square += now * now
+        size += square / inverse[a]
     return size
 
 

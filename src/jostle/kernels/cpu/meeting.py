@@ -1,13 +1,14 @@
 """Where threads that work in step wait for each other: a barrier that compiled code can call.
 
-A thread that waits reads a number again and again; then it offers its core to others between two looks, and at last it
-sleeps between them: on a busy machine the others may wait for a core themselves. How long it looks before that is
-learnt: a wait that lasts longer halves the patience of all, one that ends in time raises it a little.
+A thread that waits reads a number again and again. After half a millisecond it offers its core between two looks: on a
+busy machine the others may wait for a core themselves. After a millisecond of that it sleeps between two looks, which
+takes much longer than a meeting, so that threads that meet often must not come so far.
 """
 
 from __future__ import annotations
 
 import ctypes
+import platform
 import sys
 from typing import Any
 
@@ -21,24 +22,27 @@ from numba.np.arrayobj import make_array
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Ints, OutInts
 
-ARRIVED, TURN, ABANDONED, PATIENCE, NUMBERS = 0, 16, 32, 48, 64
+ARRIVED, TURN, ABANDONED, NUMBERS = 0, 16, 32, 48
 """The entries of a meeting, 128 bytes apart so that they share no line of a cache: how many threads have arrived, how
-often all have met, whether some thread will not come, and how often a thread looks before it offers its core."""
-LEAST_LOOKS, MOST_LOOKS = 5000, 500_000
-"""The bounds of that patience: about 5 and 500 microseconds."""
-RISE = 32
-"""A wait that ends in time raises the patience by one in so many."""
-OFFERS = 50
-"""How often a thread offers its core before it sleeps."""
+often all have met, and whether a thread will not come."""
+RELAX = {
+    "x86_64": ("llvm.x86.sse2.pause", ()),
+    "amd64": ("llvm.x86.sse2.pause", ()),
+    "aarch64": ("llvm.aarch64.hint", (1,)),
+    "arm64": ("llvm.aarch64.hint", (1,)),
+}.get(platform.machine().lower())
+"""The instruction that tells a processor that a thread waits, and its arguments."""
+LOOKS = 10_000 if platform.machine().lower() in ("x86_64", "amd64") else 250_000
+"""Number of looks before a thread offers its core: about half a millisecond."""
+OFFERS = 2000
+"""Number of times that a thread offers its core before it sleeps: about a millisecond on an idle machine."""
 PAUSE = 0 if sys.platform == "win32" else 30
-"""For how long it then sleeps between two looks: microseconds (Windows: milliseconds)."""
+"""Time that a thread sleeps between two looks: microseconds (Windows: milliseconds)."""
 
 
 def new_meeting() -> Ints:
     """A place for threads to meet."""
-    meeting = np.zeros(NUMBERS, np.int64)
-    meeting[PATIENCE] = MOST_LOOKS
-    return meeting
+    return np.zeros(NUMBERS, np.int64)
 
 
 def _system_call(name: str, symbol: str, *arguments: Any) -> Any:
@@ -80,6 +84,21 @@ def _look(typing: Any, array: Any, at: Any) -> Any:
     return types.int64(array, types.int64), generate
 
 
+@intrinsic
+def _relax(typing: Any) -> Any:
+    """Tell the processor that this thread waits."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if RELAX is not None:
+            name, values = RELAX
+            given = [ir.Constant(ir.IntType(32), value) for value in values]
+            kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+            builder.call(cgutils.get_or_insert_function(builder.module, kind, name), given)
+        return context.get_dummy_value()
+
+    return types.none(), generate
+
+
 @jit(helper=True)
 def count_up(counts: OutInts, at: int) -> None:
     """counts[at] += 1, seen by `wait_for` together with all that was written before."""
@@ -89,20 +108,18 @@ def count_up(counts: OutInts, at: int) -> None:
 @jit(helper=True)
 def wait_for(counts: OutInts, at: int, least: int, meeting: OutInts) -> bool:
     """Wait until counts[at] >= least; False if a member of the meeting will not come."""
-    looks, patience = 0, _look(meeting, PATIENCE)
+    looks = 0
     while _look(counts, at) < least:
         looks += 1
-        if looks > patience:
-            if _look(meeting, ABANDONED) != 0:
-                return False
-            if looks <= patience + OFFERS:
-                _offer_core()
-            else:
-                _sleep(PAUSE)
-    if looks > patience:
-        meeting[PATIENCE] = max(LEAST_LOOKS, patience // 2)
-    elif patience < MOST_LOOKS:
-        meeting[PATIENCE] = min(MOST_LOOKS, patience + patience // RISE)
+        if looks <= LOOKS:
+            _relax()
+            continue
+        if _look(meeting, ABANDONED) != 0:
+            return False
+        if looks <= LOOKS + OFFERS:
+            _offer_core()
+        else:
+            _sleep(PAUSE)
     return True
 
 

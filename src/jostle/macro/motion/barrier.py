@@ -1,9 +1,10 @@
-"""A pressure that is steep before the density is one (Degond, Hua & Navoret 2011), implicit in time.
+"""A pressure that becomes infinite at the density one (Degond, Hua & Navoret 2011), implicit in time.
 
     p = eps (rho / (1 - rho))^gamma
 
-The mass moves freely, then the pressure of the *new* density acts: rho - h^2 Laplace p(rho) = what arrived. So the
-steps need not become shorter with eps, and for eps -> 0 the scheme is `Splitting`: it preserves the asymptotics.
+The mass moves freely, then the pressure of the *new* density acts: rho - h^2 Laplace p(rho) = arrived density. The
+steps therefore need not become shorter with eps, and for eps -> 0 the scheme becomes `Splitting`: it is asymptotic
+preserving.
 """
 
 from __future__ import annotations
@@ -21,14 +22,32 @@ from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.splitting import Splitting
 from jostle.macro.motion.state import State
 
-ROOM = 1e-6
-"""A flow must begin with at least so much room below the density one."""
+MIN_ROOM = 1e-6
+"""The density of a flow must be at least this much below one at the start."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Barrier(Splitting):
-    """Flows with e = 0 and a barrier in the place of the constraint; the density stays below one by itself.
+    """A scheme for flows with e = 0 in which a singular pressure keeps the density below one.
 
+    The pressure is p = eps (rho / (1 - rho))^gamma. With eps -> 0 the scheme becomes `Splitting`.
+
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        Largest error of the density in Newton's method, between 0 and 1.
+    eps : float
+        Strength of the pressure, positive, in the unit of a squared velocity.
+    gamma : float, default 2.0
+        Exponent of the pressure, at least 1.
+
+    Raises
+    ------
+    InvalidValue
+        If gamma is less than 1.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 8, closed=True)
     >>> left, right = grid.block([0, 0], [1, 1]), grid.block([2, 0], [3, 1])
@@ -49,13 +68,48 @@ class Barrier(Splitting):
             raise InvalidValue(f"gamma must be at least 1, not {self.gamma}")
 
     def check(self, problem: Crowd | Flow) -> None:
+        """Refuse problems that the scheme cannot solve.
+
+        Parameters
+        ----------
+        problem : Crowd or Flow
+            The problem.
+
+        Raises
+        ------
+        SchemeRefuses
+            If the problem is a crowd, its restitution coefficient is positive, or its density reaches one at the start.
+        """
         super().check(problem)
         most = float(np.max(problem.density))
-        if most > 1.0 - ROOM:
+        if most > 1.0 - MIN_ROOM:
             raise SchemeRefuses(
-                f"Barrier has an infinite pressure at density 1, and the flow begins with {most:.9g}: begin below, as "
-                f"with 0.99 times the density, or use jo.macro.Splitting"
+                f"Barrier has an infinite pressure at density 1, and the flow starts with density {most:.9g}: start "
+                f"with a lower density, such as 0.99 times this one, or use jo.macro.Splitting"
             )
 
     def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
+        """Find the potential of the barrier for the new density, by Newton's method.
+
+        Parameters
+        ----------
+        problem : Crowd or Flow
+            The problem.
+        state : State
+            The state at the beginning of the step.
+        arrived : array, shape (nx, ny)
+            Density after free motion.
+        h : float
+            Length of the step.
+
+        Returns
+        -------
+        Spread
+            The potential and the number of solver iterations.
+
+        Raises
+        ------
+        NotConverged
+            If Newton's method misses the tolerance.
+        """
         return barrier(problem.domain, arrived, self.eps * (h / problem.grid.h) ** 2, self.gamma, self.tol)

@@ -1,9 +1,9 @@
-"""The c-transform of a potential on a grid, for the cost |x - y|^2 / 2, and the transport map that belongs to it.
+"""The c-transform of a potential on a grid, for the cost |x - y|^2 / 2, and its transport map.
 
     q(x) = min_y |x - y|^2 / 2 + p(y),        T(x) = x - grad q(x)        (Jacobs & Léger 2020)
 
-Lengths are in cells, and a grid starts at 0. Minima along x, then along y, are lower envelopes of parabolas. They are
-also taken along y, then along x, and the mean of both keeps every symmetry of the data.
+Lengths are in cells, and the grid starts at 0. Minima along x, then along y, are lower envelopes of parabolas. They are
+also taken along y, then along x, and the mean of both preserves the symmetries of the data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def c_transform(p: Array) -> Array:
 
 
 def map_of_faces(q: Array) -> tuple[Array, Array]:
-    """(nx + 1, ny) and (nx, ny + 1): where x - grad q takes faces across x and faces across y; the sides stay.
+    """(nx + 1, ny) and (nx, ny + 1): images of the faces across x and across y under x - grad q; the sides stay.
 
     >>> [x.tolist() for x in map_of_faces(np.array([[0.0], [0.25]]))]
     [[[0.0], [0.75], [2.0]], [[0.0, 1.0], [0.0, 1.0]]]

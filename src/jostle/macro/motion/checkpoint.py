@@ -1,4 +1,4 @@
-"""A run of a moving density on disk, from which it goes on with the same bits."""
+"""Checkpoints of a moving density: a resumed run is bit-identical to an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import Checkpoint as File
-from jostle.macro.grid import Velocity
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
+from jostle.macro.velocity import Velocity
 from jostle.steps import Grid as Steps
 
 FIELDS = ("density", "pressure")
@@ -24,12 +24,12 @@ NUMBERS = ("t", "gone", "iterations", "substeps")
 
 
 class Checkpoint:
-    """Where a run is kept; what it is for is kept with it."""
+    """A checkpoint file, which also stores the problem, the scheme and the steps it belongs to."""
 
     def __init__(self, to: str | os.PathLike[str] | File, problem: Crowd | Flow, scheme: Scheme, steps: Steps) -> None:
         chosen = to if isinstance(to, File) else File(to)
         if chosen.random is not None:
-            raise InvalidValue("nothing is random in the run of a density: leave random out of the checkpoint")
+            raise InvalidValue("the run of a density uses no random numbers: remove random= from the checkpoint")
         self.path, self.saved = Path(chosen.path), time.monotonic()
         self.seconds, self.overwrite = chosen.seconds, chosen.overwrite
         self.about = {
@@ -40,13 +40,13 @@ class Checkpoint:
     def check_free(self) -> None:
         """Refuse to overwrite another run."""
         if self.path.exists() and not self.overwrite:
-            raise InvalidValue(f"{self.path} exists: add resume=True to go on from there, or remove it to start anew")
+            raise InvalidValue(f"{self.path} exists: add resume=True to continue from it, or remove it to start again")
 
     def due(self) -> bool:
         return time.monotonic() - self.saved >= self.seconds
 
     def save(self, run: Any, number: int) -> None:
-        """All of it, under another name first, so that a broken write loses nothing."""
+        """Write the whole run to a temporary file and rename it, so that a failed write loses nothing."""
         states = [*run.frames, run.state]
         kept: dict[str, Any] = {f"about_{name}": value for name, value in self.about.items()}
         kept |= {name: np.stack([getattr(state, name) for state in states]) for name in FIELDS}
@@ -63,18 +63,18 @@ class Checkpoint:
         self.saved = time.monotonic()
 
     def load(self, run: Any) -> int:
-        """Put the run where it was; returns how many steps are done."""
+        """Restore the run from the file, and return the number of steps done."""
         if not self.path.exists():
             raise InvalidValue(f"{self.path} does not exist: start the run without resume=True")
         try:
             with np.load(self.path, allow_pickle=False) as kept:
                 found = {name: kept[name] for name in kept.files}
         except (OSError, ValueError, zipfile.BadZipFile) as error:
-            raise BrokenFile(f"{self.path} is no checkpoint, or damaged: {error}") from None
+            raise BrokenFile(f"{self.path} is not a checkpoint, or is damaged: {error}") from None
         other = [name for name, value in self.about.items() if str(found.get(f"about_{name}")) != value]
         if other:
             raise InvalidValue(
-                f"{self.path} is of another run: {', '.join(other)} differ; only t, every and until may change"
+                f"{self.path} belongs to another run: {', '.join(other)} differ; only t, every and until may change"
             )
         states = [
             State(
@@ -92,7 +92,7 @@ class Checkpoint:
 
 
 def _digest(problem: Crowd | Flow) -> str:
-    """The same for problems with the same numbers; functions are known by their name alone."""
+    """A digest of all numbers of a problem; functions are identified by their name only."""
     found = hashlib.sha256(type(problem).__name__.encode())
     parts: list[Any] = [problem.density, problem.domain.walls, problem.domain.exits, *problem.domain.barriers]
     for passage in problem.domain.passages:

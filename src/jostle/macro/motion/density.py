@@ -1,4 +1,4 @@
-"""Densities on a grid that users give, checked: finite, not negative, zero in walls, and no more than fits."""
+"""Checks of densities given by users: finite, not negative, zero in walls, and not more mass than fits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from jostle.macro.grid import Grid
 from jostle.macro.motion.domain import Domain
 
 MAX_EXCESS = 1e-9
-"""A density may exceed one by this much: round-off."""
+"""A density may exceed one by this much, because of round-off."""
 MASS_TOLERANCE = 1e-12
-"""A mass may exceed the area that it has by this fraction: sums of many densities are rounded."""
+"""A mass may exceed the area it occupies by this fraction, because sums of many densities are rounded."""
 
 
 def checked_density(grid: Grid, density: ArrayLike, walls: Booleans | None = None) -> Array:
@@ -37,7 +37,7 @@ def checked_density(grid: Grid, density: ArrayLike, walls: Booleans | None = Non
 
 
 def check_mass(domain: Domain, density: Array) -> None:
-    """Refuse a density if a part of the domain that nothing leads out of cannot hold its mass.
+    """Refuse a density if an enclosed part of the domain cannot hold its mass.
 
     >>> room = Domain(Grid([0, 0], [2, 1], h=1.0, closed=True))
     >>> check_mass(room, np.array([[2.5], [0.0]]))

@@ -1,6 +1,6 @@
 """Where a density may move: the cells of a grid without walls and exits, and the faces that let it through.
 
-Fields live as on a staggered grid: densities and pressures in cells, velocities and fluxes on faces, one array a
+The grid is staggered: densities and pressures are in cells, velocities and fluxes on faces, with one array per
 direction, of shape (nx + 1, ny) and (nx, ny + 1).
 """
 
@@ -29,9 +29,9 @@ HALF_CELL = 2.0
 
 @dataclass(frozen=True, eq=False, init=False)
 class Domain:
-    """The cells of a grid, less walls; what enters an exit, or leaves through a side that is not closed, is gone.
+    """The cells of a grid without walls; mass that enters an exit or crosses an open side is gone.
 
-    `barriers` are walls without thickness: one boolean a face, across x and across y, true where nothing passes.
+    `barriers` are walls without thickness: one boolean per face, across x and across y, true where nothing passes.
     `passages` lead from some cells to others.
 
     >>> room = Domain(Grid([0, 0], [3, 1], h=1.0, closed=True), exits=[[0], [0], [1]])
@@ -69,12 +69,12 @@ class Domain:
 
     @cached_property
     def zone(self) -> Booleans:
-        """(nx, ny): the cells in which there may be a density."""
+        """(nx, ny): the cells that can hold mass."""
         return ~self.walls & ~self.exits
 
     @cached_property
     def open(self) -> tuple[Booleans, Booleans]:
-        """The faces that let through: next to a cell of the zone, not at a wall or barrier, nor at a closed side."""
+        """The open faces: next to a cell of the zone, and not at a wall, a barrier or a closed side."""
         found = []
         for axis in (0, 1):
             beyond = [not closed for closed in self.grid.closed[axis]]
@@ -93,7 +93,7 @@ class Domain:
 
     @cached_property
     def shut(self) -> Integers:
-        """(nx, ny): a number for each part of the zone that nothing leads out of; 0 elsewhere."""
+        """(nx, ny): a number for each part of the zone without a way out; 0 elsewhere."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -107,24 +107,27 @@ class Domain:
         part = np.where(self.zone, part.reshape(self.zone.shape) + 1, 0)
         ways_out = self.laplacian().extra
         free = np.bincount(part.ravel(), weights=ways_out.ravel()) > 0.0
-        for _ in self.passages:  # each may lead from a part to one that is known to be free only after another one
+        for _ in self.passages:  # a passage may lead to a part that another passage has yet to mark as free
             for passage in self.passages:
                 free[part[tuple(passage.start.T)]] |= free[part[tuple(passage.end.T)]].any()
         return np.where(free[part], 0, part)
 
     def divergence(self, flux: Faces) -> Array:
-        """(nx, ny): what leaves each cell, less what enters."""
+        """(nx, ny): the flux out of each cell minus the flux into it."""
         x, y = flux
         return x[1:] - x[:-1] + y[:, 1:] - y[:, :-1]
 
     def differences(self, field: Array) -> Faces:
-        """On each open face: the value after it less that before it, by its weight; the field is zero outside."""
+        """On each open face: its weight times (value after - value before); the field is zero outside."""
         x, y = self.sides
         return x * np.diff(field, axis=0, prepend=0.0, append=0.0), y * np.diff(field, axis=1, prepend=0.0, append=0.0)
 
     def laplacian(self, by: Faces | None = None, zone: Booleans | None = None) -> FivePoint:
-        """-div of the differences of a field that is zero outside a zone, by default the whole one; each divided by a
-        number of its face. Edges of the domain are then as far as faces of cells."""
+        """Minus the Laplacian of a field that is zero outside a zone (default: the whole zone).
+
+        `by` divides the difference on each face by a number; the distance to the edge of the domain is then that
+        between two cells.
+        """
         between, extra, zone = [], np.zeros(self.grid.shape), self.zone if zone is None else zone
         for axis, weight in enumerate(self.sides):
             value = weight
@@ -148,7 +151,7 @@ class Domain:
 
 
 def _check_passages(passages: tuple[Passage, ...], zone: Booleans) -> None:
-    """Raise if a passage begins or ends in a cell that is not there, or in a wall or an exit."""
+    """Refuse a passage that begins or ends outside the grid, in a wall or in an exit."""
     for passage in passages:
         if not isinstance(passage, Passage):
             raise InvalidValue(f"passages must be a list of jo.macro.Passage, not of {passage!r}")
@@ -157,13 +160,11 @@ def _check_passages(passages: tuple[Passage, ...], zone: Booleans) -> None:
             known[known] = zone[tuple(cells[known].T)]
             if not known.all():
                 i, j = cells[np.flatnonzero(~known)[0]]
-                raise InvalidValue(
-                    f"a passage {name} in cell ({i}, {j}), which is outside of the grid, a wall or an exit"
-                )
+                raise InvalidValue(f"a passage {name} in cell ({i}, {j}), which is outside the grid, a wall or an exit")
 
 
 def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[Booleans, Booleans]:
-    """One boolean a face, across x and across y; by default none is closed."""
+    """One boolean per face, across x and across y; by default there are no barriers."""
     if barriers is None:
         return np.zeros(grid.faces(0), dtype=bool), np.zeros(grid.faces(1), dtype=bool)
     if len(barriers) != 2:
@@ -172,14 +173,14 @@ def _checked(grid: Grid, barriers: tuple[ArrayLike, ArrayLike] | None) -> tuple[
     for axis, mask in enumerate((x, y)):
         if mask.shape != grid.faces(axis):
             raise InvalidValue(
-                f"barriers across {'xy'[axis]} must be one boolean a face, {grid.faces(axis)}, not an array of shape "
+                f"barriers across {'xy'[axis]} must be one boolean per face, {grid.faces(axis)}, not an array of shape "
                 f"{mask.shape}"
             )
     return x, y
 
 
 def before(axis: int) -> tuple[slice, slice]:
-    """All but the last along an axis: of padded cells those before each face, of faces those before each cell."""
+    """All but the last along an axis: the padded cells before each face, or the faces before each cell."""
     return (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
 
 
@@ -194,7 +195,7 @@ def end_of(axis: int, k: int) -> tuple[slice | int, slice | int]:
 
 
 def beside(cells: Booleans, axis: int, ends: tuple[bool, bool] | list[bool]) -> tuple[Booleans, Booleans]:
-    """The cells before and after each face across an axis; ends: what is beyond the first and the last."""
+    """The cells before and after each face across an axis; `ends` are the values beyond the first and last cells."""
     around = np.pad(cells, [(1, 1) if k == axis else (0, 0) for k in (0, 1)])
     around[end_of(axis, 0)], around[end_of(axis, -1)] = ends
     return around[before(axis)], around[after(axis)]

@@ -1,10 +1,10 @@
 """Momentum at the edge of a mass that moves inwards.
 
-A face at an edge has half of the mass of the cell behind it. If its velocity points into the mass, nothing crosses it,
-since there is nothing to come: its momentum would stay where it is, and a force would add to it for ever. So it is
-shared with the next face inwards, as in an inelastic impact of the two, which conserves momentum and takes energy. The
-part that is shared is (R - r) / (R + r), with the densities r outside and R inside: all of it at a free edge, nothing
-where the density is constant.
+A face at an edge has half the mass of the cell behind it. If its velocity points into the mass, no mass crosses it, its
+momentum would stay there, and a force would increase it without limit. The momentum is therefore shared with the next
+face inwards, as in an inelastic impact of the two, which conserves momentum and dissipates energy. The shared fraction
+is (R - r) / (R + r), with the densities r outside and R inside: all momentum at a free edge, none where the density is
+constant.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from jostle.arrays import Array, Booleans
 from jostle.macro.motion.domain import VACUUM, Domain, Faces
 
-AT_A_TIME = 1.0 / 3.0
-"""A face may take part in three such impacts: with this fraction of each, energy does not grow."""
+IMPACT_FRACTION = 1.0 / 3.0
+"""Fraction of each impact that is applied. A face takes part in at most three, so that energy does not grow."""
 
 
 def shared(domain: Domain, density: Array, velocity: Faces) -> Faces:
-    """The velocities after the edges have shared their momentum."""
+    """The velocities after momentum was shared at edges."""
     masses, found = domain.means(density), []
     for axis in (0, 1):
         rho, u, mass = (field if axis == 0 else field.T for field in (density, velocity[axis], masses[axis]))
@@ -32,7 +32,7 @@ def shared(domain: Domain, density: Array, velocity: Faces) -> Faces:
 
 
 def _shared(rho: Array, u: Array, mass: Array, free: Booleans) -> Array:
-    """The momentum that faces get whose upper neighbours move down into the cell between, less what those give."""
+    """The momentum gained by faces whose upper neighbours move down towards them, minus what the neighbours lose."""
     outside = np.concatenate([rho[1:], np.zeros_like(rho[:1])])
     total = rho + outside
     part = np.divide(np.maximum(rho - outside, 0.0), total, out=np.zeros_like(rho), where=total > VACUUM)
@@ -42,7 +42,7 @@ def _shared(rho: Array, u: Array, mass: Array, free: Booleans) -> Array:
     below = np.where(free[low], mass[low], np.inf)
     heavy = (mass[high] > VACUUM) & (below > VACUUM)
     both = np.divide(mass[high], 1.0 + mass[high] / np.where(heavy, below, 1.0), out=np.zeros_like(rho), where=heavy)
-    given = AT_A_TIME * part * both * approach
+    given = IMPACT_FRACTION * part * both * approach
     change = np.zeros_like(u)
     change[low] += given
     change[high] -= given

@@ -1,11 +1,11 @@
-"""The law of impact applied wherever the density is one: equation (46) of Bourdin & Maury 2020, with e.
+"""The impact law applied wherever the density is one: equation (46) of Bourdin & Maury 2020, with restitution e.
 
-    the mass moves freely; what does not fit is spread, and carries its momentum along
+    the mass moves freely; mass that does not fit is spread and carries its momentum along
     in the cells that are full then:  u^{n+1} = u - (1 + e) grad p,   div u <= 0 where p > 0
 
-or the law of a square or triangular lattice in the place of the isotropic one. Free transport smears the edges of a
-body over a few cells. With e > 0 the isotropic law takes the dense ones among them for full, so that a body bounces as
-a whole: see EDGE.
+or the law of a square or triangular lattice instead of the isotropic law. Free transport smears the edges of a body
+over a few cells. With e > 0 the isotropic law counts dense cells at an edge as full, so that a body bounces as a whole:
+see EDGE_DENSITY.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import numpy as np
 from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue, NotApproaching
 from jostle.macro.active_set import nested, obstacle
-from jostle.macro.grid import Velocity
 from jostle.macro.law import Collision
 from jostle.macro.motion.domain import Faces
 from jostle.macro.motion.momentum import carried, impulses, velocities
@@ -30,27 +29,42 @@ from jostle.macro.motion.state import State
 from jostle.macro.motion.transport import flux
 from jostle.macro.square import Square
 from jostle.macro.triangular import Triangular
+from jostle.macro.velocity import Velocity
 
 FULL = 1e-6
 """A cell is full if its density is this close to one."""
 MAX_GROWING_STEPS = 100
-"""Largest number of active-set steps from the cells that are full when the mass has arrived: the set grows by one layer
-of cells in a step."""
-EDGE = 0.1
-"""With a restitution e > 0, cells at the edge of a full zone are full, too, from a density of 1 - EDGE e on. They have
-the velocity of the zone: if they kept it while the zone bounces, they would meet it again at once."""
+"""Largest number of active-set steps from the cells that are full after free motion. The set grows by one layer of
+cells per step."""
+EDGE_DENSITY = 0.1
+"""With e > 0, cells at the edge of a full zone count as full from a density of 1 - EDGE_DENSITY e on. They have the
+velocity of the zone: if they kept it while the zone bounces, they would collide with it again at once."""
 EDGE_CELLS = 8
-"""Largest width of such an edge, in cells."""
+"""Largest width of the edge of a full zone, in cells."""
 AT_REST = 1e-10
-"""Grains that approach by less than this part of the largest velocity do not."""
+"""Grains approach if their relative velocity exceeds this fraction of the largest velocity."""
 LATTICES = {"square": Square, "triangular": Triangular}
+"""The laws of lattices by the names of structures."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Impacts(Scheme):
-    """Moreau's law at saturation, with the restitution of the flow. `structure` is the law: "isotropic", "square" or
-    "triangular"; the lattices are along the axes of the grid.
+    """Moreau's impact law wherever the density reaches one: a scheme for flows with any restitution coefficient.
 
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        How much a density may exceed one, between 0 and 1.
+    structure : {"isotropic", "square", "triangular"}, default "isotropic"
+        The impact law in full cells; lattices are aligned with the axes of the grid.
+
+    Raises
+    ------
+    InvalidValue
+        If the structure is unknown.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 8, closed=((False, False), (True, True)))
     >>> left, right = grid.block([1, 0], [2, 1]), grid.block([2, 0], [3, 1])
@@ -73,12 +87,33 @@ class Impacts(Scheme):
             raise InvalidValue(f"structure must be one of {', '.join(known)}, not {self.structure!r}")
 
     def step(self, problem: Flow, state: State, h: float) -> State:
+        """Advance the density by one step that is short enough; `advance` cuts longer steps.
+
+        Parameters
+        ----------
+        problem : Flow
+            The problem.
+        state : State
+            The state at the beginning of the step.
+        h : float
+            Length of the step.
+
+        Returns
+        -------
+        State
+            The state at the end of the step.
+
+        Raises
+        ------
+        NotConverged
+            If the pressure misses its tolerance.
+        """
         domain = problem.domain
         u = driven(problem, state, h)
         free = flux(domain, state.density, u, h)
         arrived = state.density - domain.divergence(free)
-        # a little excess in a corner of a large full zone raises the potential in all of it, and coarser grids, in
-        # which the corner has room, do not see that
+        # a small excess in a corner of a large full zone raises the potential in the whole zone, which coarser grids
+        # miss, because the corner has room there
         P, iterations = hard(
             domain, arrived, np.where(arrived >= 1.0 - self.tol, self.tol, 0.0), self.tol, most=MAX_GROWING_STEPS
         )
@@ -89,13 +124,13 @@ class Impacts(Scheme):
         full = domain.zone & (moved >= 1.0 - FULL)
         hit = self._isotropic if self.structure == "isotropic" else self._lattice
         if self.structure == "isotropic" and problem.law.number > 0.0:
-            full = _with_edges(full, domain.zone & (moved >= 1.0 - EDGE * problem.law.number))
+            full = _with_edges(full, domain.zone & (moved >= 1.0 - EDGE_DENSITY * problem.law.number))
         u, p, used = hit(problem, moved, full, u) if full.any() else (u, np.zeros_like(moved), 0)
         density, gone = emptied(problem, moved, crossed)
         return State(state.t + h, density, u, p / h, state.gone + gone, iterations + used)
 
     def _isotropic(self, problem: Flow, density: Array, full: Booleans, u: Faces) -> tuple[Faces, Array, int]:
-        """With the masses that the faces have, so that the edge of a full zone moves what is beyond it."""
+        """The isotropic law with the masses of the faces, so that the edge of a full zone pushes the mass beyond it."""
         domain, masses = problem.domain, problem.domain.means(density)
         A = domain.laplacian(masses, full)
         approach = np.where(full, -domain.divergence(u), 0.0)
@@ -111,13 +146,13 @@ class Impacts(Scheme):
         return (x, y), problem.grid.h * p, iterations
 
     def _lattice(self, problem: Flow, density: Array, full: Booleans, u: Faces) -> tuple[Faces, Array, int]:
-        """In cells, whose change of momentum goes to their faces, one half each."""
+        """The law of a lattice in cells; half the momentum change of a cell goes to each of its faces."""
         domain, before = problem.domain, Velocity(problem.grid, *u)
         law = LATTICES[self.structure](problem.grid, full, walls=domain.walls)
         U = law.sample(before)
         if law.cone.slack(U).min(initial=0.0) >= -AT_REST * np.abs(U).max(initial=0.0):
             return u, np.zeros_like(density), 0
-        with warnings.catch_warnings():  # contacts that part elsewhere may approach after this; the next step sees them
+        with warnings.catch_warnings():  # separating contacts may approach after the impact; the next step handles them
             warnings.simplefilter("ignore", NotApproaching)
             after = law.impact(before, restitution=problem.law.number)
         change = np.where(full[..., None], after.u.cells - before.cells, 0.0)
@@ -128,14 +163,14 @@ class Impacts(Scheme):
 
 
 def _with_edges(full: Booleans, dense: Booleans) -> Booleans:
-    """(nx, ny): the full cells, and the dense ones at their edges, which belong to the same body."""
+    """(nx, ny): the full cells, and the dense cells at their edges that belong to the same body."""
     from scipy.ndimage import binary_dilation
 
     return np.asarray(binary_dilation(full, iterations=EDGE_CELLS, mask=dense | full))
 
 
 def _momentum(law: Any, after: Collision, before: Array) -> Array:
-    """(2,): the momentum that the impact changed, in cells: that of the grains, which the cells are to have too."""
+    """(2,): the momentum change of the grains, in cells; the cells must change by the same amount."""
     return np.asarray(law.mass @ (after.hit.velocity - before) / law.grid.h**2)
 
 

@@ -1,4 +1,4 @@
-"""The history of blocks on a line: which clusters merge, when, and along which parabolas they move."""
+"""The history of blocks on a line: the mergers of clusters, and the parabolas along which clusters move."""
 
 from __future__ import annotations
 
@@ -16,8 +16,23 @@ MAX_PRINTED = 8
 
 
 class Merger(NamedTuple):
-    """Two clusters merge. Cluster k < n is block k; the cluster of the m-th merger is n + m.
+    """The merger of two clusters of blocks. Cluster k < n is block k; the cluster of the m-th merger is n + m.
 
+    Attributes
+    ----------
+    time : float
+        Time of the merger.
+    left : int
+        Number of the cluster on the left; -1 is the left wall.
+    right : int
+        Number of the cluster on the right; -2 is the right wall.
+    velocity : float
+        Velocity of the new cluster at this time.
+    mass : float
+        Mass of the blocks of the new cluster.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> jo.macro.StickyBlocks([0, 2], 1, [1, -1]).mergers()
     [Merger(time=0.5, left=0, right=1, velocity=0.0, mass=2.0)]
@@ -25,19 +40,34 @@ class Merger(NamedTuple):
 
     time: float
     left: int
-    """The cluster on the left; -1 is the wall on the left."""
     right: int
-    """The cluster on the right; -2 is the wall on the right."""
     velocity: float
-    """Velocity of the new cluster at this time."""
     mass: float
-    """Mass of all its blocks."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MergeTree(Sequence[Merger]):
-    """All mergers up to a time, in order: a sequence of `Merger`, and the same as arrays.
+    """All mergers up to a time, in order: a sequence of `Merger`, also available as arrays.
 
+    Attributes
+    ----------
+    time : array, shape (k,)
+        Times of the mergers, in order.
+    left : array of int, shape (k,)
+        Numbers of the clusters on the left; -1 is the left wall.
+    right : array of int, shape (k,)
+        Numbers of the clusters on the right; -2 is the right wall.
+    velocity : array, shape (k,)
+        Velocities of the new clusters at these times.
+    mass : array, shape (k,)
+        Masses of the blocks of the new clusters.
+    first : array of int, shape (k,)
+        First block of each new cluster.
+    last : array of int, shape (k,)
+        Last block of each new cluster.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> tree = jo.macro.StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1]).mergers()
     >>> tree.time.tolist(), tree.left.tolist(), tree.right.tolist(), tree.mass.tolist()
@@ -45,19 +75,12 @@ class MergeTree(Sequence[Merger]):
     """
 
     time: Array
-    """(k,) times, in order."""
     left: Integers
-    """(k,) clusters on the left; -1 is the wall on the left."""
     right: Integers
-    """(k,) clusters on the right; -2 is the wall on the right."""
     velocity: Array
-    """(k,) velocities of the new clusters at these times."""
     mass: Array
-    """(k,) masses of the blocks of the new clusters."""
     first: Integers
-    """(k,) first block of each new cluster."""
     last: Integers
-    """(k,) last block of each new cluster."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -83,14 +106,25 @@ class MergeTree(Sequence[Merger]):
         return self.time, self.left, self.right, self.velocity, self.mass
 
     def until(self, t: float) -> MergeTree:
-        """The mergers up to a time, that time included."""
+        """Select the mergers up to a time, that time included.
+
+        Parameters
+        ----------
+        t : float
+            The latest time.
+
+        Returns
+        -------
+        MergeTree
+            The mergers with `time` <= t.
+        """
         k = int(np.searchsorted(self.time, t, side="right"))
         return replace(self, **{column.name: getattr(self, column.name)[:k] for column in fields(self)})
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What happened to n blocks up to a time: parabolas of clusters, in the order of their start times."""
+    """The motion of n blocks up to a time: parabolas of clusters, in the order of their start times."""
 
     end: float
     tree: MergeTree
@@ -99,7 +133,7 @@ class History:
     cluster: Integers
     """(p,) cluster of each parabola."""
     y: Array
-    """(p,) position at the start time; all blocks of a cluster have the same, without their lengths."""
+    """(p,) position at the start time, minus the lengths of the blocks to the left; one value per cluster."""
     v: Array
     """(p,) velocity at the start time."""
     acceleration: Array
@@ -107,7 +141,7 @@ class History:
 
     @cached_property
     def birth(self) -> Array:
-        """(c,) time from which on each cluster exists."""
+        """(c,) time at which each cluster forms."""
         return np.concatenate([np.zeros(len(self.acceleration) - len(self.tree)), self.tree.time])
 
     @cached_property
@@ -120,14 +154,14 @@ class History:
         return death
 
     def states(self, times: Array) -> tuple[Array, Array]:
-        """(k, n) positions without lengths, and velocities, at times (k,); those after an impact at its time."""
+        """(k, n) positions minus lengths, and velocities, at times (k,); at an impact, those after it."""
         n = len(self.acceleration) - len(self.tree)
         first = np.concatenate([np.arange(n), self.tree.first])
         latest, seen = np.zeros(len(first), dtype=np.int64), 0
         Y, V = np.empty((2, len(times), n))
         for k in np.argsort(times, kind="stable"):
             upto = int(np.searchsorted(self.start, times[k], side="right"))
-            latest[self.cluster[seen:upto]] = np.arange(seen, upto)  # of several parabolas of a cluster the last one
+            latest[self.cluster[seen:upto]] = np.arange(seen, upto)  # the last of several parabolas of a cluster
             seen = upto
             owner = latest[_owners(first, (self.birth <= times[k]) & (self.death > times[k]), n)]
             s, a = times[k] - self.start[owner], self.acceleration[self.cluster[owner]]
@@ -136,7 +170,7 @@ class History:
 
 
 def _owners(first: Integers, alive: Booleans, n: int) -> Integers:
-    """(n,) the cluster of each block: clusters that exist at one time follow each other."""
+    """(n,) the cluster of each block, from the first blocks of the clusters that exist at one time."""
     begins, owner = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     clusters = np.flatnonzero(alive)
     begins[first[clusters]], owner[first[clusters]] = 1, clusters

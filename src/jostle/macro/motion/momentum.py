@@ -1,9 +1,10 @@
-"""Momentum that a moving mass carries: velocities live on faces, each with half of the mass of the two cells beside it.
+"""Transport of momentum: velocities are on faces, each with half the mass of the two cells beside it.
 
-The mass that crosses a cell, or a corner, between two faces is the mean of what crosses the faces around it. It carries
-the velocity of the face that it leaves, plus half a slope, limited as by van Leer 1974. Momentum is conserved. Without
-the slopes the new velocities are means of old ones, weighted by masses, and by Jensen's inequality energy does not grow
-(Herbin, Kheriji & Latché 2014 for staggered grids); a step in which it would grow with them is done without.
+The mass that crosses a cell, or a corner, between two faces is the mean of the fluxes through the faces around it. It
+carries the velocity of the face that it leaves, plus half a slope with the limiter of van Leer 1974. Momentum is
+conserved. Without slopes the new velocities are means of old ones, weighted by masses, and by Jensen's inequality
+energy does not grow (Herbin, Kheriji & Latché 2014 for staggered grids). A step in which energy would grow with slopes
+is done without them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jostle.macro.motion.domain import VACUUM, Domain, Faces
 
 
 def carried(domain: Domain, density: Array, velocity: Faces, crossed: Faces) -> Faces:
-    """The momentum on each face, in cells of density one, after what crossed the faces took it along."""
+    """The momentum on each face, in cells of density one, after the crossing mass carried it along."""
     found, rest = [], density - domain.divergence(crossed)
     for axis in (0, 1):
         rho, after, u = (field if axis == 0 else field.T for field in (density, rest, velocity[axis]))
@@ -40,15 +41,15 @@ def _energy(momentum: Array, mass: Array) -> float:
 
 
 def _carried(mass: Array, u: Array, along: Array, across: Array, slopes: float) -> Array:
-    """The momentum along the first axis. along (n + 1, m), across (n, m + 1): what crossed the faces."""
-    middle = np.concatenate([along[:1], 0.5 * (along[1:] + along[:-1]), along[-1:]])  # beyond the ends it is gone
+    """The momentum along the first axis; `along` (n + 1, m) and `across` (n, m + 1) are the masses that crossed."""
+    middle = np.concatenate([along[:1], 0.5 * (along[1:] + along[:-1]), along[-1:]])  # mass beyond the ends is gone
     corner = 0.5 * (np.pad(across, ((1, 0), (0, 0))) + np.pad(across, ((0, 1), (0, 0))))
     lost = _lost(mass, u, middle, slopes) + _lost(mass.T, u.T, corner.T, slopes).T
     return mass * u - lost
 
 
 def _lost(mass: Array, u: Array, crossed: Array, slopes: float) -> Array:
-    """What each face loses along the first axis; crossed (n + 1, m) is what goes from one to the next."""
+    """The momentum each face loses along the first axis; `crossed` (n + 1, m) is the mass between two faces."""
     around = np.pad(u, ((1, 1), (0, 0)))
     carried = np.where(crossed > 0.0, around[:-1], around[1:])
     if slopes:
@@ -62,13 +63,13 @@ def _lost(mass: Array, u: Array, crossed: Array, slopes: float) -> Array:
 
 
 def _rest(crossed: Array, mass: Array) -> Array:
-    """The part of a mass that has not crossed; zero in a vacuum."""
+    """The fraction of a mass that has not crossed; zero in a vacuum."""
     rest = np.divide(crossed, mass, out=np.ones_like(crossed), where=mass > VACUUM)
     return np.clip(1.0 - rest, 0.0, 1.0)
 
 
 def van_leer(a: Array, b: Array) -> Array:
-    """The harmonic mean of two steps of one sign; else zero.
+    """The harmonic mean of two steps of the same sign; zero otherwise.
 
     >>> van_leer(np.array([1.0, 1.0, -1.0]), np.array([1.0, 3.0, 1.0])).tolist()
     [1.0, 1.5, 0.0]
@@ -88,7 +89,7 @@ def velocities(domain: Domain, density: Array, momentum: Faces) -> Faces:
 
 
 def impulses(domain: Domain, potential: Array) -> Faces:
-    """The differences of a potential on open faces: what it takes from the momentum of each, in cells."""
+    """The differences of a potential on open faces: the momentum that it takes from each face, in cells."""
     x, y = (
         np.where(through, np.diff(potential, axis=axis, prepend=0.0, append=0.0), 0.0)
         for axis, through in enumerate(domain.open)

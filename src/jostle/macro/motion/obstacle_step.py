@@ -3,8 +3,8 @@
     rho' = rho + Laplace p,   p >= 0,   rho' <= 1,   p (1 - rho') = 0
 
 This is the projection on {rho <= 1} in H^-1, an obstacle problem with the five-point Laplacian. It agrees with the
-Wasserstein projection (see `wasserstein`) to first order in rho - 1, and on a disc; elsewhere it does not: second
-moments of a rectangle of density 2 differ by several per cent.
+Wasserstein projection (see `wasserstein`) to first order in rho - 1, and on a disc. In general both differ: the second
+moments of a rectangle of density 2 by several per cent.
 """
 
 from __future__ import annotations
@@ -26,17 +26,24 @@ RELATIVE_TOLERANCE = 1e-8
 
 
 class ObstacleStep(NamedTuple):
-    """The density after an obstacle step, and the potential p that moved it.
+    """The result of `obstacle_step`.
 
+    Attributes
+    ----------
+    density : array, shape (nx, ny)
+        Density rho' after the step, zero in walls and exits.
+    potential : array, shape (nx, ny)
+        Potential p, with rho' = rho + Laplace p.
+
+    Examples
+    --------
     >>> corridor = Grid([0, 0], [3, 1], h=1.0, closed=True)
     >>> obstacle_step(corridor, [[0.0], [1.2], [0.0]]).density.ravel().round(9).tolist()
     [0.1, 1.0, 0.1]
     """
 
     density: Array
-    """(nx, ny): rho', zero in walls and exits."""
     potential: Array
-    """(nx, ny): p, with rho' = rho + Laplace p."""
 
 
 @check_arguments
@@ -45,10 +52,34 @@ def obstacle_step(
 ) -> ObstacleStep:
     """Spread a density until it is at most one: rho' = rho + Laplace p, p >= 0, rho' <= 1, p (1 - rho') = 0.
 
-    Closed sides of the grid and cells of the mask `walls` let nothing through. Open sides and cells of the mask `exits`
-    have p = 0 at their edge, and what flows into them has left: the mass of the result is smaller by that much, and
-    zero in exits. Without open sides and exits the mass is the same up to round-off.
+    Nothing passes closed sides of the grid and walls. At open sides and exits p = 0, and mass that flows into them
+    leaves. Without open sides and exits the mass is conserved up to round-off.
 
+    Parameters
+    ----------
+    grid : Grid
+        The grid.
+    density : array_like, shape (nx, ny)
+        Density rho, not negative; zero in walls. Mass inside exits is removed.
+    walls : array_like of bool, shape (nx, ny), optional
+        Cells that are walls. None: no cell is.
+    exits : array_like of bool, shape (nx, ny), optional
+        Cells that are exits. None: no cell is.
+
+    Returns
+    -------
+    ObstacleStep
+        The new density and the potential.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative or inside a wall, or a part of the grid without an exit cannot hold its mass.
+    NotConverged
+        If the density misses the tolerance.
+
+    Examples
+    --------
     >>> corridor = Grid([0, 0], [5, 1], h=1.0, closed=True)
     >>> density, p = obstacle_step(corridor, [[0.0], [0.0], [2.5], [0.0], [0.5]])
     >>> density.ravel().round(9).tolist(), p.ravel().round(9).tolist()

@@ -1,4 +1,4 @@
-"""The file of images that a run of a moving density writes."""
+"""The image file that a run of a moving density writes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from jostle.macro.motion.result import Evolution
 
 
 class ImageFile:
-    """Where a run is written to, whole each time: at the start, with each checkpoint, and at the end."""
+    """The image file of a run, rewritten completely at the start, with each checkpoint and at the end."""
 
     def __init__(self, output: str | os.PathLike[str] | Output, *, resume: bool) -> None:
         to = output if isinstance(output, Output) else Output(output)
         if to.contacts or to.groups:
-            raise InvalidValue("a density has no contacts and no groups of bodies: leave contacts and groups out")
+            raise InvalidValue("a density has no contacts and no groups of bodies: remove contacts= and groups=")
         check_path(to.path)
         self.path, self.units = Path(to.path), to.units or Units()
         self.about = {f"version of {name}": version for name, version in versions().items()}
@@ -33,14 +33,14 @@ class ImageFile:
 
 
 def _check_replaceable(path: Path, *, asked: bool) -> None:
-    """Files of fields are replaced where that was asked for, and other files never."""
+    """Allow image files to be replaced if the user asked for it, and other files never."""
     if not asked:
         raise FileIsThere(
-            f"{path} exists already: choose another name, remove it, or write jo.io.Output(path, overwrite=True)"
+            f"{path} exists already: choose another name, remove it, or use jo.io.Output(path, overwrite=True)"
         )
     try:
         fields = are_images(path)
     except JostleError:
         fields = False
     if not fields:
-        raise FileIsThere(f"{path} is not a file of fields, and is not replaced: choose another name or remove it")
+        raise FileIsThere(f"{path} is not an image file and is not overwritten: choose another name or remove it")

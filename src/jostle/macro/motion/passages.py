@@ -1,8 +1,8 @@
 """Passages from some cells of a grid to others, such as stairs between floors that are drawn side by side.
 
-A passage leads one way. In time h a cell at its start gives at most the part |u| h / side of its density, at the speed
-u with which people come to it, and a cell at its end takes at most the room that it has. What does not fit waits at the
-start: no pressure goes through a passage, as none does between people on stairs and people on the floor behind them.
+A passage leads one way. In time h a cell at its start gives at most the fraction |u| h / side of its density, where u
+is the speed of the people there, and a cell at its end takes at most the room it has. People who do not fit wait at the
+start: no pressure passes through a passage, as none passes between people on stairs and people on the next floor.
 """
 
 from __future__ import annotations
@@ -19,17 +19,37 @@ from jostle.arrays import Array, Integers, finite, shaped
 from jostle.errors import InvalidValue
 
 Faces = tuple[Array, Array]
-"""One number a face: those across x, then those across y."""
+"""Numbers on the faces across x, (nx + 1, ny), and on the faces across y, (nx, ny + 1)."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Passage:
-    """A way from cells `start` (m, 2) to cells `end` (k, 2), given by their indices [i, j] from one side to the other.
+    """A one-way passage from cells of a grid to other cells, such as stairs between floors.
 
-    `outward` is the direction (2,) in which people leave the cells of the start. The first cells of the start lead to
-    the first cells of the end, and the last ones to the last ones.
+    The first cells of the start lead to the first cells of the end, the last ones to the last ones.
 
+    Parameters
+    ----------
+    start : array_like of int, shape (m, 2)
+        Indices [i, j] of the cells where the passage begins, from one side to the other.
+    end : array_like of int, shape (k, 2)
+        Indices [i, j] of the cells where the passage ends, in the same order.
+    outward : array_like, shape (2,)
+        Direction in which people leave the cells of the start; any length except zero.
+
+    Attributes
+    ----------
+    shares : array, shape (m, k)
+        Fraction of each cell of the start that leads to each cell of the end.
+
+    Raises
+    ------
+    InvalidValue
+        If `outward` is zero, or the indices are not whole numbers or repeat a cell.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [6, 1], h=1.0, closed=True)
     >>> stairs = Passage([[2, 0]], [[4, 0]], outward=[1, 0])
@@ -55,16 +75,27 @@ class Passage:
 
     @cached_property
     def shares(self) -> Array:
-        """(m, k): the part of each cell of the start that leads to each cell of the end, if both are equally wide."""
+        """(m, k): fraction of each cell of the start that leads to each cell of the end; both ends are equally wide."""
         left = np.linspace(0.0, 1.0, len(self.start) + 1)
         right = np.linspace(0.0, 1.0, len(self.end) + 1)
         low, high = (np.maximum.outer(left[:-1], right[:-1]), np.minimum.outer(left[1:], right[1:]))
         return np.asarray(np.maximum(high - low, 0.0) * len(self.start))
 
     def speeds(self, u: Faces) -> Array:
-        """(m,): how fast people leave the cells of the start: u . outward, by the face where each component is largest.
+        """Compute how fast people leave the cells of the start.
 
-        The face at the passage itself is closed, so that u is zero there.
+        The speed is u . outward, where each component of u is the larger of the two faces of the cell, because the face
+        at the passage is closed.
+
+        Parameters
+        ----------
+        u : tuple of array
+            Velocities on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
+
+        Returns
+        -------
+        array, shape (m,)
+            The speeds, not negative.
         """
         i, j = self.start.T
         x, y = (
@@ -75,9 +106,9 @@ class Passage:
 
 
 def passed(passages: Sequence[Passage], density: Array, u: Faces, cells: float) -> Array:
-    """(nx, ny): the density after people with the velocity u on the faces used all passages.
+    """(nx, ny): the density after people with velocities u on the faces have used all passages.
 
-    `cells` is the number of cells that people cross at speed 1: the time over the side of a cell.
+    `cells` is the number of cells that people cross at speed 1: the time divided by the side of a cell.
     """
     if not passages:
         return density
@@ -99,5 +130,5 @@ def _indices(cells: ArrayLike, name: str) -> Integers:
         raise InvalidValue(f"{name} must be the indices [i, j] of one cell or more, not {cells!r}")
     indices = found.astype(np.int64)
     if len(np.unique(indices, axis=0)) < len(indices):
-        raise InvalidValue(f"a cell is named twice in {name}: {cells!r}")
+        raise InvalidValue(f"{name} contains a cell twice: {cells!r}")
     return indices

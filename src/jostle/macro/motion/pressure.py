@@ -1,6 +1,6 @@
-"""What keeps a density below one: a hard wall at one, or a barrier that is steep below it.
+"""The pressure that keeps a density below one: a hard limit at one, or a barrier that is steep below it.
 
-A mass that has arrived in cells where it does not fit is spread by the differences of a potential P >= 0,
+Mass that has arrived in cells where it does not fit is spread by the differences of a potential P >= 0,
 
     rho = arrived - A P,   A = minus the Laplacian in cells of side one,
 
@@ -23,25 +23,29 @@ from jostle.macro.motion.domain import Domain
 INNER_TOLERANCE = 1e-3
 """Linear systems are solved to this fraction of the tolerance."""
 MAX_WARM_STEPS = 15
-"""Active-set steps from the cells that were full before. They change the set by about one layer of cells each, so that
-a set that changes more is found sooner from coarser grids."""
+"""Largest number of active-set steps from the cells that were full before. Each step changes the set by about one layer
+of cells, so that larger changes are found faster from coarser grids."""
 MARGIN = 8
-"""Number of cells around those that are at least half full in which a potential is looked for first."""
-MOST_NEWTON_STEPS = 60
-SWITCH = 0.5
-"""Cells with a lower density are followed by their density, others by their pressure."""
+"""Width in cells of the margin around cells at least half full in which the potential is computed first."""
+MAX_NEWTON_STEPS = 60
+"""Largest number of Newton steps for the pressure of the barrier."""
+SWITCH_DENSITY = 0.5
+"""Newton's method has the density as unknown in cells below this density, and the pressure in all others."""
 
 
 class Spread(NamedTuple):
-    """A potential, and how many iterations it took."""
+    """A potential, and the number of iterations it took."""
 
     potential: Array
     iterations: int
 
 
 def hard(domain: Domain, arrived: Array, start: Array | None, tol: float, *, most: int = MAX_WARM_STEPS) -> Spread:
-    """The potential that leaves no density above one; the start is positive in cells that may be full, such as the
-    potential of the step before. After so many active-set steps from there, it is looked for from coarser grids."""
+    """The potential that leaves no density above one.
+
+    The start is positive in cells that may be full, such as the potential of the previous step. If `most` active-set
+    steps from there do not suffice, the potential is computed from coarser grids.
+    """
     excess = np.where(domain.zone, arrived - 1.0, 0.0)
     if excess.max() <= 0.0:
         return Spread(np.zeros_like(excess), 0)
@@ -56,14 +60,14 @@ def hard(domain: Domain, arrived: Array, start: Array | None, tol: float, *, mos
     round_off = float(np.finfo(float).eps) * max(P.shape) * float(P.max(initial=0.0))
     if wrong > tol + round_off:
         raise NotConverged(
-            f"the pressure leaves a density that is wrong by {wrong:.2e}, more than tol = {tol:.0e}: take a smaller h, "
+            f"the pressure leaves an error of {wrong:.2e} in the density, more than tol = {tol:.0e}: use a smaller h "
             f"or a larger tol"
         )
     return Spread(P, iterations)
 
 
 def _spread(A: FivePoint, excess: Array, start: Array | None, tol: float, most: int) -> Spread:
-    """The potential, from a start in at most so many active-set steps, or else from coarser grids."""
+    """The potential, from a start in at most `most` active-set steps, or else from coarser grids."""
     iterations = 0
     if start is not None and start.any():
         P, iterations = obstacle(A, excess, start, tol=INNER_TOLERANCE * tol, most=most)
@@ -74,14 +78,14 @@ def _spread(A: FivePoint, excess: Array, start: Array | None, tol: float, most: 
 
 
 def _box(excess: Array) -> tuple[slice, slice]:
-    """The part of the grid around all cells that are at least half full: what does not fit goes hardly beyond."""
+    """The part of the grid around all cells at least half full; mass that does not fit rarely spreads further."""
     near = [np.flatnonzero((excess >= -0.5).any(axis=1 - axis)) for axis in (0, 1)]
     x, y = (slice(max(int(found[0]) - MARGIN, 0), int(found[-1]) + 1 + MARGIN) for found in near)
     return x, y
 
 
 def _reaches_out(P: Array, box: tuple[slice, slice]) -> bool:
-    """Is a potential in a box not zero beside the rest of the grid?"""
+    """Whether the potential is nonzero at a side of the box that is inside the grid."""
     for axis, (cut, size) in enumerate(zip(box, P.shape, strict=True)):
         for end, last in ((cut.start or 0, 0), (min(cut.stop or size, size) - 1, size - 1)):
             if end != last and P.take(end, axis=axis).any():
@@ -92,28 +96,28 @@ def _reaches_out(P: Array, box: tuple[slice, slice]) -> bool:
 def barrier(domain: Domain, arrived: Array, scale: float, gamma: float, tol: float) -> Spread:
     """The potential P = scale (rho / (1 - rho))^gamma with rho = arrived - A P, by Newton's method.
 
-    Where the density is small its changes are followed, elsewhere those of P, so that neither density nor pressure
-    leaves its range, and the number of steps does not depend on the scale.
+    The unknown is the density where it is small, and P elsewhere. Both then stay in their ranges, and the number of
+    steps does not depend on the scale.
     """
     A, zone = domain.laplacian(), domain.zone
-    rho = np.where(zone, np.clip(arrived, 0.0, 1.0 - SWITCH * 1e-3), 0.0)
+    rho = np.where(zone, np.clip(arrived, 0.0, 1.0 - SWITCH_DENSITY * 1e-3), 0.0)
     P = _pressure(rho, scale, gamma)
     iterations, change = 0, np.zeros_like(rho)
-    for _ in range(MOST_NEWTON_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         lack = np.where(zone, arrived + domain.divergence(domain.differences(P)) - rho, 0.0)
         if np.abs(lack).max() <= tol:
             return Spread(P, iterations)
         stiff = _slope(rho, scale, gamma)
         change, used = _solved(FivePoint(A.east, A.north, A.extra + np.where(zone, stiff, 0.0)), lack, tol)
         iterations += used
-        thin = rho < SWITCH
+        thin = rho < SWITCH_DENSITY
         by_density = np.clip(rho + stiff * change, 0.0, (1.0 + rho) / 2.0)
         by_pressure = np.maximum(P + change, P / 10.0)
         rho = np.where(zone, np.where(thin, by_density, _density(by_pressure, scale, gamma)), 0.0)
         P = np.where(thin, _pressure(rho, scale, gamma), by_pressure) * zone
     raise NotConverged(
-        f"the barrier's pressure is not found in {MOST_NEWTON_STEPS} steps of Newton's method: the density is wrong by "
-        f"{np.abs(lack).max():.2e}, more than tol = {tol:.0e}: take a smaller h, or a larger tol"
+        f"the pressure of the barrier did not converge in {MAX_NEWTON_STEPS} Newton steps: the error of the density is "
+        f"{np.abs(lack).max():.2e}, more than tol = {tol:.0e}; use a smaller h or a larger tol"
     )
 
 
@@ -134,7 +138,7 @@ def _slope(rho: Array, scale: float, gamma: float) -> Array:
 
 
 def _solved(A: FivePoint, load: Array, tol: float) -> tuple[Array, int]:
-    """A x = load, without a sign."""
+    """Solve A x = load, without a constraint on the sign of x."""
     there = A.diagonal > 0.0
     size = max(float(np.abs(load).max()), 1e-300)
     part = max(INNER_TOLERANCE * tol / size, 1e-12)

@@ -1,9 +1,9 @@
-"""What is to be solved: a crowd that wishes to move, or a mass that flies until it is full.
+"""Problems for moving densities: a crowd with a desired velocity, or a mass that flies until it is full.
 
 d rho / dt + div(rho u) = 0,   0 <= rho <= 1
 
 crowd:  u = U - grad p,   p >= 0,   p (1 - rho) = 0        (Maury, Roudneff-Chupin & Santambrogio 2010)
-flow:   d(rho u) / dt + div(rho u x u) + grad p = rho f    (Bourdin & Maury 2020, (46), with a law of impact)
+flow:   d(rho u) / dt + div(rho u x u) + grad p = rho f    (Bourdin & Maury 2020, (46), with an impact law)
 """
 
 from __future__ import annotations
@@ -19,30 +19,60 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import InvalidValue, NotFinite
 from jostle.laws import Restitution
-from jostle.macro.grid import Grid, Velocity
+from jostle.macro.grid import Grid
 from jostle.macro.law import fitting
 from jostle.macro.motion.density import MAX_EXCESS, checked_density
 from jostle.macro.motion.domain import Domain, Faces
 from jostle.macro.motion.passages import Passage
 from jostle.macro.motion.state import State
+from jostle.macro.velocity import Velocity
 
-EMPTY = 1e-3
-"""A problem is empty when less than this part of its mass is left."""
+EMPTY_FRACTION = 1e-3
+"""A domain counts as empty when less than this fraction of the initial mass is left."""
 WishedVelocity = Callable[[float, Array], ArrayLike]
-"""U(t, q): the velocities (n, 2) that people at the places q (n, 2) wish for, as for `Sweeping`."""
+"""U(t, q): the desired velocities (n, 2) of people at the points q (n, 2), as for `Sweeping`."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Crowd:
-    """People as a density, full at one, who move with the velocity they wish for as far as the others let them.
+    """People as a density of at most one, who move with their desired velocity as far as the others allow.
 
-    `density` is one number a cell, `velocity` the wish: a velocity of the grid, or a function U(t, q) as for people who
-    are followed one by one. `walls` and `exits` are masks of cells. `barriers` are walls without thickness: two masks
-    of the faces across x, (nx + 1, ny), and across y, (nx, ny + 1). `passages` lead from some cells to others: stairs.
-    What enters an exit, or leaves through a side of the grid that is not closed, is gone. `jo.crowds.density` makes a
-    crowd from a floor plan.
+    `jo.crowds.density` makes a crowd from a floor plan. Mass that enters an exit, or leaves through an open side of the
+    grid, is gone.
 
+    Parameters
+    ----------
+    grid : Grid
+        The grid.
+    density : float or array_like, shape (nx, ny)
+        Density at the start, between 0 and 1; 1 is the densest packing. Zero in walls and exits.
+    velocity : Velocity or callable (t, q) -> array
+        Desired velocity: a field of the grid, or a function that returns the velocities (n, 2) at points q (n, 2).
+    walls : array_like of bool, shape (nx, ny), optional
+        Cells that are walls. None: only the closed sides of the grid are walls.
+    exits : array_like of bool, shape (nx, ny), optional
+        Cells that are exits. None: no exits.
+    barriers : (array_like, array_like) of bool, optional
+        Walls without thickness: faces across x, (nx + 1, ny), and across y, (nx, ny + 1), that nobody can pass. None:
+        no barriers.
+    passages : sequence of Passage, default ()
+        One-way passages between cells, such as stairs.
+
+    Attributes
+    ----------
+    mass : float
+        Mass at the start: the sum of the density times the area of a cell.
+    places : array, shape (n, 2)
+        Centres of the cells in which people can be.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is not between 0 and 1, or lies in a wall, in an exit or where no exit can be reached.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
     >>> people = jo.macro.Crowd(grid=grid, density=0.5 * grid.block([0, 0], [2, 1]), velocity=grid.velocity(1.0, 0))
@@ -65,37 +95,69 @@ class Crowd:
             fitting(self.velocity, self.grid)
         elif not callable(self.velocity):
             raise InvalidValue(
-                f"velocity must be one of the grid, grid.velocity(ux, uy), or a function U(t, q), not {self.velocity!r}"
+                f"velocity must be made by grid.velocity(ux, uy), or be a function U(t, q), not {self.velocity!r}"
             )
 
     @property
     def mass(self) -> float:
-        """At the start."""
+        """Mass at the start: the sum of the density times the area of a cell."""
         return float(np.sum(self.density)) * self.grid.h**2
 
     def empty(self, state: State) -> bool:
-        """Is less than a thousandth of the mass left? For `macro.solve(..., until=people.empty)`."""
+        """Tell whether less than a thousandth of the mass is left; use it as `macro.solve(..., until=people.empty)`.
+
+        Parameters
+        ----------
+        state : State
+            The state of the run.
+
+        Returns
+        -------
+        bool
+            True if less than a thousandth of the mass is left.
+        """
         return _empty(self, state)
 
     @cached_property
     def places(self) -> Array:
-        """(n, 2): the centres of the cells of the domain."""
+        """(n, 2): the centres of the cells in which people can be."""
         x, y = self.grid.centres
         return np.stack([x[self.domain.zone], y[self.domain.zone]], axis=-1)
 
     def wish(self, t: float) -> Faces:
-        """U on the faces: of a function, the mean of the cells of the domain beside each."""
+        """Return the desired velocity on the faces at a time.
+
+        On a face, a desired velocity given as a function is the mean of the two cells beside it, of those in the
+        domain.
+
+        Parameters
+        ----------
+        t : float
+            The time.
+
+        Returns
+        -------
+        x, y : array, shapes (nx + 1, ny) and (nx, ny + 1)
+            Desired velocity on the faces across x and across y; zero on closed faces.
+
+        Raises
+        ------
+        InvalidValue
+            If the function returns an array of the wrong shape.
+        NotFinite
+            If the function returns nan or infinity.
+        """
         if isinstance(self.velocity, Velocity):
             return _through(self.domain, (self.velocity.faces(0), self.velocity.faces(1)))
         wished = np.asarray(self.velocity(t, self.places), dtype=float)
         if wished.shape != self.places.shape:
             raise InvalidValue(
-                f"the wished velocity of {len(self.places)} places must have shape {self.places.shape}, not "
+                f"the desired velocity at {len(self.places)} points must have shape {self.places.shape}, not "
                 f"{wished.shape}"
             )
         if not np.isfinite(wished).all():
             k = int(np.flatnonzero(~np.isfinite(wished).all(axis=1))[0])
-            raise NotFinite(f"the wished velocity at {self.places[k].tolist()}, t = {t:g}, is {wished[k].tolist()}")
+            raise NotFinite(f"the desired velocity at {self.places[k].tolist()}, t = {t:g}, is {wished[k].tolist()}")
         field = np.zeros((*self.grid.shape, 2))
         field[self.domain.zone] = wished
         cells = self.grid.velocity(field[..., 0], field[..., 1])
@@ -108,9 +170,38 @@ class Crowd:
 class Flow:
     """A mass with a density of at most one that flies freely until it meets more than fits.
 
-    `density` is one number a cell, `velocity` a velocity of the grid, `force` an acceleration (fx, fy). `walls` and
-    `exits` are masks of cells. What enters an exit, or leaves through a side of the grid that is not closed, is gone.
+    Mass that enters an exit, or leaves through an open side of the grid, is gone.
 
+    Parameters
+    ----------
+    grid : Grid
+        The grid.
+    density : float or array_like, shape (nx, ny)
+        Density at the start, between 0 and 1. Zero in walls and exits.
+    velocity : Velocity
+        Velocity at the start.
+    force : array_like, shape (2,), default (0, 0)
+        Acceleration (fx, fy), such as gravity.
+    law : Restitution, default Restitution()
+        Impact law, with one restitution coefficient e for all impacts.
+    walls : array_like of bool, shape (nx, ny), optional
+        Cells that are walls. None: only the closed sides of the grid are walls.
+    exits : array_like of bool, shape (nx, ny), optional
+        Cells that are exits. None: no exits.
+
+    Attributes
+    ----------
+    mass : float
+        Mass at the start: the sum of the density times the area of a cell.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is not between 0 and 1, or lies in a wall, in an exit or where no exit can be reached; if the
+        velocity belongs to another grid, or the law has more than one coefficient.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
     >>> left, right = grid.block([0, 0], [1, 1]), grid.block([2, 0], [3, 1])
@@ -136,36 +227,55 @@ class Flow:
             raise InvalidValue(f"force must be two numbers (fx, fy), an acceleration, not {self.force!r}")
         object.__setattr__(self, "force", force)
         if not isinstance(self.law, Restitution) or self.law.uniform is None:
-            raise InvalidValue(f"law must have one number e in a flow, as in law=jo.Restitution(0.5), not {self.law!r}")
+            raise InvalidValue(f"law must have one coefficient e, as in jo.Restitution(0.5), not {self.law!r}")
 
     @property
     def mass(self) -> float:
-        """At the start."""
+        """Mass at the start: the sum of the density times the area of a cell."""
         return float(np.sum(self.density)) * self.grid.h**2
 
     def empty(self, state: State) -> bool:
-        """Is less than a thousandth of the mass left? For `macro.solve(..., until=flow.empty)`."""
+        """Tell whether less than a thousandth of the mass is left; use it as `macro.solve(..., until=flow.empty)`.
+
+        Parameters
+        ----------
+        state : State
+            The state of the run.
+
+        Returns
+        -------
+        bool
+            True if less than a thousandth of the mass is left.
+        """
         return _empty(self, state)
 
     def start(self) -> Faces:
-        """The velocity on the faces at the start: of cells the mean of the two beside, by their masses."""
+        """Return the velocity on the faces at the start.
+
+        A velocity given in cells is averaged over the two cells beside a face, weighted by their masses.
+
+        Returns
+        -------
+        x, y : array, shapes (nx + 1, ny) and (nx, ny + 1)
+            Velocity on the faces across x and across y; zero on closed faces and where there is no mass.
+        """
         moved = self.velocity.faces(0, self.density), self.velocity.faces(1, self.density)
         heavy = self.domain.means(np.asarray(self.density))
         return _through(self.domain, tuple(np.where(mass > 0.0, u, 0.0) for u, mass in zip(moved, heavy, strict=True)))
 
 
 def _empty(problem: Crowd | Flow, state: State) -> bool:
-    return float(state.density.sum()) * problem.grid.h**2 <= EMPTY * problem.mass
+    return float(state.density.sum()) * problem.grid.h**2 <= EMPTY_FRACTION * problem.mass
 
 
 def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
-    """A field on the faces, zero on those that are closed."""
+    """A field on the faces, set to zero on closed faces."""
     x, y = (np.where(through, values, 0.0) for values, through in zip(field, domain.open, strict=True))
     return x, y
 
 
 def _settle(problem: Crowd | Flow) -> None:
-    """Check the density and where it may be."""
+    """Check the density and build the domain."""
     grid, given = problem.grid, np.asarray(problem.density)
     more = (problem.barriers, problem.passages) if isinstance(problem, Crowd) else ()
     domain = Domain(grid, problem.walls, problem.exits, *more)
@@ -179,14 +289,14 @@ def _settle(problem: Crowd | Flow) -> None:
             raise InvalidValue(f"density is {rho[i, j]:g} in cell ({i}, {j}); {why}")
     rho = np.minimum(rho, 1.0)
     rho.setflags(write=False)
-    if domain.exits.any():  # then nobody may be shut in
+    if domain.exits.any():  # then all mass must be able to reach an exit
         shut = np.bincount(domain.shut.ravel(), weights=rho.ravel())
         shut[0] = 0.0
         if shut.any():
             k = int(np.argmax(shut))
             i, j = np.argwhere(domain.shut == k)[0]
             raise InvalidValue(
-                f"a mass of {shut[k] * grid.h**2:.3g} around cell ({i}, {j}) cannot reach an exit: walls cut it off; "
+                f"a mass of {shut[k] * grid.h**2:.3g} around cell ({i}, {j}) cannot reach an exit, because of walls; "
                 f"open them, or leave that part empty"
             )
     object.__setattr__(problem, "density", rho)

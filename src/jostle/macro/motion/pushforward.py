@@ -1,9 +1,8 @@
-"""The push-forward of a density by a map of the faces of a grid, which conserves its mass, and the cost of the map.
+"""The push-forward of a density by a map of the faces of a grid, which conserves mass, and the cost of the map.
 
-The map takes each cell to a rectangle, between the images of its faces. The mass of the cell is spread evenly over the
-rectangle and divided among the cells that this covers. If the faces move little, a flux of density times displacement
-passes each of them, so that a map x - grad q adds the five-point Laplacian of q to a density of one.
-Lengths are in cells.
+The map takes each cell to the rectangle between the images of its faces. The mass of the cell is spread evenly over the
+rectangle and divided among the cells that it covers. For small displacements, density times displacement crosses each
+face, so that a map x - grad q adds the five-point Laplacian of q to a density of one. Lengths are in cells.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import numpy as np
 from jostle.arrays import Array, Integers
 
 MIN_WIDTH = 1e-9
-"""Narrower images of cells, in cells, are made so wide."""
+"""Smallest width of the image of a cell, in cells."""
 
 
 def pushed(density: Array, x: Array, y: Array) -> Array:
@@ -55,7 +54,7 @@ def _shares(low: Array, high: Array, cells: int) -> tuple[Integers, list[Array]]
     first = np.clip(np.floor(low).astype(np.int64), 0, cells - 1)
     most = int((np.ceil(high).astype(np.int64) - first).max(initial=1))
     parts = [np.maximum(np.minimum(high, first + k + 1) - np.maximum(low, first + k), 0.0) for k in range(most)]
-    total = np.sum(parts, axis=0)  # less than the width by what reaches beyond a side, by round-off
+    total = np.sum(parts, axis=0)  # less than the width where round-off moves an image beyond a side
     return first, [part / total for part in parts]
 
 

@@ -1,10 +1,11 @@
-"""A density that is almost a projection becomes admissible: one in a saturated zone, and between 0 and 1 elsewhere.
+"""Small corrections that make a density admissible: one in a saturated zone, and between 0 and 1 elsewhere.
 
     rho' = rho + Laplace m,     m = a + b - c
 
-where a makes the density one in the zone (a linear system, a = 0 outside), b >= 0 spreads what is above one then (an
-obstacle problem), and c >= 0 what is below zero (the same for 1 - rho). All are fluxes between cells, so that the mass
-is the same up to round-off and moves no further than it must. Lengths are in cells; the sides are closed.
+where a makes the density one in the zone (a linear system, a = 0 outside), b >= 0 spreads densities above one (an
+obstacle problem), and c >= 0 removes densities below zero (the same problem for 1 - rho). All are fluxes between cells,
+so that mass is conserved up to round-off and moves no further than necessary. Lengths are in cells; the sides are
+closed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `macro.solve` returns: the density in time, what moved it, and how well each step was done."""
+"""The result of `macro.solve`: the density in time, with velocities, pressures and statistics of the steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jostle.macro.motion.domain import Domain, Faces
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
-from jostle.solution import MESSAGES
+from jostle.statuses import MESSAGES
 
 STATISTICS = np.dtype(
     [
@@ -30,14 +30,48 @@ STATISTICS = np.dtype(
         ("energy", float),
     ]
 )
-"""One record a step: the time it led to, its length, into how many parts it was cut, iterations of the solver, by how
-much the density exceeds one, the mass that is there and that has gone, the kinetic energy."""
+"""One record per step: time at its end, length, number of parts and of solver iterations, excess of the density over
+one, mass inside, mass gone, kinetic energy."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evolution:
-    """A density in time. The first index of every array is the frame.
+    """A density in time, returned by `jostle.macro.solve`. The first index of every array is the frame.
 
+    Attributes
+    ----------
+    problem : Crowd or Flow
+        The problem that was solved.
+    scheme : Scheme
+        The scheme that solved it.
+    status : str
+        How the run ended: "finished", "stopped", "interrupted" or "failed".
+    t : array, shape (frames,)
+        Times of the frames.
+    density : array, shape (frames, nx, ny)
+        Density in the cells, between 0 and 1.
+    velocity : tuple of array
+        Velocities on the faces across x, (frames, nx + 1, ny), and across y, (frames, nx, ny + 1).
+    pressure : array, shape (frames, nx, ny)
+        Mean pressure since the previous frame; zero in the first frame.
+    gone : array, shape (frames,)
+        Mass that has left.
+    stats : structured array, shape (steps,)
+        One record per step: time `t` at its end, length `h`, number of `substeps` and of solver `iterations`, `excess`
+        of the density over one, `mass` inside, mass `gone`, and kinetic `energy`.
+    domain : Domain
+        The cells and faces in which the density may move.
+    cells : array, shape (frames, nx, ny, 2)
+        Velocity in the cells, the mean of their faces.
+    mass : array, shape (frames,)
+        Mass inside the domain.
+    momentum : array, shape (frames, 2)
+        Total momentum.
+    energy : array, shape (frames,)
+        Kinetic energy.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
     >>> block = grid.block([0.25, 0.25], [0.75, 0.75])
@@ -52,18 +86,14 @@ class Evolution:
     status: str
     t: Array
     density: Array
-    """(frames, nx, ny)"""
     velocity: Faces
-    """On the faces: (frames, nx + 1, ny) across x, and (frames, nx, ny + 1) across y."""
     pressure: Array
-    """(frames, nx, ny): the mean over the time since the frame before; zero in the first one."""
     gone: Array
-    """(frames,): the mass that has left."""
     stats: NDArray[Any]
-    """One record a step: see `STATISTICS`."""
 
     @property
     def domain(self) -> Domain:
+        """The cells and faces in which the density may move."""
         return self.problem.domain
 
     @property
@@ -74,27 +104,49 @@ class Evolution:
 
     @cached_property
     def mass(self) -> Array:
-        """(frames,): of what is there."""
+        """(frames,): mass inside the domain."""
         return np.asarray(self.density.sum(axis=(1, 2)) * self.problem.grid.h**2)
 
     @cached_property
     def momentum(self) -> Array:
-        """(frames, 2)."""
+        """(frames, 2): total momentum."""
         return np.array([momentum(self.domain, self.state(k)) for k in range(len(self.t))])
 
     @cached_property
     def energy(self) -> Array:
-        """(frames,): kinetic."""
+        """(frames,): kinetic energy."""
         return np.array([energy(self.domain, self.state(k)) for k in range(len(self.t))])
 
     def state(self, frame: int) -> State:
-        """The state of a frame, from which another run may start."""
+        """Return the state of a frame, from which another run can start.
+
+        Parameters
+        ----------
+        frame : int
+            Number of the frame; negative numbers count from the end.
+
+        Returns
+        -------
+        State
+            The state.
+        """
         x, y = self.velocity
         here = self.density[frame], (x[frame], y[frame]), self.pressure[frame], float(self.gone[frame])
         return State(float(self.t[frame]), *here)
 
     def images(self, about: Mapping[str, str] | None = None) -> Images:
-        """What a file of this run holds: density, velocity and pressure in the cells, and words about the run."""
+        """Collect what a file of this run contains: density, velocity and pressure in the cells, and facts.
+
+        Parameters
+        ----------
+        about : mapping of str to str, optional
+            Further facts to store, such as a title. None: no further facts.
+
+        Returns
+        -------
+        jostle.io.Images
+            The fields and the facts.
+        """
         grid, domain = self.problem.grid, self.domain
         known = {"problem": type(self.problem).__name__, "scheme": repr(self.scheme)}
         return Images(
@@ -114,18 +166,18 @@ class Evolution:
         ]
         if len(cut) and cut.max() > 1:
             most, number = int(cut.max()), int((cut > 1).sum())
-            lines.append(f"{number} steps were cut, into at most {most} parts, so that at most half of a cell leaves")
+            lines.append(f"{number} steps were cut into at most {most} parts, so that at most half a cell leaves")
         return "\n".join(lines)
 
 
 def momentum(domain: Domain, state: State) -> Array:
-    """(2,): the sum over all faces."""
+    """(2,): the total momentum of all faces."""
     masses = domain.means(state.density)
     return np.array([(mass * u).sum() for mass, u in zip(masses, state.velocity, strict=True)]) * domain.grid.h**2
 
 
 def energy(domain: Domain, state: State) -> float:
-    """Kinetic energy, with half of the mass of the cells beside each face."""
+    """Kinetic energy of all faces, each with half the mass of the two cells beside it."""
     masses = domain.means(state.density)
     twice = sum(float((mass * u * u).sum()) for mass, u in zip(masses, state.velocity, strict=True))
     return 0.5 * twice * domain.grid.h**2

@@ -1,4 +1,4 @@
-"""What the schemes for moving densities share: the start, steps that are cut where h is too long, and the checks."""
+"""The common part of the schemes for moving densities: the start, cutting of steps that are too long, and checks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from jostle.macro.motion.domain import Faces
 from jostle.macro.motion.edges import shared
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.state import State
-from jostle.macro.motion.transport import MOST_CROSSED, crossing
+from jostle.macro.motion.transport import MAX_CROSSED, crossing
 
-MOST_SUBSTEPS = 10_000
-"""A step that would have to be cut into more parts is refused."""
+MAX_SUBSTEPS = 10_000
+"""Largest number of parts into which a step is cut."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
-    """How to advance a density. A new scheme defines `step`, which may assume that h is short enough."""
+    """Base class of schemes that advance a density. A subclass defines `step`, for steps that are short enough."""
 
     solves: ClassVar[tuple[type[Any], ...]] = (Crowd, Flow)
-    """The problems that the scheme is for."""
+    """The kinds of problems that the scheme solves."""
     bounces: ClassVar[bool] = False
-    """Is there a law of impact with e > 0?"""
+    """Whether the scheme supports restitution coefficients e > 0."""
 
     tol: float = 1e-8
     """How much a density may exceed one."""
@@ -38,13 +38,13 @@ class Scheme:
             raise InvalidValue(f"tol must lie between 0 and 1, not {self.tol}")
 
     def check(self, problem: Crowd | Flow) -> None:
-        """Refuse, by name, what the scheme cannot do."""
+        """Refuse problems that the scheme cannot solve."""
         name = type(self).__name__
         if not isinstance(problem, self.solves):
             known = " or ".join(f"a jo.macro.{kind.__name__}" for kind in self.solves)
             raise SchemeRefuses(f"{name} is for {known}, not for a {type(problem).__name__}")
         if isinstance(problem, Flow) and problem.law.number > 0.0 and not self.bounces:
-            raise SchemeRefuses(f"{name} is for e = 0, the flow has e = {problem.law.number:g}; use jo.macro.Impacts")
+            raise SchemeRefuses(f"{name} needs e = 0, the flow has e = {problem.law.number:g}; use jo.macro.Impacts")
 
     def start(self, problem: Crowd | Flow, t: float) -> State:
         """The state at the first time."""
@@ -57,18 +57,18 @@ class Scheme:
         raise NotImplementedError
 
     def advance(self, problem: Crowd | Flow, state: State, h: float, t_next: float | None = None) -> State:
-        """From state.t to state.t + h, or exactly to t_next, in as many parts as the velocities ask for."""
+        """Advance from state.t to state.t + h, or exactly to t_next, in as many parts as the velocities require."""
         end = state.t + h if t_next is None else t_next
         left, parts, iterations, pressure = h, 0, 0, np.zeros(problem.grid.shape)
         while left > 0.0:
             crossed = crossing(problem.domain, driven(problem, state, left), left)
             if not np.isfinite(crossed):
                 raise NotFinite(f"the velocity at t = {state.t:g} is not finite")
-            number = max(int(np.ceil(crossed / MOST_CROSSED)), 1)
-            if number + parts > MOST_SUBSTEPS:
+            number = max(int(np.ceil(crossed / MAX_CROSSED)), 1)
+            if number + parts > MAX_SUBSTEPS:
                 raise InvalidValue(
                     f"at t = {state.t:g} a step of h = {left:g} crosses {crossed:.3g} cells and would be cut into "
-                    f"{number} parts: take h below {MOST_SUBSTEPS * MOST_CROSSED * left / crossed:.2g}"
+                    f"{number} parts: use h below {MAX_SUBSTEPS * MAX_CROSSED * left / crossed:.2g}"
                 )
             part = left / number
             state = self.step(problem, state, part)
@@ -81,7 +81,7 @@ class Scheme:
 
 
 def driven(problem: Crowd | Flow, state: State, h: float) -> Faces:
-    """The velocity with which a step of length h begins: what is wished, or what flies on, pushed by the force."""
+    """The velocity at the beginning of a step of length h: the desired one, or that of free flight with the force."""
     if isinstance(problem, Crowd):
         return problem.wish(state.t)
     masses, force = problem.domain.means(state.density), np.asarray(problem.force)
@@ -104,7 +104,7 @@ def _check(state: State, tol: float) -> None:
 
 
 def emptied(problem: Crowd | Flow, density: Array, crossed: Faces) -> tuple[Array, float]:
-    """The density without what is in exits, and the mass that left: that, and what crossed open sides."""
+    """The density with empty exits, and the mass that left through exits and open sides."""
     domain, (x, y) = problem.domain, crossed
     out = x[-1].sum() - x[0].sum() + y[:, -1].sum() - y[:, 0].sum() + density[domain.exits].sum()
     return np.where(domain.exits, 0.0, density), float(out) * problem.grid.h**2

@@ -1,4 +1,4 @@
-"""The schemes for moving densities by the names that scenario files use: an open list."""
+"""Registry of the schemes for moving densities, by the names that scenario files use."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ DENSITY_SCHEMES: Registry[type[Scheme]] = Registry(
     },
     _check,
 )
-"""All schemes for moving densities by their names."""
+"""All schemes for moving densities, by name."""

@@ -1,4 +1,4 @@
-"""The time loop of moving densities: the sibling of `jostle.solve`."""
+"""The time loop of moving densities, the counterpart of `jostle.solve`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.result import STATISTICS, Evolution, energy
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
-from jostle.solution import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
+from jostle.statuses import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
 from jostle.steps import Grid as Steps
 from jostle.steps import Saving
 
@@ -40,20 +40,59 @@ def solve(
     resume: bool = False,
     progress: Callable[[Progress[State]], object] | None = None,
 ) -> Evolution:
-    """Follow a density from time 0 (or t[0]) to t (or t[1]), with steps of length h.
+    """Advance a density in time, from 0 (or t[0]) to t (or t[1]) with steps of length h.
 
-    `problem` is a `Crowd` or a `Flow`, `scheme` a `Splitting`, a `Barrier` or `Impacts`. A step in which more than half
-    of a cell would leave is cut into parts; `stats["substeps"]` says into how many. t, h, `every`, `until` and
-    `progress` are those of `jostle.solve`; `until=problem.empty` ends a run when less than a thousandth of its mass is
-    left.
+    A step in which more than half the mass of a cell would leave it is cut into parts; `stats["substeps"]` counts them.
 
-    With `output`, a path that ends in .vtkhdf or a `jostle.io.Output`, the frames go into a file of images, also if the
-    run ends with an error; ParaView opens it, `jostle.io.read_images` and the pictures of `jostle.viz` read it.
-    `checkpoint`, a path or a `jostle.io.Checkpoint`, keeps the whole run every minute and at its end; the same call
-    with `resume=True` goes on from there, with the same bits as a run without a break. Only t, `every` and `until` may
-    change. The file of images is brought up to date with each checkpoint. An error carries what was computed in
-    ``error.solution``; so does `Interrupted`, which Ctrl-C raises at the end of a step.
+    Parameters
+    ----------
+    problem : Crowd or Flow
+        The problem.
+    scheme : Splitting, Barrier or Impacts
+        The scheme.
+    t : float or (float, float)
+        The end time, or the start and the end time.
+    h : float or array_like
+        Length of a step, or the lengths of all steps. If the time is not a multiple of h, the last step is shorter.
+    every : int or float, optional
+        Number of steps between two saved frames (int), or the time between them (float). None: every step is saved. The
+        first and the last frame are always saved.
+    until : callable (State) -> bool, optional
+        Ends the run when it is true; `problem.empty` is true when less than a thousandth of the mass is left. None: the
+        run ends at t.
+    output : str, path or jostle.io.Output, optional
+        Image file to write (.vtkhdf), for ParaView, `jostle.io.read_images` and the pictures of `jostle.viz`. It is
+        written at the start, with each checkpoint and at the end, also if the run fails. None: no file.
+    checkpoint : str, path or jostle.io.Checkpoint, optional
+        File that stores the whole run every minute and at its end. None: no checkpoint.
+    resume : bool, default False
+        Continue from the checkpoint: the result is bit-identical to an uninterrupted run. Only t, `every` and `until`
+        may differ from the first call.
+    progress : callable (Progress) -> object, optional
+        Called after each step. None: nothing is called.
 
+    Returns
+    -------
+    Evolution
+        The frames, with the status of the run and statistics of its steps.
+
+    Raises
+    ------
+    InvalidValue
+        If an argument is wrong, a step would be cut into more than 10 000 parts, or `resume` is used without a
+        checkpoint or with the checkpoint of another run.
+    SchemeRefuses
+        If the scheme cannot solve the problem.
+    NotConverged
+        If the pressure of a step misses its tolerance. Errors during the run have the frames so far in
+        `error.solution`.
+    Interrupted
+        After Ctrl-C, at the end of a step; `error.solution` has the frames so far.
+    FileIsThere
+        If the output file exists already.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([-1, -1], [1, 1], h=1 / 16, closed=True)
     >>> to_centre = lambda t, q: -q / np.linalg.norm(q, axis=1, keepdims=True)
@@ -74,7 +113,7 @@ def solve(
     done = 0
     if resume:
         if kept is None:
-            raise InvalidValue("resume needs the checkpoint to go on from: solve(..., checkpoint=..., resume=True)")
+            raise InvalidValue("resume needs a checkpoint to continue from: solve(..., checkpoint=..., resume=True)")
         done = kept.load(run)
     elif kept is not None:
         kept.check_free()
@@ -88,7 +127,7 @@ def solve(
                 state = scheme.advance(problem, run.state, step, t_next)
                 stop = until is not None and bool(until(state))
                 status, last = (STOPPED if stop else FINISHED), stop or number == steps.count
-                if kept is not None and not whole:  # a longer run does not have this step
+                if kept is not None and not whole:  # a longer run does not contain this step
                     kept.save(run, number - 1)
                 run.add(state, step, due(number, before, t_next))
                 if kept is not None and whole and (last or kept.due()):
@@ -125,7 +164,7 @@ class _Run:
         self.problem, self.scheme, self.state = problem, scheme, state
         self.frames, self.records = [state], list[tuple[Any, ...]]()
         self.pressure, self.since = np.zeros(problem.grid.shape), 0.0
-        """The time integral of the pressure since the last frame, and how long that is."""
+        """The time integral of the pressure since the last frame, and the time since then."""
 
     def add(self, state: State, h: float, save: bool) -> None:
         self.state, self.since = state, self.since + h
@@ -155,7 +194,7 @@ def _interrupted(run: _Run, number: int, kept: Checkpoint | None) -> Interrupted
     where = f"after step {number}, t = {run.state.t:.6g}"
     if kept is not None:
         kept.save(run, number)
-        where += f"; {kept.path} has the state to resume from"
+        where += f"; resume from {kept.path}"
     error = Interrupted(f"interrupted {where}")
     error.solution = run.evolution(INTERRUPTED)
     return error

@@ -1,11 +1,11 @@
 """Free motion, then a projection on {rho <= 1}: the splitting of Maury & Preux 2017 for flows, and of Maury,
 Roudneff-Chupin & Santambrogio 2010 for crowds.
 
-    arrived = what the velocity u^n brings in time h
+    arrived = density after free motion with u^n in time h
     rho^{n+1} = arrived + Laplace P,   P >= 0,   rho^{n+1} <= 1,   P (1 - rho^{n+1}) = 0
-    u^{n+1} = u^n carried along, less grad P / h (flows);   u^{n+1} = U - grad P / h (crowds)
+    u^{n+1} = transported u^n - grad P / h (flows);   u^{n+1} = U - grad P / h (crowds)
 
-The projection is the obstacle step, which agrees with that in the distance of Wasserstein to first order in the excess.
+The projection is the obstacle step, which agrees with the Wasserstein projection to first order in the excess.
 """
 
 from __future__ import annotations
@@ -24,8 +24,17 @@ from jostle.macro.motion.transport import flux
 
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Scheme):
-    """Move freely, project, and take the velocity from how far the mass came. For crowds, and flows with e = 0.
+    """Free motion, then projection on {rho <= 1}: a scheme for crowds, and for flows with e = 0.
 
+    The velocity after a step follows from the displacement of the mass.
+
+    Parameters
+    ----------
+    tol : float, default 1e-8
+        How much a density may exceed one, between 0 and 1.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 8, closed=True)
     >>> people = jo.macro.Crowd(grid=grid, density=0.5 * grid.block([0, 0], [2, 1]), velocity=grid.velocity(1.0, 0))
@@ -35,6 +44,27 @@ class Splitting(Scheme):
     """
 
     def step(self, problem: Crowd | Flow, state: State, h: float) -> State:
+        """Advance the density by one step that is short enough; `advance` cuts longer steps.
+
+        Parameters
+        ----------
+        problem : Crowd or Flow
+            The problem.
+        state : State
+            The state at the beginning of the step.
+        h : float
+            Length of the step.
+
+        Returns
+        -------
+        State
+            The state at the end of the step.
+
+        Raises
+        ------
+        NotConverged
+            If the pressure misses its tolerance.
+        """
         domain, side = problem.domain, problem.grid.h
         u = driven(problem, state, h)
         free = flux(domain, state.density, u, h)
@@ -54,5 +84,27 @@ class Splitting(Scheme):
         return State(state.t + h, density, u, pressure, state.gone + gone, iterations)
 
     def spread(self, problem: Crowd | Flow, state: State, arrived: Array, h: float) -> Spread:
-        """The potential that makes room for what arrived."""
+        """Find the potential that spreads mass in excess of the density one.
+
+        Parameters
+        ----------
+        problem : Crowd or Flow
+            The problem.
+        state : State
+            The state at the beginning of the step.
+        arrived : array, shape (nx, ny)
+            Density after free motion.
+        h : float
+            Length of the step.
+
+        Returns
+        -------
+        Spread
+            The potential and the number of solver iterations.
+
+        Raises
+        ------
+        NotConverged
+            If the density misses the tolerance.
+        """
         return hard(problem.domain, arrived, state.pressure, self.tol)

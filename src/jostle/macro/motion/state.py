@@ -1,4 +1,4 @@
-"""Where a moving density stands at one time."""
+"""The state of a moving density at one time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,27 @@ from jostle.macro.motion.domain import Faces
 
 
 class State(NamedTuple):
-    """What a scheme gets, and what a step returns.
+    """A moving density at one time: the input and the output of a step of a scheme.
 
+    Attributes
+    ----------
+    t : float
+        Time.
+    density : array, shape (nx, ny)
+        Density in the cells, between 0 and 1.
+    velocity : tuple of array
+        Velocities on the faces across x, (nx + 1, ny), and across y, (nx, ny + 1).
+    pressure : array, shape (nx, ny)
+        Mean pressure in the cells over the last step.
+    gone : float
+        Mass that has left through exits and open sides.
+    iterations : int
+        Number of solver iterations in the last step.
+    substeps : int
+        Number of parts into which the last step was cut.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 1], h=1.0, closed=True)
     >>> flow = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
@@ -22,14 +41,8 @@ class State(NamedTuple):
 
     t: float
     density: Array
-    """(nx, ny), between 0 and 1."""
     velocity: Faces
-    """Across x (nx + 1, ny) and across y (nx, ny + 1), on the faces of the cells."""
     pressure: Array
-    """(nx, ny): the mean over the last step."""
     gone: float = 0.0
-    """The mass that has left through exits and open sides."""
     iterations: int = 0
-    """Of the solver, in the last step."""
     substeps: int = 0
-    """Into so many parts the last step was cut."""

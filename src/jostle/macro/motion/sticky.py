@@ -1,15 +1,15 @@
-"""Blocks on a line that touch and do not overlap, exactly: no time step (Bourdin & Maury 2020, section 6).
+"""Exact motion of blocks on a line that touch and do not overlap, without time steps (Bourdin & Maury 2020, section 6).
 
-Masses are lengths. With e = 0 blocks that meet go on together. If no contact opens again, the whole evolution is one
-projection on K, the blocks in order between the walls that do not overlap (Natile & Savaré 2009; Bouchut, Brenier,
-Cortes & Ripoll 2000),
+Masses are lengths. With e = 0 blocks that meet stay together. If no contact opens again, the position at each time is
+one projection on K, the set of blocks in order between the walls without overlaps (Natile & Savaré 2009; Bouchut,
+Brenier, Cortes & Ripoll 2000),
 
     X(t) = P_K (X0 + t U0 + t^2/2 a),
 
 because M (X - X0 - t U0 - t^2/2 a) is then the contact force, integrated twice, which acts at closed contacts only. It
-is the isotonic regression of X0 + t U0 + t^2/2 a minus the lengths of all blocks to the left, cut off at the walls.
+is the isotonic regression of X0 + t U0 + t^2/2 a minus the lengths of all blocks to the left, clipped at the walls.
 Without forces no contact opens. Forces keep all contacts closed if the accelerations do not increase from left to right
-and press against each wall there is. In all other cases, and with e > 0, blocks are followed from impact to impact.
+and press against each wall. In all other cases, and with e > 0, blocks are followed from impact to impact.
 """
 
 from __future__ import annotations
@@ -31,19 +31,46 @@ from jostle.sets.balls import Line
 MAX_OVERLAP = 1e-12
 """Blocks that overlap by less than this fraction of their length touch."""
 MAX_IMPACTS = 5_000_000
-"""Largest number of impacts that are followed."""
+"""Largest number of impacts computed for one history."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class StickyBlocks:
-    """Blocks with left edges x, lengths and velocities v, from left to right, between two walls or none.
+    """Blocks on a line that collide and stick or bounce, followed exactly without time steps.
 
-    The acceleration is constant: one number, or one per block. Walls are the places of a wall on the left and of one on
-    the right; -inf and inf stand for none. Impacts follow Moreau's law with one coefficient of restitution e, at all
-    closed contacts together. With e = 0, the default, blocks that meet stick, and separate only where forces pull them
-    apart or away from a wall.
+    Masses are lengths. Impacts follow Moreau's law at all closed contacts together. With e = 0 blocks that meet stick,
+    and separate only where forces pull them apart or away from a wall.
 
+    Parameters
+    ----------
+    x : array_like, shape (n,)
+        Left edges of the blocks at time 0, from left to right.
+    lengths : float or array_like, shape (n,)
+        Lengths of the blocks, positive, which are also their masses.
+    v : float or array_like, shape (n,)
+        Velocities at time 0.
+    acceleration : float or array_like, shape (n,), default 0.0
+        Constant accelerations of free blocks.
+    restitution : float, default 0.0
+        Restitution coefficient e, between 0 and 1.
+    walls : (float, float), default (-inf, inf)
+        Positions of the left and the right wall; infinite where there is none.
+
+    Attributes
+    ----------
+    before : array, shape (n,)
+        Total length of all blocks to the left of each block.
+    sticks : bool
+        True if no contact ever opens.
+
+    Raises
+    ------
+    InvalidValue
+        If blocks overlap each other or a wall, or a length is not positive.
+
+    Examples
+    --------
     >>> blocks = StickyBlocks([0, 2, 6], [1, 2, 1], [1, 0, -1])
     >>> blocks.at(2.0).tolist()
     [1.25, 2.25, 4.25]
@@ -78,7 +105,7 @@ class StickyBlocks:
             for value, name in ((lengths, "lengths"), (v, "v"), (acceleration, "acceleration"))
         )
         if len(left) == 0 or not (size > 0.0).all():
-            raise InvalidValue("sticky blocks need a row of left edges and positive lengths")
+            raise InvalidValue("x must have at least one left edge, and all lengths must be positive")
         for name, value in {"x": left, "lengths": size, "v": speed, "acceleration": a}.items():
             object.__setattr__(self, name, read_only(value))
         object.__setattr__(self, "restitution", Restitution(restitution).number)
@@ -87,7 +114,7 @@ class StickyBlocks:
         self._check_overlaps()
 
     def _check_overlaps(self) -> None:
-        """Blocks must be in order between the walls."""
+        """Refuse blocks that are not in order between the walls."""
         right, (lower, upper) = self.x + self.lengths, self.walls
         overlap = np.concatenate([[lower - self.x[0]], right[:-1] - self.x[1:], [right[-1] - upper]])
         k = int(np.argmax(overlap))
@@ -95,19 +122,19 @@ class StickyBlocks:
             return
         if 0 < k < len(self.x):
             raise InvalidValue(
-                f"blocks {k - 1} and {k} overlap by {overlap[k]:.3g}: give them from left to right, apart"
+                f"blocks {k - 1} and {k} overlap by {overlap[k]:.3g}: list them from left to right, without overlaps"
             )
         block, wall = (0, f"left, at {lower:g}") if k == 0 else (k - 1, f"right, at {upper:g}")
         raise InvalidValue(f"block {block} is {overlap[k]:.3g} inside the wall on the {wall}: move one of them")
 
     @property
     def before(self) -> Array:
-        """(n,) the length of all blocks to the left of each."""
+        """(n,): total length of all blocks to the left of each block."""
         return np.concatenate([[0.0], np.cumsum(self.lengths)[:-1]])
 
     @property
     def sticks(self) -> bool:
-        """Does no contact ever open? Then X(t) = P_K (X0 + t U0 + t^2/2 a), and `at` computes it like this.
+        """True if no contact ever opens; then `at` computes X(t) = P_K (X0 + t U0 + t^2/2 a).
 
         >>> [StickyBlocks([0, 2], 1, 0, acceleration=a).sticks for a in ([1, -1], [-1, 1])]
         [True, False]
@@ -117,9 +144,22 @@ class StickyBlocks:
         return self.restitution == 0.0 and bool((np.diff(a) <= 0.0).all()) and to_the_left and to_the_right
 
     def at(self, t: ArrayLike) -> Array:
-        """The left edges at one time t >= 0, (n,), or at an array of times: the shape of t, then (n,).
+        """Compute the left edges: by isotonic regression where no contact opens (`sticks`), otherwise impact by impact.
 
-        By isotonic regression where all contacts stay closed (`sticks`), else by the impacts up to the largest time.
+        Parameters
+        ----------
+        t : float or array_like
+            Times, not negative.
+
+        Returns
+        -------
+        array, shape (..., n)
+            Left edges at each time.
+
+        Raises
+        ------
+        UnresolvedEvent
+            If there are more than 5 000 000 impacts up to the latest time.
         """
         if not self.sticks:
             return self.followed(t)
@@ -129,14 +169,37 @@ class StickyBlocks:
         return X.reshape(*times.shape, len(self.x))
 
     def followed(self, t: ArrayLike) -> Array:
-        """The left edges at one time or an array of times, impact by impact: the same as `at`."""
+        """Compute the left edges impact by impact; the result is the same as that of `at`.
+
+        Parameters
+        ----------
+        t : float or array_like
+            Times, not negative.
+
+        Returns
+        -------
+        array, shape (..., n)
+            Left edges at each time.
+        """
         times = _times(t)
         Y, _ = self._states(times)
         return (Y + self.before).reshape(*times.shape, len(self.x))
 
     def velocities(self, t: ArrayLike) -> Array:
-        """The velocities at one time or an array of times, those after the impact at the time of an impact.
+        """Compute the velocities; at the time of an impact, those after it.
 
+        Parameters
+        ----------
+        t : float or array_like
+            Times, not negative.
+
+        Returns
+        -------
+        array, shape (..., n)
+            Velocities at each time.
+
+        Examples
+        --------
         >>> StickyBlocks([0, 2], 1, [1, -1]).velocities([0.25, 0.5]).tolist()
         [[1.0, -1.0], [0.0, 0.0]]
         """
@@ -144,16 +207,40 @@ class StickyBlocks:
         return self._states(times)[1].reshape(*times.shape, len(self.x))
 
     def momentum(self, t: ArrayLike) -> Array:
-        """The sum of m v at one time or an array of times; walls and forces change it.
+        """Compute the total momentum, which only walls and forces change.
 
+        Parameters
+        ----------
+        t : float or array_like
+            Times, not negative.
+
+        Returns
+        -------
+        array, shape (...)
+            The sum of m v at each time.
+
+        Examples
+        --------
         >>> StickyBlocks([0, 2], 1, [1, -2]).momentum([0.0, 1.0]).tolist()
         [-1.0, -1.0]
         """
         return np.asarray(self.velocities(t) @ self.lengths)
 
     def energy(self, t: ArrayLike) -> Array:
-        """The sum of m (v^2/2 - a x) at one time or an array of times: it never grows, and is constant with e = 1.
+        """Compute the total energy, which never grows and is constant with e = 1.
 
+        Parameters
+        ----------
+        t : float or array_like
+            Times, not negative.
+
+        Returns
+        -------
+        array, shape (...)
+            The sum of m (v^2/2 - a x) at each time.
+
+        Examples
+        --------
         >>> StickyBlocks([0, 2], 1, [1, -1]).energy([0.0, 1.0]).tolist()
         [1.0, 0.0]
         """
@@ -161,20 +248,35 @@ class StickyBlocks:
         return np.asarray(0.5 * self.velocities(t) ** 2 @ self.lengths - potential)
 
     def mergers(self, until: float = np.inf) -> MergeTree:
-        """All mergers up to a time, in order: the merge tree. Blocks that touch at time 0 and stay in touch merge then.
+        """List the mergers of clusters up to a time, in order.
 
-        With e > 0 clusters merge at the limit of infinitely many impacts. Clusters that forces pull apart as they touch
-        do not merge.
+        Blocks that touch at time 0 and stay in touch merge then. With e > 0 clusters merge at the limit of infinitely
+        many impacts. Clusters that forces pull apart as they touch do not merge.
+
+        Parameters
+        ----------
+        until : float, default inf
+            The latest time, not negative.
+
+        Returns
+        -------
+        MergeTree
+            The mergers.
         """
         if not until >= 0.0:
-            raise InvalidValue(f"until must be a time, not negative, not {until}")
+            raise InvalidValue(f"until must be a time >= 0, not {until}")
         return self._history(float(until)).tree.until(until)
 
     def motion(self) -> Motion:
-        """The microscopic model beside it, (45): balls on a line with diameters and masses equal to the lengths.
+        """Return the microscopic model, (45): balls on a line with diameters and masses equal to the lengths.
 
-        Its positions are the centres of the blocks, x + lengths / 2.
+        Returns
+        -------
+        Motion
+            The problem; its positions are the centres of the blocks, x + lengths / 2.
 
+        Examples
+        --------
         >>> import jostle as jo
         >>> blocks = StickyBlocks([0, 2], 1, [1, -1])
         >>> sol = jo.solve(blocks.motion(), jo.Maury(), t=2.0, h=0.1)
@@ -193,11 +295,11 @@ class StickyBlocks:
 
     @property
     def _room(self) -> tuple[float, float]:
-        """Smallest and largest position of a block without the lengths of those to its left."""
+        """Smallest and largest position of a block, minus the lengths of the blocks to its left."""
         return self.walls[0], self.walls[1] - float(self.lengths.sum())
 
     def _project(self, y: Array) -> Array:
-        """The nearest positions, without lengths, in order between the walls."""
+        """The nearest positions, minus lengths, that are in order between the walls."""
         from scipy.optimize import isotonic_regression
 
         lower, upper = self._room
@@ -205,9 +307,9 @@ class StickyBlocks:
 
     @property
     def _frame(self) -> tuple[float, float]:
-        """Velocity and acceleration of the frame in which blocks are followed: without walls, that of the blocks.
+        """Velocity and acceleration of the frame of reference: that of the blocks if there are no walls, else zero.
 
-        Equal accelerations become exactly 0 there, and a common velocity costs no precision.
+        Equal accelerations become exactly 0 in this frame, and a common velocity costs no precision.
         """
         if self.walls != (-np.inf, np.inf):
             return 0.0, 0.0
@@ -218,14 +320,14 @@ class StickyBlocks:
         return v, a
 
     def _states(self, times: Array) -> tuple[Array, Array]:
-        """(k, n) positions without lengths, and velocities, at all times in a row."""
+        """(k, n) positions minus lengths, and velocities, at all times."""
         t = times.ravel()
         Y, V = self._history(float(t.max(initial=0.0))).states(t)
         v, a = self._frame
         return Y + (t * (v + 0.5 * t * a))[:, None], V + (v + t * a)[:, None]
 
     def _history(self, until: float) -> History:
-        """All that happens up to a time; with e = 0 and contacts that stay closed, all that ever happens."""
+        """The history up to a time; with e = 0 and contacts that stay closed, the whole history."""
         if not self._known or self._known[-1].end < until:
             self._known[:] = [self._follow(np.inf if self.sticks else until)]
         return self._known[-1]
@@ -255,7 +357,7 @@ class StickyBlocks:
 
 def _walls(walls: tuple[float, float]) -> tuple[float, float]:
     if np.shape(walls) != (2,) or not walls[0] < np.inf or not walls[1] > -np.inf or not walls[0] < walls[1]:
-        raise InvalidValue(f"walls must be (left, right), -inf and inf where there is none, not {walls}")
+        raise InvalidValue(f"walls must be (left, right) with left < right, -inf or inf for no wall, not {walls}")
     return float(walls[0]), float(walls[1])
 
 
@@ -263,14 +365,14 @@ def _times(t: ArrayLike) -> Array:
     times = numbers(t, "t")
     if not ((times >= 0.0) & (times < np.inf)).all():
         wrong = times[~((times >= 0.0) & (times < np.inf))].ravel()[0]
-        raise InvalidValue(f"t must be a finite time, not negative, not {wrong}: blocks do not move back in time")
+        raise InvalidValue(f"t must be a finite time >= 0, not {wrong}")
     return times
 
 
 def _unresolved(time: float) -> UnresolvedEvent:
     error = UnresolvedEvent(
-        f"more than {MAX_IMPACTS} impacts up to t = {time:.6g}: ask for earlier times (mergers(until=...)), or take "
-        "fewer blocks or another restitution"
+        f"more than {MAX_IMPACTS} impacts up to t = {time:.6g}: ask for earlier times (mergers(until=...)), or use "
+        "fewer blocks or another restitution coefficient"
     )
     error.time = time
     return error

@@ -1,8 +1,8 @@
-"""How much crosses each face while a density moves with a velocity on faces: upwind, with limited slopes.
+"""Mass that crosses each face while a density moves with velocities on faces: upwind, with limited slopes.
 
-The density at a face is that of the cell it comes from, plus half a slope less what has already left, as a straight
-profile would have it; slopes are limited by superbee (Roe 1985), so that free edges stay sharp and no density becomes
-negative. What a cell loses in a step is at most what it has.
+The density at a face is the mean over the part of the upwind cell that crosses, for a linear profile in the cell.
+Slopes are limited by superbee (Roe 1985), so that free edges stay sharp and no density becomes negative. A cell loses
+at most its mass in a step.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.macro.motion.domain import Domain, Faces, after, before
 
-MOST_CROSSED = 0.5
-"""A step is cut so that no cell is emptied by more than this fraction: slopes may double what leaves."""
+MAX_CROSSED = 0.5
+"""Largest fraction of a cell that leaves in one step, for constant densities; slopes may double it."""
 
 
 def crossing(domain: Domain, velocity: Faces, h: float) -> float:
@@ -25,13 +25,13 @@ def crossing(domain: Domain, velocity: Faces, h: float) -> float:
 
 
 def flux(domain: Domain, density: Array, velocity: Faces, h: float) -> Faces:
-    """What crosses each face in time h, in cells."""
+    """The mass that crosses each face in time h, in cells."""
     x, y = (_along(domain, density, velocity[axis] * (h / domain.grid.h), axis) for axis in (0, 1))
     return x, y
 
 
 def _along(domain: Domain, density: Array, way: Array, axis: int) -> Array:
-    """way: how many cells the face moves."""
+    """The mass that crosses the faces along one axis; `way` is the displacement of each face, in cells."""
     rho, part = (density, way) if axis == 0 else (density.T, way.T)
     around = np.pad(rho, ((2, 2), (0, 0)))
     step = np.diff(around, axis=0)

@@ -1,18 +1,17 @@
-"""The Wasserstein projection on {rho <= 1}: of all densities rho' <= 1 with the mass of rho, that with the least W2.
+"""The Wasserstein projection on {rho <= 1}: the density rho' <= 1 with the mass of rho that minimises W2.
 
 Maury, Roudneff-Chupin & Santambrogio 2010. Its dual problem is concave: find p >= 0 with the largest
 
     J(p) = integral of rho q - integral of p,      q(x) = min_y |x - y|^2 / 2 + p(y),      W2^2 = 2 max J.
 
-The gradient of J is T# rho - 1, with T = x - grad q: mass arrives where there is room. As in the back-and-forth method
-(Jacobs & Léger 2020; Jacobs, Lee & Léger 2021) each iteration takes an ascent step in H^1, and the c-transform of p and
-its c-transform back, which never lower J. The step differs in two ways. It keeps p >= 0, which makes it an obstacle
-problem, because a gradient step would never settle where 0 < rho' < 1; and its metric is the second derivative of J,
-(I + D^2 p)^-1 without the terms off the diagonal, so that about ten steps are enough at every size. Each grid starts
-from the answer on a grid of twice the mesh.
+The gradient of J is T# rho - 1, with T = x - grad q. As in the back-and-forth method (Jacobs & Léger 2020; Jacobs, Lee
+& Léger 2021) each iteration takes an ascent step in H^1, then the c-transform of p and the c-transform back, which
+never lower J. The step differs in two ways. It keeps p >= 0, which makes it an obstacle problem, because a gradient
+step would not converge where 0 < rho' < 1. Its metric is the second derivative of J, the diagonal of (I + D^2 p)^-1, so
+that about ten steps are enough at every size. Each grid starts from the solution on a grid of twice the mesh width.
 
-Lengths are in cells inside. The iteration ends with the density T# rho. It is one where p > 0, up to the cells at the
-edge of the saturated zone, where p has a kink if there is no mass beyond; `repair` moves what is wrong there.
+Internally lengths are in cells. The iteration ends with the density T# rho. It is one where p > 0, except in cells at
+the edge of the saturated zone, where p has a kink if there is no mass beyond; `repair` corrects these cells.
 """
 
 from __future__ import annotations
@@ -35,28 +34,47 @@ from jostle.macro.motion.pushforward import cost, pushed
 from jostle.macro.motion.repair import repaired
 
 MIN_STRETCH, MAX_STRETCH = 0.2, 10.0
-"""Entries of (I + D^2 p)^-1 are kept between these bounds: p has kinks."""
+"""Entries of (I + D^2 p)^-1 are kept between these bounds, because p has kinks."""
 MIN_DETERMINANT = 0.25
 """Least determinant of I + D^2 p, as a fraction of the product of its diagonal."""
 STEP_TOLERANCE = 1e-7
 """Relative residual of the linear systems in a step."""
 MIN_GAIN = 3e-5
-"""The iteration has settled when J grows by less than this fraction,"""
+"""Iterations in which J grows by less than this fraction count as idle."""
 ROUND_OFF = 1e-7
 """Values of J that differ by less than this fraction are equal, and p below this fraction of the largest is zero."""
 PATIENCE = 3
-"""in this many iterations in a row."""
+"""The iteration has converged after this many idle iterations in a row."""
 MAX_COARSEST = 32
 """Grids with at most this many cells along each axis are started from p = 0."""
 
 SIDE_TOLERANCE = 1e-9
-"""Density that may arrive beside an open side."""
+"""Largest increase of the density beside an open side."""
 
 
 @dataclass(frozen=True, eq=False)
 class WassersteinProjection:
     """The Wasserstein projection of a density on {rho <= 1}, with a certificate.
 
+    Attributes
+    ----------
+    density : array, shape (nx, ny)
+        The projected density rho', at most one, with the mass of rho.
+    potential : array, shape (nx, ny)
+        p >= 0, with p = 0 where rho' < 1; the mass at y came from y + grad p.
+    displacement : array, shape (nx, ny, 2)
+        T(x) - x, averaged over each cell; zero where there is no mass.
+    squared_distance : float
+        W2^2: the cost of the transport from rho to rho' that was found.
+    dual : float
+        2 J(p), a lower bound of W2^2 up to the accuracy of the grid, h^2 times the mass that changes cells.
+    iterations : int
+        Number of iterations on the finest grid.
+    gap : float
+        |squared_distance - dual|, zero for the exact projection up to the accuracy of the grid.
+
+    Examples
+    --------
     >>> grid = Grid([0, 0], [4, 1], h=1 / 8, closed=True)
     >>> found = wasserstein_projection(grid, 2.0 * grid.block([1.5, 0], [2.5, 1]))  # becomes 1 on [1, 3] x [0, 1]
     >>> bool(abs(found.density - grid.block([1, 0], [3, 1])).max() < 1e-6)
@@ -66,21 +84,15 @@ class WassersteinProjection:
     """
 
     density: Array
-    """(nx, ny): rho', at most one, with the mass of rho."""
     potential: Array
-    """(nx, ny): p >= 0, and p = 0 where rho' < 1; mass at y came from y + grad p."""
     displacement: Array
-    """(nx, ny, 2): T(x) - x, averaged over each cell; zero where there is no mass."""
     squared_distance: float
-    """W2^2: the cost of the transport from rho to rho' that was found."""
     dual: float
-    """2 J(p): a lower bound of W2^2 up to the accuracy of the grid, h^2 times the mass that changes cells."""
     iterations: int
-    """Number of iterations on the finest grid."""
 
     @property
     def gap(self) -> float:
-        """The certificate |squared_distance - dual|: zero for the projection, up to the accuracy of the grid."""
+        """|squared_distance - dual|, which is zero for the exact projection, up to the accuracy of the grid."""
         return abs(self.squared_distance - self.dual)
 
 
@@ -98,11 +110,35 @@ def wasserstein_projection(
 ) -> WassersteinProjection:
     """Find the density rho' <= 1 on a rectangle that is nearest to a density rho in the Wasserstein distance W2.
 
-    There are no walls in the rectangle, because distances around walls are another problem: `obstacle_step` takes walls
-    and exits. No mass leaves the rectangle; an answer that reaches a side which is not closed is an error.
-    `NotConverged` is raised if the duality gap exceeds tol W2^2 plus h^2 times the mass that changes cells, the
-    accuracy of the grid.
+    There are no walls inside the rectangle, because distances around walls need another method; `obstacle_step` takes
+    walls and exits. No mass leaves the rectangle.
 
+    Parameters
+    ----------
+    grid : Grid
+        The grid.
+    density : array_like, shape (nx, ny)
+        Density rho in the cells, not negative; its mass must fit into the grid.
+    tol : float, default 0.01
+        Largest relative duality gap, positive. The accuracy of the grid, h^2 times the mass that changes cells, is
+        added to it.
+    max_iterations : int, default 60
+        Largest number of iterations on each grid.
+
+    Returns
+    -------
+    WassersteinProjection
+        The projected density, the transport and the duality gap.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative, the mass does not fit, or the projected density reaches an open side of the grid.
+    NotConverged
+        If the duality gap exceeds its tolerance.
+
+    Examples
+    --------
     >>> grid = Grid([-1, -1], [1, 1], h=1 / 64)
     >>> found = wasserstein_projection(grid, 2.0 * grid.disc([0, 0], 0.5))      # the disc of radius sqrt(2) / 2
     >>> exact = (2**0.5 - 1) ** 2 * np.pi / 2**4
@@ -117,7 +153,7 @@ def wasserstein_projection(
     x, y = map_of_faces(found.q)
     after, moved = repaired(found.density, found.p > ROUND_OFF * found.p.max())
     _check_sides(grid, after, rho)
-    # a flux f through a face adds 2 f . (y - x) + f^2 to the cost, for mass that has come from x = y + grad p
+    # a flux f through a face adds 2 f . (y - x) + f^2 to the cost, for mass that came from x = y + grad p
     squares = sum(float((np.diff(moved, axis=axis) ** 2).sum()) for axis in (0, 1))
     total = cost(rho, x, y) - 2.0 * float((found.p * (after - found.density)).sum()) + squares
     allowed = tol * total + 0.5 * float(np.abs(after - rho).sum())
@@ -139,7 +175,7 @@ def wasserstein_projection(
 
 
 def _ascent(rho: Array, most: int) -> tuple[_Iterate, int]:
-    """The p with the largest J that was found, and the number of iterations."""
+    """The p with the largest J found, and the number of iterations."""
     best = now = _iterate(rho, _start(rho, most))
     idle = 0
     for k in range(1, most + 1):
@@ -152,7 +188,7 @@ def _ascent(rho: Array, most: int) -> tuple[_Iterate, int]:
 
 
 def _start(rho: Array, most: int) -> Array:
-    """p on a grid of twice the mesh, linear in between."""
+    """p on a grid of twice the mesh width, interpolated linearly."""
     if max(rho.shape) <= MAX_COARSEST:
         return np.zeros(rho.shape)
     nx, ny = (n + n % 2 for n in rho.shape)
@@ -170,14 +206,14 @@ def _refined(field: Array) -> Array:
 
 
 def _iterate(rho: Array, p: Array) -> _Iterate:
-    """Both c-transforms, and what they say about p."""
+    """Apply both c-transforms to p and evaluate J."""
     q = c_transform(p)
     p = np.maximum(np.minimum(p, -c_transform(-q)), 0.0)
     return _Iterate(p, q, pushed(rho, *map_of_faces(q)), float((rho * q).sum() - p.sum()))
 
 
 def _step(now: _Iterate) -> Array:
-    """The p >= 0 with the largest J, as far as its first and second derivatives tell."""
+    """The p >= 0 that maximises the second-order expansion of J."""
     A = _second_derivative(now.p)
     load = now.density - 1.0 + A.applied(now.p)
     start = now.p if now.p.any() else nested(A, load)
@@ -199,13 +235,13 @@ def _second_derivative(p: Array) -> FivePoint:
 
 
 def _displacement(faces: Array, axis: int) -> Array:
-    """(nx, ny): the mean displacement of each cell along an axis, from the places to which its faces went."""
+    """(nx, ny): the mean displacement of each cell along an axis, from the new positions of its faces."""
     moved = np.moveaxis(faces, axis, 0) - np.arange(faces.shape[axis])[:, None]
     return np.moveaxis(0.5 * (moved[1:] + moved[:-1]), 0, axis)
 
 
 def _check_sides(grid: Grid, after: Array, before: Array) -> None:
-    """Refuse an answer that puts mass beside an open side: it would have gone on."""
+    """Refuse a result with mass beside an open side, because that mass would have moved on."""
     for name, axis, end in (("left", 0, 0), ("right", 0, -1), ("bottom", 1, 0), ("top", 1, -1)):
         gain = (after - before).take(end, axis=axis)
         if not grid.closed[axis][end] and gain.max() > SIDE_TOLERANCE:

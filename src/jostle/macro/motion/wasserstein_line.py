@@ -1,7 +1,8 @@
 """The Wasserstein projection on {rho <= 1} in one dimension: one isotonic regression.
 
-With m the mass to the left, the place X(m) of mass must satisfy dX/dm >= 1, so that X - m is the isotonic regression of
-what it was, kept between the ends of the line (Natile & Savaré 2009). W2^2 is the integral of the squared change of X.
+With m the mass to the left, the position X(m) of mass must satisfy dX/dm >= 1. So X - m is the isotonic regression of
+its initial value, clipped at the ends of the line (Natile & Savaré 2009). W2^2 is the integral of the squared change of
+X.
 """
 
 from __future__ import annotations
@@ -20,8 +21,29 @@ PARCELS = 64
 
 @check_arguments
 def wasserstein_line(density: ArrayLike, h: Positive) -> tuple[Array, float]:
-    """The projected density in cells of length h between two walls, and W2^2.
+    """Project a density on a line on {rho <= 1} in the Wasserstein distance W2, between two walls.
 
+    Parameters
+    ----------
+    density : array_like, shape (n,)
+        Density in the cells, not negative; its mass must fit between the walls.
+    h : float
+        Length of a cell, positive.
+
+    Returns
+    -------
+    density : array, shape (n,)
+        The projected density.
+    squared_distance : float
+        W2^2 between both densities.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative, or the mass exceeds the length of the line.
+
+    Examples
+    --------
     >>> density, squared_distance = wasserstein_line([0.0, 0.0, 3.0, 0.0, 0.0], h=1.0)
     >>> density.round(9).tolist(), round(squared_distance, 3)                    # X = 2.5 + 3 (x - 2.5)
     ([0.0, 1.0, 1.0, 1.0, 0.0], 1.0)
@@ -30,7 +52,7 @@ def wasserstein_line(density: ArrayLike, h: Positive) -> tuple[Array, float]:
 
     rho = finite(density, "density")
     if rho.ndim != 1 or len(rho) == 0 or rho.min() < 0.0:
-        raise InvalidValue(f"density must be a row of numbers that are not negative, not {density!r}")
+        raise InvalidValue(f"density must be numbers >= 0, shape (n,), not {density!r}")
     n, total = len(rho), float(rho.sum())
     if total > (1.0 + MASS_TOLERANCE) * n:
         raise InvalidValue(f"density has mass {total * h:.6g} in a length of {n * h:.6g}; lower the density")
@@ -46,7 +68,7 @@ def wasserstein_line(density: ArrayLike, h: Positive) -> tuple[Array, float]:
 
 
 def _in_cells(place: Array, part: Array, n: int) -> Array:
-    """(n,): the density of parcels that fill as much length as they weigh, cut at the ends of the cells."""
+    """(n,): the density in cells of parcels whose lengths equal their masses."""
     left = place - 0.5 * part
     edges, mass = np.stack([left, left + part], axis=1).ravel(), np.zeros(2 * len(part))
     mass[1::2] = np.cumsum(part)

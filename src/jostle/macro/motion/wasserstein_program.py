@@ -1,9 +1,9 @@
-"""The Wasserstein projection on {rho <= 1} as a linear program, for small grids: an oracle for `wasserstein`.
+"""The Wasserstein projection on {rho <= 1} as a linear program, for small grids: a reference for `wasserstein`.
 
     min sum_ij pi_ij |x_i - x_j|^2,    pi >= 0,    sum_j pi_ij = rho_i h^2,    sum_i pi_ij <= h^2
 
-Mass sits at the centres of the cells and is exact there. Displacements shorter than a cell cost too much: compare it
-with `wasserstein_projection` where mass moves by several cells.
+Mass is concentrated at the centres of the cells, where the solution is exact. Displacements shorter than a cell are
+overestimated: compare it with `wasserstein_projection` where mass moves by several cells.
 """
 
 from __future__ import annotations
@@ -24,8 +24,33 @@ MAX_ROUTES = 2_000_000
 
 @check_arguments
 def wasserstein_program(grid: Grid, density: ArrayLike) -> tuple[Array, float]:
-    """The projected density, and W2^2, of masses at the centres of the cells of a small closed grid.
+    """Project a density on {rho <= 1} in the Wasserstein distance W2 by linear programming, on a small grid.
 
+    All sides of the grid count as closed. The masses sit at the centres of the cells, so distances are multiples of h.
+
+    Parameters
+    ----------
+    grid : Grid
+        The grid; cells with mass times all cells may be at most 2 000 000.
+    density : array_like, shape (nx, ny)
+        Density in the cells, not negative; its mass must fit into the grid.
+
+    Returns
+    -------
+    density : array, shape (nx, ny)
+        The projected density.
+    squared_distance : float
+        W2^2 between both densities.
+
+    Raises
+    ------
+    InvalidValue
+        If a density is negative, the mass does not fit, or the linear program is too large.
+    NotConverged
+        If the linear program was not solved.
+
+    Examples
+    --------
     >>> corridor = Grid([0, 0], [5, 1], h=1.0, closed=True)
     >>> density, squared_distance = wasserstein_program(corridor, [[0.0], [0.0], [3.0], [0.0], [0.0]])
     >>> density.ravel().tolist(), squared_distance
@@ -41,8 +66,8 @@ def wasserstein_program(grid: Grid, density: ArrayLike) -> tuple[Array, float]:
         return rho, 0.0
     if len(sources) * n > MAX_ROUTES:
         raise InvalidValue(
-            f"density has mass in {len(sources)} of {n} cells: the linear program has {len(sources) * n} unknowns, and "
-            f"{MAX_ROUTES} is the most; use wasserstein_projection, or a coarser grid"
+            f"density has mass in {len(sources)} of {n} cells: the linear program has {len(sources) * n} unknowns, at "
+            f"most {MAX_ROUTES} are allowed; use wasserstein_projection, or a coarser grid"
         )
     place = np.argwhere(np.ones(grid.shape, dtype=bool))
     cost = ((place[sources][:, None] - place) ** 2).sum(axis=2).ravel()
