@@ -1,9 +1,10 @@
 """
-Collision against a wall
-========================
+Collision with a wall
+=====================
 
-Figure 1 of Bourdin and Maury 2020. A ball comes down on a floor with velocity :math:`u^-`. After the impact it has
-:math:`u^+ = u^- - (1 + e) P_N u^-`, from a slide along the floor (:math:`e = 0`) to a mirror image (:math:`e = 1`).
+Figure 1 of Bourdin and Maury 2020. A ball hits a floor with the velocity :math:`u^-`. After the impact its velocity
+is :math:`u^+ = u^- - (1 + e) P_N u^-`. For :math:`e = 0` it slides along the floor, and for :math:`e = 1` it is
+reflected.
 """
 
 import matplotlib.pyplot as plt

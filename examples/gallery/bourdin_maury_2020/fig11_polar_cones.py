@@ -2,8 +2,9 @@
 Mutually polar cones
 ====================
 
-Figure 11 of Bourdin and Maury 2020, and what it is for: every velocity :math:`U` is the sum of its projections on the
-cone :math:`C` of the admissible velocities and on its polar cone :math:`N`, and these are orthogonal (Moreau 1962).
+Figure 11 of Bourdin and Maury 2020 and its use: every velocity :math:`U` is the sum of its projections onto the cone
+:math:`C` of admissible velocities and onto its polar cone :math:`N`, and the two projections are orthogonal (Moreau
+1962).
 """
 
 import matplotlib.pyplot as plt
