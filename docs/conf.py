@@ -78,6 +78,7 @@ html_theme_options = {
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "logo": {"text": "jostle"},
+    "header_links_before_dropdown": 4,
 }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"**": []}

@@ -74,6 +74,15 @@ def test_pages_with_code_are_run_by_the_build(page):
         assert "file_format: mystnb" in text.split("---")[1]
 
 
+WIDEST_CODE = 90  # characters that fit beside the table of contents in a window 1280 pixels wide
+
+
+@pytest.mark.parametrize("page", [DOCS.parent / "README.md", *PAGES], ids=lambda page: page.name)
+def test_code_fits_on_the_page(page):
+    blocks = re.findall(r"^```(?:\{code-cell\}|\w+)\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+    assert [line for block in blocks for line in block.splitlines() if len(line) > WIDEST_CODE] == []
+
+
 @pytest.mark.parametrize("page", sorted((DOCS / "teaching").glob("[!i]*.md")), ids=lambda page: page.stem)
 def test_lessons_have_exercises_solutions_and_pictures(page):
     text = page.read_text(encoding="utf-8")

@@ -125,7 +125,7 @@ RULES = {
     "None": Rule(lambda value: value is None, "None"),
 }
 CLASSES = {
-    "Distribution": "a distribution such as jo.crowds.Normal(...)",
+    "Crowd": "the people of jo.crowds.crowd(...)", "Distribution": "a distribution such as jo.crowds.Normal(...)",
     "Gate": "a jo.crowds.Gate", "AnyStop": "a jo.crowds.Stop, WaitingArea or Queue",
     "ByEvents": "a jo.ensembles.ByEvents()", "Copies": "a jo.ensembles.Copies", "Gaps": "a jo.ensembles.Gaps",
     "MoreauJean": "a jo.MoreauJean()", "Paoli": "a jo.Paoli()",
