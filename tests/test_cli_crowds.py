@@ -139,3 +139,14 @@ def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here
     html = (here / "a.html").read_text(encoding="utf-8")
     assert "3 people, all have left" in html
     assert "<iframe" not in html
+
+
+def test_the_plan_of_a_scenario_is_drawn_before_its_run(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    assert jostle("plot", "a.toml") == (0, "a.png\n", "")
+    assert jostle("plot", "classroom", "--save", "room.svg")[:2] == (0, "room.svg\n")
+    assert sorted(path.name for path in here.iterdir()) == ["a.png", "a.toml", "room.svg"]
+    code, _, err = jostle("plot", "a.toml", "--layer", "density", "--overwrite")
+    assert (code, err) == (1, "error: a.toml is a scenario: --layer and --colour are for its run\n")
+    code, _, err = jostle("plot", "cradle_apart")
+    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with jostle run")) == (1, True)
