@@ -30,3 +30,4 @@ for e, u in after.items():
     ax.quiver(0.0, 0.15, *u, color=BLUE, alpha=0.4 + 0.6 * e, **arrow)
     ax.text(u[0] + 0.04, 0.15 + u[1], f"$u^+$, $e = {e:g}$", color=BLUE, va="center")
 ax.set(xlim=(-1.2, 1.7), ylim=(-0.1, 1.15), aspect="equal", xticks=[], yticks=[])
+ax.set_axis_off()

@@ -46,3 +46,4 @@ for U in ([-1.1, 1.3], [0.4, -1.4]):
     ax.plot(*np.array([on_C, U, on_N]).T, ":", color="0.3")
     ax.annotate("$U$", U, xytext=(5, 3), textcoords="offset points")
 ax.set(xlim=(-1.7, 1.7), ylim=(-1.7, 1.7), aspect="equal", xticks=[], yticks=[])
+ax.spines[:].set_visible(True)

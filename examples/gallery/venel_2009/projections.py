@@ -41,3 +41,4 @@ for step, colour in (([-0.75, -0.75], BLUE), ([0.4, -1.05], VERMILION)):
 ax.plot(*q, "ko")
 ax.annotate("$q$", q, xytext=(6, 6), textcoords="offset points")
 ax.set(xlim=(-1.6, 1.9), ylim=(-0.95, 1.25), aspect="equal", xticks=[], yticks=[])
+ax.spines[:].set_visible(True)

@@ -17,7 +17,7 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 try:
     import typer
 
-    from jostle.cli import files, machine, movie, repair, report, runs, sweeps, verify
+    from jostle.cli import files, lessons, machine, movie, repair, report, runs, sweeps, verify
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
@@ -32,7 +32,8 @@ app = typer.Typer(
 )
 for command in (
     runs.run, runs.resume, runs.bench, sweeps.sweep, files.list_, files.new, files.info, files.view, files.plot,
-    movie.movie, report.report, files.export, repair.repair, files.schema, verify.verify, machine.doctor,
+    movie.movie, report.report, files.export, repair.repair, files.schema, lessons.lessons, verify.verify,
+    machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
 

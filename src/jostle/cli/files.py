@@ -18,6 +18,7 @@ from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
+    from jostle.crowds.crowd import Crowd
     from jostle.io import Images
     from jostle.solution import Solution
 
@@ -186,14 +187,20 @@ def view(
 
 
 def plot(
-    trajectory: Trajectory,
+    trajectory: Annotated[
+        Path,
+        typer.Argument(
+            help="A trajectory, also one that is being written; or a scenario of people, whose plan is then drawn."
+        ),
+    ],
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
     colour: Colour = None,
     layer: Layer = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of a trajectory, a crowd on its plan, or a density."""
+    """Save a picture of a trajectory, density or floor plan."""
+    from jostle.crowds.crowd import Crowd
     from jostle.io import Images
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for
@@ -207,11 +214,15 @@ def plot(
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
     check_free(wanted, overwrite)
-    run = shown(trajectory)
+    run = people_of(str(trajectory)) if trajectory.suffix == ".toml" or is_shipped(trajectory) else shown(trajectory)
     if layer is not None and colour is not None:
         raise InvalidValue("--layer is a map of a whole run and --colour belongs to moments: give one of them")
     figure: Any
-    if isinstance(run, Images):
+    if isinstance(run, Crowd):
+        if layer is not None or colour is not None:
+            raise InvalidValue(f"{trajectory} is a scenario: --layer and --colour are for its run")
+        figure = plan(run).figure
+    elif isinstance(run, Images):
         if layer is not None:
             raise InvalidValue(f"{trajectory} holds a density: --layer is for runs of people")
         figure = densities(run, moments, colour=colour or "density")
@@ -227,6 +238,28 @@ def plot(
     with whole(wanted) as new:
         figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
     say(wanted)
+
+
+def is_shipped(file: Path) -> bool:
+    """Whether this is the name of a scenario from ``jostle list``, and not a file.
+
+    >>> is_shipped(Path("evacuation")), is_shipped(Path("evacuation.vtkhdf"))
+    (True, False)
+    """
+    from jostle.scenarios import names
+
+    return not file.exists() and str(file) in names()
+
+
+def people_of(name: str) -> Crowd:
+    """The people of a scenario, on their plan."""
+    from jostle.crowds.crowd import Crowd
+    from jostle.scenarios import Run, load
+
+    run = load(name).build()
+    if not isinstance(run, Run) or not isinstance(run.problem, Crowd):
+        raise InvalidValue(f"{name} has no floor plan: run it with jostle run {name}, and plot its trajectory")
+    return run.problem
 
 
 def check_free(target: Path, overwrite: bool) -> None:

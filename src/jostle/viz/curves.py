@@ -16,8 +16,9 @@ from jostle.errors import InvalidValue
 from jostle.io.moves import jumps
 from jostle.solution import Solution
 from jostle.viz.density_pictures import HEADROOM
-from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_for
+from jostle.viz.drawing import figure_for
 from jostle.viz.field_values import ShownDensity, density_in
+from jostle.viz.perspective import AZIMUTH, ELEVATION
 from jostle.viz.picture import MARGIN, Picture
 from jostle.viz.sources import Shown, solution
 from jostle.viz.style import axes, legend, pen

@@ -19,11 +19,9 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
+from jostle.viz.perspective import AZIMUTH, ELEVATION
 from jostle.viz.picture import Picture
 from jostle.viz.sources import Shown, solution
-
-AZIMUTH, ELEVATION = -62.0, 16.0
-"""Default direction from which space is seen, in degrees."""
 
 
 @check_arguments

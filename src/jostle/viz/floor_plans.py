@@ -14,12 +14,8 @@ from typing import Any, cast
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import EllipseCollection, LineCollection
 from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Circle, PathPatch
-from matplotlib.path import Path as Outline
 
 from jostle.analysis.crowd_forces import MASS, RELAXATION_TIME, crowd_forces
 from jostle.analysis.crowd_summary import CrowdSummary, crowd_summary
@@ -28,19 +24,19 @@ from jostle.analysis.level_of_service import FRUIN, LEVELS
 from jostle.analysis.walks import JAM_SPEED, desired_speeds
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
-from jostle.colours import BAD, GREEN, GROUPS, LIGHT, ORANGE, PURPLE, SERVICE_LEVELS
+from jostle.colours import SERVICE_LEVELS
+from jostle.crowds.crowd import Crowd
+from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
-from jostle.io.areas import floors, needed, present, walkable
+from jostle.io.areas import present, walkable
 from jostle.io.moves import radii_in
-from jostle.shapes import BALL, SEGMENTS
 from jostle.solution import Solution
+from jostle.viz.buildings import Building, draw_people, name_groups
 from jostle.viz.drawing import frames_at
 from jostle.viz.sources import Shown, solution
 from jostle.viz.style import CELL_COLOURS
 from jostle.viz.units import with_time, with_unit
 
-EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
-"""Colours of exits, stairs, doors and of the rings of people in jams."""
 NOT_STARTED = 0.02
 """People who are nearer (m) than this to where they were at the start have not started to walk."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
@@ -51,12 +47,6 @@ LARGEST_DENSITY = 1e3
 """End of the colours of the level F, in people per square metre."""
 WIDE = 2.5
 """Plans that are wider than this many times their height are drawn below each other, not side by side."""
-MARGIN = 0.05
-"""Margin around a plan, as a part of its larger side."""
-ROUND_LENGTHS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Lengths of scale bars in metres."""
-BAR_PART = 0.15
-"""A scale bar is at least this part of the width of a plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +64,15 @@ class Shot:
         known = known_plan(sol, plan, "viz.plan")
         return cls(sol, known, crowd_summary(sol, known))
 
-    @property
-    def bounds(self) -> tuple[Array, Array]:
-        """The corners of the picture."""
-        low, high = np.reshape(walkable(self.plan).bounds, (2, 2))
-        margin = MARGIN * float((high - low).max())
-        return low - margin, high + margin
+    @cached_property
+    def building(self) -> Building:
+        """The drawing of the plan."""
+        return Building(self.plan, self.sol.facts.units.length or "m")
 
     @property
     def aspect(self) -> float:
         """Width over height."""
-        low, high = self.bounds
-        return float((high - low)[0] / (high - low)[1])
+        return self.building.aspect
 
     def counters(self, k: int) -> str:
         """The time, and how many people are inside, out, and out by each exit, in frame k."""
@@ -97,76 +84,6 @@ class Shot:
             each = [f"{name} {int(use.passed(np.array([t]))[0])}" for name, use in self.found.exits.items()]
             text += f"  ({', '.join(each)})"
         return text
-
-    @cached_property
-    def outline(self) -> Outline:
-        """The walkable area as a path, with holes."""
-        rings, codes = [], []
-        for floor in floors(walkable(self.plan)):
-            turned = needed("shapely").orient_polygons(floor)
-            for ring in (turned.exterior, *turned.interiors):
-                rings.append(np.asarray(ring.coords)[:, :2])
-                codes += [Outline.MOVETO, *[Outline.LINETO] * (len(rings[-1]) - 2), Outline.CLOSEPOLY]
-        return Outline(np.concatenate(rings), codes)
-
-    def ground(self, ax: Axes) -> None:
-        """The walkable area in white on grey."""
-        low, high = self.bounds
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-        ax.set_facecolor("0.88")
-        ax.add_patch(PathPatch(self.outline, facecolor="white", edgecolor="none", zorder=0.5))
-        ax.set_xticks([])
-        ax.set_yticks([])
-        for spine in ax.spines.values():
-            spine.set_visible(False)
-
-    def building(self, ax: Axes, k: int) -> None:
-        """Walls, openings with their names, and the scale bar."""
-        for shape in self.sol.shapes(k):
-            if shape.kind == SEGMENTS:
-                lines = np.asarray(shape.points).reshape(-1, 2, 2)
-                ax.add_collection(LineCollection(list(lines), colors=LIGHT.wall, linewidths=1.6, zorder=5))
-            elif shape.kind == BALL:
-                ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
-        middle = np.mean(self.bounds, axis=0)
-        for name, ends in self.plan.exits.items():
-            self._opening(ax, np.asarray(ends), EXIT_COLOUR, name, middle)
-        for name, link in self.plan.links.items():
-            self._opening(ax, np.asarray(link.start), STAIRS_COLOUR, name, middle)
-        for number, ends in enumerate(getattr(self.plan, "doors", ())):
-            self._opening(ax, np.asarray(ends), DOOR_COLOUR, f"door {number}", np.mean(ends, axis=0) - [0.0, 1.0])
-        self._scale_bar(ax)
-
-    def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
-        """A segment and its name, on the side that is away from the middle of the plan."""
-        ax.plot(*ends.T, color=colour, linewidth=3.0, solid_capstyle="butt", zorder=5.5)
-        at = ends.mean(axis=0)
-        normal = np.array([-(ends[1] - ends[0])[1], (ends[1] - ends[0])[0]])
-        normal = normal / np.linalg.norm(normal)
-        normal = normal if normal @ (at - middle) >= 0.0 else -normal
-        across, up = ("left" if normal[0] > 0.5 else "right" if normal[0] < -0.5 else "center"), "center"
-        if across == "center":
-            up = "bottom" if normal[1] > 0.0 else "top"
-        turned = 90.0 if across != "center" else 0.0
-        ax.annotate(
-            name, at, xytext=tuple(4.0 * normal), textcoords="offset points", ha=across, va=up, fontsize=7,
-            rotation=turned, color="0.1", zorder=6, annotation_clip=False,
-            bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 0.8},
-        )  # fmt: skip
-
-    def _scale_bar(self, ax: Axes) -> None:
-        """A round length below the plan, on the right."""
-        low, high = self.bounds
-        least = BAR_PART * float(high[0] - low[0])
-        length = next((each for each in ROUND_LENGTHS if each >= least), ROUND_LENGTHS[-1])
-        end, y = float(high[0]), float(low[1])
-        label = f"{length:g} {self.sol.facts.units.length or 'm'}"
-        ax.annotate(
-            "", (end - length, y), xytext=(end, y), annotation_clip=False,
-            arrowprops={"arrowstyle": "|-|,widthA=0.25,widthB=0.25", "shrinkA": 0, "shrinkB": 0, "linewidth": 1.6},
-        )  # fmt: skip
-        middle: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 7}
-        ax.annotate(label, (end - length / 2.0, y), xytext=(0, -4), annotation_clip=False, **middle)
 
     def people(self, ax: Axes, k: int) -> None:
         """Discs in the colours of their groups, with rings around those in jams."""
@@ -181,27 +98,13 @@ class Shot:
         jammed &= ~(np.linalg.norm(q[who] - start, axis=1) < NOT_STARTED)  # who has not started waits on purpose
         if self.sol.facts.reaction is not None:
             jammed &= self.sol.facts.reaction[who] <= self.sol.t[k]
-        across = 2.0 * np.where(radii > 0.0, radii, 0.2)[who]
-        discs = EllipseCollection(
-            across, across, 0.0 * across, units="xy", offsets=q[who], offset_transform=ax.transData, zorder=3,
-            facecolors=[GROUPS[each % len(GROUPS)] for each in number[who]],
-            edgecolors=[JAM_COLOUR if each else "white" for each in jammed],
-            linewidths=np.where(jammed, 1.1, 0.3).tolist(),
-        )  # fmt: skip
-        ax.add_collection(discs)
+        draw_people(ax, q[who], radii[who], number[who], jammed)
 
     def legend(self, figure: Figure) -> None:
         """The names of the groups, and what the ring means, below the plan."""
         groups = self.sol.facts.groups
-        names = ("people",) if groups is None else groups.names
-        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 6}
-        handles = [
-            Line2D([], [], markerfacecolor=GROUPS[k % len(GROUPS)], markeredgecolor="0.6", label=name, **dot)
-            for k, name in enumerate(names)
-        ]
         ring = f"in a jam: slower than {100 * JAM_SPEED:g} % of their desired speed"
-        handles.append(Line2D([], [], markerfacecolor="white", markeredgecolor=JAM_COLOUR, label=ring, **dot))
-        figure.legend(handles=handles, frameon=False, fontsize=7, loc="outside lower left", ncols=min(len(handles), 4))
+        name_groups(figure, ("people",) if groups is None else groups.names, ring)
 
     def forces(self) -> Array:
         """(r, c) the largest force on a person in each square of the maps, at any saved time, in newtons."""
@@ -234,7 +137,7 @@ class Shot:
             norm = BoundaryNorm([0.0, *FRUIN["walkways"], LARGEST_DENSITY], len(LEVELS))
             scale = {"cmap": ListedColormap(SERVICE_LEVELS), "norm": norm}
         mesh = ax.pcolormesh(maps.x, maps.y, np.ma.masked_invalid(values), zorder=1, **scale)
-        mesh.set_clip_path(self.outline, ax.transData)
+        mesh.set_clip_path(self.building.outline, ax.transData)
         bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.8)
         bar.set_label(label, fontsize=8)
         if name != "level of service":
@@ -251,18 +154,25 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
         raise InvalidValue(
             f"layer must be one of {', '.join(map(repr, LAYERS))}, or None for the people, not {layer!r}"
         )
-    shot.ground(ax)
+    shot.building.ground(ax)
     if layer is None:
         shot.people(ax, k)
         ax.set_title(shot.counters(k), fontsize=9, loc="left")
     else:
         shot.layer(ax, layer)
-    shot.building(ax, k)
+    shot.building.walls(ax, shot.sol.shapes(k))
+    shot.building.openings(ax)
+    shot.building.scale_bar(ax)
 
 
 @check_arguments
-def plan(sol: Shown, k: int = -1, *, layer: str | None = None, plan: Any = None, ax: Axes | None = None) -> Axes:
+def plan(
+    sol: Shown | Plan | Crowd, k: int = -1, *, layer: str | None = None, plan: Any = None, ax: Axes | None = None
+) -> Axes:
     """The plan of a crowd with the people of frame k, or with a map of the whole run as `layer`.
+
+    Before a run, `sol` is a `Plan`, which is drawn with the widths of its openings, or the people that
+    `crowds.crowd` returns, who are drawn where they start.
 
     The layers are "density" (mean), "worst density", "level of service" (Fruin 1971, of the worst density), "speed",
     "jam time", and, if contacts were saved, "force" (the largest load on a person, see `analysis.crowd_forces`). A run
@@ -276,13 +186,19 @@ def plan(sol: Shown, k: int = -1, *, layer: str | None = None, plan: Any = None,
     >>> ax.get_title(loc="left").split()[-4:], [text.get_text() for text in ax.texts if text.get_text()]
     (['inside', '11', 'out', '1'], ['east', '1 m'])
     >>> plt.close(ax.figure)
+    >>> ax = plan(room)
+    >>> ax.get_title(loc="left"), [text.get_text() for text in ax.texts if text.get_text()]
+    ('24 m²    1 exit, 1.20 m wide', ['east, 1.20 m', '1 m'])
+    >>> plt.close(ax.figure)
     """
+    if isinstance(sol, Plan | Crowd):
+        return _before(sol, k, layer, plan, ax)
     shot = Shot.of(sol, plan)
     if not -len(shot.sol.t) <= k < len(shot.sol.t):
         raise InvalidValue(f"there is no frame {k}: the solution has {len(shot.sol.t)}")
     alone = ax is None
     if ax is None:
-        ax = _figure(shot, 1).subplots()
+        ax = _figure(shot.aspect, 1).subplots()
     draw_plan(shot, ax, k, layer)
     if alone and layer is None:
         shot.legend(cast("Figure", ax.figure))
@@ -304,7 +220,7 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
     """
     shot = Shot.of(sol, plan)
     numbers = frames_at(np.asarray(shot.sol.t), moments)
-    figure = _figure(shot, len(numbers))
+    figure = _figure(shot.aspect, len(numbers))
     rows, columns = (len(numbers), 1) if shot.aspect >= WIDE else (1, len(numbers))
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for ax, k in zip(axes, numbers, strict=True):
@@ -313,10 +229,26 @@ def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -
     return figure
 
 
-def _figure(shot: Shot, number: int) -> Figure:
+def _before(sol: Plan | Crowd, k: int, layer: str | None, plan: Any, ax: Axes | None) -> Axes:
+    """A plan before a run, with the people where they start."""
+    if layer is not None or k not in (0, -1):
+        raise InvalidValue("layer and k belong to a run: give a Solution or the path of a trajectory file")
+    people = sol if isinstance(sol, Crowd) else None
+    found = (sol.plan if plan is None else plan) if isinstance(sol, Crowd) else sol
+    building, alone = Building(found), ax is None
+    if ax is None:
+        ax = _figure(building.aspect, 1).subplots()
+    building.ground(ax)
+    building.before(ax, people)
+    if people is not None and alone:
+        name_groups(cast("Figure", ax.figure), people.groups)
+    return ax
+
+
+def _figure(aspect: float, number: int) -> Figure:
     """A figure for a number of plans, at most 12 inches wide."""
-    tall = 1.0 / shot.aspect
-    if shot.aspect >= WIDE:
+    tall = 1.0 / aspect
+    if aspect >= WIDE:
         return plt.figure(figsize=(11.0, number * (11.0 * tall + 0.45) + 0.3), layout="constrained")
     each = float(np.clip(12.0 / number, 3.6, 7.0 / max(tall, 0.7)))
     return plt.figure(figsize=(each * number, each * tall + 0.8), layout="constrained")

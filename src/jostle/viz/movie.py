@@ -25,10 +25,11 @@ from jostle.errors import InvalidValue
 from jostle.io.images import Images
 from jostle.solution import Solution
 from jostle.viz.density_pictures import DensityPicture
-from jostle.viz.drawing import AZIMUTH, ELEVATION, figure_size, frames_at
+from jostle.viz.drawing import figure_size, frames_at
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.films import FPS, Drawn, Film, film
 from jostle.viz.frames import Frame
+from jostle.viz.perspective import AZIMUTH, ELEVATION
 from jostle.viz.picture import Picture
 from jostle.viz.scene import Scene
 from jostle.viz.sources import Shown, file_of, solution

@@ -24,6 +24,7 @@ from jostle.shapes import SOLID
 from jostle.solution import Solution
 from jostle.surfaces import Revolved, patches, surfaces
 from jostle.viz.frames import Frame
+from jostle.viz.perspective import as_seen, directions
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Scene
 from jostle.viz.style import BODY_COLOURS
@@ -85,8 +86,9 @@ class Picture:
             strongest.append(float(np.abs(frame.bars.force).max(initial=0.0)))
             other, r = scene.view(frame), frame.radii[:, None]
             box = box.holding(np.stack([other.lower, other.upper]))
-            flat = _flat(frame.x, view)[:, :2]
-            seen = seen.holding(flat - r).holding(flat + r)
+            flat = as_seen(frame.x, view)[:, :2]
+            rods = as_seen(scene.rods(frame).reshape(-1, scene.d), view)[:, :2]
+            seen = seen.holding(flat - r).holding(flat + r).holding(rods)
             times.append(frame.t)
         if not low < high:
             low, high = (low, low + 1.0) if np.isfinite(low) else (0.0, 1.0)
@@ -95,7 +97,7 @@ class Picture:
             limits = View(*wider)
         else:
             for t in times:
-                seen = seen.holding(_flat(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
+                seen = seen.holding(as_seen(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
             limits = View(*seen.wider(MARGIN))
         categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
         key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), BODY_COLOURS)
@@ -126,6 +128,8 @@ class Picture:
             self._plane(ax, frame, values)
         else:
             self._space(ax, frame, values)
+        rods = list(self.flat(self.scene.rods(frame))[..., :2])
+        ax.add_collection(LineCollection(rods, colors=LIGHT.wall, linewidths=1.4, zorder=1.8))
         self.walls(ax, frame.t, self.box.wider(MARGIN))
         if contacts:
             self._bars(ax, frame)
@@ -156,7 +160,7 @@ class Picture:
         seen = self.flat(corners)[..., :2]
         ahead, behind = seen[:, :, 2] - seen[:, :, 0], seen[:, :, 3] - seen[:, :, 1]
         front = ahead[..., 0] * behind[..., 1] - ahead[..., 1] * behind[..., 0] > 0.0
-        steep = 1.0 - np.abs(normals @ _axes_of(self.view)[2])
+        steep = 1.0 - np.abs(normals @ directions(self.view)[2])
         for side, zorder in ((~front, 1), (front, 4)):
             for least in GLASS_LAYERS:  # each layer is one path, so that no seams are seen
                 quads = seen[side & (steep >= least)]
@@ -190,7 +194,7 @@ class Picture:
 
     def flat(self, points: Array) -> Array:
         """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are."""
-        return _flat(points, self.view)
+        return as_seen(points, self.view)
 
     def _plane(self, ax: Axes, frame: Frame, values: Array) -> None:
         rows, images = self.scene.images(frame)
@@ -252,7 +256,7 @@ class Picture:
         length = TRIAD_LENGTH * max(self.size)
         low, _ = self.limits
         corner = np.array([low[0] + 1.2 * length, low[1] + 0.2 * length])
-        for name, axis in zip("xyz", _axes_of(self.view)[:2].T, strict=True):
+        for name, axis in zip("xyz", directions(self.view)[:2].T, strict=True):
             ax.plot(*np.stack([corner, corner + length * axis]).T, color="0.45", linewidth=1.0)
             right, up = corner + 1.35 * length * axis
             ax.text(right, up, name, color="0.3", ha="center", va="center", fontsize="small")
@@ -263,22 +267,6 @@ def _far(depth: Array) -> Array:
     if len(depth) == 0 or np.ptp(depth) == 0.0:
         return 0.0 * depth
     return np.asarray((depth.max() - depth) / np.ptp(depth))
-
-
-def _axes_of(view: tuple[float, float]) -> Array:
-    """(3, 3) rows: to the right, upwards, towards the eye."""
-    a, b = np.radians(view[0] + 90.0), np.radians(view[1])
-    return np.array(
-        [
-            [np.cos(a), np.sin(a), 0.0],
-            [-np.sin(b) * np.sin(a), np.sin(b) * np.cos(a), np.cos(b)],
-            [np.cos(b) * np.sin(a), -np.cos(b) * np.cos(a), np.sin(b)],
-        ]
-    )
-
-
-def _flat(points: Array, view: tuple[float, float]) -> Array:
-    return points if points.shape[-1] == 2 else points @ _axes_of(view).T
 
 
 def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:

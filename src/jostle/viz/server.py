@@ -22,17 +22,17 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 from jostle.arguments import check_arguments
 from jostle.errors import JostleError
 from jostle.viz.document import SERVED, document, policy
 from jostle.viz.field_streaming import FieldStream
-from jostle.viz.field_values import ShownDensity, density_in
+from jostle.viz.field_values import ShownDensity
+from jostle.viz.following import stream_of
 from jostle.viz.given import Given
-from jostle.viz.sources import Shown, solution
+from jostle.viz.sources import Shown
 from jostle.viz.streaming import Stream
-from jostle.viz.viewer import refuse_quantities
 
 LOOPBACK = "127.0.0.1"
 """Address that only this machine can reach."""
@@ -111,11 +111,7 @@ def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | Non
     True
     >>> server.close()
     """
-    images = density_in(sol)
-    if images is None:
-        return Server(Stream(solution(cast("Shown", sol)), title=title, quantities=quantities))
-    refuse_quantities(quantities)
-    return Server(FieldStream(images, title=title))
+    return Server(stream_of(sol, title, quantities))
 
 
 class _Listener(ThreadingHTTPServer):
