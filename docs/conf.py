@@ -153,10 +153,12 @@ def described(place):
 
 def tidy_signature(app, what, name, obj, options, signature, return_annotation):
     """Hide constructors of classes that the library returns or raises, and defaults that have no short form."""
+    if signature is None:
+        return None
     text = obj.__doc__ or ""
     if what == "exception" or (what == "class" and "Attributes\n" in text and "Parameters\n" not in text):
         return "", None
-    return None if signature is None else (re.sub(r"=<[^<>]*>", "=...", signature), return_annotation)
+    return re.sub(r"=<[^<>]*>", "=...", signature), return_annotation
 
 
 def skip_aliases(app, what, name, obj, skip, options):
