@@ -201,6 +201,11 @@ class Plan:
         -------
         Plan
             The plan, in metres.
+
+        Raises
+        ------
+        InvalidValue
+            If the file cannot be read, if its unit is unknown or implausible, or if its walls do not close.
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
@@ -235,6 +240,11 @@ class Plan:
         -------
         Plan
             The plan; its lower left corner is that of the picture.
+
+        Raises
+        ------
+        InvalidValue
+            If the picture cannot be read, or if no straight exit borders the floor.
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
