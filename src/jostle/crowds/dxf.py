@@ -185,7 +185,20 @@ def _gap(shapely: Any, noded: Any) -> str:
 
 
 def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
-    """Write walls and columns as lines and circles on the layer WALLS, exits on layers EXITS-name, in metres."""
+    """Write a plan as a CAD drawing (DXF) in metres: walls and columns on the layer WALLS, exits on layers EXITS-name.
+
+    Parameters
+    ----------
+    plan : Plan
+        The floor plan.
+    path : str or path
+        The file, which is overwritten.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan has stairs.
+    """
     ezdxf = package("ezdxf")
     if plan.links:
         raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")

@@ -178,15 +178,7 @@ class Plan:
         """
         return cls(**read_wkt(text, exits))
 
-    def to_wkt(self) -> str:
-        """The plan as well-known text that `from_wkt` reads, without the names of exits.
-
-        Returns
-        -------
-        str
-            A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order.
-        """
-        return write_wkt(self)
+    to_wkt = write_wkt
 
     @classmethod
     def from_dxf(
@@ -209,18 +201,15 @@ class Plan:
         -------
         Plan
             The plan, in metres.
+
+        Raises
+        ------
+        InvalidValue
+            If the file cannot be read, if its unit is unknown or implausible, or if its walls do not close.
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
-    def to_dxf(self, path: str | PathLike[str]) -> None:
-        """Write a CAD drawing (DXF) in metres: walls on the layer WALLS, each exit on a layer EXITS-name.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        """
-        write_dxf(self, path)
+    to_dxf = write_dxf
 
     @classmethod
     def from_png(
@@ -251,20 +240,15 @@ class Plan:
         -------
         Plan
             The plan; its lower left corner is that of the picture.
+
+        Raises
+        ------
+        InvalidValue
+            If the picture cannot be read, or if no straight exit borders the floor.
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
-    def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
-        """Write a picture of the plan: black walls, red exits, white floor.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        scale : float
-            Size of a pixel (m).
-        """
-        write_png(self, path, scale=scale)
+    to_png = write_png
 
     def inside(self, q: Array) -> Booleans:
         """Tell which positions are in the plan, or on its stairs.
