@@ -210,7 +210,7 @@ def plan(
     >>> plt.close(ax.figure)
     >>> ax = plan(room)
     >>> ax.get_title(loc="left"), [text.get_text() for text in ax.texts if text.get_text()]
-    ('24 m²    1 exit, 1.20 m wide', ['east, 1.20 m', '1 m'])
+    ('24 m²    1 exit 1.20 m wide', ['east, 1.20 m', '1 m'])
     >>> plt.close(ax.figure)
     """
     if isinstance(sol, Plan | Crowd):
