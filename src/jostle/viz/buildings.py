@@ -28,11 +28,11 @@ from jostle.shapes import BALL, SEGMENTS, Shape
 EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
 """Colours of exits, stairs, doors and of the rings of people in jams."""
 MARGIN = 0.05
-"""Margin around a plan, as a part of its larger side."""
+"""Margin around a plan, as a fraction of its larger side."""
 ROUND_LENGTHS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Lengths of scale bars in metres."""
 BAR_PART = 0.15
-"""A scale bar is at least this part of the width of a plan."""
+"""Smallest length of a scale bar, as a fraction of the width of the plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +165,7 @@ class Building:
         ax.set_title("    ".join(said), fontsize=9, loc="left")
 
     def _people(self, ax: Axes, people: Crowd) -> str:
-        """Draw people where they start, and the regions where others come in; how many there are, in words."""
+        """Draw people where they start, and the regions where others enter; return their number in words."""
         n = len(people.q0)
         radii = np.broadcast_to(people.within.radii_at(0.0), (n,))
         here = np.ones(n, dtype=bool) if people.presence is None else people.presence.here
@@ -208,7 +208,7 @@ def draw_people(ax: Axes, q: Array, radii: Array, group: Integers, jammed: Boole
 
 
 def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
-    """The names of the groups, and what the ring means, below the plan."""
+    """Draw the legend below the plan: names of the groups, and the meaning of the ring."""
     dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 6}
     handles = [
         Line2D([], [], markerfacecolor=GROUPS[k % len(GROUPS)], markeredgecolor="0.6", label=name, **dot)
