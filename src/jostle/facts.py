@@ -102,6 +102,8 @@ class RecordedPlan:
     stairs: Mapping[str, Stair]
     doors: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
     """(k, 2, 2) between two rooms; none in files of earlier versions."""
+    labels: Mapping[str, Array] = field(default_factory=dict)
+    """Names of rooms and the points (2,) where pictures show them; none in files of earlier versions."""
 
     @cached_property
     def area(self) -> Any:
@@ -142,6 +144,25 @@ class HasSpeeds(Protocol):
     """A problem of people who wish to walk at speeds that are known, such as `crowds.Crowd`."""
 
     wish: Any
+
+
+class RecordedGate(NamedTuple):
+    """A door or an exit that opens and closes during a run."""
+
+    name: str
+    ends: Array
+    """(2, 2)"""
+    open: Array
+    """(k, 2) the intervals (from, to) in which it is open."""
+    most: int | None
+    """The number of people behind whom it closes for good, if there is one."""
+
+
+@runtime_checkable
+class HasGates(Protocol):
+    """A problem of people in a building with gates, such as `crowds.Crowd`; None if there are none."""
+
+    gates: Any
 
 
 @runtime_checkable
@@ -190,6 +211,8 @@ class Facts:
     """(n,) how fast each person of a crowd wishes to walk where nobody is in the way; None if it is not known."""
     reaction: Array | None = None
     """(n,) the time before which each person of a crowd does not walk; None if it is not known."""
+    gates: tuple[RecordedGate, ...] = ()
+    """Doors and exits of a crowd that open and close."""
 
     @classmethod
     def of(
@@ -220,6 +243,7 @@ class Facts:
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
             speeds=_speeds(problem),
             reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
+            gates=_gates(problem.gates) if isinstance(problem, HasGates) and problem.gates is not None else (),
         )
 
 
@@ -291,3 +315,8 @@ def _speeds(problem: Motion | Sweeping) -> Array | None:
         return np.array(problem.wish.speeds(len(problem.q0)), dtype=float)
     except InvalidValue:  # a wish that is a plain function does not tell
         return None
+
+
+def _gates(gates: Any) -> tuple[RecordedGate, ...]:
+    pairs = zip(gates.gates, gates.ends, strict=True)
+    return tuple(RecordedGate(gate.at, np.array(ends), np.array(gate.open), gate.most) for gate, ends in pairs)

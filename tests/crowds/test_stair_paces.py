@@ -49,6 +49,24 @@ def test_a_crowd_on_stairs_keeps_a_longer_time_behind_each_other():
     np.testing.assert_allclose(speeds, [STAIR_PACES["up"], CROWDED_STAIRS * 0.5, 1.0, 0.5], rtol=1e-3)
 
 
+def test_behaviours_of_a_file_walk_on_stairs_as_those_of_a_program():
+    text = """
+[problem]
+kind = "crowd"
+behaviour = { kind = "pedestrians", T = 0.7 }
+rooms = [{ corners = [[0, 0], [4, 0], [4, 3], [0, 3]] }, { corners = [[20, 0], [24, 0], [24, 3], [20, 3]] }]
+exits = [{ name = "street", ends = [[0, 1], [0, 2]] }]
+stairs = [{ name = "stairs", start = [[20, 1], [20, 2]], end = [[4, 1], [4, 2]], length = 6.0, pace = "up" }]
+groups = [{ places = [[19.0, 1.5], [19.75, 1.5]], radius = 0.2, speed = 1.0, reaction = [0.0, REACTION] }]
+[run]
+t = 40.0
+"""
+    for reaction, second in ((0.0, CROWDED_STAIRS * 0.5), (9.0, 0.0)):
+        people = parse(text.replace("REACTION", str(reaction))).build().problem
+        speeds = np.linalg.norm(people.wish(0.0, people.q0), axis=1)
+        np.testing.assert_allclose(speeds, [STAIR_PACES["up"], second], rtol=1e-3)
+
+
 def test_another_behaviour_around_the_wish_does_not_slow_people_on_stairs_twice():
     plan = building(pace="up")
     people = crowd(1, radius=R, speed=1.0, room=plan, q0=[(19.0, 1.5)])

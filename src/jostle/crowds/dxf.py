@@ -23,6 +23,8 @@ CROWDED = 100
 """Corners of a drawing have at most this many corners nearer than JOINED, on average."""
 BROKEN = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, RuntimeError)
 """What ezdxf and shapely raise for drawings that are not what they should be."""
+ROOMS = "ROOMS"
+"""The layer of texts that are names of rooms."""
 STRAIGHT = {"LINE", "LWPOLYLINE", "POLYLINE", "ARC", "CIRCLE", "ELLIPSE", "SPLINE"}
 
 
@@ -36,7 +38,7 @@ def read_dxf(
     Lengths become metres by the unit in the header ($INSUNITS); a drawing that says none, or that would be smaller than
     a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for millimetres. Circles
     inside the area are columns, and exact; other curves are cut into pieces within ROUND, and gaps up to JOINED are
-    closed. Limits of drawings are in `limits`.
+    closed. Texts on the layer ROOMS are names of rooms. Limits of drawings are in `limits`.
     """
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:
@@ -62,10 +64,14 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
     lines: list[Array] = []
     circles: list[tuple[Array, Array]] = []
     named: dict[str, Array] = {}
+    labels: dict[str, Array] = {}
     layers, corners = set(), 0
     for entity in package("ezdxf.disassemble").recursive_decompose(drawing.modelspace()):
         layer = str(entity.dxf.layer)
         layers.add(layer)
+        if layer.upper() == ROOMS and entity.dxftype() in ("TEXT", "MTEXT"):
+            words = entity.plain_text() if entity.dxftype() == "MTEXT" else entity.dxf.text
+            labels[" ".join(str(words).split())] = scale * np.array([entity.dxf.insert.x, entity.dxf.insert.y])
         if entity.dxftype() not in STRAIGHT:
             continue
         if layer.upper() == walls.upper() and entity.dxftype() == "CIRCLE":
@@ -98,7 +104,7 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
             raise
     if not columns.all():  # some are part of the outline
         found = _enclosed(named, lines + [circles[k][1] for k in np.flatnonzero(~columns)])
-    return found | {"columns": [circles[k][0] for k in np.flatnonzero(columns)]}
+    return found | {"columns": [circles[k][0] for k in np.flatnonzero(columns)], "labels": labels}
 
 
 def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
@@ -182,7 +188,7 @@ def _gap(shapely: Any, noded: Any) -> str:
 
 
 def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
-    """Walls and columns as lines and circles on the layer WALLS, exits as lines on layers EXITS-name, in metres."""
+    """Walls and columns on the layer WALLS, exits on layers EXITS-name, names of rooms on ROOMS, in metres."""
     ezdxf = package("ezdxf")
     if plan.links:
         raise InvalidValue(f"a drawing has no stairs; write the floors of this plan without {list(plan.links)}")
@@ -197,4 +203,6 @@ def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
         layer = f"EXITS-{name}"
         drawing.layers.add(layer, color=1)
         space.add_line(tuple(a), tuple(b), dxfattribs={"layer": layer})
+    for name, (x, y) in plan.labels.items():
+        space.add_text(name, height=0.3, dxfattribs={"layer": ROOMS, "insert": (x, y)})
     drawing.saveas(fspath(path))

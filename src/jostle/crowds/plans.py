@@ -41,7 +41,7 @@ class Plan:
 
     `exits` are segments on the boundary, by name; `doors` are segments between two rooms; `walls` are thin walls
     inside; `columns` are round ones, (x, y, radius) each; `links` are stairs to other floors, which are drawn side by
-    side.
+    side. `labels` are names of rooms and the points where pictures show them.
 
     >>> area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
     >>> plan = Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
@@ -60,6 +60,8 @@ class Plan:
     doors: Array
     """(k, 2, 2) between two rooms."""
     links: dict[str, Link]
+    labels: dict[str, Array]
+    """(2,) each: names of rooms and the points where pictures show them."""
     convex: bool
     """Whether the plan is one convex polygon without obstacles: the shortest ways are known in closed form."""
 
@@ -72,12 +74,14 @@ class Plan:
         walls: ArrayLike = (),
         columns: ArrayLike = (),
         links: Sequence[Link] = (),
+        labels: Mapping[str, ArrayLike] | None = None,
     ):
         rooms, convex = _rooms(area)
         self.columns = _columns(columns)
         self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
         self.doors = np.array([a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]).reshape(-1, 2, 2)
         self.links = {link.name: link for link in links}
+        self.labels = {name: shaped(at, f"label {name!r}", 2) for name, at in (labels or {}).items()}
         if not self.exits:
             raise InvalidValue("a plan needs an exit: nobody could leave it")
         if len(self.links) < len(links):

@@ -10,7 +10,7 @@ from jostle.arrays import Array, Integers
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.wish import Behaviour, polar
 
-CROWDED_STAIRS = 0.6
+CROWDED_STAIRS = 0.55
 """Walking speed in a crowd on stairs as a part of that at the same gaps on level ground: people keep a longer time
 behind each other. With this value the flows over stairs are near those of Weidmann 1993, 0.85 people/s/m upwards and
 0.98 downwards (`python benchmarks/validation.py`)."""

@@ -23,7 +23,8 @@ from matplotlib.path import Path as Outline
 
 from jostle.analysis.crowd_forces import MASS, RELAXATION_TIME, crowd_forces
 from jostle.analysis.crowd_summary import CrowdSummary, crowd_summary
-from jostle.analysis.exits import known_plan
+from jostle.analysis.crowds import crossings
+from jostle.analysis.exits import distance_to_segment, known_plan
 from jostle.analysis.level_of_service import FRUIN, LEVELS
 from jostle.analysis.walks import JAM_SPEED, desired_speeds
 from jostle.arguments import check_arguments
@@ -45,6 +46,10 @@ SERVICE_COLOURS = ("#2c7bb6", "#7fbfdc", "#c6e5a5", "#ffe08a", "#f7945d", "#c51b
 """Colours of the levels of service A to F."""
 NOT_STARTED = 0.02
 """People who are nearer (m) than this to where they were at the start have not started to walk."""
+OPEN, CLOSED = "open", "closed"
+"""States of gates."""
+GATE_TOUCHED = 1e-3
+"""People whose discs reach into a gate by less than this part of their radius do not stand in it."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
 """Names of the maps that can be drawn."""
 FORCE_LABEL = f"largest load of a person (N)\nif m = {MASS:g} kg, tau = {RELAXATION_TIME:g} s"
@@ -123,25 +128,52 @@ class Shot:
             spine.set_visible(False)
 
     def building(self, ax: Axes, k: int) -> None:
-        """Walls, openings with their names, and the scale bar."""
+        """Walls, openings with their names, gates with their state, names of rooms, and the scale bar."""
         for shape in self.sol.shapes(k):
             if shape.kind == SEGMENTS:
                 lines = np.asarray(shape.points).reshape(-1, 2, 2)
                 ax.add_collection(LineCollection(list(lines), colors="black", linewidths=1.6, zorder=5))
             elif shape.kind == BALL:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
-        middle = np.mean(self.bounds, axis=0)
+        middle, closed = np.mean(self.bounds, axis=0), self.closed(k)
+        gates = {gate.name: CLOSED if shut else OPEN for gate, shut in zip(self.sol.facts.gates, closed, strict=True)}
         for name, ends in self.plan.exits.items():
-            self._opening(ax, np.asarray(ends), EXIT_COLOUR, name, middle)
+            self._opening(ax, np.asarray(ends), EXIT_COLOUR, name, middle, gates.get(name, ""))
         for name, link in self.plan.links.items():
             self._opening(ax, np.asarray(link.start), STAIRS_COLOUR, name, middle)
         for number, ends in enumerate(getattr(self.plan, "doors", ())):
-            self._opening(ax, np.asarray(ends), DOOR_COLOUR, f"door {number}", np.mean(ends, axis=0) - [0.0, 1.0])
+            name, below = f"door {number}", np.mean(ends, axis=0) - [0.0, 1.0]
+            self._opening(ax, np.asarray(ends), DOOR_COLOUR, name, below, gates.get(name, ""))
+        for name, at in getattr(self.plan, "labels", {}).items():
+            ax.text(
+                float(at[0]),
+                float(at[1]),
+                name,
+                ha="center",
+                va="center",
+                fontsize=8,
+                fontstyle="italic",
+                color="0.45",
+                zorder=2,
+            )
         self._scale_bar(ax)
 
-    def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
-        """A segment and its name, on the side that is away from the middle of the plan."""
-        ax.plot(*ends.T, color=colour, linewidth=3.0, solid_capstyle="butt", zorder=5.5)
+    def closed(self, k: int) -> list[bool]:
+        """Which gates are closed in frame k: by their times or their number of people, if nobody stands in them."""
+        t, q = float(self.sol.t[k]), np.asarray(self.sol.q[k])
+        here = present(q)
+        found = []
+        for gate in self.sol.facts.gates:
+            shut = not ((gate.open[:, 0] <= t) & (t < gate.open[:, 1])).any()
+            if gate.most is not None:
+                shut |= int((crossings(self.sol, gate.ends).t <= t).sum()) >= gate.most
+            near = distance_to_segment(q[here], gate.ends) < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
+            found.append(bool(shut and not near.any()))
+        return found
+
+    def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array, state: str = "") -> None:
+        """A segment and its name, on the side that is away from the middle of the plan; black if it is closed."""
+        ax.plot(*ends.T, color="black" if state == CLOSED else colour, linewidth=3.0, solid_capstyle="butt", zorder=5.5)
         at = ends.mean(axis=0)
         normal = np.array([-(ends[1] - ends[0])[1], (ends[1] - ends[0])[0]])
         normal = normal / np.linalg.norm(normal)
@@ -150,8 +182,9 @@ class Shot:
         if across == "center":
             up = "bottom" if normal[1] > 0.0 else "top"
         turned = 90.0 if across != "center" else 0.0
+        words = f"{name} ({state})" if state else name
         ax.annotate(
-            name, at, xytext=tuple(4.0 * normal), textcoords="offset points", ha=across, va=up, fontsize=7,
+            words, at, xytext=tuple(4.0 * normal), textcoords="offset points", ha=across, va=up, fontsize=7,
             rotation=turned, color="0.1", zorder=6, annotation_clip=False,
             bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": colour, "linewidth": 0.8},
         )  # fmt: skip
