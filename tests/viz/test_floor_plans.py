@@ -111,10 +111,6 @@ def test_people_who_have_not_reacted_are_not_in_a_jam():
     assert discs.get_edgecolor()[0].tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
-def words(ax):
-    return [one.get_text() for one in ax.texts]
-
-
 def test_pictures_show_names_of_rooms_and_the_state_of_gates(tmp_path):
     """The side exit opens after 2 s; the main exit closes behind the first person. A file keeps all of it."""
     text = """
