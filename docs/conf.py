@@ -1,9 +1,16 @@
 """Sphinx configuration. The build executes the code cells of the pages and the programs of the gallery."""
 
+import functools
+import inspect
 import os
 import re
+import sys
+from pathlib import Path
 
 import jostle
+from jostle.cli import lessons
+from jostle.cli.notebooks import notebook_text
+from jostle.colours import DARK, FONTS, LIGHT
 
 project = "jostle"
 author = "the jostle developers"
@@ -21,6 +28,31 @@ if os.environ.get("CI"):  # it takes a minute; the tests run the functions that 
     nb_execution_excludepatterns = ["verification*"]
 nb_merge_streams = True
 
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for figures.py
+MADE = HERE / "_build" / "made"
+"""What is written before the build: the colours of the site, the style of the figures in the pages, and notebooks."""
+(MADE / "static").mkdir(parents=True, exist_ok=True)
+(MADE / "static" / "palette.css").write_text(
+    f"html {{ --fonts: {FONTS}; }}\n"
+    + "".join(
+        f'html[data-theme="{name}"] {{ {theme.variables()} }}\n' for name, theme in (("light", LIGHT), ("dark", DARK))
+    )
+)
+startup = MADE / "ipython" / "profile_default" / "startup"
+startup.mkdir(parents=True, exist_ok=True)
+(startup / "style.py").write_text("import jostle.viz\n\njostle.viz.use_style()\n")
+os.environ["IPYTHONDIR"] = str(MADE / "ipython")
+
+(MADE / "notebooks").mkdir(exist_ok=True)
+for name, text in lessons.pages().items():
+    (MADE / "notebooks" / f"{name}.ipynb").write_text(notebook_text(text), encoding="utf-8")
+NOTEBOOK = (
+    "{{download}}`Download this lesson as a notebook </_build/made/notebooks/{name}.ipynb>`, "
+    "or save all lessons with `jostle lessons`."
+)
+"""The line below the title of a lesson."""
+
 PAPERS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
@@ -29,34 +61,54 @@ sphinx_gallery_conf = {
     "subsection_order": [f"../examples/gallery/{paper}" for paper in PAPERS],
     "within_subsection_order": "FileNameSortKey",
     "run_stale_examples": True,  # the library changes, not only the programs
+    "reset_modules": ("matplotlib", "figures.style"),
     "capture_repr": (),
     "matplotlib_animations": False,
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
     "nested_sections": False,
+    "plot_gallery": not os.environ.get("CI"),  # the tests run every program and check its numbers
 }
 
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_custom_sections = [("Attributes", "params_style")]  # a list, not an object for each: methods follow as objects
+napoleon_use_param = False  # types are words, such as "array, shape (n, d)": Sphinx would link each of them
+napoleon_custom_sections = [("Attributes", "params_style")]  # one list; an object for each would repeat properties
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
-python_maximum_signature_line_length = 90
 
 html_theme = "pydata_sphinx_theme"
 html_title = "jostle"
-html_static_path = ["_static"]
-html_theme_options = {"show_prev_next": True, "navigation_with_keys": True, "secondary_sidebar_items": ["page-toc"]}
-html_context = {"default_mode": "light"}
+html_static_path = ["_static", "_build/made/static"]
+html_css_files = ["palette.css", "site.css"]
+html_logo = html_favicon = "../src/jostle/viz/web/logo.svg"
+html_theme_options = {
+    "show_prev_next": True,
+    "navigation_with_keys": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "logo": {"text": "jostle"},
+    "header_links_before_dropdown": 4,
+}
+html_context = {"default_mode": "auto"}
 html_sidebars = {"**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"
+smartquotes_action = "De"  # dashes and ellipses; quotation marks and the primes of q'' stay as they are written
 
 UNTOUCHED = re.compile(r"(``.*?``|`[^`]+`|\*\*\S.*?\S\*\*)")
 """Code and bold text in a docstring."""
+NAME = re.compile(r"`[A-Za-z_][\w.]*`")
+"""One name in code."""
+PARTS = [name for name in jostle.__all__ if inspect.ismodule(getattr(jostle, name))]
+PUBLIC = set(jostle.__all__) - set(PARTS) | {
+    f"{part}.{name}" for part in PARTS for name in getattr(jostle, part).__all__
+}
+"""The public names, without the leading "jostle."."""
+COLON = "\ue000"
+"""Stands for a colon while napoleon reads a docstring; a character for private use."""
 
 
 def escape_bars(app, what, name, obj, options, lines):
@@ -70,7 +122,51 @@ def escape_bars(app, what, name, obj, options, lines):
         if not in_example:
             parts = UNTOUCHED.split(line)
             parts[::2] = [part.replace("|", r"\|").replace("*", r"\*") for part in parts[::2]]
+            parts[1::2] = [linked(part, name) for part in parts[1::2]]
             lines[k] = "".join(parts)
+    if what in ("attribute", "data", "property"):  # where napoleon takes the words before a first colon for a type
+        lines[:1] = [line.replace(":", COLON) for line in lines[:1]]
+
+
+def linked(code, name):
+    """A public name in code, with a link to its description; other code as it is.
+
+    `name` is the object whose docstring it is in: a word may be short for a name of its module or its class.
+    """
+    if not NAME.fullmatch(code):
+        return code
+    word, own = code.strip("`"), name.split(".")[1]
+    for place in (f"{own}.{word}", word.removeprefix("jostle.")):
+        if place in PUBLIC or described(place):
+            return f":py:obj:`{word} <jostle.{place}>`"
+    return code
+
+
+def described(place):
+    """Whether a name is that of a method or property of a public class, with a description."""
+    of_class, _, member = place.rpartition(".")
+    if of_class not in PUBLIC:
+        return False
+    value = getattr(functools.reduce(getattr, of_class.split("."), jostle), member, None)
+    return callable(value) or isinstance(value, property | functools.cached_property)
+
+
+def tidy_signature(app, what, name, obj, options, signature, return_annotation):
+    """Hide constructors of classes that the library returns or raises, and defaults that have no short form."""
+    text = obj.__doc__ or ""
+    if what == "exception" or (what == "class" and "Attributes\n" in text and "Parameters\n" not in text):
+        return "", None
+    return None if signature is None else (re.sub(r"=<[^<>]*>", "=...", signature), return_annotation)
+
+
+def skip_aliases(app, what, name, obj, skip, options):
+    """Fields of a NamedTuple, which Python documents as "Alias for field number 0"; the class lists them."""
+    return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field number") else None
+
+
+def put_colons_back(app, what, name, obj, options, lines):
+    """After napoleon, the colons that `escape_bars` has hidden from it."""
+    lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
 def forget_sources_of_others(app, env):
@@ -78,7 +174,18 @@ def forget_sources_of_others(app, env):
     env._viewcode_modules = {name: page for name, page in env._viewcode_modules.items() if name.startswith("jostle")}
 
 
+def offer_notebook(app, docname, source):
+    """Put a link to the notebook of a lesson below its title."""
+    folder, _, name = docname.rpartition("/")
+    if folder == "teaching" and name in lessons.pages():
+        source[0] = re.sub(r"^# .*$", rf"\g<0>\n\n{NOTEBOOK.format(name=name)}", source[0], count=1, flags=re.M)
+
+
 def setup(app):
+    app.connect("source-read", offer_notebook)
     app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", put_colons_back, priority=600)
+    app.connect("autodoc-process-signature", tidy_signature)
+    app.connect("autodoc-skip-member", skip_aliases)

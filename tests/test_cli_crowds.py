@@ -115,7 +115,7 @@ def test_grains_are_not_exported_as_people(here, jostle):
     jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q")
     code, _, err = jostle("export", "cradle_apart.vtkhdf", "a.sqlite")
     assert code == 1
-    assert "the plan of this run is not known" in err or "people walk in the plane" in err
+    assert "needs the floor plan, which is unknown" in err or "people walk in the plane" in err
 
 
 def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
@@ -126,7 +126,7 @@ def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     assert (here / "b.png").read_bytes()[:4] == b"\x89PNG"
     code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
     assert code == 1
-    assert "give one of them" in err
+    assert "use one of them" in err
 
 
 def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here, jostle):
@@ -139,3 +139,14 @@ def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here
     html = (here / "a.html").read_text(encoding="utf-8")
     assert "3 people, all have left" in html
     assert "<iframe" not in html
+
+
+def test_the_plan_of_a_scenario_is_drawn_before_its_run(here, jostle):
+    (here / "a.toml").write_text(TWO_EXITS)
+    assert jostle("plot", "a.toml") == (0, "a.png\n", "")
+    assert jostle("plot", "classroom", "--save", "room.svg")[:2] == (0, "room.svg\n")
+    assert sorted(path.name for path in here.iterdir()) == ["a.png", "a.toml", "room.svg"]
+    code, _, err = jostle("plot", "a.toml", "--layer", "density", "--overwrite")
+    assert (code, err) == (1, "error: a.toml is a scenario: --layer and --colour are for its run\n")
+    code, _, err = jostle("plot", "cradle_apart")
+    assert (code, err.startswith("error: cradle_apart has no floor plan: run it with jostle run")) == (1, True)

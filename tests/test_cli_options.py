@@ -77,6 +77,8 @@ CASES = {
     ("doctor", "warm_up"): (["--json"], ["--warm-up"], lambda r: "warm_up_s" in json.loads(r[1])),
 }  # fmt: skip
 BELOW = {
+    ("repair", "in_place"),  # in cli/test_repair.py
+    ("lessons", "overwrite"),  # in cli/test_lessons.py
     ("view", "save"),
     ("view", "browser"),
     ("plot", "save"),

@@ -54,7 +54,7 @@ RESULTS = {
     "ensembles.Sections",
     "ensembles.CURVES", "ensembles.MEASURES", "ensembles.Results", "ensembles.StudyProgress",
     "io.EXPORTS", "io.Facts", "io.Images", "scenarios.DensityRun", "io.Groups", "io.SI", "io.Units",
-    "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
+    "viz.use_style", "viz.Frame", "viz.OUTLINES", "viz.QUANTITIES", "viz.Quantity", "viz.Shape",
     "impacts.BinaryImpacts", "impacts.Comparison", "impacts.Outcome", "impacts.Outcomes", "impacts.Sequence",
     "impacts.SpringImpact", "models.TwoMotions",
     "models.two_inelastic_motions", "models.two_motions_under_a_smooth_force",
@@ -241,6 +241,7 @@ def calls(path):
             "length": 1.0,
         },
         "equalities": {"g": lambda t, q: q, "gradient": lambda t, q: np.eye(2), "moving": False, "length": 1.0},
+        "cite": {"subject": jo.Maury, "bibtex": True},
         "decompose": {"u": [1.0, 0.0], "cone": cone, "mass": 1.0, "solver": jo.ActiveSet()},
         "impact": {"u": [1.0, 0.0], "cone": cone, "law": jo.Restitution(), "mass": 1.0, "solver": jo.ActiveSet()},
         "project": {"w": [1.0, 0.0], "onto": cone, "mass": 1.0, "solver": jo.ActiveSet(), "guess": [0.0, 0.0]},
@@ -462,7 +463,7 @@ def calls(path):
         },
         "about": {"path": file},
         "read": {"path": file, "problem": None, "scheme": None},
-        "repair": {"path": file},
+        "repair": {"path": file, "output": path / "repaired.vtkhdf"},
         "export": {"source": run, "target": path / "a.csv"},
         "write": {"sol": run, "path": path / "b.vtkhdf", "dtype": np.float32, "about": None},
     }
@@ -568,7 +569,7 @@ def call(name, arguments):
 
 
 SAID = {
-    "area": "corners|an area|polygon", "measure": "corners|an area", "cutoff": "cut-off", "N": "number of discs",
+    "area": "corners|area|polygon", "measure": "corners|area", "cutoff": "cut-off", "N": "number of discs",
     "radii": "radius", "within": "radi", "mass": "force|mass", "inhibition": "T (must|is)", "vertices": "polygon",
     "points": "polygon", "h": "steps", "runs": "Solution", "path": "file", "target": "suffix", "text": "TOML",
 }  # fmt: skip

@@ -11,7 +11,9 @@ import types as _types
 import typing as _typing
 import warnings as _warnings
 
+from jostle import displays as _displays
 from jostle import schemes, solvers
+from jostle.citations import cite
 from jostle.convex.maps import Pairs
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection, Residual
@@ -141,6 +143,7 @@ __all__ = [
     "Venel",
     "Vessel",
     "analysis",
+    "cite",
     "constraints",
     "crowds",
     "decompose",
@@ -182,6 +185,16 @@ if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
             _warnings.warn(f"jo.{name} has another name now: use jo.{new}", DeprecationWarning, stacklevel=2)
             return globals()[new]
         raise AttributeError(f"module 'jostle' has no attribute {name!r}")
+
+
+def _card(shown: object) -> str:
+    """The display of a result in a notebook; pictures are imported for the first one."""
+    from jostle.viz.cards import card
+
+    return card(shown)
+
+
+_displays.use(_card)
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ MERIDIANS = 12
 """Outlines of a vessel, around its axis."""
 ON_THE_EDGE = 1e-9
 """A corner this close to a plane, as a part of the diagonal of the view, lies on it."""
-WALL, CELL = "wall", "cell"
+WALL, WIRE, CELL = "wall", "wire", "cell"
 
 
 class Outline(NamedTuple):
@@ -25,7 +25,8 @@ class Outline(NamedTuple):
 
     points: Array
     kind: str = WALL
-    """'wall', a line; 'solid', a closed curve in the plane around an obstacle; 'cell', the ends of a periodic space."""
+    """'wall', a line; 'wire', a line of a curved wall in space; 'solid', a closed curve around an obstacle in
+    the plane; 'cell', the ends of a periodic space."""
 
 
 class View(NamedTuple):
@@ -115,7 +116,7 @@ def enclosure(shapes: Sequence[Shape], d: int) -> View:
 
 
 def unbounded(shapes: Sequence[Shape]) -> bool:
-    """Has any wall no end, so that how much of it is drawn depends on the view?
+    """Whether a wall is infinite, so that the part of it that is drawn depends on the view.
 
     >>> unbounded([Shape("box", np.array([[0.0, 0.0], [1.0, np.inf]]))])
     True
@@ -143,14 +144,14 @@ def _lines(shape: Shape, view: View, around: int) -> Iterator[Outline]:
     elif kind == BOX:
         yield from sides(points[0], points[1], view, WALL)
     elif kind in (BALL, BOWL):
-        style = SOLID if kind == BALL and d == 2 else WALL
+        style = WIRE if d == 3 else SOLID if kind == BALL and d == 2 else WALL
         yield from (Outline(line, style) for line in _round(points[0], float(points[1, 0]), around))
     elif kind == SEGMENTS:
         yield from map(Outline, points.reshape(-1, 2, d))
     elif kind == SOLID:
         yield Outline(np.concatenate([points, points[:1]]), SOLID)
     elif kind == VESSEL:
-        yield from map(Outline, _revolved(points[0], points[1], points[2:, :2], around))
+        yield from (Outline(line, WIRE) for line in _revolved(points[0], points[1], points[2:, :2], around))
     elif kind == LINE:
         yield Outline(points)
 

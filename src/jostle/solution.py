@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array, Integers
+from jostle.displays import html
 from jostle.energies import Energy, EnergyBalance, balance, kinetic_of, potential_of
 from jostle.errors import InvalidValue
 from jostle.facts import Facts, drawable
@@ -119,16 +120,16 @@ class Solution:
     stored_facts: Facts | None = None
     stored_shapes: Any = None
     refinement: Any = None
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         if isinstance(self.problem, Motion | Sweeping):
             object.__setattr__(self, "order", 2 if isinstance(self.problem, Motion) else 1)
 
     def __repr__(self) -> str:
-        return (
-            f"Solution({self.status}: {len(self.stats)} steps of {type(self.scheme).__name__}, t = {self.t[0]:g} to "
-            f"{self.t[-1]:g}, {len(self.t)} saved, q of shape {self.q.shape[1:]}, worst residual {self.residual:.1e})"
-        )
+        saved = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} saved" if len(self.t) else "nothing saved"
+        steps, shape = f"{len(self.stats)} steps of {type(self.scheme).__name__}", self.q.shape[1:]
+        return f"Solution({self.status}: {steps}, {saved}, q of shape {shape}, worst residual {self.residual:.1e})"
 
     @cached_property
     def facts(self) -> Facts:
@@ -396,5 +397,4 @@ class Solution:
     @property
     def residual(self) -> float:
         """Worst residual of all steps."""
-        parts = [self.stats[name].max(initial=0.0) for name in ("primal", "dual", "complementarity")]
-        return float(max(parts))
+        return float(max(self.stats[name].max(initial=0.0) for name in ("primal", "dual", "complementarity")))

@@ -187,7 +187,7 @@ def test_without_the_package_gsd_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "gsd", None)
     monkeypatch.setitem(sys.modules, "gsd.hoomd", None)
     sol = jo.solve(jo.Motion(q0=[[1.0]], within=jo.Free()), jo.Maury(), t=0.2, h=0.1)
-    with pytest.raises(MissingPackage, match=r"pip install jostle\[export\]"):
+    with pytest.raises(MissingPackage, match=r"pip install 'jostle\[export\]'"):
         export(sol, tmp_path / "run.gsd")
 
 

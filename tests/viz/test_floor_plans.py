@@ -4,10 +4,12 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import EllipseCollection, QuadMesh
+from matplotlib.collections import EllipseCollection, LineCollection, QuadMesh
 
 import jostle as jo
-from jostle.viz.floor_plans import JAM_COLOUR, LAYERS
+from jostle.colours import GROUPS
+from jostle.viz.buildings import EXIT_COLOUR, JAM_COLOUR
+from jostle.viz.floor_plans import LAYERS
 
 matplotlib.use("Agg")
 pytest.importorskip("shapely")
@@ -109,6 +111,52 @@ def test_people_who_have_not_reacted_are_not_in_a_jam():
     ax = jo.viz.plan(sol)
     [discs] = [one for one in ax.collections if type(one).__name__ == "EllipseCollection"]
     assert discs.get_edgecolor()[0].tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_a_plan_is_drawn_before_a_run_with_the_widths_of_its_openings(run):
+    ax = jo.viz.plan(run.problem.plan)
+    assert words(ax) == ["east, 0.50 m", "west, 1.00 m", "door 0, 1.00 m", "2 m"]
+    assert ax.get_title(loc="left") == "47.72 m²    2 exits, together 1.50 m wide"
+    assert not any(isinstance(each, EllipseCollection) for each in ax.collections)
+    walls = next(each for each in ax.collections if isinstance(each, LineCollection))
+    assert len(walls.get_segments()) == len(run.problem.plan.walls)
+    assert ax.figure.legends == []
+
+
+def test_people_are_drawn_where_they_start(run):
+    ax = jo.viz.plan(run.problem)
+    discs = next(each for each in ax.collections if isinstance(each, EllipseCollection))
+    assert discs.get_offsets().tolist() == run.problem.q0.tolist()
+    colours = {tuple(each) for each in discs.get_facecolors().tolist()}
+    assert colours == {matplotlib.colors.to_rgba(GROUPS[k]) for k in (0, 1)}
+    assert ax.get_title(loc="left").endswith("20 people")
+    assert [text.get_text() for text in ax.figure.legends[0].get_texts()] == ["adults", "children"]
+    other = jo.viz.plan(run.problem, ax=plt.figure().subplots())
+    assert other.figure.legends == []
+
+
+def test_floors_stairs_gates_and_those_who_come_later_are_drawn():
+    floors = [[(0, 0), (6, 0), (6, 4), (0, 4)], [(16, 0), (22, 0), (22, 4), (16, 4)]]
+    stairs = jo.crowds.Link("stairs <1>", ((6, 1), (6, 2)), ((16, 1), (16, 2)), length=5.0)
+    plan = jo.crowds.Plan(floors, exits={"east": ((22, 1), (22, 3))}, links=[stairs])
+    group = jo.crowds.Group("late", 4, radius=0.2, enters=[0.0, 0.0, 5.0, 9.0], start=floors[0])
+    people = jo.crowds.crowd([group], room=plan, gates=[jo.crowds.Gate("east", open=[(10.0, 60.0)], most=30)])
+    ax = jo.viz.plan(people)
+    said = words(ax)
+    assert "east, 2.00 m, open 10 to 60 s, for 30 people" in said
+    assert "stairs <1>, 1.00 m, 5 m long" in said
+    assert {"29 m²", "24 m²"} <= set(said)
+    assert ax.get_title(loc="left").endswith("4 people, 2 of them later")
+    assert sum(line.get_linestyle() == "--" for line in ax.lines) == 1, "the region in which they appear"
+    exit_line = next(line for line in ax.lines if line.get_color() == EXIT_COLOUR)
+    assert exit_line.get_xydata().tolist() == [[22.0, 1.0], [22.0, 3.0]]
+    ax.figure.canvas.draw()
+
+
+def test_a_plan_has_no_frames_and_no_maps(run):
+    for wrong in ({"layer": "density"}, {"k": 3}):
+        with pytest.raises(jo.InvalidValue, match="belong to a run"):
+            jo.viz.plan(run.problem.plan, **wrong)
 
 
 def test_pictures_show_names_of_rooms_and_the_state_of_gates(tmp_path):

@@ -27,7 +27,7 @@ APART = """([first, second, pixels]) => {
     const [[a, b], [x, y]] = [viewer.place(first), viewer.place(second)];
     return Math.hypot(x - a, y - b) > pixels;
 }"""
-CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", ""]
+CONTROLS = ["view", "play", "frame", "speed", "colour", "forces", "light", "body", "whole", "theme", ""]
 NAMES = [
     "speed", "force", "pressure", "contacts", "radius", "mass", "body number", "x", "y", "velocity x", "velocity y"
 ]  # fmt: skip
@@ -319,5 +319,46 @@ def test_a_long_title_ends_before_the_legend(opened, pile, title):
         heading, legend = tab.locator("h1").bounding_box(), tab.locator("#legend").bounding_box()
         assert heading["x"] >= 0
         assert heading["x"] + heading["width"] < legend["x"] <= width
-        assert heading["height"] < 40, "it has one line"
+        assert heading["height"] < 80, "it has at most three lines"
     assert tab.locator("h1").get_attribute("title").strip() == title.strip()
+
+
+def test_the_scale_bar_is_as_long_as_it_says(opened, pile):
+    tab = opened(pile)
+    for key in ("", "+", "+", "+", "+"):
+        if key:
+            tab.keyboard.press(key)
+        image(tab)
+        length = float(tab.locator("#ruler").inner_text())
+        wide = tab.locator("#ruler span").bounding_box()["width"]
+        apart = np.linalg.norm(pile.q[0][1] - pile.q[0][0])
+        pixels = np.hypot(*np.subtract(place(tab, 1), place(tab, 0)))
+        assert wide == pytest.approx(length * pixels / apart, abs=1.0)
+        assert 45 < wide <= 121
+
+
+def test_dark_and_light_are_chosen_by_a_key(opened, pile):
+    tab = opened(pile)
+    assert image(tab)[5, 300].tolist() == [255, 255, 255]
+    tab.keyboard.press("t")
+    assert tab.locator("#theme").inner_text() == "Light"
+    assert image(tab)[5, 300].max() < 40
+    assert tab.evaluate("() => getComputedStyle(document.querySelector('footer')).color") == "rgb(230, 234, 241)"
+    tab.locator("#theme").click()
+    assert image(tab)[5, 300].tolist() == [255, 255, 255]
+
+
+@pytest.mark.parametrize("before", ["", WITHOUT_WEBGL], ids=["webgl", "plain canvas"])
+def test_a_vessel_is_glass_where_webgl_is_and_wires_elsewhere(opened, before):
+    """The wall of a bucket is tinted between its wires, and the ball inside is seen through it."""
+    ball = jo.Motion(
+        q0=[[0.0, 0.0, 0.5]], within=jo.Balls([0.3]) & jo.Vessel([(0.0, 0.0), (1.0, 0.0), (1.0, 4.0)]), force=[0, 0, -1]
+    )
+    tab = opened(jo.solve(ball, jo.Maury(), t=0.2, h=0.1), before=before)
+    seen = image(tab)
+    tinted = (seen[len(seen) // 2] < 253).any(axis=1)
+    inside = np.flatnonzero(tinted)
+    part = tinted[inside[0] : inside[-1] + 1].mean()
+    assert part > 0.9 if not before else part < 0.3
+    x, y = place(tab, 0)
+    assert seen[round(y), round(x)].max() < 245

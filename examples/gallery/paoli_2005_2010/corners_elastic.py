@@ -1,16 +1,18 @@
 """
-Corners, elastic
-================
+Elastic impacts in a corner
+===========================
 
-Condition (H6) of Paoli 2010. Shots at a corner and beside it, :math:`e = 1`. At a right angle they all come back
-parallel, whatever face they meet first. At 60 degrees the one at the vertex comes back another way than its
-neighbours: the motion does not depend continuously on its data.
+Condition (H6) of Paoli 2010, with :math:`e = 1`. Particles are shot at a corner and
+next to it. At a right angle, all of them come back in parallel, whichever face they hit
+first. At 60 degrees, the particle that hits the vertex comes back in a different
+direction from its neighbours: the motion does not depend continuously on the data.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import jostle as jo
+from jostle.colours import BLUE, GREEN, VERMILION
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 after = {}
@@ -24,8 +26,12 @@ for ax, degrees in zip(axes, (90, 60), strict=True):
         sol = jo.solve(shot, jo.Paoli(), t=2.2, h=5e-3)
         after[degrees, offset] = sol.u[-1]
         jo.viz.paths(sol, ax=ax)
-        colour = {-0.05: "#0072b2", 0.0: "#d55e00", 0.05: "#009e73"}[offset]
+        colour = {-0.05: BLUE, 0.0: VERMILION, 0.05: GREEN}[offset]
         ax.lines[-2].set_color(colour)
         ax.lines[-1].set_color(colour)
     holds = jo.analysis.orthogonal(K.linearise(0.0, np.zeros(2)).cone())
-    ax.set(xlim=(-0.1, 1.3), ylim=(-0.1, 1.2), title=f"{degrees}°: (H6) {'holds' if holds else 'fails'}")
+    ax.set(
+        xlim=(-0.1, 1.3),
+        ylim=(-0.1, 1.2),
+        title=f"{degrees}°: (H6) {'holds' if holds else 'fails'}",
+    )

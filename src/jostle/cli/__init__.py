@@ -17,11 +17,11 @@ FAILED, WRONG, INTERRUPTED = 1, 2, 130
 try:
     import typer
 
-    from jostle.cli import files, machine, movie, report, runs, sweeps, verify
+    from jostle.cli import files, lessons, machine, movie, repair, report, runs, sweeps, verify
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
-except KeyboardInterrupt:  # Ctrl-C while all this is imported
+except KeyboardInterrupt:  # Ctrl-C during the imports
     sys.exit(INTERRUPTED)
 
 app = typer.Typer(
@@ -32,7 +32,8 @@ app = typer.Typer(
 )
 for command in (
     runs.run, runs.resume, runs.bench, sweeps.sweep, files.list_, files.new, files.info, files.view, files.plot,
-    movie.movie, report.report, files.export, files.schema, verify.verify, machine.doctor,
+    movie.movie, report.report, files.export, repair.repair, files.schema, lessons.lessons, verify.verify,
+    machine.doctor,
 ):  # fmt: skip
     app.command(name=command.__name__.rstrip("_"))(command)
 
@@ -71,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
     except UnicodeEncodeError as error:
         wrong = error.object[error.start : error.end]
-        say(f"error: {wrong!r} in a name cannot be written in {error.encoding}; choose another name", error=True)
+        say(f"error: {wrong!r} in a name cannot be encoded in {error.encoding}; choose another name", error=True)
         sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -18,6 +18,7 @@ from jostle.cli.show import plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
+    from jostle.crowds.crowd import Crowd
     from jostle.io import Images
     from jostle.solution import Solution
 
@@ -146,7 +147,7 @@ def export(
     from jostle.io import export as exported
 
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
-        raise InvalidValue(f"{target} is the trajectory itself: give another name")
+        raise InvalidValue(f"{target} is the trajectory itself: choose another name")
     check_free(target, overwrite)
     if target.suffix in (".pvd", ".vtp"):
         for part in (target.with_suffix(".pvd"), target.with_name(f"{target.stem}_000000.vtp")):
@@ -165,17 +166,19 @@ def view(
     It follows a file that is still being written. The page comes from a server that only this machine can reach, and
     that serves only this file.
     """
+    from jostle.io import about
     from jostle.terminal import progress_bar
     from jostle.viz import page, serve
     from jostle.viz.sources import target_for
     from jostle.viz.viewer import PAGES
 
+    title = plain(about(trajectory).get("title", "") or trajectory.stem)
     if save is not None:
         check_free(target_for(save, "a page", PAGES, trajectory), overwrite)
         with progress_bar() as bar:
-            say(page(shown(trajectory), save, title=plain(trajectory.stem), progress=bar))
+            say(page(shown(trajectory), save, title=title, progress=bar))
         return
-    with serve(shown(trajectory), title=plain(trajectory.stem)) as server, suppress(KeyboardInterrupt):
+    with serve(shown(trajectory), title=title) as server, suppress(KeyboardInterrupt):
         say(server.address)
         opened = browser and webbrowser.open(server.address)
         hint = "" if opened else "Open this address in a browser of this machine. "
@@ -184,14 +187,20 @@ def view(
 
 
 def plot(
-    trajectory: Trajectory,
+    trajectory: Annotated[
+        Path,
+        typer.Argument(
+            help="A trajectory, also one that is being written; or a scenario of people, whose plan is then drawn."
+        ),
+    ],
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
     moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
     colour: Colour = None,
     layer: Layer = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a picture of a trajectory, a crowd on its plan, or a density."""
+    """Save a picture of a trajectory, density or floor plan."""
+    from jostle.crowds.crowd import Crowd
     from jostle.io import Images
     from jostle.io.container import whole
     from jostle.viz.sources import need_matplotlib, target_for
@@ -205,26 +214,52 @@ def plot(
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)
     check_free(wanted, overwrite)
-    run = shown(trajectory)
+    run = people_of(str(trajectory)) if trajectory.suffix == ".toml" or is_shipped(trajectory) else shown(trajectory)
     if layer is not None and colour is not None:
-        raise InvalidValue("--layer is a map of a whole run and --colour belongs to moments: give one of them")
+        raise InvalidValue("--layer draws a map of the whole run and --colour single frames: use one of them")
     figure: Any
-    if isinstance(run, Images):
+    if isinstance(run, Crowd):
+        if layer is not None or colour is not None:
+            raise InvalidValue(f"{trajectory} is a scenario: --layer and --colour are for its run")
+        figure = plan(run).figure
+    elif isinstance(run, Images):
         if layer is not None:
-            raise InvalidValue(f"{trajectory} holds a density: --layer is for runs of people")
+            raise InvalidValue(f"{trajectory} contains a density: --layer is for runs of people")
         figure = densities(run, moments, colour=colour or "density")
     elif layer is not None:
         figure = plan(run, layer=layer).figure
     elif colour is None and plan_of(run) is not None:
         try:
             figure = plans(run, moments)
-        except MissingPackage:  # people without their plan need no shapely
+        except MissingPackage:  # people without a floor plan need no shapely
             figure = strip(run, moments, colour="speed")
     else:
         figure = strip(run, moments, colour=colour or "speed")
     with whole(wanted) as new:
         figure.savefig(new, format=wanted.suffix[1:].lower(), dpi=130, bbox_inches="tight")
     say(wanted)
+
+
+def is_shipped(file: Path) -> bool:
+    """Whether this is the name of a scenario from ``jostle list``, and not a file.
+
+    >>> is_shipped(Path("evacuation")), is_shipped(Path("evacuation.vtkhdf"))
+    (True, False)
+    """
+    from jostle.scenarios import names
+
+    return not file.exists() and str(file) in names()
+
+
+def people_of(name: str) -> Crowd:
+    """The people of a scenario, on their plan."""
+    from jostle.crowds.crowd import Crowd
+    from jostle.scenarios import Run, load
+
+    run = load(name).build()
+    if not isinstance(run, Run) or not isinstance(run.problem, Crowd):
+        raise InvalidValue(f"{name} has no floor plan: run it with jostle run {name}, and plot its trajectory")
+    return run.problem
 
 
 def check_free(target: Path, overwrite: bool) -> None:
@@ -234,12 +269,12 @@ def check_free(target: Path, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
     if not overwrite:
-        raise FileIsThere(f"{target} exists already: --overwrite replaces it; or give another name")
+        raise FileIsThere(f"{target} exists already: replace it with --overwrite, or choose another name")
     try:
         about(target)
     except JostleError:  # it is not a trajectory
         return
-    raise FileIsThere(f"{target} is a trajectory, which is never replaced: give another name")
+    raise FileIsThere(f"{target} is a trajectory, which is never replaced: choose another name")
 
 
 def beside(trajectory: Path, suffix: str) -> Path:

@@ -20,22 +20,24 @@ from jostle.cli.runs import Json
 from jostle.cli.show import show
 from jostle.errors import BrokenPlugin, DeviceUnavailable
 
-OPTIONAL = {
-    "matplotlib": "pictures: pip install 'jostle[plot]'",
-    "imageio-ffmpeg": "films: pip install 'jostle[movie]'",
-    "gsd": "export for OVITO: pip install 'jostle[export]'",
-    "shapely": "floor plans and densities: pip install 'jostle[crowd]'",
-    "cupy-cuda12x": "runs on a GPU: pip install 'jostle[gpu]'",
-    "anywidget": "the viewer in notebooks: pip install 'jostle[notebook]'",
+EXTRAS = {
+    "plot": ("pictures and plots", ("matplotlib",)),
+    "movie": ("films as mp4 and gif", ("matplotlib", "imageio-ffmpeg", "pillow")),
+    "crowd": ("floor plans (DXF, PNG, shapely) and PedPy", ("shapely", "ezdxf", "pillow", "pedpy")),
+    "export": ("GSD files for OVITO", ("gsd",)),
+    "notebook": ("the viewer in notebooks", ("anywidget",)),
+    "tables": ("Parquet tables of studies", ("pyarrow",)),
+    "cluster": ("studies on a Dask cluster", ("dask", "distributed")),
+    "gpu": ("runs on an NVIDIA GPU", ("cupy-cuda12x",)),
 }
-"""Optional packages, with their purpose and how to install them."""
+"""Extras that users install: their purpose and their packages."""
 
 
 WarmUp = Annotated[bool, typer.Option("--warm-up", help="First compile all kernels, on all cores.")]
 
 
 def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
-    """Check the installation and list optional packages."""
+    """Check the installation and list the extras."""
     from jostle.io.recorder import versions
 
     found: dict[str, Any] = {f"version_{name}": version for name, version in versions().items()}
@@ -46,13 +48,35 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
     }
     if warm_up:
         found |= _warm_up(Console(stderr=True, quiet=as_json))
-    found |= _kernels() | _disk() | {"gpu": _gpu()}
-    for package, purpose in OPTIONAL.items():
+    found |= _kernels() | _disk() | {f"extra_{name}": _extra(name) for name in EXTRAS}
+    found |= {"ffmpeg": _ffmpeg(), "gpu": _gpu(), "browser": "any, for jostle view and saved pages; no extra needed"}
+    show(found | {"plug_ins": _plugins() or "none"}, as_json)
+
+
+def _extra(name: str) -> str:
+    """The versions of the packages of an extra, or how to install those that are missing; and what it is for."""
+    purpose, packages = EXTRAS[name]
+    present, missing = [], []
+    for package in packages:
         try:
-            found[package] = importlib.metadata.version(package)
+            present.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
-            found[package] = f"missing; for {purpose}"
-    show(found | {"plug_ins": _plugins()}, as_json)
+            missing.append(package)
+    if missing:
+        return f"missing {', '.join(missing)}: pip install 'jostle[{name}]' for {purpose}"
+    return f"{', '.join(present)}: {purpose}"
+
+
+def _ffmpeg() -> str:
+    """The program that writes mp4 films, or how to install it."""
+    try:
+        from imageio_ffmpeg import get_ffmpeg_exe
+
+        return str(get_ffmpeg_exe())
+    except ImportError:
+        return "missing: pip install 'jostle[movie]'"
+    except RuntimeError as error:  # the package is installed without its program
+        return f"missing: {error}"
 
 
 def _gpu() -> str:
@@ -67,7 +91,7 @@ def _gpu() -> str:
 
 
 def _plugins() -> list[str]:
-    """What installed packages add to the lists that scenario files choose from, and which of it is broken."""
+    """The plug-ins of installed packages for scenario files, and which of them are broken."""
     from jostle.ensembles.measures import CURVES, MEASURES
     from jostle.macro.motion.schemes import DENSITY_SCHEMES
     from jostle.scenarios import KINDS

@@ -22,10 +22,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, to_host
 from jostle.convex.linear_map import Offsets
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
+from jostle.displays import html
+
+MAX_NUMBERS = 12
+"""Largest number of coordinates that the text of a projection shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ class Residual:
 NO_RESIDUAL = Residual(0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Projection:
     """The nearest point of a set, its multipliers, and how good they are.
 
@@ -114,6 +118,8 @@ class Projection:
     >>> P = jo.project([-2.0, 1.0], jo.Cone([[1.0, 0.0]]))
     >>> P.point.tolist(), P.multipliers.tolist(), P.converged, P.solver
     ([0.0, 1.0], [2.0], True, 'ActiveSet')
+    >>> P
+    Projection(converged: 1 iteration of ActiveSet, residual 0.0e+00, 1 row, point [0., 1.])
     """
 
     point: Array
@@ -123,6 +129,17 @@ class Projection:
     converged: bool
     solver: str
     remark: str = ""
+
+    def __repr__(self) -> str:
+        ended, point = "converged" if self.converged else "not converged", np.asarray(to_host(self.point))
+        few, rows = point.size <= MAX_NUMBERS, len(self.multipliers)
+        where = np.array2string(point, precision=6, separator=", ").replace("\n", "") if few else f"shape {point.shape}"
+        return (
+            f"Projection({ended}: {self.iterations} iteration{'s' * (self.iterations != 1)} of {self.solver}, residual "
+            f"{self.residual.worst:.1e}, {rows} row{'s' * (rows != 1)}, point {where})"
+        )
+
+    _repr_html_ = html
 
 
 def residual(w: Array, K: Polyhedron, M: Metric, u: Array, p: Array) -> Residual:

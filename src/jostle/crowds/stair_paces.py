@@ -28,7 +28,7 @@ class StairPaces(Behaviour):
         return wished if (pace == 1.0).all() else pace[:, None] * wished
 
     def _paces(self, q: Array, wished: Array) -> Array:
-        """(n,) the pace where each person is; 1 off the stairs."""
+        """(n,) pace at the position of each person; 1 off the stairs."""
         paces = np.ones(len(q))
         for name, link in self.plan.links.items():
             outward, along = self.plan.shafts[name].outward, link.start[1] - link.start[0]

@@ -9,6 +9,7 @@ import numpy as np
 
 from jostle.arguments import check_fields
 from jostle.arrays import read_only
+from jostle.citations import cite
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
@@ -59,6 +60,28 @@ class Scheme:
 
     def __post_init__(self) -> None:
         check_fields(self)
+
+    @classmethod
+    def cite(cls, *, bibtex: bool = True) -> str:
+        """Name the papers of the scheme.
+
+        Parameters
+        ----------
+        bibtex : bool
+            Whether to return BibTeX entries, or lines of text.
+
+        Returns
+        -------
+        str
+            One entry for each paper, as `jo.cite` returns them.
+
+        Examples
+        --------
+        >>> import jostle as jo
+        >>> jo.Maury.cite().splitlines()[0]
+        '@article{bernicot2010,'
+        """
+        return cite(cls, bibtex=bibtex)
 
     def start(self, problem: Any, t: float) -> State:
         """The state at the start of a run.

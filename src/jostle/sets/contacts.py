@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Booleans, Integers, highest, lowest, place_of
 from jostle.convex.linear_map import LinearMap
 from jostle.convex.polyhedron import Cone, Polyhedron, kinds, lengths, margins
+from jostle.displays import html
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
 from jostle.kernels.sharing import by_rows
@@ -48,7 +49,7 @@ def of_bodies(reach: Reach) -> TypeGuard[Array]:
     return getattr(reach, "ndim", 0) > 0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Contacts:
     """The gaps of a set at one configuration, and their gradients.
 
@@ -110,6 +111,8 @@ class Contacts:
     ([0.0], [[0, 1]], 'balls 0 and 1')
     >>> contacts.cone().slack([[1.0, 0.0], [0.0, 0.0]]).tolist()         # they approach
     [-1.0]
+    >>> contacts
+    Contacts(rows: 1, bodies: 2, smallest gap 0)
     """
 
     gap: Array
@@ -129,6 +132,12 @@ class Contacts:
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
         object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
+
+    def __repr__(self) -> str:
+        smallest = f", smallest gap {lowest(self.gap, np.inf):.3g}" if len(self.gap) else ""
+        return f"Contacts(rows: {len(self.gap)}, bodies: {self.bodies}{smallest})"
+
+    _repr_html_ = html
 
     @property
     def margin(self) -> Array:

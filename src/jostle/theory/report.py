@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from jostle.colours import BAD, GOOD, OPEN
 from jostle.errors import InvalidValue
 
 HOLDS, FAILS, UNKNOWN = "holds", "fails", "cannot be checked"
@@ -16,7 +17,7 @@ SEVERITY = {HOLDS: 0, UNKNOWN: 1, FAILS: 2}
 """Order of the verdicts: the worst one of several is shown."""
 CELL = "text-align: left; vertical-align: top; padding: 0 1em 0.2em 0"
 """Style of the cells of a table in HTML."""
-COLOURS = {HOLDS: "#1a7f37", UNKNOWN: "#7d6608", FAILS: "#b3261e"}
+COLOURS = {HOLDS: GOOD, UNKNOWN: OPEN, FAILS: BAD}
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""The page as text: the markup, the styles and the scripts of the folder web, joined.
+"""The HTML page of the viewer, joined from the markup, the styles and the scripts of the folder web.
 
-One script for all: the page in a file has its frames inside (embedded.js), that of the server asks for them
-(served.js), the one in a notebook gets them from Python (notebook.js). A policy in the page itself lets the browser run
-these scripts alone, known by their hash, and lets nothing leave the machine.
+All pages share one script. A page in a file contains its frames (embedded.js), a served page requests them (served.js),
+and a page in a notebook gets them from Python (notebook.js). A content security policy in the page lets the browser run
+only these scripts, identified by their hash, and send nothing to other machines.
 """
 
 from __future__ import annotations
@@ -11,15 +11,19 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable
+from dataclasses import asdict
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from typing import Any
 
+from jostle.colours import DARK, FONTS, LIGHT
+
 SCRIPTS = (
-    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "raster.js", "quantities.js",
-    "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js", "viewer.js",
+    "source.js", "fields.js", "camera.js", "palette.js", "webgl.js", "cells.js", "glass.js", "raster.js",
+    "quantities.js", "stage.js", "field_stage.js", "picking.js", "picked_body.js", "picked_cell.js", "hands.js",
+    "viewer.js",
 )  # fmt: skip
 """JavaScript files of every page, in the order in which they run."""
 EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
@@ -28,22 +32,48 @@ EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
 
 @cache
 def part(name: str) -> str:
-    """The text of a file of the folder web."""
+    """The text of a file in the folder web."""
     return (files("jostle.viz") / "web" / name).read_text(encoding="utf-8")
 
 
 def script(source: str) -> str:
-    """The whole script, with one of the sources of frames.
+    """The whole script, with one source of frames.
 
     >>> "fetch(" in script(SERVED), "fetch(" in script(EMBEDDED)
     (True, False)
     """
-    return "\n".join(part(name) for name in (*SCRIPTS, source))
+    themes = json.dumps({"light": asdict(LIGHT), "dark": asdict(DARK)})
+    return "\n".join([f"const THEMES = {themes};", *(part(name) for name in (*SCRIPTS, source))])
+
+
+@cache
+def style() -> str:
+    """The style sheet of the viewer: the colours of the system's theme, or of the class `light` or `dark`.
+
+    >>> "prefers-color-scheme: dark" in style(), LIGHT.back in style(), DARK.back in style()
+    (True, True, True)
+    """
+    light, dark = (f"color-scheme: {name}; {theme.variables()}" for name, theme in (("light", LIGHT), ("dark", DARK)))
+    return (
+        f":root, :host {{ --fonts: {FONTS}; {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root, :host {{ {dark} }} }}\n"
+        f".light {{ {light} }}\n.dark {{ {dark} }}\n{part('viewer.css')}"
+    )
+
+
+def markup() -> str:
+    """The HTML of the viewer, with the logo.
+
+    >>> markup().count("<svg")
+    1
+    """
+    discs = "".join(re.findall("<circle[^>]*>", part("logo.svg")))
+    return part("viewer.html").replace("@discs@", discs)
 
 
 @cache
 def policy(source: str) -> str:
-    """What the browser lets the page do: run its own script, and ask its own server if it has one.
+    """The content security policy: the page may run its own script, and request data from its own server.
 
     >>> [rule.split()[0] for rule in policy(EMBEDDED).split("; ")]
     ['default-src', 'script-src', 'style-src', 'img-src', 'base-uri', 'form-action']
@@ -53,7 +83,7 @@ def policy(source: str) -> str:
     rules = [
         "default-src 'none'",
         f"script-src {_hash(script(source))}",
-        f"style-src {_hash(part('viewer.css'))}",
+        f"style-src {_hash(style())}",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
@@ -70,8 +100,9 @@ def document(title: str, about: dict[str, Any] | None = None, frames: Iterable[s
     parts = {
         "title": escape(title),
         "policy": policy(source),
-        "style": part("viewer.css"),
-        "markup": part("viewer.html"),
+        "style": style(),
+        "icon": "data:image/svg+xml;base64," + b64encode(part("logo.svg").encode()).decode(),
+        "markup": markup(),
         "about": json.dumps(about, allow_nan=False).replace("<", "\\u003c"),
         "frames": "\n".join(frames),
         "script": script(source),

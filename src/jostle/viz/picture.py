@@ -1,4 +1,4 @@
-"""Some moments of a `Solution` on one scale, as matplotlib draws them; see `jostle.viz.drawing`."""
+"""Frames of a `Solution` on one scale, drawn by matplotlib; see `jostle.viz.drawing`."""
 
 from __future__ import annotations
 
@@ -10,29 +10,26 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import EllipseCollection, LineCollection, PolyCollection
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import BoundaryNorm, Colormap, LinearSegmentedColormap, ListedColormap, Normalize, to_rgb
+from matplotlib.colors import BoundaryNorm, Colormap, ListedColormap, Normalize, to_rgb
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
+from jostle.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
-from jostle.polylines import CELL, WALL, Outline, View, segments
+from jostle.polylines import CELL, WALL, WIRE, View, segments
 from jostle.shapes import SOLID
 from jostle.solution import Solution
+from jostle.surfaces import Revolved, patches, surfaces
 from jostle.viz.frames import Frame
+from jostle.viz.perspective import as_seen, directions
 from jostle.viz.quantities import Quantity, chosen
 from jostle.viz.scene import Scene
-from jostle.viz.style import GROUPS
+from jostle.viz.style import BODY_COLOURS
 from jostle.viz.units import LENGTH, with_time, with_unit
 
-UNKNOWN_COLOUR = "#d9d4c7"
-"""Colour of a body whose value is not known."""
-COLOURS = LinearSegmentedColormap.from_list(
-    "jostle", ["#f3f6fa", "#c9ddee", "#8fbfdf", "#4a95c9", "#1c65a8", "#0b3a75", "#061b45"]
-).with_extremes(bad=UNKNOWN_COLOUR)
-"""Colour map from white (zero) to dark blue (largest value); it is colour-blind safe and readable in grey."""
-PUSH, PULL = "#d55e00", "#7b3294"
-"""Colours of the bars of forces that push and that pull."""
 MAX_BAR_WIDTH = {2: 0.34, 3: 0.22}
 """Width of the bar of the largest force in two and three dimensions, as a fraction of the median diameter."""
 MARGIN = 0.02
@@ -46,14 +43,18 @@ BALL_LAYERS = (
     (0.12, 0.36, 0.62),
 )
 """Discs that shade a ball: fraction of the radius, shift towards the light, and change of the lightness."""
-LIGHT = np.array([-0.6, 0.8])
+LIGHT_DIRECTION = np.array([-0.6, 0.8])
 """Direction towards the light, in the plane of the picture."""
 BALL_HAZE = 0.35
 """Fraction by which the furthest ball fades into the background."""
 BAR_HAZE = 0.85
 """Fraction by which the furthest bar of a force fades into the background."""
-TRIAD_LENGTH = 0.06
-"""Length of the arrows that show the axes of space, as a fraction of the width of the picture."""
+GLASS_LAYERS = (0.0, 0.35, 0.55, 0.7, 0.8, 0.88, 0.95)
+"""Steepness from which each layer of a curved wall in space is drawn; 1 is a wall seen from the side."""
+GLASS_OPACITY = 0.045
+"""Opacity of each layer of a curved wall."""
+TRIAD_LENGTH = 0.05
+"""Length of the arrows that show the axes of space, as a fraction of the larger side of the picture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +65,16 @@ class Picture:
     colour: Quantity | Array
     view: tuple[float, float]
     box: View
-    """It holds the bodies and the walls of all frames,"""
+    """Box of the bodies and the walls of all frames."""
     limits: View
-    """and these are its corners as one sees it: lower left, upper right."""
+    """Lower left and upper right corner of the picture."""
     key: ScalarMappable
     strongest: Array
-    """(m,) the largest force of each of the frames; the widest bar is the largest of these."""
+    """(m,) the largest force of each frame; the maximum has the widest bar."""
 
     @classmethod
     def of(cls, sol: Solution, numbers: Sequence[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
-        """On a scale that fits the saved times with these numbers; one after the other is looked at, none is kept."""
+        """Choose a scale that fits the frames with these numbers; they are read one after the other and not kept."""
         scene, seen = Scene(sol), View.empty(2)
         box, colours = View.empty(scene.d), _colours(scene, colour)
         low = colours.low if isinstance(colours, Quantity) and colours.low is not None else np.inf
@@ -85,8 +86,9 @@ class Picture:
             strongest.append(float(np.abs(frame.bars.force).max(initial=0.0)))
             other, r = scene.view(frame), frame.radii[:, None]
             box = box.holding(np.stack([other.lower, other.upper]))
-            flat = _flat(frame.x, view)[:, :2]
-            seen = seen.holding(flat - r).holding(flat + r)
+            flat = as_seen(frame.x, view)[:, :2]
+            rods = as_seen(scene.rods(frame).reshape(-1, scene.d), view)[:, :2]
+            seen = seen.holding(flat - r).holding(flat + r).holding(rods)
             times.append(frame.t)
         if not low < high:
             low, high = (low, low + 1.0) if np.isfinite(low) else (0.0, 1.0)
@@ -95,14 +97,14 @@ class Picture:
             limits = View(*wider)
         else:
             for t in times:
-                seen = seen.holding(_flat(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
+                seen = seen.holding(as_seen(segments(scene.walls(t, wider), 3).reshape(-1, 3), view)[:, :2])
             limits = View(*seen.wider(MARGIN))
         categories = colours.categories(scene) if isinstance(colours, Quantity) else ()
-        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), COLOURS)
+        key = _of_categories(len(categories)) if categories else ScalarMappable(Normalize(low, high), BODY_COLOURS)
         return cls(scene, colours, view, box, limits, key, np.array(strongest))
 
     def bar(self, figure: Figure | SubFigure, axes: Axes | list[Axes]) -> Colorbar:
-        """Add the colour bar: the label and the unit of the quantity, and the names of groups."""
+        """Add the colour bar, with the label and the unit of the quantity, and the names of groups."""
         if not isinstance(self.colour, Quantity):
             return figure.colorbar(self.key, ax=axes, shrink=0.8)
         bar = figure.colorbar(self.key, ax=axes, label=self.colour.title(self.scene), shrink=0.8)
@@ -119,7 +121,6 @@ class Picture:
 
     def onto(self, ax: Axes, frame: Frame, contacts: bool) -> None:
         """Draw a frame."""
-        walls = self.scene.walls(frame.t, self.box.wider(MARGIN))
         values = _values(frame, self.colour)
         if self.scene.count == 1:
             ax.plot(*self.flat(self.scene.path)[:, :2].T, color="0.55", linewidth=0.8, zorder=1.5)
@@ -127,29 +128,56 @@ class Picture:
             self._plane(ax, frame, values)
         else:
             self._space(ax, frame, values)
-        self.walls(ax, walls)
+        rods = list(self.flat(self.scene.rods(frame))[..., :2])
+        ax.add_collection(LineCollection(rods, colors=LIGHT.wall, linewidths=1.4, zorder=1.8))
+        self.walls(ax, frame.t, self.box.wider(MARGIN))
         if contacts:
             self._bars(ax, frame)
         self.settle(ax)
         ax.set_title(with_time(f"t = {frame.t:.4g}", self.scene.facts.units))
 
-    def walls(self, ax: Axes, walls: list[Outline]) -> None:
-        """Draw the outlines of walls."""
+    def walls(self, ax: Axes, t: float, box: View) -> None:
+        """Draw the walls at time t inside a box: lines, and curved walls in space as glass."""
+        walls = self.scene.walls(t, box)
         if self.scene.d == 2:
             solid = [wall.points for wall in walls if wall.kind == SOLID]
             ax.add_collection(PolyCollection(solid, facecolor="0.82", edgecolor="0.25", linewidth=1.0, zorder=1))
             for kind, style in ((WALL, "solid"), (CELL, "dashed")):
                 lines = [wall.points for wall in walls if wall.kind == kind]
-                ax.add_collection(LineCollection(lines, colors="black", linewidths=1.4, linestyles=style, zorder=4))
+                ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=1.4, linestyles=style, zorder=4))
             return
         middle = float(self.flat(self.box.centre[None])[0, 2])
-        pieces = self.flat(segments(walls, 3))
+        pieces = self.flat(segments([wall for wall in walls if wall.kind != WIRE], 3))
         for behind, alpha, zorder in ((True, 0.35, 1), (False, 0.55, 4)):
             lines = [piece[:, :2] for piece in pieces if (piece[:, 2].mean() < middle) == behind]
-            ax.add_collection(LineCollection(lines, colors="black", linewidths=0.8, alpha=alpha, zorder=zorder))
+            ax.add_collection(LineCollection(lines, colors=LIGHT.wall, linewidths=0.8, alpha=alpha, zorder=zorder))
+        for surface in surfaces(self.scene.shapes(t)):
+            self._glass(ax, surface)
+
+    def _glass(self, ax: Axes, surface: Revolved) -> None:
+        """Draw a surface, which is more opaque where it is seen from the side, with its silhouette."""
+        corners, normals = patches(surface)
+        seen = self.flat(corners)[..., :2]
+        ahead, behind = seen[:, :, 2] - seen[:, :, 0], seen[:, :, 3] - seen[:, :, 1]
+        front = ahead[..., 0] * behind[..., 1] - ahead[..., 1] * behind[..., 0] > 0.0
+        steep = 1.0 - np.abs(normals @ directions(self.view)[2])
+        for side, zorder in ((~front, 1), (front, 4)):
+            for least in GLASS_LAYERS:  # each layer is one path, so that no seams are visible
+                quads = seen[side & (steep >= least)]
+                if len(quads):
+                    path = Path.make_compound_path_from_polys(quads)
+                    layer = PathPatch(path, facecolor=LIGHT.glass, edgecolor="none", alpha=GLASS_OPACITY, zorder=zorder)
+                    ax.add_patch(layer)
+        along = front != np.roll(front, -1, axis=1)
+        around = np.concatenate([np.ones_like(front[:1]), front[1:] != front[:-1]])
+        last = np.ones_like(front[:1])
+        edges = [seen[:, :, 1:3][along], seen[:, :, :2][around], seen[-1:, :, 2:][last]]
+        ax.add_collection(
+            LineCollection(list(np.concatenate(edges)), colors=LIGHT.glass, linewidths=1.2, capstyle="round", zorder=4)
+        )
 
     def settle(self, ax: Axes) -> None:
-        """Exact aspect, limits, and the names of the axes."""
+        """Set the aspect, the limits and the labels of the axes."""
         low, high = self.limits
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         for spine in ax.spines.values():
@@ -166,7 +194,7 @@ class Picture:
 
     def flat(self, points: Array) -> Array:
         """Points of space as they are seen: to the right, upwards, towards the eye; points of the plane as they are."""
-        return _flat(points, self.view)
+        return as_seen(points, self.view)
 
     def _plane(self, ax: Axes, frame: Frame, values: Array) -> None:
         rows, images = self.scene.images(frame)
@@ -188,7 +216,7 @@ class Picture:
         sizes, places, colours = [], [], []
         for part, towards, shine in BALL_LAYERS:
             sizes.append(2 * part * r)
-            places.append(flat[order, :2] + towards * r[:, None] * LIGHT)
+            places.append(flat[order, :2] + towards * r[:, None] * LIGHT_DIRECTION)
             colours.append(base + shine * (1.0 - base) if shine > 0 else base * (1.0 + shine))
         across, offsets, faces = (np.stack(each, axis=1) for each in (sizes, places, colours))
         balls = EllipseCollection(
@@ -201,7 +229,7 @@ class Picture:
         bars, strongest = frame.bars, float(self.strongest.max(initial=0.0))
         if not len(bars.force) or strongest == 0.0:
             return
-        # across the end of a periodic cell a bar is seen from both of its bodies
+        # a bar across the end of a periodic cell is drawn at both of its bodies
         both = np.flatnonzero(bars.rows[:, 1] >= 0)
         j = bars.rows[both, 1]
         away = np.linalg.norm(bars.end[both] - frame.x[j], axis=1) > frame.radii[j]
@@ -224,37 +252,21 @@ class Picture:
         ax.add_collection(PolyCollection(list(quads), facecolors=colours[order].tolist(), zorder=3))
 
     def _triad(self, ax: Axes) -> None:
-        """Where x, y and z point."""
-        length = TRIAD_LENGTH * self.size[0]
+        """Draw the directions of x, y and z."""
+        length = TRIAD_LENGTH * max(self.size)
         low, _ = self.limits
         corner = np.array([low[0] + 1.2 * length, low[1] + 0.2 * length])
-        for name, axis in zip("xyz", _axes_of(self.view)[:2].T, strict=True):
+        for name, axis in zip("xyz", directions(self.view)[:2].T, strict=True):
             ax.plot(*np.stack([corner, corner + length * axis]).T, color="0.45", linewidth=1.0)
             right, up = corner + 1.35 * length * axis
             ax.text(right, up, name, color="0.3", ha="center", va="center", fontsize="small")
 
 
 def _far(depth: Array) -> Array:
-    """0 for the nearest to the eye, 1 for the furthest."""
+    """0 for the point nearest to the eye, 1 for the furthest."""
     if len(depth) == 0 or np.ptp(depth) == 0.0:
         return 0.0 * depth
     return np.asarray((depth.max() - depth) / np.ptp(depth))
-
-
-def _axes_of(view: tuple[float, float]) -> Array:
-    """(3, 3) rows: to the right, upwards, towards the eye."""
-    a, b = np.radians(view[0] + 90.0), np.radians(view[1])
-    return np.array(
-        [
-            [np.cos(a), np.sin(a), 0.0],
-            [-np.sin(b) * np.sin(a), np.sin(b) * np.cos(a), np.cos(b)],
-            [np.cos(b) * np.sin(a), -np.cos(b) * np.cos(a), np.sin(b)],
-        ]
-    )
-
-
-def _flat(points: Array, view: tuple[float, float]) -> Array:
-    return points if points.shape[-1] == 2 else points @ _axes_of(view).T
 
 
 def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
@@ -262,12 +274,12 @@ def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
         return chosen(scene, colour)
     given = np.asarray(colour, dtype=float)
     if given.shape != (scene.count,):
-        raise InvalidValue(f"colour has shape {given.shape}; there are {scene.count} bodies, one number for each")
+        raise InvalidValue(f"colour must have one number per body, shape ({scene.count},), not {given.shape}")
     return given
 
 
 def _values(frame: Frame, colour: Quantity | Array) -> Array:
-    """What the colours of a frame say, one number per body."""
+    """The numbers by which the bodies of a frame are coloured."""
     return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.number])
 
 
@@ -275,4 +287,4 @@ def _of_categories(count: int) -> ScalarMappable:
     """Colours for the values 0, 1, ... count - 1."""
     colours: Colormap = ListedColormap([GROUPS[k % len(GROUPS)] for k in range(count)])
     bounds = BoundaryNorm(np.arange(count + 1) - 0.5, count)
-    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN_COLOUR))
+    return ScalarMappable(bounds, colours.with_extremes(bad=UNKNOWN))

@@ -1,4 +1,4 @@
-"""What many numbers say: orders of convergence, evacuation curves, bifurcation diagrams, basins of attraction."""
+"""Plots of results: orders of convergence, evacuation curves, bifurcation diagrams, basins of attraction."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from jostle.analysis.crowds import check_area_is_known, leaving_times
 from jostle.analysis.order import Order
 from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, finite
+from jostle.colours import NEUTRAL, PALETTE
 from jostle.errors import InvalidValue
 from jostle.viz.sources import Shown, solution
-from jostle.viz.style import MAX_LEGEND_LINES, PALETTE, axes, legend, pen
+from jostle.viz.style import MAX_LEGEND_LINES, axes, legend, pen
 
 MARKERS = "osD^v<>"
 """Markers of the curves in a plot of orders of convergence, one after the other."""
@@ -25,16 +26,33 @@ MAX_STEP_LABELS = 7
 """With more steps than this, a plot of orders labels powers of ten instead of the steps."""
 MIN_STEP_RATIO = 1.5
 """Ratio of two neighbouring steps below which their labels would overlap."""
-NO_ATTRACTOR = "#bbbbbb"
-"""The colour of starts that end on no periodic orbit."""
 DOTS = 4000.0
 """Number of dots of a bifurcation diagram at which a dot has the size of one point."""
 
 
 @check_arguments
 def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes:
-    """Errors over steps h with the fitted lines c h^k, from `jostle.analysis.order`; the names say k.
+    """Plot errors over steps h with the fitted lines c h^k.
 
+    Parameters
+    ----------
+    fits : Order or mapping of str to Order
+        A fit of `jostle.analysis.order`, or several by name; the legend gives the order k of each.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no fit.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> from jostle.analysis import order
     >>> ax = orders({"Maury": order([0.1, 0.05], [0.2, 0.1]), "Paoli": order([0.1, 0.05], [0.04, 0.01])})
@@ -44,7 +62,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     """
     named = {"": fits} if isinstance(fits, Order) else dict(fits)
     if not named:
-        raise InvalidValue("there is no fit to draw: give an Order, or some by their names, {'Maury': order(h, error)}")
+        raise InvalidValue("there is no fit to draw: give an Order, or several by name, {'Maury': order(h, error)}")
     ax = axes(ax, (4.8, 4.0))
     for number, (name, fit) in enumerate(named.items()):
         colour = pen(number)["color"]
@@ -59,7 +77,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
 
 
 def _label_steps(ax: Axes, steps: Array) -> None:
-    """Ticks at the steps themselves if their labels fit beside each other; else at powers of ten."""
+    """Put ticks at the steps if their labels fit beside each other, otherwise at powers of ten."""
     ax.xaxis.set_minor_formatter(NullFormatter())
     if len(steps) <= MAX_STEP_LABELS and (steps[1:] >= MIN_STEP_RATIO * steps[:-1]).all():
         ax.set_xticks(steps, [f"{h:.3g}" for h in steps])
@@ -68,11 +86,29 @@ def _label_steps(ax: Axes, steps: Array) -> None:
 
 @check_arguments
 def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
-    """How many people are still inside, over time: of one run, or of several with names.
+    """Plot the number of people inside over time.
 
-    `area` is what is to be left, as in `jostle.analysis.leaving_times`. A run whose plan is not known
-    needs it, unless everybody was taken out.
+    Parameters
+    ----------
+    runs : Solution, str or path, or a mapping of str to these
+        One run, or several runs by name.
+    area : Plan, Room, polygon or corners, optional
+        The area that people leave, as in `jostle.analysis.leaving_times`. None: that of the floor plan of the run.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If the area is unknown and somebody did not leave.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -108,8 +144,31 @@ def bifurcation(
     names: tuple[str, str] = (r"$\omega$", "$q$"),
     ax: Axes | None = None,
 ) -> Axes:
-    """For each value of a parameter, all the values that are seen in the long run, once a period say.
+    """Plot a bifurcation diagram: for each value of a parameter, all values seen in the long run.
 
+    Parameters
+    ----------
+    parameter : array_like, shape (n,)
+        Values of the parameter.
+    values : sequence of array_like
+        For each parameter, the observed values, such as the positions once per period.
+    names : (str, str), default ("$\\omega$", "$q$")
+        Labels of the axes.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there are not as many lists of values as parameters.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> ax = bifurcation([2.6, 2.7], [[0.1], [0.2, 0.3]])
     >>> ax.lines[0].get_xydata().tolist()
@@ -118,7 +177,7 @@ def bifurcation(
     """
     where, seen = finite(parameter, "parameter").ravel(), [np.ravel(np.asarray(each, dtype=float)) for each in values]
     if len(where) != len(seen):
-        raise InvalidValue(f"give values for each parameter: there are {len(seen)} for {len(where)} parameters")
+        raise InvalidValue(f"values must have one list per parameter, {len(where)}, not {len(seen)}")
     ax = axes(ax)
     x = np.repeat(where, [len(each) for each in seen])
     y = np.concatenate(seen) if seen else np.zeros(0)
@@ -137,12 +196,36 @@ def basins(
     names: tuple[str, str] = ("$q$", "$u$"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Basins of attraction: the number of the attractor that each start of a grid ends on, as a colour.
+    """Draw basins of attraction: the attractor on which each start of a grid ends, as a colour.
 
-    `label` (rows, columns) is ``jo.ensembles.basins(...).label`` of a grid, its rows from the lowest y to the highest;
-    -1, a start that ends on no periodic orbit, is grey. `x` and `y` are the first and last values of the grid. The
-    legend gives the share of each basin.
+    The legend gives the share of each basin.
 
+    Parameters
+    ----------
+    label : array_like of int, shape (rows, columns)
+        ``jo.ensembles.basins(...).label`` for a grid of starts, with rows from the lowest y to the highest; -1, a start
+        that ends on no periodic orbit, is grey.
+    x : (float, float)
+        First and last value of the grid along x.
+    y : (float, float)
+        First and last value of the grid along y.
+    names : (str, str), default ("$q$", "$u$")
+        Labels of the axes.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Raises
+    ------
+    InvalidValue
+        If the labels are not whole numbers in rows and columns, or the grid is empty.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> ax = basins([[0, 0], [1, -1]], (-1.0, 0.0), (0.0, 1.0))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
@@ -155,7 +238,7 @@ def basins(
     if x[0] == x[1] or y[0] == y[1]:
         raise InvalidValue(f"x and y must be the first and last values of the grid, not {x} and {y}")
     ax = axes(ax, (5.2, 4.6))
-    colours = np.array([to_rgb(colour) for colour in (*PALETTE, NO_ATTRACTOR)])
+    colours = np.array([to_rgb(colour) for colour in (*PALETTE, NEUTRAL)])
     shown = np.where(numbers < 0, len(PALETTE), numbers % len(PALETTE))
     rows, columns = numbers.shape
     half = np.array([(x[1] - x[0]) / max(columns - 1, 1), (y[1] - y[0]) / max(rows - 1, 1)]) / 2.0
@@ -165,7 +248,7 @@ def basins(
         share = float((numbers == number).mean()) if number >= 0 else float((numbers < 0).mean())
         if share > 0.0:
             word = "none" if number < 0 else str(number)
-            colour = NO_ATTRACTOR if number < 0 else PALETTE[number % len(PALETTE)]
+            colour = NEUTRAL if number < 0 else PALETTE[number % len(PALETTE)]
             ax.plot([], [], "s", color=colour, label=f"{word}: {100.0 * share:.0f} %")
     ax.set(xlabel=names[0], ylabel=names[1])
     ax.legend(frameon=True, loc="upper right", fontsize="small")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.arrays import Array
+from jostle.displays import html
 from jostle.io.images import Images
 from jostle.macro.motion.domain import Domain, Faces
 from jostle.macro.motion.problems import Crowd, Flow
@@ -168,6 +169,8 @@ class Evolution:
             most, number = int(cut.max()), int((cut > 1).sum())
             lines.append(f"{number} steps were cut into at most {most} parts, so that at most half a cell leaves")
         return "\n".join(lines)
+
+    _repr_html_ = html
 
 
 def momentum(domain: Domain, state: State) -> Array:

@@ -10,6 +10,7 @@ class Stage {
     this.camera = new Camera(source.about.d === 2, source.about.home);
     this.frame = null;
     this.due = false;
+    this.painted = () => {}; // called after each picture
   }
 
   // light: true, false, or null for what is best here. Says which was taken: "webgl", "light", or "none" for no WebGL.
@@ -130,14 +131,23 @@ class Stage {
   }
 
   loadWalls() {
-    const { walls } = this.frame, w = walls.length / 6, ends = new Float32Array(8 * w), flat = this.camera.flat;
-    const { theme } = this.palette, colour = packed(mixed([theme.back, theme.wall], flat ? 1 : 0.55));
+    const { walls: all } = this.frame, known = [all, this.painter, this.palette];
+    if (known.every((one, k) => one === this.wallsOf?.[k])) return; // they are at rest, and loaded
+    this.wallsOf = known;
+    const flat = this.camera.flat, { about } = this.source, { theme } = this.palette;
+    const glass = this.painter.glass && about.glass ? about.glass : [];
+    const lines = glass.length ? all.subarray(0, all.length - 6 * about.wires) : all;
+    const walls = Float32Array.from([...lines, ...glass.flatMap(rims)]), w = walls.length / 6;
+    const ends = new Float32Array(8 * w), colour = packed(mixed([theme.back, theme.wall], flat ? 1 : 0.55));
     for (let k = 0; k < w; k++) {
       ends.set(walls.subarray(6 * k, 6 * k + 3), 8 * k);
       ends.set(walls.subarray(6 * k + 3, 6 * k + 6), 8 * k + 4);
       ends[8 * k + 3] = flat ? 2 : 1.2;
     }
     this.painter.load("walls", ends, new Uint32Array(w).fill(colour));
+    if (!this.painter.glass) return;
+    const quads = Float32Array.from(glass.flatMap(patches));
+    this.painter.load("glass", quads, new Uint32Array(quads.length / 32).fill(packed(theme.glass)));
   }
 
   repaint() {
@@ -156,6 +166,7 @@ class Stage {
     }
     const reach = 2 * Math.hypot(...camera.target) + Math.max(about.reach, 1 / camera.scale);
     this.painter.paint(camera, { reach, theme, picked: this.wish.body(), forces: this.wish.forces() });
+    this.painted();
   }
 }
 

@@ -2,6 +2,7 @@
 
 const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
 const SECONDS = 10; // what a run takes at first
+const RULER = 120; // pixels: the scale bar is at most as long
 const AHEAD = 6; // frames that are asked for before they are wanted
 
 const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))).findLast((k) => k <= x * 1.0001);
@@ -146,7 +147,7 @@ function mount(root, source) {
     $("frame").max = source.count - 1;
     $("body").max = about.n - 1;
     $("live").hidden = !about.live;
-    $("title").textContent = $("title").title = about.title;
+    $("title").textContent = $("title").parentElement.title = about.title;
     $("note").textContent = about.note;
     const [begin, end] = [time(source.times[0]), short(source.times[source.count - 1])];
     const when = `${source.count} frames from ${begin} to ${end}`;
@@ -161,6 +162,14 @@ function mount(root, source) {
     list.replaceChildren(...SPEEDS.map((speed) => new Option(`${short(speed * pace)} ×`, speed * pace)));
     list.selectedIndex = chosen;
   }
+
+  // A round length of at most RULER pixels, as it is seen now.
+  stage.painted = () => {
+    const { scale } = stage.camera, length = nice(RULER / scale), unit = source.about.units.length;
+    const label = `${short(length)}${unit && ` ${unit}`}`, [mark] = $("ruler").children;
+    if ($("ruler").dataset.label !== label) $("ruler").replaceChildren($("ruler").dataset.label = label, mark);
+    mark.style.width = `${length * scale}px`;
+  };
 
   // ---- hands and keys
 
@@ -191,6 +200,7 @@ function mount(root, source) {
     c: () => select($("colour"), 1, true), C: () => select($("colour"), -1, true),
     "[": () => select($("speed"), -1), "]": () => select($("speed"), 1),
     n: () => subject.next(1), p: () => subject.next(-1), N: () => subject.nextOther(1), P: () => subject.nextOther(-1),
+    t: changeTheme,
     "?": () => help(!$("help").open), Escape: () => ($("help").open ? help(false) : subject.forget()),
   }, () => stage.repaint());
 
@@ -204,6 +214,7 @@ function mount(root, source) {
     stage.repaint();
   });
   $("light").addEventListener("change", () => choosePainter($("light").checked));
+  $("theme").addEventListener("click", changeTheme);
   $("whole").addEventListener("click", () => { camera.reset(); stage.repaint(); });
 
   function choosePainter(light) {
@@ -213,8 +224,20 @@ function mount(root, source) {
     stage.load();
   }
 
+  // Dark or light, as the system says, until it is chosen here.
+  let chosenTheme = null;
+  const dark = () => chosenTheme ?? night.matches;
+  function changeTheme() {
+    chosenTheme = !dark();
+    $("viewer").classList.toggle("dark", chosenTheme);
+    $("viewer").classList.toggle("light", !chosenTheme);
+    chooseColours();
+    tellAloud(chosenTheme ? "dark colours" : "light colours");
+  }
+
   function chooseColours() {
-    stage.chooseColours(night.matches);
+    stage.chooseColours(dark());
+    $("theme").textContent = dark() ? "Light" : "Dark";
     $("scale").style.background = stage.gradient;
     tellScale();
     stage.load();

@@ -87,6 +87,7 @@ class WebGLPainter {
     this.bars = this.program(BAR_VERTEX, BAR_FRAGMENT, 8);
     this.walls = this.program(BAR_VERTEX, BAR_FRAGMENT, 8);
     this.cells = this.program(CELLS_VERTEX, CELLS_FRAGMENT, 4);
+    this.glass = this.program(GLASS_VERTEX, GLASS_FRAGMENT, 32);
   }
 
   program(vertex, fragment, each) {
@@ -150,6 +151,9 @@ class WebGLPainter {
       gl.uniform1i(set("inPixels"), inPixels);
     };
     this.draw("walls", bars(0.4, true));
+    gl.depthMask(false);
+    this.draw("glass", () => {});
+    gl.depthMask(true);
     gl.clear(gl.DEPTH_BUFFER_BIT); // forces are seen through the balls
     if (forces) this.draw("bars", bars(0.6, false));
   }
