@@ -130,6 +130,17 @@ class Crowd(Sweeping):
         """Longest time step (s) of which `solve` does not warn."""
         return self.wish.longest_step
 
+    @property
+    def level_wish(self) -> Wish:
+        """The wish without the pace of stairs, which a crowd adds around its wish.
+
+        Behaviours that change speeds belong inside: `people.wishing(behaviour(people.level_wish, plan, radii))`.
+        """
+        late = isinstance(self.wish, Reaction)
+        wish = self.wish.wish if isinstance(self.wish, Reaction) else self.wish
+        wish = wish.wish if isinstance(wish, StairPaces) else wish
+        return Reaction(wish, self.reaction) if late else wish
+
     def members(self, name: str) -> Integers:
         """The numbers of the people in a group.
 

@@ -56,6 +56,8 @@ class Plan:
         Round columns, (x, y, radius) each.
     links : sequence of Link, default ()
         Stairs and lifts between floors; the attribute `links` holds them by name.
+    labels : dict of str to array_like, shape (2,), default None
+        Names of rooms, and the points where pictures show them.
 
     Attributes
     ----------
@@ -87,6 +89,8 @@ class Plan:
     columns: Array
     doors: Array
     links: dict[str, Link]
+    labels: dict[str, Array]
+    """(2,) each: names of rooms and the points where pictures show them."""
     convex: bool
 
     def __init__(
@@ -98,12 +102,14 @@ class Plan:
         walls: ArrayLike = (),
         columns: ArrayLike = (),
         links: Sequence[Link] = (),
+        labels: Mapping[str, ArrayLike] | None = None,
     ):
         rooms, convex = rooms_of(area)
         self.columns = columns_of(columns)
         self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
         self.doors = np.array([a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]).reshape(-1, 2, 2)
         self.links = {link.name: link for link in links}
+        self.labels = {name: shaped(at, f"label {name!r}", 2) for name, at in (labels or {}).items()}
         if not self.exits:
             raise InvalidValue("a plan needs at least one exit")
         if len(self.links) < len(links):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -92,25 +92,42 @@ class Building:
             elif shape.kind == BALL:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
 
-    def openings(self, ax: Axes, gates: Sequence[Gate] | None = None) -> None:
-        """Exits, stairs and doors with their names; with `gates` also their widths and when they are open."""
+    def openings(
+        self, ax: Axes, gates: Sequence[Gate] | None = None, is_open: Mapping[str, bool] | None = None
+    ) -> None:
+        """Names of rooms; exits, stairs and doors with their names, and with the state of gates, if `is_open` has it.
+
+        With `gates` their widths and the times when they are open are shown, too. Closed gates are drawn as walls.
+        """
+        states = {name: "open" if one else "closed" for name, one in (is_open or {}).items()}
+        for name, at in getattr(self.plan, "labels", {}).items():
+            style: dict[str, Any] = {
+                "ha": "center",
+                "va": "center",
+                "fontsize": 8,
+                "fontstyle": "italic",
+                "color": "0.45",
+            }
+            ax.text(float(at[0]), float(at[1]), name, zorder=2, **style)
         middle, times = np.mean(self.bounds, axis=0), {gate.at: _opening_times(gate) for gate in gates or ()}
 
         def label(name: str, ends: Array, *more: str) -> str:
             if gates is None:
-                return name
+                return f"{name} ({states[name]})" if name in states else name
             width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
             return ", ".join(filter(None, [name, width, *more, times.get(name, "")]))
 
         for name, exit_ends in self.plan.exits.items():
             ends = np.asarray(exit_ends)
-            self._opening(ax, ends, EXIT_COLOUR, label(name, ends), middle)
+            colour = LIGHT.wall if states.get(name) == "closed" else EXIT_COLOUR
+            self._opening(ax, ends, colour, label(name, ends), middle)
         for name, link in self.plan.links.items():
             ends, length = np.asarray(link.start), float(getattr(link, "length", np.nan))
             self._opening(ax, ends, STAIRS_COLOUR, label(name, ends, f"{length:g} {self.unit} long"), middle)
         for number, door in enumerate(getattr(self.plan, "doors", ())):
-            ends = np.asarray(door)
-            self._opening(ax, ends, DOOR_COLOUR, label(f"door {number}", ends), np.mean(ends, axis=0) - [0.0, 1.0])
+            name, ends = f"door {number}", np.asarray(door)
+            colour = LIGHT.wall if states.get(name) == "closed" else DOOR_COLOUR
+            self._opening(ax, ends, colour, label(name, ends), np.mean(ends, axis=0) - [0.0, 1.0])
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
         """A segment and its name, on the side that is away from the middle of the plan."""

@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 
 from jostle.analysis.crowd_forces import MASS, RELAXATION_TIME, crowd_forces
 from jostle.analysis.crowd_summary import CrowdSummary, crowd_summary
-from jostle.analysis.exits import known_plan
+from jostle.analysis.crowds import crossings
+from jostle.analysis.exits import distance_to_segment, known_plan
 from jostle.analysis.level_of_service import FRUIN, LEVELS
 from jostle.analysis.walks import JAM_SPEED, desired_speeds
 from jostle.arguments import check_arguments
@@ -39,6 +40,8 @@ from jostle.viz.units import with_time, with_unit
 
 NOT_STARTED = 0.02
 """People who moved by less than this distance, in metres, have not started to walk."""
+GATE_TOUCHED = 1e-3
+"""People whose discs reach into a gate by less than this part of their radius do not stand in it."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
 """Names of the maps that can be drawn."""
 FORCE_LABEL = f"largest load of a person (N)\nif m = {MASS:g} kg, tau = {RELAXATION_TIME:g} s"
@@ -84,6 +87,18 @@ class Shot:
             each = [f"{name} {int(use.passed(np.array([t]))[0])}" for name, use in self.found.exits.items()]
             text += f"  ({', '.join(each)})"
         return text
+
+    def gates(self, k: int) -> dict[str, bool]:
+        """Whether each gate is open in frame k, by its times and its number of people; open while somebody is in it."""
+        t, q = float(self.sol.t[k]), np.asarray(self.sol.q[k])
+        here, found = present(q), {}
+        for gate in self.sol.facts.gates:
+            shut = not ((gate.open[:, 0] <= t) & (t < gate.open[:, 1])).any()
+            if gate.most is not None:
+                shut |= int((crossings(self.sol, gate.ends).t <= t).sum()) >= gate.most
+            near = distance_to_segment(q[here], gate.ends) < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
+            found[gate.name] = not shut or bool(near.any())
+        return found
 
     def people(self, ax: Axes, k: int) -> None:
         """Discs in the colours of their groups, with rings around those in jams."""
@@ -161,7 +176,7 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
     else:
         shot.layer(ax, layer)
     shot.building.walls(ax, shot.sol.shapes(k))
-    shot.building.openings(ax)
+    shot.building.openings(ax, is_open=shot.gates(k))
     shot.building.scale_bar(ax)
 
 
