@@ -12,10 +12,14 @@ help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/demo-ready  ## an hourglass runs: a bar, a trajectory, a picture, a film, a page
-	$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
-	$(BIN)/jostle plot demo.vtkhdf --save demo.png
-	$(BIN)/jostle view demo.vtkhdf --save demo.html
-	$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8
+	@echo "1 of 4: running the hourglass; the first run compiles for about a quarter of a minute, once"
+	@$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
+	@echo "2 of 4: drawing the picture demo.png"
+	@$(BIN)/jostle plot demo.vtkhdf --save demo.png --overwrite
+	@echo "3 of 4: saving the page demo.html"
+	@$(BIN)/jostle view demo.vtkhdf --save demo.html --overwrite
+	@echo "4 of 4: drawing the film demo.mp4, for about a quarter of a minute"
+	@$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8 --overwrite
 	@echo "A picture: demo.png. A page to play with in any browser: demo.html. A film: demo.mp4."
 
 # Each worker takes consecutive files, so that two workers seldom compile or set up the same.
@@ -49,6 +53,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/first_runs.py
 
 docs: $(VENV)/docs-ready  ## build the documentation into docs/_build/html
+	$(BIN)/jostle doctor --warm-up  # running times in the gallery are those of compiled kernels
 	$(BIN)/sphinx-build -j auto -W --keep-going -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
@@ -70,12 +75,14 @@ clean:           ## remove the environments and what was built
 
 $(VENV)/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jostle needs Python 3.11 or newer; run: make PYTHON=python3.12 ..."; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@echo "creating the environment $(VENV), and installing uv, which installs the rest faster than pip"
+	@$(PYTHON) -m venv --without-pip $(VENV)
+	@$(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check uv 2>/dev/null \
+		|| { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }  # no pip, or an old one
 
 $(VENV)/demo-ready: $(VENV)/bin/uv pyproject.toml constraints.txt
-	@echo "installing jostle with matplotlib into $(VENV)"
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[plot,movie]' -c constraints.txt
+	@echo "installing jostle, numba, matplotlib and ffmpeg into $(VENV); the first time this downloads them"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -e '.[plot,movie]' -c constraints.txt
 	@touch $@
 
 $(VENV)/ready: $(VENV)/bin/uv pyproject.toml constraints.txt

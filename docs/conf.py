@@ -1,5 +1,7 @@
 """Sphinx configuration. The build executes the code cells of the pages and the programs of the gallery."""
 
+import functools
+import inspect
 import os
 import re
 import sys
@@ -71,11 +73,11 @@ sphinx_gallery_conf = {
 
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_custom_sections = [("Attributes", "params_style")]  # a list, not an object for each: methods follow as objects
+napoleon_use_param = False  # types are words, such as "array, shape (n, d)": Sphinx would link each of them
+napoleon_custom_sections = [("Attributes", "params_style")]  # one list; an object for each would repeat properties
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
-python_maximum_signature_line_length = 90
 
 html_theme = "pydata_sphinx_theme"
 html_title = "jostle"
@@ -87,6 +89,7 @@ html_theme_options = {
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "logo": {"text": "jostle"},
+    "header_links_before_dropdown": 4,
 }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"**": []}
@@ -96,6 +99,15 @@ default_role = "code"
 
 UNTOUCHED = re.compile(r"(``.*?``|`[^`]+`|\*\*\S.*?\S\*\*)")
 """Code and bold text in a docstring."""
+NAME = re.compile(r"`[A-Za-z_][\w.]*`")
+"""One name in code."""
+PARTS = [name for name in jostle.__all__ if inspect.ismodule(getattr(jostle, name))]
+PUBLIC = set(jostle.__all__) - set(PARTS) | {
+    f"{part}.{name}" for part in PARTS for name in getattr(jostle, part).__all__
+}
+"""The public names, without the leading "jostle."."""
+COLON = "\ue000"
+"""Stands for a colon while napoleon reads a docstring; a character for private use."""
 
 
 def escape_bars(app, what, name, obj, options, lines):
@@ -109,7 +121,51 @@ def escape_bars(app, what, name, obj, options, lines):
         if not in_example:
             parts = UNTOUCHED.split(line)
             parts[::2] = [part.replace("|", r"\|").replace("*", r"\*") for part in parts[::2]]
+            parts[1::2] = [linked(part, name) for part in parts[1::2]]
             lines[k] = "".join(parts)
+    if what in ("attribute", "data", "property"):  # where napoleon takes the words before a first colon for a type
+        lines[:1] = [line.replace(":", COLON) for line in lines[:1]]
+
+
+def linked(code, name):
+    """A public name in code, with a link to its description; other code as it is.
+
+    `name` is the object whose docstring it is in: a word may be short for a name of its module or its class.
+    """
+    if not NAME.fullmatch(code):
+        return code
+    word, own = code.strip("`"), name.split(".")[1]
+    for place in (f"{own}.{word}", word.removeprefix("jostle.")):
+        if place in PUBLIC or described(place):
+            return f":py:obj:`{word} <jostle.{place}>`"
+    return code
+
+
+def described(place):
+    """Whether a name is that of a method or property of a public class, with a description."""
+    of_class, _, member = place.rpartition(".")
+    if of_class not in PUBLIC:
+        return False
+    value = getattr(functools.reduce(getattr, of_class.split("."), jostle), member, None)
+    return callable(value) or isinstance(value, property | functools.cached_property)
+
+
+def tidy_signature(app, what, name, obj, options, signature, return_annotation):
+    """Hide the constructors of classes that the library returns, and defaults that are objects without a short form."""
+    text = obj.__doc__ or ""
+    if what == "class" and "Attributes\n" in text and "Parameters\n" not in text:
+        return "", None
+    return None if signature is None else (re.sub(r"=<[^<>]*>", "=...", signature), return_annotation)
+
+
+def skip_aliases(app, what, name, obj, skip, options):
+    """Fields of a NamedTuple, which Python documents as "Alias for field number 0"; the class lists them."""
+    return True if str(getattr(obj, "__doc__", "")).startswith("Alias for field number") else None
+
+
+def put_colons_back(app, what, name, obj, options, lines):
+    """After napoleon, the colons that `escape_bars` has hidden from it."""
+    lines[:] = [line.replace(COLON, ":") for line in lines]
 
 
 def forget_sources_of_others(app, env):
@@ -129,3 +185,6 @@ def setup(app):
     app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", put_colons_back, priority=600)
+    app.connect("autodoc-process-signature", tidy_signature)
+    app.connect("autodoc-skip-member", skip_aliases)

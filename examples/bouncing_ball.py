@@ -1,4 +1,4 @@
-"""A ball with restitution bounces on a floor: Paoli's scheme, and every impact in a table."""
+"""A ball bounces on a floor: Paoli's scheme with restitution, and a table of the impacts."""
 
 import jostle as jo
 

@@ -1,4 +1,4 @@
-"""Newton's cradle: touching balls share the impact, balls apart pass it on. The answer jumps in between."""
+"""Newton's cradle: if the balls touch, all of them move; if there are gaps, only the last one flies off."""
 
 import jostle as jo
 

@@ -1,4 +1,4 @@
-"""Forty people leave a room through one door: Venel's scheme, stopped when the room is empty."""
+"""Forty people leave a room through one door: Venel's scheme, which stops when the room is empty."""
 
 import jostle as jo
 

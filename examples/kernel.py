@@ -1,4 +1,4 @@
-"""Pressures that move nothing (Bourdin & Maury 2020, Fig. 7): a hexagon of grains, its six sectors by turns + and -."""
+"""Pressures that move nothing (Bourdin & Maury 2020, Fig. 7): a hexagon whose six sectors are alternately + and -."""
 
 import numpy as np
 
@@ -19,9 +19,9 @@ q = np.concatenate([np.delete(np.cumsum(f[runs.order]), runs.starts[1:] - 1) for
 still = abs(lattice.cone.G.adjoint(q)).max()
 print(f"{len(lattice)} grains, {len(q)} contacts, q between {q.min():g} and {q.max():g}, |B* q| = {still:.0e}")
 
-U = -lattice.points  # all stop, and every contact carries
+U = -lattice.points  # all discs stop, and every contact carries a force
 p = jo.impact(U, lattice.cone).impulse
-room = min(p[q < 0] / -q[q < 0])  # so much of q may be added before some pressure becomes negative
+room = min(p[q < 0] / -q[q < 0])  # the largest multiple of q that keeps all pressures >= 0
 change = abs(lattice.cone.G.adjoint(p + room * q) - lattice.cone.G.adjoint(p)).max()
 print(f"p + {room:.3f} q is another pressure of the same impact: the velocities differ by {change:.0e}")
 

@@ -1,4 +1,4 @@
-"""A ball in a labyrinth, its constraints written by the user: Venel's scheme."""
+"""A ball slides through a labyrinth: Venel's scheme with constraints written as a function."""
 
 import numpy as np
 

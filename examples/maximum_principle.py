@@ -1,13 +1,13 @@
-"""Pushed together, and yet they part (Bourdin & Maury 2020, Fig. 4): grains have no maximum principle."""
+"""Two discs separate although all are pushed together (Bourdin & Maury 2020, Fig. 4): no maximum principle."""
 
 import numpy as np
 
 import jostle as jo
 
-# two discs in the middle, one above the other, and one on either side that touches both
+# two discs in the middle, one above the other, and one disc on each side that touches both
 points = np.array([(-(0.75**0.5), 0.0), (0.0, -0.5), (0.0, 0.5), (0.75**0.5, 0.0)])
 discs = jo.macro.Packing(points, 0.5, box=([-2, -2], [2, 2]))
-U = np.array([(5.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-5.0, 0.0)])  # all towards the middle, the sides much faster
+U = np.array([(5.0, 0.0), (0.0, 1.0), (0.0, -1.0), (-5.0, 0.0)])  # all towards the middle, faster from the sides
 
 pairs = np.stack([discs.cone.G.i, discs.cone.G.j], axis=1)
 middle = int(np.flatnonzero((pairs == [1, 2]).all(axis=1))[0])

@@ -1,4 +1,4 @@
-"""A pile of discs settles under gravity, and the picture shows who carries whom."""
+"""A pile of discs settles under gravity; the picture shows the contact forces."""
 
 import matplotlib
 

@@ -1,4 +1,4 @@
-"""Forty spheres settle in a box, without ever overlapping: Maury's scheme."""
+"""Forty spheres settle in a box and never overlap: Maury's scheme."""
 
 import numpy as np
 

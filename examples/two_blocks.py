@@ -1,4 +1,4 @@
-"""Two saturated blocks collide: the isotropic law lets them flow, the lattices of grains stop or spread them."""
+"""Two saturated blocks collide: they flow with the isotropic law, and stop or spread with the lattice laws."""
 
 import jostle as jo
 

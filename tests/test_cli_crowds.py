@@ -115,7 +115,7 @@ def test_grains_are_not_exported_as_people(here, jostle):
     jostle("run", "cradle_apart", "--set", "run.t=0.1", "-q")
     code, _, err = jostle("export", "cradle_apart.vtkhdf", "a.sqlite")
     assert code == 1
-    assert "the plan of this run is not known" in err or "people walk in the plane" in err
+    assert "needs the floor plan, which is unknown" in err or "people walk in the plane" in err
 
 
 def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):

@@ -180,7 +180,7 @@ def test_names_of_files_that_are_being_made_cannot_be_guessed_and_links_are_not_
     monkeypatch.setattr("jostle.io.container.beside", lambda path: trap)
     with pytest.raises(WriteFailed, match="File exists"), whole(target) as new:
         new.write_text("yours")
-    monkeypatch.setattr("jostle.io.trajectory.beside", lambda path: trap)
+    monkeypatch.setattr("jostle.io.creation.beside", lambda path: trap)
     trap.unlink(missing_ok=True)
     trap.symlink_to(victim)
     with pytest.raises(WriteFailed, match="File exists"):

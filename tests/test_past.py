@@ -81,7 +81,9 @@ def test_a_checkpoint_without_the_memory_or_with_a_wrong_one_is_refused(tmp_path
     kept = read_whole(path)
     for wrong in (np.zeros(3, dtype=np.int64), np.full(6, 9)):
         write_whole(path, kept | {"problem.stage": wrong})
-        with pytest.raises(BrokenFile, match="damaged, in the memory of the problem: stage must be one number below 3"):
+        with pytest.raises(
+            BrokenFile, match="damaged: the memory of problem is invalid: stage must be one number below 3"
+        ):
             go(4.0, checkpoint=path, resume=True)
     write_whole(path, {name: value for name, value in kept.items() if name != "problem.stage"})
     with pytest.raises(BrokenFile, match=r"problem\.stage"):
@@ -156,7 +158,7 @@ def test_a_memory_that_a_checkpoint_cannot_hold_is_refused(tmp_path):
             return False
 
     ball = jo.Motion(q0=[1.0], force=[-1.0], within=jo.HalfSpace([1.0]))
-    with pytest.raises(InvalidValue, match="cannot hold the memory of the until, str: it must be a NamedTuple"):
+    with pytest.raises(InvalidValue, match="cannot store the memory of the until, str: it must be a NamedTuple"):
         jo.solve(ball, jo.Maury(), t=0.2, h=H, until=Words(None), checkpoint=tmp_path / "c")
 
 

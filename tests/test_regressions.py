@@ -158,7 +158,7 @@ def test_an_argument_with_a_default_is_not_the_velocity():
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli, t=1.0, h=0.1), "with its brackets"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=np.linspace(0, 1, 5), h=0.1), "not 5 times"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=[1.0], h=0.1), "not 1 times"),
-        (lambda: jo.crowds.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[]), "needs a door"),
+        (lambda: jo.crowds.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[]), "needs at least one door"),
         (lambda: jo.crowds.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[((1, 0.5), (1, 1.5))]), "does not lie"),
     ],
 )

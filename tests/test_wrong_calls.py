@@ -568,7 +568,7 @@ def call(name, arguments):
 
 
 SAID = {
-    "area": "corners|an area|polygon", "measure": "corners|an area", "cutoff": "cut-off", "N": "number of discs",
+    "area": "corners|area|polygon", "measure": "corners|area", "cutoff": "cut-off", "N": "number of discs",
     "radii": "radius", "within": "radi", "mass": "force|mass", "inhibition": "T (must|is)", "vertices": "polygon",
     "points": "polygon", "h": "steps", "runs": "Solution", "path": "file", "target": "suffix", "text": "TOML",
 }  # fmt: skip

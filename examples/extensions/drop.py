@@ -23,4 +23,4 @@ class Drop(ProblemTable):
         return Built(jo.Motion(q0=[self.height], force=[-9.81], within=floor, law=jo.Restitution(self.e)))
 
 
-KINDS.register("drop", Drop)  # jostle run and jostle new know it, in a package with an entry point
+KINDS.register("drop", Drop)  # in a package, use an entry point instead

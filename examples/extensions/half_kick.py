@@ -1,6 +1,6 @@
-"""A scheme: Maury's with the half kick of Störmer and Verlet, of second order in free flight.
+"""A scheme: Maury's scheme with the first half step of Störmer and Verlet, of second order in free flight.
 
-A scheme is its equation. Bodies that are not there, checks, overlaps and statistics are handled around `step`.
+`step` contains only the equation. The base class handles absent bodies, checks, overlaps and statistics.
 """
 
 from dataclasses import dataclass

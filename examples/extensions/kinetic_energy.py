@@ -3,7 +3,7 @@
 import jostle as jo
 
 LENGTH_TIME_MASS = (2, -2, 1)
-"""The exponents of the unit, which is written on the colour bar if the trajectory says its units."""
+"""Exponents of length, time and mass in the unit of energy, for the label of the colour bar."""
 
 
 def energy(frame):

@@ -21,7 +21,7 @@ class OutsideEllipse(jo.ConstraintSet):
             gap=np.array([size - 1.0]),
             G=Dense((self.A @ x / size)[None]),
             pairs=np.array([[0, -1]]),  # body 0 and constraint 0 of this set
-            numbers=1,  # the set owns one constraint; in an intersection it gets a number of its own
+            numbers=1,  # the set has one constraint
             describe=lambda row: "the ellipse",
             at=q,
         )

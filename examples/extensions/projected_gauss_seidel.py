@@ -1,4 +1,4 @@
-"""A solver: projected Gauss-Seidel on the multipliers, one row after the other (dense)."""
+"""A solver: projected Gauss-Seidel on the multipliers, row by row, with a dense matrix."""
 
 from dataclasses import dataclass
 

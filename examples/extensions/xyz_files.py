@@ -1,4 +1,4 @@
-"""An export format: XYZ files, which most viewers of molecules read."""
+"""An export format: XYZ files, which most molecule viewers can read."""
 
 import numpy as np
 

@@ -55,7 +55,7 @@ class Rule(NamedTuple):
 
 
 def numbers(value: object) -> bool:
-    """Is it something that NumPy takes for real numbers: a number, nested lists of equal lengths, an array?
+    """Whether NumPy takes a value for real numbers: a number, nested lists of equal lengths, an array.
 
     >>> numbers([[1, 2.5], [True, 4]]), numbers("1"), numbers([1j]), numbers(None), numbers([1.0, None])
     (True, False, False, False, False)
@@ -71,7 +71,7 @@ def numbers(value: object) -> bool:
 
 
 def number(value: object) -> bool:
-    """Is it one real number?
+    """Whether a value is one real number.
 
     >>> number(2), number(np.float32(0.5)), number("2"), number([1.0])
     (True, True, False, False)
@@ -234,7 +234,7 @@ def _one(name: str) -> Rule | None:
 
 
 def accepts(function: Callable[..., Any], count: int) -> bool:
-    """Can the function be called with this number of positional arguments, as far as it says?
+    """Whether a function can be called with this number of positional arguments, as far as it says.
 
     >>> accepts(lambda t, q: q, 2), accepts(lambda t, q: q, 1), accepts(max, 5)
     (True, False, True)

@@ -107,7 +107,7 @@ DEVICE_TABLE_ENTRIES = 2**25
 
 
 def on_device(array: Any) -> bool:
-    """Does an array live in the memory of a GPU?"""
+    """Whether an array is in the memory of a GPU."""
     return not isinstance(array, np.ndarray) and hasattr(type(array), "__cuda_array_interface__")
 
 
@@ -252,5 +252,5 @@ def squares(vectors: Array) -> Array:
 
 
 def table_entries(array: Array, in_cache: int) -> int:
-    """How many numbers of a table are best computed at a time where an array lives; in_cache is that of a core."""
+    """Number of entries of a table to compute at a time on the device of an array; `in_cache` is that of a core."""
     return in_cache if isinstance(array, np.ndarray) else DEVICE_TABLE_ENTRIES

@@ -36,7 +36,8 @@ class CheckpointsOfRun:
         """What changed when the run was resumed: {name: [old, new]}."""
         if checkpoint is None:
             return
-        from jostle.io.checkpoint import Checkpoint, Run
+        from jostle.io.checkpoint import Checkpoint
+        from jostle.io.run_identity import Run
 
         self.checkpoint = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         told = {"t": grid.end, **free}

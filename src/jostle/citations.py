@@ -1,6 +1,6 @@
 """Which papers to cite for what: ``jo.cite(jo.Maury)`` is the BibTeX entry of the paper of a scheme, law or model.
 
-`PAPERS` holds the papers, `CITED` says which of them each module implements. docs/citing.md lists both.
+`PAPERS` holds the papers, `CITED` says which of them a module or a function implements. docs/citing.md lists both.
 """
 
 from __future__ import annotations
@@ -121,6 +121,14 @@ PAPERS = {
         "Jamming at zero temperature and zero applied stress: The epitome of disorder", 2003,
         "Physical Review E", "68", "011306", "10.1103/PhysRevE.68.011306",
     ),
+    "schatzman1978": Paper(
+        "Schatzman, Michelle", "A class of nonlinear differential equations of second order in time", 1978,
+        "Nonlinear Analysis: Theory, Methods and Applications", "2(3)", "355–373",
+    ),
+    "ballard2000": Paper(
+        "Ballard, Patrick", "The dynamics of discrete mechanical systems with perfect unilateral constraints", 2000,
+        "Archive for Rational Mechanics and Analysis", "154(3)", "199–274",
+    ),
     "tordeux2016": Paper(
         "Tordeux, Antoine and Chraibi, Mohcine and Seyfried, Armin",
         "Collision-free speed model for pedestrian dynamics", 2016, "Traffic and Granular Flow '15", chapter=True,
@@ -141,10 +149,10 @@ CITED = {
     "jostle.models.labyrinth": ("venel2009",),
     "jostle.models.line": ("bourdin2020",),
     "jostle.models.machines": ("paoli2005", "paoli2010"),
-    "jostle.models.counterexamples": ("bourdin2020",),
+    "jostle.models.counterexamples": ("schatzman1978", "ballard2000", "bourdin2020"),
     "jostle.models.packings": ("ohern2003",),
     "jostle.crowds.crowd": ("venel2009",),
-    "jostle.crowds.strategies": ("tordeux2016",),
+    "jostle.crowds.strategies.inhibition": ("tordeux2016",),
     "jostle.crowds.time_gap": ("tordeux2016",),
     "jostle.crowds.repulsion": ("tordeux2016",),
     "jostle.macro.isotropic": ("bourdin2020",),
@@ -157,7 +165,7 @@ CITED = {
     "jostle.macro.motion.sticky": ("bourdin2020", "natile2009"),
     "jostle.macro.motion.wasserstein": ("maury2010",),
 }
-"""Modules that implement papers, with the keys of these papers; the most important one comes first."""
+"""Modules, or single names of modules, that implement papers, with their keys; the most important one comes first."""
 
 
 @check_arguments
@@ -198,16 +206,18 @@ def cite(subject: Any = None, *, bibtex: bool = True) -> str:
     if subject is None:
         papers = [("jostle", JOSTLE)]
     else:
-        keys = next((CITED[module] for module in _modules(subject) if module in CITED), None)
+        keys = next((CITED[name] for name in _names(subject) if name in CITED), None)
         if keys is None:
             raise InvalidValue(f"no paper is known for subject = {subject!r}; jo.cite() names jostle itself")
         papers = [(key, PAPERS[key]) for key in keys]
     return "\n\n".join(paper.bibtex(key) for key, paper in papers) if bibtex else "\n".join(str(p) for _, p in papers)
 
 
-def _modules(subject: Any) -> Iterator[str]:
-    """The modules that define a function or class, its base classes included, or the class of an object."""
+def _names(subject: Any) -> Iterator[str]:
+    """The full names of a function, or of a class and its base classes, each followed by that of its module."""
     if not isinstance(subject, type) and not callable(subject):
         subject = type(subject)
     for each in getattr(subject, "__mro__", (subject,)):
-        yield str(getattr(each, "__module__", ""))
+        module = str(getattr(each, "__module__", ""))
+        yield f"{module}.{getattr(each, '__qualname__', '')}"
+        yield module

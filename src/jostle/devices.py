@@ -1,6 +1,6 @@
-"""Where a run is computed: its problem goes to the device once, and its states come back for whoever looks at them.
+"""Where a run is computed: its problem goes to the device once, and its states come back where they are needed.
 
-A state that nobody looks at stays on the device. What does not run on a device is refused by name before anything is
+A state that is not needed on the host stays there. What does not run on a device is refused by name before anything is
 computed: each scheme, solver and set says what it can do.
 """
 

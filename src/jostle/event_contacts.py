@@ -145,7 +145,7 @@ class Rows:
         return Phase(u, a, kept, self._that_can_close(t, self.polynomials(x, u, a), kept, zeros))
 
     def _bent(self, x: Array, u: Array, sizes: Array) -> Array:
-        """(m,) |w|^2 / |d|, by which the gap rate of two balls grows that pass each other with velocity w."""
+        """(m,) |w|^2 / |d|, by which the gap rate of two balls that pass each other with velocity w grows."""
         bent, w = np.zeros(len(self.c)), self._across(x, u)
         w[w <= ROUND_OFF * self.between_at_most(sizes)] = 0.0
         bent[self.balls] = w * w / np.linalg.norm(self.between(x), axis=1)
@@ -188,7 +188,7 @@ class Rows:
 
 
 def has_parabolas(problem: Motion) -> bool:
-    """Are all accelerations constant between events, and all gaps polynomials of time?"""
+    """Whether all accelerations are constant between events, and all gaps polynomials of time."""
     resting = all(type(part) in SETS and part.moving is False for part in parts_of(problem))
     masses = isinstance(problem.mass, Metric) and problem.mass.diagonal
     return resting and masses and problem.constant_force is not None

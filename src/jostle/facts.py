@@ -1,6 +1,6 @@
-"""Facts about a problem: what is needed to draw and to measure a run, besides its states.
+"""Facts about a problem that are needed to draw and measure a run, besides its states.
 
-A `Solution` that `solve` returns has its problem. One that was read from a file has these facts instead.
+A `Solution` returned by `solve` has its problem. A `Solution` read from a file has these facts instead.
 """
 
 from __future__ import annotations
@@ -24,17 +24,28 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.wall_sets import Walls
 from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
-MOST_DIMENSIONS = 3
-"""Of a space that can be drawn."""
+MAX_DIMENSIONS = 3
+"""Largest dimension of a space that can be drawn."""
 NO_GROUP = -1
-"""The number of the group of a body that belongs to none."""
+"""Group number of a body without a group."""
 
 
 @check_arguments
 @dataclass(frozen=True)
 class Units:
-    """The names of the units of length, time and mass; an empty text for one that is not known.
+    """Names of the units of length, time and mass.
 
+    Parameters
+    ----------
+    length : str, default ""
+        Unit of length, such as "m"; empty if it is unknown.
+    time : str, default ""
+        Unit of time, such as "s"; empty if it is unknown.
+    mass : str, default ""
+        Unit of mass, such as "kg"; empty if it is unknown.
+
+    Examples
+    --------
     >>> Units("cm", "s", "g").length, Units().mass
     ('cm', '')
     """
@@ -45,41 +56,65 @@ class Units:
 
 
 SI = Units("m", "s", "kg")
-"""The units of scenario files."""
+"""The units of scenario files: metre, second, kilogram."""
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Bodies that belong together: the names of the groups, and the number of the group of each body.
+    """Groups of bodies, such as the groups of a crowd.
 
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the groups.
+    number : array of int, shape (n,)
+        Position of the group of each body in `names`; -1 for a body without a group.
+
+    Examples
+    --------
     >>> Groups.of({"left": [0, 2], "right": [1]}, 4)
     Groups(names=('left', 'right'), number=array([ 0,  1,  0, -1]))
     """
 
     names: tuple[str, ...]
     number: Integers
-    """(n,) the position of the group in `names`, -1 for a body without a group."""
 
     @classmethod
     def of(cls, members: Mapping[str, ArrayLike], n: int) -> Groups:
-        """The groups of n bodies, from the numbers of the members of each."""
+        """Make the groups of n bodies.
+
+        Parameters
+        ----------
+        members : mapping of str to array_like of int
+            Numbers of the bodies of each group.
+        n : int
+            Number of bodies.
+
+        Returns
+        -------
+        Groups
+            The groups.
+
+        Raises
+        ------
+        InvalidValue
+            If a body does not exist, or belongs to two groups.
+        """
         number = np.full(n, NO_GROUP, dtype=np.int64)
         for position, (name, bodies) in enumerate(members.items()):
             chosen = np.asarray(bodies)
             if chosen.dtype.kind not in "iu" or chosen.ndim != 1 or not ((chosen >= 0) & (chosen < n)).all():
-                raise InvalidValue(f"the group {name!r} must be numbers of bodies from 0 to {n - 1}, not {bodies!r}")
+                raise InvalidValue(f"the group {name!r} must be body numbers from 0 to {n - 1}, not {bodies!r}")
             twice = chosen[number[chosen] != NO_GROUP]
             if len(twice):
                 other = list(members)[number[twice[0]]]
-                raise InvalidValue(
-                    f"body {twice[0]} belongs to two groups, {other!r} and {name!r}; leave it out of one"
-                )
+                raise InvalidValue(f"body {twice[0]} belongs to two groups, {other!r} and {name!r}; remove it from one")
             number[chosen] = position
         return cls(tuple(members), number)
 
 
 class Stair(NamedTuple):
-    """Stairs of a recorded plan: where they start and end, (2, 2) each, how long they are, and their directions."""
+    """Stairs of a recorded plan: start and end (2, 2), length, and the outward and inward directions (2,)."""
 
     start: Array
     end: Array
@@ -90,7 +125,7 @@ class Stair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RecordedPlan:
-    """The plan of a crowd as a file keeps it: the area where people can walk, its exits, its stairs and its doors.
+    """The floor plan of a crowd as stored in a file: the walkable area, exits, stairs and doors.
 
     >>> plan = RecordedPlan("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", {"door": np.array([[4, 1], [4, 2]])}, {})
     >>> plan.area.area, list(plan.exits)
@@ -101,11 +136,11 @@ class RecordedPlan:
     exits: Mapping[str, Array]
     stairs: Mapping[str, Stair]
     doors: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
-    """(k, 2, 2) between two rooms; none in files of earlier versions."""
+    """(k, 2, 2) the doors between rooms; files of earlier versions have none."""
 
     @cached_property
     def area(self) -> Any:
-        """The polygon of shapely, or one for each floor."""
+        """The walkable area as a polygon of shapely, or one polygon per floor."""
         try:
             return import_module("shapely").from_wkt(self.wkt)
         except ImportError:
@@ -113,18 +148,18 @@ class RecordedPlan:
 
     @property
     def links(self) -> Mapping[str, Stair]:
-        """The stairs, as a plan with floors has them."""
+        """The stairs, under the name that they have in a plan with floors."""
         return self.stairs
 
     @property
     def shafts(self) -> Mapping[str, Stair]:
-        """The corridors of the stairs, as a plan with floors has them."""
+        """The corridors of the stairs, under the name that they have in a plan with floors."""
         return self.stairs
 
 
 @runtime_checkable
 class HasGroups(Protocol):
-    """A problem whose bodies belong to groups, such as `crowds.Crowd`: their names, and the number of each body's."""
+    """A problem whose bodies belong to groups, such as `crowds.Crowd`: names, and the group of each body."""
 
     groups: tuple[str, ...]
     group: Integers
@@ -132,29 +167,64 @@ class HasGroups(Protocol):
 
 @runtime_checkable
 class HasFloors(Protocol):
-    """A problem of people on a plan, such as `crowds.Crowd`."""
+    """A problem of people on a floor plan, such as `crowds.Crowd`."""
 
     plan: Any
 
 
 @runtime_checkable
 class HasSpeeds(Protocol):
-    """A problem of people who wish to walk at speeds that are known, such as `crowds.Crowd`."""
+    """A problem of people with known desired speeds, such as `crowds.Crowd`."""
 
     wish: Any
 
 
 @runtime_checkable
 class HasReactions(Protocol):
-    """A problem of people who do not walk before their reaction times, such as `crowds.Crowd`."""
+    """A problem of people with reaction times before which they do not walk, such as `crowds.Crowd`."""
 
     reaction: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What a file says about its problem.
+    """Facts about a problem that are needed to draw and measure a run; a trajectory file stores them.
 
+    Attributes
+    ----------
+    order : int
+        2 for `Motion`, 1 for `Sweeping`, 0 if unknown.
+    dimension : int
+        Dimension of the space of one body; 0 if unknown.
+    period : array, shape (dimension,), or None
+        Period of space along each axis, infinite along an open axis; None if no axis is periodic.
+    walls : int or None
+        Number of walls; None if unknown.
+    wall_names : tuple of str
+        Name of each wall; empty if the walls have no names.
+    walls_move : bool
+        Whether the shapes of the walls may differ between frames.
+    radii : array, shape (n,), or None
+        Radius of each body, 0 for points; None if radii change or are unknown.
+    masses : array, shape (n,), or None
+        Mass of each body; None if a body has several masses, and for a `Sweeping` without a mass.
+    force : array, of the shape of q, or None
+        The force, if it is constant; None otherwise.
+    groups : Groups or None
+        Groups of the bodies; None if there are none.
+    units : Units
+        Names of the units.
+    plan : Room, Plan, RecordedPlan or None
+        Floor plan of a crowd; None for other problems.
+    weighted : bool
+        True for a `Sweeping` with a mass, whose reactions are masses times velocities: M (u - U) = G^T p.
+    speeds : array, shape (n,), or None
+        Desired speed of each person of a crowd; None if unknown.
+    reaction : array, shape (n,), or None
+        Time before which each person of a crowd does not walk; None if unknown.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> heap = jo.models.spheres([0.5, 1.0], box=([0, 0], [4, np.inf]))
     >>> found = Facts.of(heap)
@@ -163,33 +233,20 @@ class Facts:
     """
 
     order: int = 0
-    """2 for `Motion`, 1 for `Sweeping`, 0 if it is not known."""
     dimension: int = 0
-    """Of the space of one body; 0 if it is not known."""
     period: Array | None = None
-    """(dimension,) of a periodic space, infinite along an axis that is open; None if no axis is periodic."""
     walls: int | None = None
-    """The number of walls, touched or not; None if it is not known."""
     wall_names: tuple[str, ...] = ()
-    """One for each wall, or none at all."""
     walls_move: bool = False
-    """May the shapes of the walls differ from frame to frame?"""
     radii: Array | None = None
-    """(n,) one for each body, 0 for points; None if they change, or are not known."""
     masses: Array | None = None
-    """(n,) one for each body; None if the mass is not one number per body, and for a `Sweeping` without a mass."""
     force: Array | None = None
-    """The force, in the shape of q, if it is the same at all times and places."""
     groups: Groups | None = None
     units: Units = Units()
     plan: Any = None
-    """The plan of a crowd: a `RecordedPlan`, or the plan itself."""
     weighted: bool = False
-    """Is it a `Sweeping` with a mass? Then reactions are masses times velocities, M (u - U) = G^T p."""
     speeds: Array | None = None
-    """(n,) how fast each person of a crowd wishes to walk where nobody is in the way; None if it is not known."""
     reaction: Array | None = None
-    """(n,) the time before which each person of a crowd does not walk; None if it is not known."""
 
     @classmethod
     def of(
@@ -201,7 +258,26 @@ class Facts:
         units: Units | None = None,
         groups: Groups | None = None,
     ) -> Facts:
-        """The facts of a problem; q (by default q0) is NaN for those who are not there."""
+        """Collect the facts about a problem.
+
+        Parameters
+        ----------
+        problem : Motion or Sweeping
+            The problem.
+        t : float, default 0.0
+            Time at which walls are counted.
+        q : array, of the shape of q0, optional
+            Positions, NaN for absent bodies. None: q0.
+        units : Units, optional
+            Names of the units. None: unknown.
+        groups : Groups, optional
+            Groups of the bodies. None: those of the problem, if it has groups.
+
+        Returns
+        -------
+        Facts
+            The facts.
+        """
         within, d = problem.within, dimension_of(problem)
         walls, names = walls_of(within, t, problem.q0 if q is None else q)
         return cls(
@@ -224,7 +300,7 @@ class Facts:
 
 
 def dimension_of(problem: Motion | Sweeping) -> int:
-    """Of the space of one body; 0 if a q of shape (N,) does not tell, and no set does.
+    """Dimension of the space of one body; 0 if neither the shape of q nor a set determines it.
 
     >>> import jostle as jo
     >>> dimension_of(jo.models.cradle(5)), dimension_of(jo.Motion(q0=[0.0, 0.0]))
@@ -244,19 +320,19 @@ def dimension_of(problem: Motion | Sweeping) -> int:
 
 
 def drawable(within: ConstraintSet, t: float, dimension: int) -> tuple[Shape, ...]:
-    """The shapes of the walls in the space of one body, if it is one that can be drawn.
+    """The shapes of the walls in the space of one body, if it has at most three dimensions.
 
     >>> import jostle as jo
     >>> len(drawable(jo.Box([0, 0], [1, 1]), 0.0, 2)), len(drawable(jo.Box([0] * 4, [1] * 4), 0.0, 4))
     (1, 0)
     """
-    if not 1 <= dimension <= MOST_DIMENSIONS:
+    if not 1 <= dimension <= MAX_DIMENSIONS:
         return ()
     return tuple(shape for shape in shapes_of(within, t) if shape.points.shape[1] == dimension)
 
 
 def period_of(within: ConstraintSet, dimension: int) -> Array | None:
-    """(dimension,) of the space of the balls, infinite where it is open; None if it is open everywhere.
+    """(dimension,): the period of the space of the balls, infinite along an open axis; None if no axis is periodic.
 
     >>> import jostle as jo
     >>> period_of(jo.Balls([1.0], period=[5.0, np.inf]), 2).tolist()
@@ -289,5 +365,5 @@ def _speeds(problem: Motion | Sweeping) -> Array | None:
         return None
     try:
         return np.array(problem.wish.speeds(len(problem.q0)), dtype=float)
-    except InvalidValue:  # a wish that is a plain function does not tell
+    except InvalidValue:  # a plain function has no known speeds
         return None

@@ -76,7 +76,7 @@ def checked_potential(potential: Callable[[Array], float]) -> Callable[[Array], 
 
 
 def _required(function: Callable[..., Any], unknown: int) -> int:
-    """How many positional arguments the function must be given; `unknown` if it takes any number or does not say."""
+    """Number of required positional arguments; `unknown` if the function takes any number or does not say."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -302,7 +302,7 @@ def _impact_by_rows(before: Array, cone: Cone, law: ImpactLaw, mass: Any, solver
 
 
 def _within(cone: Cone, rates: Array, before: Array, after: Array) -> bool:
-    """Are all these rates at most zero, up to the round-off of G applied to both velocities?"""
+    """Whether all rates are at most zero, up to the round-off of G applied to both velocities."""
     if len(rates) == 0:
         return True
     largest = int(np.argmax(rates))

@@ -42,7 +42,7 @@ def by_name(module: str, path: str) -> Any:
 
 
 def has_name(thing: object, module: str, path: str) -> bool:
-    """Is this the object that `by_name` finds in a module that is already imported?"""
+    """Whether this is the object that `by_name` finds in a module that is already imported."""
     if module not in sys.modules or "<" in path:
         return False
     found: Any = sys.modules[module]
@@ -52,7 +52,7 @@ def has_name(thing: object, module: str, path: str) -> bool:
 
 
 def _fails(thing: object) -> bool:
-    """Is it refused by pickle? Arrays are not copied to find out."""
+    """Whether pickle refuses an object; arrays are not copied to find out."""
     try:
         pickle.dumps(thing, protocol=5, buffer_callback=lambda buffer: None)
     except NotPicklable:

@@ -116,7 +116,7 @@ def enclosure(shapes: Sequence[Shape], d: int) -> View:
 
 
 def unbounded(shapes: Sequence[Shape]) -> bool:
-    """Has any wall no end, so that how much of it is drawn depends on the view?
+    """Whether a wall is infinite, so that the part of it that is drawn depends on the view.
 
     >>> unbounded([Shape("box", np.array([[0.0, 0.0], [1.0, np.inf]]))])
     True

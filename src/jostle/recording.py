@@ -63,7 +63,7 @@ class ImpactLog:
         self.touching = pairs
 
     def _second_step(self, before: State, after: State, h: float, pairs: Integers, p: Array) -> None:
-        """The impact of the step before goes on in this one."""
+        """Continue the impact of the step before in this step."""
         if self.fresh is None:
             return
         chosen = self.fresh
@@ -84,7 +84,7 @@ class ImpactLog:
 def drifts(contacts: Contacts, t: float, h: float, linearised: bool) -> tuple[Array, Array]:
     """dg/dt of contacts before and after a step from t to t + h, where their bodies stay.
 
-    A step that keeps linearised constraints knows one rate of a wall, else there is one at each end of it.
+    A step that keeps linearised constraints has one rate of each wall; other steps have one at each of their ends.
     """
     if contacts.gap_at is None or not linearised:
         return contacts.drifts(t, h)
@@ -154,7 +154,7 @@ class Recording(Protocol):
 
     @property
     def broken(self) -> bool:
-        """Can nothing be saved any more?"""
+        """True if nothing can be saved any more."""
 
     def save(self, state: State) -> None:
         """Keep a state."""
@@ -164,7 +164,7 @@ class Recording(Protocol):
 
     @property
     def counted(self) -> tuple[int, int]:
-        """How many frames, and records of steps, were given to a file."""
+        """Number of frames and of step records that were given to a file."""
 
     def commit(self) -> None:
         """Make all that was given to a file safe."""
@@ -190,9 +190,9 @@ class Recorder:
     """Collects what becomes the `Solution`."""
 
     broken = False
-    """Can nothing be saved any more?"""
+    """True if nothing can be saved any more."""
     counted = (0, 0)
-    """How many frames, and records of steps, are in a file."""
+    """Number of frames and of step records in a file."""
 
     def __init__(self, problem: Any, scheme: Any, start: State):
         self.problem, self.scheme = problem, scheme

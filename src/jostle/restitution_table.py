@@ -140,7 +140,7 @@ class RestitutionTable(ImpactLaw):
 
 
 def _restitution(value: Any) -> bool:
-    """Is it a number from 0 to 1, or a function?"""
+    """Whether a value is a number from 0 to 1, or a function."""
     return callable(value) or (number(value) and bool(0.0 <= value <= 1.0))
 
 

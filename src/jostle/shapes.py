@@ -141,7 +141,7 @@ def _between(before: Shape, after: Shape, nearer: Shape, part: float) -> Shape:
 
 
 def same(one: Sequence[Shape], other: Sequence[Shape]) -> bool:
-    """Are these the same shapes?
+    """Whether two sequences of shapes are the same.
 
     >>> same([Shape("line", np.zeros((2, 2)))], [Shape("line", np.ones((2, 2)))])
     False

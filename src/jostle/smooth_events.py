@@ -88,7 +88,7 @@ class SmoothRun:
         )
 
     def _start(self) -> Integers:
-        """Which rows are closed at the start."""
+        """The rows that are closed at the start."""
         contacts = self.contacts.linearise(0.0, self.x)
         if (contacts.gap < -contacts.tolerance()).any():
             self.problem.within.check_start(0.0, self.problem.q0)
@@ -224,7 +224,7 @@ class SmoothRun:
         return True
 
     def _arrive(self, crossed: int, kept: Integers, others: Integers, moved: Array) -> None:
-        """Which rows are closed, and which was released, at an event after which the bodies have moved so far."""
+        """Find the closed rows, and the one that was released, at an event; `moved` is how far the bodies went."""
         here = self.contacts.linearise(self.t, self.x)
         self.lengths = np.maximum(self.lengths, self.contacts.sizes(here, self.x) + here.G.magnitude(moved))
         gap, allowed = here.gap, CLOSED * self.lengths

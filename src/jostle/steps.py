@@ -26,7 +26,7 @@ class Step(NamedTuple):
     """The time that the step leads to."""
     h: float
     shared: bool
-    """Does every run with the same h and a later end have this step too? Not if it was cut to end at t."""
+    """True if every run with the same h and a later end has this step too; False if it was cut to end at t."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def _count(start: float, end: float, h: float) -> int:
 
 
 class Saving:
-    """Is a frame saved after a step? `every` counts steps (an int) or measures time (a float)."""
+    """Decides whether a frame is saved after a step; `every` counts steps (an int) or measures time (a float)."""
 
     def __init__(self, every: Any, start: float):
         if every is not None and not every > 0:
@@ -103,7 +103,7 @@ class Saving:
         self.every, self.start = every, start
 
     def __call__(self, number: int, before: float, t: float) -> bool:
-        """Is step `number`, from time `before` to t, the first one at or after a multiple of `every`?"""
+        """Whether step `number`, from time `before` to t, is the first one at or after a multiple of `every`."""
         if self.every is None:
             return True
         if isinstance(self.every, Integral):
@@ -111,6 +111,6 @@ class Saving:
         return self._reached(t) > self._reached(before)
 
     def _reached(self, t: float) -> float:
-        """How many multiples of `every` the time t has reached."""
+        """Number of multiples of `every` that the time t has reached."""
         slack = STEP_TOLERANCE * self.every + TIME_ROUND_OFF * max(abs(self.start), abs(t))
         return float(np.floor((t - self.start + slack) / self.every))

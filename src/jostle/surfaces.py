@@ -55,7 +55,7 @@ def surfaces(shapes: Sequence[Shape]) -> list[Revolved]:
     return found
 
 
-def patches(surface: Revolved, around: int = 72, along: int = 4) -> Patches:
+def patches(surface: Revolved, around: int = 60, along: int = 2) -> Patches:
     """The surface as quadrilaterals: so many around the axis, and along each piece of the profile.
 
     Normals turn evenly along the profile, except at sharp edges.

@@ -59,15 +59,15 @@ def around(names, wish):
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_a_behaviour_refuses_a_function_that_does_not_say_who_is_nearer(name):
     inner = WISHES["walk"]()
-    with pytest.raises(jo.InvalidValue, match=r"needs to know who is nearer.*FreeWish\(function, nearer"):
+    with pytest.raises(jo.InvalidValue, match=r"needs a wish that knows who is nearer.*FreeWish\(function, nearer"):
         BEHAVIOURS[name](lambda t, q: inner(t, q))
 
 
 def test_the_velocity_of_a_problem_is_no_wish_and_is_refused():
     people = crowd(N, radius=R, room=PLAN, q0=Q)
-    with pytest.raises(jo.InvalidValue, match="needs to know who is nearer"):
+    with pytest.raises(jo.InvalidValue, match="needs a wish that knows who is nearer"):
         inhibition(people.velocity, R)
-    with pytest.raises(jo.InvalidValue, match="needs to know who is nearer"):
+    with pytest.raises(jo.InvalidValue, match="needs a wish that knows who is nearer"):
         crowd(N, radius=R, room=PLAN, q0=Q, wish=lambda t, q: 0.0 * q, inhibition=True)
 
 
@@ -279,7 +279,7 @@ def test_behaviours_with_memories_of_their_own_share_a_checkpoint(tmp_path):
     assert resumed.wish.memory.stage.tolist() == [1]
     whole.wish.remind(None)
     assert (whole.wish.memory.calls, whole.wish.memory.stage.tolist()) == (0, [0])
-    with pytest.raises(jo.InvalidValue, match="cannot wrap a wish that remembers calls itself"):
+    with pytest.raises(jo.InvalidValue, match="cannot wrap a wish whose memory already has calls"):
         Calls(Calls(PLAN.walk(radius=R)))
 
 
@@ -333,11 +333,14 @@ def test_in_a_room_too_a_door_of_ones_own_must_be_wide_enough():
         (lambda: FreeWish(lambda t, q: [1.0], nearer=None)(0.0, Q), r"\(n, 2\) velocities"),
         (lambda: FreeWish(lambda t, q: q, nearer=None).length(Q), "no exits"),
         (lambda: FreeWish(lambda t, q: q, nearer=None).speeds(N), "no exits"),
-        (lambda: FreeWish(lambda t, q: None, nearer=None)(0.0, Q), "what the wish returned at t = 0 must be numbers"),
-        (lambda: BEHAVIOURS["Journey"](BEHAVIOURS["Journey"](WISHES["walk"]())), "put all places into one route"),
+        (lambda: FreeWish(lambda t, q: None, nearer=None)(0.0, Q), "the result of the wish at t = 0 must be numbers"),
+        (
+            lambda: BEHAVIOURS["Journey"](BEHAVIOURS["Journey"](WISHES["walk"]())),
+            "all stops of a journey into one route",
+        ),
         (
             lambda: BEHAVIOURS["Journey"](around(["Journey", "inhibition"], WISHES["walk"]())),
-            "put all places into one route",
+            "all stops of a journey into one route",
         ),
     ],
 )

@@ -172,13 +172,13 @@ def test_people_with_gates_entries_and_routes_can_be_pickled():
         (lambda: gated(Gate("north", most=3)), "there is no exit or door 'north'; there are 'west', 'east', 'door 0'"),
         (lambda: gated(Gate("east", most=3), Gate("east", most=4)), "two gates have the same name"),
         (lambda: gated(Gate("east", open=[(3.0, 2.0)])), r"intervals \(from, to\) with from < to"),
-        (lambda: Gate("east"), "gate 'east' never changes"),
+        (lambda: Gate("east"), "gate 'east' would never change"),
         (
             lambda: gated(Gate("east", open=[(-2.0, -1.0)]), Gate("west", open=[(-2.0, -1.0)])),
             "gate 'east' never opens, and person 0 .* has no other way out",
         ),
-        (lambda: Group("a", places=[[1, 1]], radius=0.2, enters=3.0), "has places, so it is there from the start"),
-        (lambda: gated(enters=3.0, start=[(20, 20), (21, 20), (21, 21)]), "nobody 0.4 wide has room in the region"),
+        (lambda: Group("a", places=[[1, 1]], radius=0.2, enters=3.0), "has places, so it is present from the start"),
+        (lambda: gated(enters=3.0, start=[(20, 20), (21, 20), (21, 21)]), "no room for a person 0.4 wide"),
         (lambda: timetable([(0.0, 1.5)]), r"rows \(time, number of people\)"),
     ],
 )

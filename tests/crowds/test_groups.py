@@ -89,11 +89,11 @@ def test_groups_can_be_inhibited_and_resumed(tmp_path):
         (lambda: Group("a", 2, radius=0.2, speed=[1.0] * 3), "speed has shape"),
         (lambda: Group("a", 2, radius=0.2, speed=-1.0), "speed must not be negative"),
         (lambda: Group("a", 2, radius=0.2, speed=50.0), "faster than people run"),
-        (lambda: Group("a", 2, radius=0.2, goal=["east"]), "1 goals and 2 people"),
+        (lambda: Group("a", 2, radius=0.2, goal=["east"]), "1 names, but there are 2 people"),
         (lambda: Group(3, 2, radius=0.2), "name must be a text"),
         (lambda: crowd([], room=PLAN), "at least one group"),
         (lambda: crowd([Group("a", 1, radius=0.2)] * 2, room=PLAN), "different names"),
-        (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, radius=0.2), "takes no radius: each Group says its own"),
+        (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, radius=0.2), "takes no radius: give it to each Group"),
         (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, speed=1.4), "takes no speed"),
         (lambda: crowd([Group("a", 1, radius=0.2)], room=PLAN, q0=[[1, 1]]), "takes no q0"),
         (lambda: crowd(3, room=PLAN), "radius is missing"),
@@ -137,9 +137,9 @@ def test_people_are_placed_at_random_up_to_six_a_square_metre(density):
 
 def test_what_is_reachable_is_said():
     plan = Plan([(0, 0), (12, 0), (12, 10), (0, 10)], exits={"east": ((12, 4), (12, 6))})
-    message = r"room for (\d+) on a lattice, (\d\.\d+) a square metre, and for 7.22 at most far from walls"
+    message = r"a lattice has room for (\d+), (\d\.\d+) per square metre \(at most 7.22 far from walls\)"
     with pytest.raises(jo.InvalidValue, match=message) as error:
         crowd(900, radius=0.2, room=plan)
-    room = int(str(error.value).split("room for ")[1].split()[0])
+    room = int(str(error.value).split("room for ")[1].split(",")[0])
     assert 750 < room < 870
     crowd(room - 40, radius=0.2, room=plan)

@@ -132,7 +132,7 @@ def test_whoever_stands_in_a_door_exactly_as_wide_walks_out_of_it():
         ),
         (lambda: crowd(400, radius=R, room=hall()), "no place was found for person"),
         (lambda: crowd(2, radius=R, room=hall(), goal="west"), "no exit 'west'; the exits are 'east'"),
-        (lambda: crowd(2, radius=R, room=hall(), goal=["east"]), "1 goals and 2 people"),
+        (lambda: crowd(2, radius=R, room=hall(), goal=["east"]), "1 names, but there are 2 people"),
         (lambda: crowd(2, radius=[R] * 3, room=hall()), "radii have shape"),
         (lambda: crowd(2, radius=R, room=hall(), speed=[1.0] * 3), "speed has shape"),
         (lambda: crowd(1, radius=R, room=hall(), speed=134.0), r"speed 134 m/s is faster.*10 m/s; .*divided by 3.6"),

@@ -54,7 +54,7 @@ def test_a_drawing_in_millimetres_is_no_room_of_ten_kilometres(tmp_path):
 
 def test_a_drawing_without_a_unit_needs_a_scale(tmp_path):
     path = room(tmp_path / "room.dxf", 0, 10_000.0)
-    with pytest.raises(InvalidValue, match=r"does not say in which unit .*give scale="):
+    with pytest.raises(InvalidValue, match=r"has no unit in its header .*give scale="):
         Plan.from_dxf(path)
     assert width(Plan.from_dxf(path, scale=0.001)) == pytest.approx(10.0)
     for wrong in (0.0, -1.0, np.nan, np.inf):

@@ -1,4 +1,4 @@
-"""Reaction times, speeds and radii that are drawn: by the seed, within their cut-offs, and refused if impossible."""
+"""Reaction times, speeds and radii that are drawn: by the seed, within their limits, and refused if impossible."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_values_beyond_the_cut_offs_are_drawn_again_and_not_moved_to_them():
 
 
 def test_cut_offs_that_leave_nothing_are_refused():
-    with pytest.raises(jo.InvalidValue, match="still beyond the cut-offs; move low and high"):
+    with pytest.raises(jo.InvalidValue, match="still beyond the limits; choose low and high"):
         Normal(1.0, 0.01, low=5.0).draw(3, np.random.default_rng(0))
     with pytest.raises(jo.InvalidValue, match="low = 2 must be below high = 1"):
         Normal(1.0, 0.01, low=2.0, high=1.0)
@@ -83,11 +83,11 @@ def test_people_who_react_late_can_be_resumed(tmp_path):
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"speed": Normal(0.1, 1.0)}, r"group 'all': person \d+ got the speed -.*and it must be above 0.*cut-off low"),
-        ({"reaction": Normal(0.1, 1.0)}, r"got the reaction -.*must be 0 or more"),
+        ({"speed": Normal(0.1, 1.0)}, r"group 'all': the speed -.* was drawn for person \d+.*above 0.*limit low"),
+        ({"reaction": Normal(0.1, 1.0)}, r"the reaction -.* was drawn .*must be 0 or more"),
         ({"speed": Normal(30.0, 1.0)}, "is faster than people run"),
         ({"reaction": -1.0}, "reaction must not be negative"),
-        ({"reaction": [1.0, 2.0]}, r"reaction has shape \(2,\), there are 12 people"),
+        ({"reaction": [1.0, 2.0]}, r"reaction has shape \(2,\), but there are 12 people"),
     ],
 )
 def test_values_that_nobody_can_have_are_refused(said, message):

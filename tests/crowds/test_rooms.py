@@ -54,8 +54,8 @@ def test_the_corners_of_a_room_may_run_either_way_around():
 @pytest.mark.parametrize(
     ("corners", "doors", "what"),
     [
-        (SQUARE, [((5, 3), (5, 4))], "exit 'door 0' at .* does not lie in an edge"),
-        (SQUARE, np.zeros((0, 2, 2)), "needs a door"),
+        (SQUARE, [((5, 3), (5, 4))], "exit 'door 0' at .* does not lie on an edge"),
+        (SQUARE, np.zeros((0, 2, 2)), "needs at least one door"),
         ([(0, 0), (4, 0), (4, np.nan)], [DOOR], "every entry must be finite"),
         ([(0, 0), (4, 0), (2, 0)], [((0, 0), (1, 0))], "not simple"),
     ],

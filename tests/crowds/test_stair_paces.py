@@ -135,7 +135,7 @@ def test_stairs_are_resumed_to_the_bit(tmp_path, said):
         ({"pace": "sideways"}, 'must be a positive number, "up" or "down"'),
         ({"pace": -1.0}, 'must be a positive number, "up" or "down"'),
         ({"flights": [(0.0, 9.0)]}, "intervals .* within its length 6"),
-        ({"every": 9.0, "both": True}, "is a lift, every 9 s, and goes one way"),
+        ({"every": 9.0, "both": True}, "is a lift \\(every=9\\) and goes one way"),
         ({"every": 9.0, "pace": 0.5}, "leave out pace"),
     ],
 )

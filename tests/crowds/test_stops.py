@@ -82,7 +82,7 @@ def test_dwell_times_are_drawn_for_each_by_the_seed():
     np.testing.assert_array_equal(made[0].dwell[desk], made[1].dwell[desk])
     assert (made[0].dwell[desk] != made[2].dwell[desk]).all()
     assert np.ptp(made[0].dwell[desk]) > 0.0
-    with pytest.raises(jo.InvalidValue, match=r"dwell time of -.* was drawn.*cut-off low = 0"):
+    with pytest.raises(jo.InvalidValue, match=r"dwell time of -.* was drawn.*limit low = 0"):
         crowd(group, room=PLAN, stops={"desk": Stop((6.0, 2.5), dwell=Normal(0.0, 1.0))})
 
 

@@ -339,5 +339,5 @@ def test_people_pass_the_places_of_their_journey_in_order():
     assert journey.stage.tolist() == [2, 1]
     with pytest.raises(jo.InvalidValue, match=r"stop 'wall'.*inside the plan"):
         walk(plan, radius=R, stops={"wall": (6, 6)})
-    with pytest.raises(jo.InvalidValue, match="1 routes and 2 people"):
+    with pytest.raises(jo.InvalidValue, match="1 routes, but 2 people"):
         Journey(journey.wish, [["desk"]], people=2, reach=0.5)

@@ -43,7 +43,7 @@ WRONG = {
     ),
     "the same name twice": (lambda: Study("cradle_apart", measures=["end_time"] * 2), "two entries named 'end_time'"),
     "a name that is taken": (
-        lambda: Study("cradle_apart", measures={"run": "end_time"}), "two columns of the table would have the name 'run'",
+        lambda: Study("cradle_apart", measures={"run": "end_time"}), "would have the name 'run'",
     ),
     "unknown path": (
         lambda: Study("cradle_apart", over=grid({"problem.nn": [2]})),

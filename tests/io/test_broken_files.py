@@ -11,7 +11,8 @@ import pytest
 from jostle.errors import JostleError
 from jostle.io.container import checksum, superblock
 from jostle.io.exports import export
-from jostle.io.reading import about, read, repair
+from jostle.io.reading import about, read
+from jostle.io.repairing import repair
 from jostle.io.trajectory import BrokenFile, NoSuchFile, Writer
 
 VERBS = [
@@ -54,11 +55,11 @@ def newer(path):
 MADE = {
     "is empty": lambda path: path.write_bytes(b""),
     "is not an HDF5 file": lambda path: path.write_bytes(random.Random(0).randbytes(5000)),
-    "is not an HDF5 file, so": lambda path: path.write_text("t,x\n0,1\n"),
+    "is not an HDF5 file and therefore": lambda path: path.write_text("t,x\n0,1\n"),
     "cannot be read: Is a directory": lambda path: path.mkdir(),
     "not a trajectory written by jostle": foreign,
     "an HDF5 file, but not": old,
-    "was written by a newer jostle": newer,
+    "was written by a newer version of jostle": newer,
 }
 
 
@@ -66,7 +67,7 @@ MADE = {
 def test_what_is_no_trajectory_is_said_to_be_none(tmp_path, what):
     path = tmp_path / "file.vtkhdf"
     MADE[what](path)
-    for verb in VERBS if what != "was written by a newer jostle" else VERBS[:3]:
+    for verb in VERBS if what != "was written by a newer version of jostle" else VERBS[:3]:
         with pytest.raises(BrokenFile, match=what) as caught:
             verb(path)
         assert str(path) in str(caught.value)
@@ -85,7 +86,7 @@ def test_a_file_that_is_cut_off_is_said_to_be(good):
     for length in (20, 47, 48, 100, 5000, len(whole) // 2, len(whole) - 1):
         good.write_bytes(whole[:length])
         for verb in VERBS:
-            with pytest.raises(BrokenFile, match="cut off"):
+            with pytest.raises(BrokenFile, match="truncated"):
                 verb(good)
 
 

@@ -14,7 +14,8 @@ import jostle as jo
 from jostle.errors import BrokenFile, JostleError
 from jostle.facts import Facts
 from jostle.io import layout
-from jostle.io.reading import about, read, repair
+from jostle.io.reading import about, read
+from jostle.io.repairing import repair
 from jostle.io.step_records import STEPS
 from jostle.io.trajectory import Writer
 from jostle.step_statistics import STATISTICS
@@ -115,7 +116,7 @@ def test_filters_and_other_types_are_refused(good):
     chunks = {"chunks": (1024, 3), "maxshape": (None, 3)}
     for options, match in (
         (chunks | {"compression": "gzip"}, "is compressed"),
-        (chunks | {"fletcher32": True}, "is compressed, or filtered"),
+        (chunks | {"fletcher32": True}, "is compressed or filtered"),
         (chunks | {"dtype": np.int64}, "has rows of shape"),
     ):
         good.write_bytes(whole)
@@ -139,7 +140,7 @@ def test_more_data_than_the_file_has_bytes_are_refused_before_memory_is_taken(go
         with h5py.File(good, "r+") as file:
             del file["jostle/run"].attrs["shape"]
             file["jostle/run"].attrs["shape"] = np.array(shape, dtype=np.int64)
-        refused(good, "points, but holds fewer|says that q has the shape")
+        refused(good, "points, but contains fewer|declares a q of shape")
 
 
 def test_a_deeply_nested_file_is_read_as_fast_as_any(good):
@@ -179,7 +180,7 @@ def test_a_damaged_frame_is_named_with_its_data_set(good, name):
         data[row] = values if name == STEPS else np.flip(values) + 1
     if name in layout.CHECKED:
         frame = {40: row // 41, 300: row // 300}[40 if name in layout.CELL_DATA else 300]
-        with pytest.raises(BrokenFile, match=rf"{name} of frame {frame} does not have its checksum"):
+        with pytest.raises(BrokenFile, match=rf"{name} of frame {frame} does not match its checksum"):
             everything(good)
         part = sol.q if name == layout.POINTS else sol.u if name == layout.VELOCITY else None
         if part is not None:
@@ -187,7 +188,7 @@ def test_a_damaged_frame_is_named_with_its_data_set(good, name):
             with pytest.raises(BrokenFile, match=rf"{name} of frame {frame}"):
                 part[frame]
     elif name == STEPS:
-        with pytest.raises(BrokenFile, match=rf"the record of step {row + 1} is wrong"):
+        with pytest.raises(BrokenFile, match=rf"the record of step {row + 1} does not match its checksum"):
             everything(good)
     else:
         with pytest.raises(BrokenFile, match=rf"the entries of frame {row} in the tables"):
@@ -260,7 +261,7 @@ def test_a_state_inside_a_wall_or_another_body_is_refused(kept):
     path, scheme, arrays = kept
     for q in ([[0.0, 0.5], [0.0, 3.0]], [[0.0, 1.0], [0.0, 2.5]]):
         stored(path, (arrays | {"q": np.array(q)}))
-        with pytest.raises(BrokenFile, match=r"q overlaps by 0.5 at t = 0.05, the state that was saved by 0"):
+        with pytest.raises(BrokenFile, match=r"q overlaps by 0.5 at t = 0.05, but the saved state by 0"):
             solved(path, scheme, t=0.1, resume=True)
     stored(path, arrays)
     assert solved(path, scheme, t=0.1, resume=True).status == "finished"
@@ -365,7 +366,7 @@ def test_checkpoints_that_take_memory_or_run_code_are_refused(kept, tmp_path):
             solved(path, scheme, t=0.1, resume=True)
 
     stored(path, arrays, np.savez_compressed)
-    resumed("it is compressed|more than its size")
+    resumed("it is compressed|more bytes than it has")
     stored(path, (arrays | {"q": np.array([print], dtype=object)}))
     resumed("objects")
     stored(path, arrays)
@@ -373,7 +374,7 @@ def test_checkpoints_that_take_memory_or_run_code_are_refused(kept, tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("format.npy", b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<i8', 'fortran_order': False, 'shape': "
                          b"(1000000000000,), }".ljust(117) + b"\n")  # fmt: skip
-    resumed("declares the shape")
+    resumed("declares shape")
     path.write_bytes(header[: len(header) // 2])
     resumed("is not a checkpoint, or is damaged")
     broken = bytearray(header)

@@ -264,7 +264,7 @@ def test_a_file_of_format_1_is_continued_and_repaired(old):
 
 def test_a_problem_of_the_wrong_order_is_refused(tmp_path):
     path = jo.io.write(jo.solve(at_rest(), jo.Maury(), t=0.02, h=0.01), tmp_path / "run.vtkhdf")
-    with pytest.raises(InvalidValue, match=r"second-order \(Motion\) problem, the problem given is a Sweeping"):
+    with pytest.raises(InvalidValue, match=r"second-order \(Motion\) problem, but problem is a Sweeping"):
         jo.io.read(path, jo.Sweeping(q0=np.zeros((2, 2)), velocity=0.0))
 
 

@@ -12,7 +12,8 @@ from victim import assert_right
 
 from jostle.io.container import superblock
 from jostle.io.exports import export
-from jostle.io.reading import read, repair
+from jostle.io.reading import read
+from jostle.io.repairing import repair
 from jostle.io.trajectory import WriteFailed, Writer
 
 PROGRAM = """
@@ -46,7 +47,7 @@ def test_a_full_disk_is_an_error_that_says_what_is_safe(tmp_path, n, limit):
     frames, message = done.stdout.split(maxsplit=1)
     assert int(frames) > 3
     assert f"{path} cannot be written: File too large. Its first {frames} frames are safe" in message
-    assert "Make room on the disk" in message
+    assert "Free disk space" in message
     assert_kept(path, n, int(frames))
 
 
@@ -116,7 +117,7 @@ def test_what_cannot_be_written_at_all_is_a_clear_error(tmp_path, monkeypatch):
         file.frame(0.0, [0], [0])
     monkeypatch.setattr(Path, "write_bytes", refuse)
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(WriteFailed, match=r"other.vtkhdf cannot be made: Disk quota exceeded"):
+    with pytest.raises(WriteFailed, match=r"other.vtkhdf cannot be created: Disk quota exceeded"):
         Writer(tmp_path / "other.vtkhdf", shape=(1,), about={})
     with pytest.raises(WriteFailed, match=r"run.csv cannot be written: Disk quota exceeded"):
         export(tmp_path / "run.vtkhdf", tmp_path / "run.csv")

@@ -145,7 +145,7 @@ def test_a_resume_with_other_physics_is_refused_with_both_values(name, tmp_path)
     if name == "mass function":
         first, second = (jo.Motion(q0=[0.0], mass=lambda q, m=m: [[m]]) for m in (1.0, 2.0))
     jo.solve(first, scheme, t=0.05, h=H, checkpoint=tmp_path / "c")
-    with pytest.raises(InvalidValue, match=r"belongs to another run: .* was .*now.*; resume with what"):
+    with pytest.raises(InvalidValue, match=r"belongs to another run: .* was .*now.*; resume with the original"):
         jo.solve(second, scheme if name != "law" else jo.Paoli(), t=0.1, h=H, checkpoint=tmp_path / "c", resume=True)
 
 

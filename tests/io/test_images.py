@@ -74,7 +74,7 @@ def test_info_says_what_a_file_of_fields_is(run):
 
 def test_bodies_and_fields_are_told_apart(run, tmp_path):
     place, _ = run
-    with pytest.raises(BrokenFile, match=r"holds fields on a grid, not bodies: read it with jo\.io\.read_images"):
+    with pytest.raises(BrokenFile, match=r"contains fields on a grid, not bodies: read it with jo\.io\.read_images"):
         jo.io.read(place)
     bodies = tmp_path / "bodies.vtkhdf"
     jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1, output=bodies)
@@ -115,10 +115,10 @@ def damaged(place, change):
 
 
 DAMAGES = {
-    "its times must ascend": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
+    "its times must increase": lambda file: file["VTKHDF/Steps/Values"].write_direct(np.zeros(9)),
     "has shape": lambda file: file["VTKHDF"].attrs.__setitem__("WholeExtent", np.array([0, 15, 0, 4, 0, 1])),
-    "newer jostle": lambda file: file["jostle/images"].attrs.__setitem__("format", 99),
-    "must name the units": lambda file: file["jostle/images"].attrs.__setitem__("units", ["m", "s"]),
+    "newer version of jostle": lambda file: file["jostle/images"].attrs.__setitem__("format", 99),
+    "must name three units": lambda file: file["jostle/images"].attrs.__setitem__("units", ["m", "s"]),
     "has no jostle/images": lambda file: file.__delitem__("jostle/images"),
     "walls has shape": lambda file: (
         file["jostle/images"].__delitem__("walls"),

@@ -18,7 +18,8 @@ from victim import assert_right
 
 from jostle.io import layout
 from jostle.io.container import clear_flags, reading, superblock
-from jostle.io.reading import about, read, repair
+from jostle.io.reading import about, read
+from jostle.io.repairing import repair
 from jostle.io.trajectory import BrokenFile, FileInUse, Writer
 
 PATIENCE = 300.0
@@ -85,7 +86,7 @@ def test_every_acknowledged_frame_survives_a_kill(program, tmp_path, n, kills):
         try:
             sol = read(path)
         except BrokenFile as error:
-            assert "holds no frame: its run was killed" in str(error)  # noqa: PT017
+            assert "contains no frame: its run was killed" in str(error)  # noqa: PT017
             assert acknowledged == 0
             continue
         count = len(sol.t)

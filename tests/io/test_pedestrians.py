@@ -283,7 +283,7 @@ def test_a_solution_that_is_no_crowd_is_refused_and_leaves_no_file(writer, tmp_p
     nobody = jo.Solution(None, None, gone.t[1:], gone.q[1:], gone.u[1:], (), (), (), gone.stats, "finished")
     one = jo.Solution(None, None, gone.t[:1], gone.q[:1], gone.u[:1], (), (), (), gone.stats, "finished")
     none = jo.Solution(None, None, gone.t[:0], gone.q[:0], gone.u[:0], (), (), (), gone.stats, "finished")
-    for bad, message in ((in_space, "plane"), (nobody, "nobody"), (one, "one frame"), (none, "not even")):
+    for bad, message in ((in_space, "plane"), (nobody, "nobody"), (one, "one frame"), (none, "no frames")):
         with pytest.raises(InvalidValue, match=message):
             writer(bad, tmp_path / "run")
         with pytest.raises(InvalidValue, match=message):

@@ -14,7 +14,8 @@ import jostle as jo
 from jostle.errors import InvalidValue, JostleError
 from jostle.io.container import superblock
 from jostle.io.pictures import points_of
-from jostle.io.reading import Ragged, about, read, repair
+from jostle.io.reading import Ragged, about, read
+from jostle.io.repairing import repair
 from jostle.io.trajectory import FileInUse, FileIsThere, NoSuchFile, Writer
 from jostle.step_statistics import STATISTICS
 
@@ -111,7 +112,7 @@ def test_a_continued_file_drops_what_came_later_at_once(tmp_path):
         file.frame(7.0, [7, 7], [0, 0])
     assert read(path).t.tolist() == [0, 1, 2, 7]
     assert read(path).q[:, 1].tolist() == [0, 1, 2, 7]
-    with pytest.raises(InvalidValue, match="has 4 frames and 0 records"):
+    with pytest.raises(InvalidValue, match="has 4 frames and 0 step records"):
         Writer.reopen(path, 5, 0)
     assert read(path).t.tolist() == [0, 1, 2, 7]
     Writer.reopen(path, 4, 0).close("finished")
@@ -123,11 +124,11 @@ def test_a_frame_counts_when_it_is_committed(tmp_path, monkeypatch):
     with Writer(path, shape=(3, 2), about={}) as file:
         file.frame(0.0, np.ones((3, 2)), np.zeros((3, 2)))
         assert file.acknowledged == 0
-        with pytest.raises(JostleError, match="no frame yet: its run is under way"):
+        with pytest.raises(JostleError, match="no frame yet: its run is in progress"):
             read(path)
         left = tmp_path / "left by a killed process.vtkhdf"
         left.write_bytes(path.read_bytes())
-        with pytest.raises(JostleError, match="holds no frame: its run was killed"):
+        with pytest.raises(JostleError, match="contains no frame: its run was killed"):
             read(left)
         file.commit()
         assert file.acknowledged == 1
@@ -318,7 +319,7 @@ def test_a_solution_from_a_file_answers_as_the_one_in_memory(tmp_path):
     single = read(jo.io.write(sol, tmp_path / "single.vtkhdf"), problem)
     np.testing.assert_allclose(single.q[:], sol.q, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(single.gaps(), sol.gaps(), atol=1e-6)
-    with pytest.raises(InvalidValue, match="has the shape"):
+    with pytest.raises(InvalidValue, match="has shape"):
         read(path, jo.Motion(q0=[0.0], within=jo.Free()))
 
 
@@ -392,6 +393,6 @@ def test_a_commit_that_was_interrupted_can_be_repeated(tmp_path, monkeypatch):
 
 def test_records_of_steps_with_missing_fields_are_refused_by_their_names(tmp_path):
     with Writer(tmp_path / "a.vtkhdf", shape=(1, 2), about={}) as file:
-        with pytest.raises(jo.InvalidValue, match=r"records must have one value for each of t, h, .* wall_work"):
+        with pytest.raises(jo.InvalidValue, match=r"records must have the fields t, h, .* wall_work"):
             file.steps([(0.1, 0.1, 1)])
         file.frame(0.0, np.zeros((1, 2)), np.zeros((1, 2)))

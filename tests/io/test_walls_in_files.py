@@ -183,8 +183,8 @@ def test_masses_force_period_groups_and_units_come_back(tmp_path):
     ("groups", "words"),
     [
         ({"a": [0, 1], "b": [1]}, "body 1 belongs to two groups, 'a' and 'b'"),
-        ({"a": [0, 7]}, "the group 'a' must be numbers of bodies from 0 to 1"),
-        ({"a": [0.5]}, "the group 'a' must be numbers of bodies"),
+        ({"a": [0, 7]}, "the group 'a' must be body numbers from 0 to 1"),
+        ({"a": [0.5]}, "the group 'a' must be body numbers"),
     ],
 )
 def test_groups_that_make_no_sense_are_refused(tmp_path, groups, words):
@@ -289,7 +289,7 @@ def test_facts_of_a_stranger_never_raise_an_error_of_others(tmp_path, text):
         group.attrs[stored_facts.CHECK] = np.uint32(
             stored_facts._check({name: group[name][:] for name in stored_facts.COLUMNS})
         )
-    with pytest.raises(BrokenFile, match=r"run\.vtkhdf is damaged: what it says about its problem"):
+    with pytest.raises(BrokenFile, match=r"run\.vtkhdf is damaged: its facts about the problem"):
         jo.io.read(path)
 
 
@@ -297,7 +297,7 @@ def test_shapes_that_are_none_are_refused_and_leave_the_file_as_it_was(tmp_path)
     path = tmp_path / "run.vtkhdf"
     with Writer(path, shape=(1, 2), facts=Facts(dimension=2), about={}) as file:
         file.frame(0.0, [[0, 0]], [[0, 0]])
-        with pytest.raises(InvalidValue, match="walls live in dimension 3, the bodies in 2"):
+        with pytest.raises(InvalidValue, match="walls have dimension 3, the bodies 2"):
             file.frame(1.0, [[0, 0]], [[0, 0]], walls=[Shape("line", np.zeros((2, 3)))])
         file.frame(2.0, [[0, 0]], [[0, 0]])
     assert jo.io.read(path).t.tolist() == [0.0, 2.0]

@@ -151,7 +151,7 @@ def test_spectators_of_the_stand_take_both_stairs():
         ("[[problem.groups]]\nplaces = [[9, 1]]\n", "", "problem.groups.0", "person 0 at [9.0, 1.0] is outside"),
         ("[[problem.groups]]\nplaces = [[1, 1], [1.3, 1]]\n", "", "problem.groups.0", "balls 0 and 1"),
         (TWO.replace("[0.5, 2.0]", "[0.6, 0.6]"), "", "problem.groups.1", "balls 5 and 6"),
-        ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer, or a larger room"),
+        ("[[problem.groups]]\nn = 500\n", "", "problem.groups.0", "take fewer people or a larger room"),
         ("[[problem.groups]]\nplaces = [[2, 2]]\nradius = 0.6\n", "", "problem.groups.0", "cannot reach their exit"),
         (TWO.replace("0.9", "134.0"), "", "problem.groups.1.speed = 134.0", "at most 10 m/s; divide km/h by 3.6"),
         (TWO, "inhibition = -1", "problem.inhibition", "true, false or a positive time"),
@@ -187,10 +187,10 @@ def test_groups_of_one_region_make_room_for_each_other():
 @pytest.mark.parametrize(
     ("old", "new", "where", "message"),
     [
-        ("ends = [[8, 1.5], [8, 2.5]]", "ends = [[7, 1.5], [7, 2.5]]", "problem.exits.1", "does not lie in an edge"),
+        ("ends = [[8, 1.5], [8, 2.5]]", "ends = [[7, 1.5], [7, 2.5]]", "problem.exits.1", "does not lie on an edge"),
         ('name = "east"', 'name = "west"', "problem.exits.1.name", "another exit"),
         ("[8, 0], [8, 4], [4.2, 4]]", "[8, 4], [8, 0], [4.2, 4]]", "problem.groups.0", "cross itself"),
-        ("[[4.2, 0], [8, 0], [8, 4], [4.2, 4]]", "[[9, 0], [10, 0], [10, 1]]", "problem.groups.0", "in the plan"),
+        ("[[4.2, 0], [8, 0], [8, 4], [4.2, 4]]", "[[9, 0], [10, 0], [10, 1]]", "problem.groups.0", "overlaps the plan"),
     ],
 )
 def test_what_is_wrong_is_named_at_its_own_key(old, new, where, message):

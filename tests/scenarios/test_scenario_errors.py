@@ -143,7 +143,7 @@ def test_errors_of_the_library_are_handed_on_with_the_part_they_belong_to():
     )
     assert built(crooked).startswith("my.toml:10: problem.walls.1: polygon 0 is not convex: it turns inwards at vertex")
     with pytest.raises(
-        ScenarioError, match=r"^evacuation:\d+: problem.exits.0: exit 'east' .* does not lie in an edge"
+        ScenarioError, match=r"^evacuation:\d+: problem.exits.0: exit 'east' .* does not lie on an edge"
     ):
         load("evacuation", settings=["problem.groups.0.n=3", "problem.rooms.0.corners.2.0=8.5"]).build()
     with pytest.raises(ScenarioError, match=r"^evacuation:\d+: problem.groups.0: no place was found for person"):

@@ -154,7 +154,7 @@ def test_an_evacuation_of_a_file_knows_its_plan(tmp_path):
         assert viz.evacuation(*shown).lines[0].get_ydata()[-1] == 0
     plt.close("all")
     older = replace(jo.io.read(path), stored_facts=None)
-    with pytest.raises(jo.InvalidValue, match=r"what they leave is not known: .* evacuation\(sol, plan\)"):
+    with pytest.raises(jo.InvalidValue, match=r"not known whether that is inside: .* evacuation\(sol, plan\)"):
         viz.evacuation(older)
     assert plt.get_fignums() == []
 

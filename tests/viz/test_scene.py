@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 
 import jostle as jo
+from jostle.viz.encoding import Encoder
 from jostle.viz.scene import Scene
 
 
@@ -104,3 +106,19 @@ def test_a_periodic_space_is_shown_once():
 def test_a_cell_around_zero_stays_there():
     cloud = jo.Motion(q0=[[-1.4, 0.0], [1.4, 0.0]], within=jo.Balls([0.05, 0.05], period=[3.0, np.inf]))
     assert Scene(jo.solve(cloud, jo.Maury(), t=0.1, h=0.1)).frame(0).x[:, 0].tolist() == pytest.approx([-1.4, 1.4])
+
+
+def test_rods_are_shown_from_body_to_body_and_to_their_points():
+    rods = jo.Rods([(0, -1), (0, 1)], lengths=[1.0, 0.5], points=[[3.0, 0.0]])
+    double = jo.Motion(q0=[[3.0, -1.0], [3.0, -1.5]], force=[0.0, -1.0], within=rods)
+    scene = Scene(jo.solve(double, jo.Maury(), t=0.1, h=0.1))
+    frame = scene.frame(-1)
+    ends = [[[3.0, -1.0], [3.0, 0.0]], [[3.0, -1.0], [3.0, -1.5]]]
+    np.testing.assert_allclose(scene.rods(frame), ends, atol=1e-9)
+    assert scene.view(frame).upper[1] >= 0.0, "the point from which it hangs is in the picture"
+    encoder = Encoder.of(scene, small=False)
+    walls = np.frombuffer(encoder.frame(frame), "<f4")[-8:].reshape(2, 2, 2) + encoder.origin
+    np.testing.assert_allclose(walls, ends, atol=1e-6)
+    ax = jo.viz.draw(scene.sol)
+    drawn = [line for each in ax.collections if isinstance(each, LineCollection) for line in each.get_segments()]
+    np.testing.assert_allclose(drawn[:2], ends, atol=1e-9)

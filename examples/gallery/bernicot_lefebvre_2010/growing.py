@@ -3,8 +3,8 @@ Particles that grow
 ===================
 
 Radii may depend on time (Bernicot and Lefebvre-Lepot 2010, section 4): :math:`D_{ij}(t, q) = |q_i - q_j| - (r_i(t) +
-r_j(t))`. Discs in a closed box grow until they are jammed; then the set is empty, and the run says so. The colour is
-the pressure.
+r_j(t))`. The discs in a closed box grow until they are jammed. Then no admissible configuration is left, and the run
+ends with an error that says so. The colour is the pressure.
 """
 
 import numpy as np

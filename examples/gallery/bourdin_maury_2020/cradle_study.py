@@ -1,12 +1,12 @@
 """
-Newton's cradle, law by law and gap by gap
+Newton's cradle with several laws and gaps
 ==========================================
 
-Figure 10 of Bourdin and Maury 2020 shows two answers for one cradle, :math:`e = 1`. Here are more. Left: five balls
-that touch, by Moreau's law, by binary impacts in all orders, and by the law of Liu, Zhao and Brogliato with linear
-springs and with those of Hertz. Right: Moreau's law if some of the waiting balls touch and others do not, and what
-random small gaps lead to. Above all masses are equal; below, the second and the fourth ball weigh 0.3 of the others.
-All answers conserve momentum and energy.
+Figure 10 of Bourdin and Maury 2020 shows two results for the same cradle with :math:`e = 1`. This example shows more
+of them. Left: five balls that touch, with Moreau's law, with binary impacts in all orders, and with the law of Liu,
+Zhao and Brogliato for linear springs and for Hertz contacts. Right: Moreau's law if some of the balls at rest touch
+and others do not, and the results of random small gaps. In the upper row all masses are equal; in the lower row the
+second and the fourth ball have 0.3 times the mass of the others. All results conserve momentum and energy.
 """
 
 from itertools import product

@@ -1,9 +1,10 @@
 """
-Collision against a wall
-========================
+Collision with a wall
+=====================
 
-Figure 1 of Bourdin and Maury 2020. A ball comes down on a floor with velocity :math:`u^-`. After the impact it has
-:math:`u^+ = u^- - (1 + e) P_N u^-`, from a slide along the floor (:math:`e = 0`) to a mirror image (:math:`e = 1`).
+Figure 1 of Bourdin and Maury 2020. A ball hits a floor with the velocity :math:`u^-`. After the impact its velocity
+is :math:`u^+ = u^- - (1 + e) P_N u^-`. For :math:`e = 0` it slides along the floor, and for :math:`e = 1` it is
+reflected.
 """
 
 import matplotlib.pyplot as plt
@@ -26,3 +27,4 @@ for e, u in after.items():
     ax.quiver(0.0, 0.15, *u, color=BLUE, alpha=0.4 + 0.6 * e, **arrow)
     ax.text(u[0] + 0.04, 0.15 + u[1], f"$u^+$, $e = {e:g}$", color=BLUE, va="center")
 ax.set(xlim=(-1.2, 1.7), ylim=(-0.1, 1.15), aspect="equal", xticks=[], yticks=[])
+ax.set_axis_off()

@@ -2,9 +2,9 @@
 More contacts than degrees of freedom
 =====================================
 
-Figure 2 of Bourdin and Maury 2020: fourteen discs have 28 degrees of freedom and 29 contacts, so that pressures are
-not unique. As rigid motions leave all contacts as they are, four pressures are free at least. Bars: one element of
-:math:`\\ker B^*`, forces that balance on each disc; orange pushes, purple pulls.
+Figure 2 of Bourdin and Maury 2020. Fourteen discs have 28 degrees of freedom and 29 contacts, so the pressures are
+not unique. Rigid motions do not change any contact, so at least four pressures are free. The bars show one element of
+:math:`\\ker B^*`: contact forces that balance on each disc. Orange bars push, and purple bars pull.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from jostle.colours import PALE_BLUE, PULL, PUSH
 
 tall = np.sqrt(0.75)
 q = np.array([(x - 0.5 * (row in (1, 2)), tall * row) for row, n in enumerate((3, 4, 4, 3)) for x in range(n)])
-q[7:, 0] += 0.5  # the third row leans on the second
+q[7:, 0] += 0.5  # the third row is shifted by half a disc
 cone = jo.Balls(np.full(14, 0.5)).linearise(0.0, q, 1e-9).cone()
 found = jo.macro.structure(cone)
 

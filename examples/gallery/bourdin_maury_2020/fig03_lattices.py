@@ -2,9 +2,9 @@
 Square and triangular lattices
 ==============================
 
-Figure 3 of Bourdin and Maury 2020: two ways to fill the plane with discs so that none is free. Lines are contacts.
-The square lattice fills :math:`\\pi / 4` of the plane, the triangular one :math:`\\pi / 2 \\sqrt 3`, and they have
-different impact laws, however small the discs are.
+Figure 3 of Bourdin and Maury 2020: two regular ways to fill the plane with discs. The lines are contacts. The square
+lattice fills the fraction :math:`\\pi / 4` of the plane and the triangular lattice :math:`\\pi / 2 \\sqrt 3`. The two
+lattices have different impact laws, however small the discs are.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 There is no maximum principle
 =============================
 
-Figure 4 of Bourdin and Maury 2020. Four discs are pushed together, faster from the sides. Were they glued (:math:`B u
-= 0`), the contact in the middle would pull, although its discs approach each other. Really they are pushed apart
-there, and its pressure is zero.
+Figure 4 of Bourdin and Maury 2020. Four discs are pushed together, faster from the sides. If the contacts were glued
+(:math:`B u = 0`), the contact in the middle would pull, although its discs approach each other. With contacts that
+only push, these two discs are pushed apart, and the pressure of their contact is zero.
 """
 
 import matplotlib.pyplot as plt

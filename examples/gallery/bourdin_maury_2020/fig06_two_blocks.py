@@ -1,10 +1,10 @@
 """
-Two blocks collide under three angles
-=====================================
+Two blocks collide at three angles
+==================================
 
-Figure 6 of Bourdin and Maury 2020, the square law (30)-(31). Along an axis of the lattice nothing happens across it.
-Along the diagonal a velocity across appears. And a little off the axis the velocity after the impact is mostly
-across.
+Figure 6 of Bourdin and Maury 2020, the square law (30)-(31). If the blocks move along an axis of the lattice, no
+transverse velocity appears. If they move along the diagonal, a transverse velocity appears. If they move in a
+direction close to the axis, the velocity after the impact is mostly transverse.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ for (left_ax, right_ax), degrees in zip(axes, (0, 45, 8), strict=True):
     right, left = grid.polygon(corners @ turn), grid.polygon(-corners @ turn)
     U = grid.velocity((left - right) * n[0], (left - right) * n[1])
     after = jo.macro.Square(grid, left | right).impact(U)
-    for ax, u, fastest in ((left_ax, U, 1.0), (right_ax, after.u, 0.5)):  # longer arrows after it
+    for ax, u, fastest in ((left_ax, U, 1.0), (right_ax, after.u, 0.5)):  # longer arrows after the impact
         jo.viz.field(grid, 0.12 * np.asarray(left) + 0.25 * np.asarray(right), zone=left | right, ax=ax)
         ax.collections[0].set_clim(0, 1)
         jo.viz.arrows(u, zone=left | right, fastest=fastest, ax=ax)

@@ -1,10 +1,10 @@
 """
-Pressures that do nothing
-=========================
+Pressures without effect
+========================
 
-Figure 7 of Bourdin and Maury 2020. On a hexagon :math:`f` is 1 and -1 in turns. Integrated along the three directions
-of a triangular lattice it gives three pressures :math:`p_0, p_1, p_2` that balance everywhere: :math:`B^* p = 0`, so
-the pressures of the triangular law (35) are not unique.
+Figure 7 of Bourdin and Maury 2020. On the six sectors of a hexagon, :math:`f` is alternately 1 and -1. Integrating
+:math:`f` along the three directions of a triangular lattice gives three pressures :math:`p_0, p_1, p_2` that balance
+everywhere: :math:`B^* p = 0`. The pressures of the triangular law (35) are therefore not unique.
 """
 
 import matplotlib.pyplot as plt
@@ -17,12 +17,12 @@ lattice = jo.macro.triangular_lattice(
     zone=lambda x, y: np.max([np.abs(x * np.cos(a) + y * np.sin(a)) for a in np.pi / 3 * np.arange(3)], axis=0) < 0.85,
 )  # fmt: skip
 x, y = lattice.points.T
-f = np.sign(np.round(np.cos(3 * np.arctan2(y, x)) * np.hypot(x, y), 9))  # +1, -1 in the six sectors, 0 between
+f = np.sign(np.round(np.cos(3 * np.arctan2(y, x)) * np.hypot(x, y), 9))  # +1 and -1 in turn in the six sectors
 
 impulse, fields = [], []
 for runs in lattice.runs:
     lines = [np.cumsum(f[line]) for line in np.split(runs.order, runs.starts[1:-1])]
-    assert not any(p[-1] for p in lines)  # as much of each sign on every line, so p is zero at its ends
+    assert not any(p[-1] for p in lines)  # the integral along each line is zero, so p is zero at its ends
     impulse += [p[:-1] for p in lines]
     fields.append(np.zeros(len(lattice)))
     fields[-1][runs.order] = np.concatenate(lines) * lattice.spacing

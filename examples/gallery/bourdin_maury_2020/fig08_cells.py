@@ -2,9 +2,9 @@
 From fields to grains and back
 ==============================
 
-Figure 8 of Bourdin and Maury 2020. Left: a velocity field :math:`U` (black) becomes velocities :math:`\\tilde U` of
-discs (red), its means over their Voronoi cells (37). Right: after the microscopic impact the velocities
-:math:`\\tilde u` (red) become a field :math:`v` again, constant in each cell (38).
+Figure 8 of Bourdin and Maury 2020. Left: the velocity field :math:`U` (black) is averaged over the Voronoi cells of
+the discs, which gives the velocities :math:`\\tilde U` of the discs (red), (37). Right: the velocities :math:`\\tilde
+u` after the microscopic impact (red) define a field :math:`v` that is constant in each cell, (38).
 """
 
 import matplotlib.pyplot as plt

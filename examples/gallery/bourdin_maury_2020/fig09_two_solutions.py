@@ -2,9 +2,9 @@
 Two solutions for one force
 ===========================
 
-Figure 9 of Bourdin and Maury 2020. A particle on a floor, :math:`e = 0`, under a force that changes its sign
-infinitely often as :math:`t \\to 0`. Two sequences of time steps, which begin at different instants, lead to two
-different motions; both solve the problem.
+Figure 9 of Bourdin and Maury 2020. A particle lies on a floor, with :math:`e = 0`, under a force that changes its
+sign infinitely often as :math:`t \\to 0`. Two sequences of time steps that begin at different times lead to two
+different motions. Both motions solve the problem.
 """
 
 import math

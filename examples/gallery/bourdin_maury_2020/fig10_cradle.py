@@ -2,9 +2,9 @@
 Newton's cradle
 ===============
 
-Figure 10 of Bourdin and Maury 2020, :math:`e = 1`. If the waiting discs touch (left), Moreau's law shares the impact:
-the one that hits goes back, the others leave together. If they are a little apart (right), the discs collide two by
-two, and the last one flies off alone.
+Figure 10 of Bourdin and Maury 2020, with :math:`e = 1`. If the discs at rest touch (left), Moreau's law sends the
+first disc back and sets all the others in motion. If there are small gaps between them (right), the discs collide two
+by two, and only the last one flies off.
 """
 
 import matplotlib.pyplot as plt

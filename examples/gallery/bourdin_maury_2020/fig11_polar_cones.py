@@ -2,8 +2,9 @@
 Mutually polar cones
 ====================
 
-Figure 11 of Bourdin and Maury 2020, and what it is for: every velocity :math:`U` is the sum of its projections on the
-cone :math:`C` of the admissible velocities and on its polar cone :math:`N`, and these are orthogonal (Moreau 1962).
+Figure 11 of Bourdin and Maury 2020 and its use: every velocity :math:`U` is the sum of its projections onto the cone
+:math:`C` of admissible velocities and onto its polar cone :math:`N`, and the two projections are orthogonal (Moreau
+1962).
 """
 
 import matplotlib.pyplot as plt
@@ -34,3 +35,4 @@ for U in ([-1.1, 1.3], [0.4, -1.4]):
     ax.plot(*np.array([on_C, U, on_N]).T, ":", color="0.3")
     ax.annotate("$U$", U, xytext=(5, 3), textcoords="offset points")
 ax.set(xlim=(-1.7, 1.7), ylim=(-1.7, 1.7), aspect="equal", xticks=[], yticks=[])
+ax.spines[:].set_visible(True)

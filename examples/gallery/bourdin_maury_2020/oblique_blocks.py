@@ -1,12 +1,14 @@
 """
-Two blocks collide obliquely, by three routes
-=============================================
+Two blocks collide obliquely, with several schemes
+==================================================
 
-Section 6 of Bourdin and Maury 2020. Two blocks fly against each other and touch with part of their faces. Splitting
+Section 6 of Bourdin and Maury 2020. Two blocks move towards each other and hit with part of their faces. Splitting
 (Maury and Preux 2017), the barrier pressure (Degond, Hua and Navoret 2011) and the isotropic impact law (46) agree:
-what is full flows aside like a liquid, the first impact takes only 6 % of the energy, and so restitution changes
-little. The laws of lattices stop or reflect the rows that hit each other, and little else; the triangular lattice
-breaks along its axes. Titles: the fraction of the kinetic energy that is left.
+the saturated material flows aside like a liquid. The first impact takes only 6 % of the energy, so restitution
+changes little.
+
+The lattice laws stop or reflect the rows that hit each other and change little else; the triangular lattice breaks
+along its axes. The titles show the fraction of the kinetic energy that is left.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +30,7 @@ routes = {
 figure, axes = plt.subplots(2, 4, figsize=(14, 7.2), layout="constrained")
 runs = {}
 for ax, (name, (scheme, e)) in zip(axes.flat, routes.items(), strict=True):
-    rho = (0.99 if name == "barrier" else 1.0) * (left | right)  # the barrier is infinite at one
+    rho = (0.99 if name == "barrier" else 1.0) * (left | right)  # the barrier is infinite at the density 1
     blocks = jo.macro.Flow(grid=grid, density=rho, velocity=grid.velocity(left - right, 0), law=jo.Restitution(e))
     runs[name] = sol = jo.macro.solve(blocks, scheme, t=0.4, h=0.02, every=0.4)
     jo.viz.field(grid, sol.density[-1], ax=ax)

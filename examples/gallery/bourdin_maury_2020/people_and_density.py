@@ -1,12 +1,14 @@
 """
-One room, as people and as a density
-====================================
+One room, with people and with a density
+========================================
 
 A thousand people leave a room, once as discs (Venel 2009) and once as a density (Maury, Roudneff-Chupin and
-Santambrogio 2010; section 6 of Bourdin and Maury 2020), with the same plan, radius and speed. A density of one is the
-densest packing of the discs. Where it is full it flows like a liquid, and the pressure drives it through the door
-faster than people walk. Discs form arches, which carry the pressure to the walls: people pass the door at their own
-speed, and their centres have only its width less two radii.
+Santambrogio 2010; section 6 of Bourdin and Maury 2020), with the same plan, radius and speed. The density 1 is the
+densest packing of the discs.
+
+Where the density is 1, it flows like a liquid, and the pressure drives it through the door faster than people walk.
+Discs form arches, which carry the pressure to the walls. People therefore pass the door at their own speed, and their
+centres use only the width of the door minus two radii.
 """
 
 import matplotlib.pyplot as plt

@@ -2,10 +2,10 @@
 Four problems with two solutions each
 =====================================
 
-A particle on a floor, at rest at :math:`t = 0`, as in figure 9 of Bourdin and Maury 2020 (after Schatzman 1978 and
-Ballard 2000). The grey bands show where the force pushes up (:math:`e = 0`) or presses most. Each panel has two motions
-under the same force; both satisfy the equation of motion and the impact law up to round-off. The forces of the first
-three panels jump infinitely often as :math:`t \\to 0`; the last one is infinitely smooth.
+A particle on a floor is at rest at :math:`t = 0`, as in figure 9 of Bourdin and Maury 2020 (after Schatzman 1978 and
+Ballard 2000). Each panel shows two motions under the same force; both satisfy the equation of motion and the impact
+law up to round-off. The grey bands show where the force pushes up (:math:`e = 0`) or presses most. In the first three
+panels the force jumps infinitely often as :math:`t \\to 0`; in the last panel it is infinitely smooth.
 """
 
 import matplotlib.pyplot as plt

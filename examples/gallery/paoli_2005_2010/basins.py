@@ -2,11 +2,13 @@
 Basins of an impact oscillator
 ==============================
 
-A vibro-impact problem of Paoli 2010 in one coordinate: a mass on a spring, driven by :math:`\\cos \\omega t`, hits a
-stop at its rest position with :math:`e = 0.8`. At :math:`\\omega = 2.6` it has an orbit with one impact a period, and
-another one that repeats itself after six periods. Which of them it ends on depends on where it starts. Here is a grid
-of 40 by 40 starts. ``python examples/gallery/paoli_2005_2010/basins.py 400`` draws the one of 400 by 400 on the page
-"Many copies of a small system", in some minutes.
+An impact problem of Paoli 2010 in one coordinate: a mass on a spring, driven by :math:`\\cos \\omega t`, hits a stop at
+its rest position with :math:`e = 0.8`. At :math:`\\omega = 2.6` there are two stable orbits, one with an impact in
+each period, and one that repeats itself after six periods. The colour shows on which orbit the mass ends, depending
+on its initial position and velocity.
+
+This picture has 40 by 40 initial states. ``python examples/gallery/paoli_2005_2010/basins.py 400`` draws the picture
+with 400 by 400 states on the page "Many copies of a small system" in a few minutes.
 """
 
 import sys

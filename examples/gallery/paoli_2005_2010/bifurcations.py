@@ -1,11 +1,11 @@
 """
-A ball on a table that shakes
-=============================
+A ball on a shaking table
+=========================
 
-A ball bounces on a table at height :math:`A \\sin 2 \\pi t` with :math:`e = 0.8`, by Paoli's scheme in the coordinate
-above the table. A hundred and twenty balls run at once, each coordinate with its own :math:`\\Gamma = A (2 \\pi)^2`,
-and start on the orbit with one bounce a period. At :math:`\\Gamma = 1.0708` that becomes unstable, and the period
-doubles.
+A ball bounces on a table at the height :math:`A \\sin 2 \\pi t` with :math:`e = 0.8`, computed with Paoli's scheme in
+the coordinate relative to the table. The program runs a hundred and twenty balls at once, each with its own
+:math:`\\Gamma = A (2 \\pi)^2`. They start on the orbit with one bounce in each period. At :math:`\\Gamma = 1.0708` this
+orbit becomes unstable, and the period doubles.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 import jostle as jo
 
 e, Gamma = 0.8, np.linspace(0.95, 1.3, 120)
-m, table = len(Gamma), 0.5 * (1 - e) / (1 + e)  # the speed of the table when it is hit, on that orbit
+m, table = len(Gamma), 0.5 * (1 - e) / (1 + e)  # the speed of the table at the impacts of this orbit
 phase = np.arccos(2 * np.pi * table / Gamma) / (2 * np.pi)
 balls = jo.Motion(
     q0=np.zeros(m), v0=np.full(m, 0.5 - table), force=lambda t, q: Gamma * np.sin(2 * np.pi * (t + phase)) - 1.0,

@@ -1,10 +1,10 @@
 """
-Corners, elastic
-================
+Elastic impacts in a corner
+===========================
 
-Condition (H6) of Paoli 2010. Shots at a corner and beside it, :math:`e = 1`. At a right angle they all come back
-parallel, whatever face they meet first. At 60 degrees the one at the vertex comes back another way than its
-neighbours: the motion does not depend continuously on its data.
+Condition (H6) of Paoli 2010, with :math:`e = 1`. Particles are shot at a corner and next to it. At a right angle, all
+of them come back in parallel, whichever face they hit first. At 60 degrees, the particle that hits the vertex comes
+back in a different direction from its neighbours: the motion does not depend continuously on the data.
 """
 
 import matplotlib.pyplot as plt

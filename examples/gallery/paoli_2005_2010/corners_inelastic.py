@@ -1,10 +1,10 @@
 """
-Corners, inelastic
-==================
+Inelastic impacts in a corner
+=============================
 
-Condition (H5) of Paoli 2005. Shots into a corner and beside it, :math:`e = 0`. Where the angle is at most a right one
-all of them end in the corner (open circles); where it is obtuse those beside it slide out, and only the one at the
-vertex stays.
+Condition (H5) of Paoli 2005, with :math:`e = 0`. Particles are shot into a corner and next to it. If the angle is at
+most a right angle, all of them end in the corner (open circles). If it is obtuse, only the particle that hits the
+vertex stays there, and the others slide out.
 """
 
 import matplotlib.pyplot as plt

@@ -2,11 +2,13 @@
 Bifurcations of an impact oscillator
 ====================================
 
-A vibro-impact problem of Paoli 2010 in one coordinate: a mass on a spring, driven by :math:`\\cos \\omega t`, hits a
-stop at its rest position with :math:`e = 0.8`. Each column of the diagram is one oscillator: its position once a
-period, after 350 periods. All of them run in one compiled loop on all cores, with exact impacts. At :math:`\\omega =
-2.65334772786` the orbit with one impact a period becomes unstable, and the period doubles. Here are 240 frequencies.
-``python benchmarks/ensembles.py --picture diagram.png`` draws 1000, each for 500 periods.
+An impact problem of Paoli 2010 in one coordinate: a mass on a spring, driven by :math:`\\cos \\omega t`, hits a stop at
+its rest position with :math:`e = 0.8`. Each column of the diagram is one oscillator; the dots are its positions once
+per period, after 350 periods. All oscillators run in one compiled loop on all cores, with exact impacts. At
+:math:`\\omega = 2.65334772786` the orbit with one impact in each period becomes unstable, and the period doubles.
+
+This picture has 240 frequencies. ``python benchmarks/ensembles.py --picture diagram.png`` draws 1000 frequencies,
+each for 500 periods.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 A double pendulum that hits a stop
 ==================================
 
-A mass matrix :math:`M(q)` that depends on the configuration, as in Paoli 2010, (1): two rods, the first of which must
-not pass the vertical, :math:`\\theta_1 \\ge 0`, with :math:`e = 1/2`. The impact changes both velocities, through
+The mass matrix :math:`M(q)` depends on the configuration, as in Paoli 2010, (1). The first of two rods must not pass
+the vertical, :math:`\\theta_1 \\ge 0`, with :math:`e = 1/2`. The impact changes both velocities, through
 :math:`M^{-1}`.
 """
 

@@ -2,8 +2,8 @@
 A crowd leaves a room
 =====================
 
-Section 4.2 of Venel 2009. Everyone wishes to walk to the door; the velocities are the nearest ones at which nobody
-overlaps. Orange bars are the reactions :math:`\\lambda_{ij}`, and arches of them close the door for a moment.
+Section 4.2 of Venel 2009. All people want to walk to the door, and their velocities are the closest ones without
+overlaps. The orange bars are the reactions :math:`\\lambda_{ij}`. They form arches that close the door for a moment.
 """
 
 import jostle as jo
@@ -16,5 +16,5 @@ sol = jo.solve(people, jo.Venel(), t=60.0, h=0.04, every=0.2, change=out, until=
 jo.viz.strip(sol, [0.0, 4.0, 10.0], colour="pressure")
 
 # %%
-# How many are still inside:
+# The number of people inside over time:
 jo.viz.evacuation(sol, room)

@@ -2,8 +2,8 @@
 The labyrinth
 =============
 
-Figure 3 of Venel 2009. A ball slides on a board with holes, which is tilted three ways one after the other; it goes
-around the holes and along the sides, and enters neither.
+Figure 3 of Venel 2009. A ball slides on a board with holes. The board is tilted in three directions, one after the
+other. The ball slides around the holes and along the sides and never falls into a hole.
 """
 
 import jostle as jo

@@ -2,8 +2,8 @@
 Many evacuations: a band instead of a curve
 ===========================================
 
-The crowd of Venel 2009, section 4.2, starts at random places, so that one run is one draw of many. A sweep runs the
-same room with ten seeds, with and without people who slow down behind others, on all cores: see :doc:`/sweeps`.
+In the crowd of Venel 2009, section 4.2, people start at random positions, so one run is one sample. A study runs the
+same room with ten seeds on all cores, with and without people who slow down behind others; see :doc:`/sweeps`.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ for case, name in enumerate(["walk on", "slow down"]):
     print(f"{name}: {time.mean:.1f} s, 95 % interval of the mean {time.low:.1f} to {time.high:.1f} s")
 
 # %%
-# At each time, nine of ten runs are in the band, and half of them are below the line:
+# At each time, the band contains nine of the ten runs, and the line is the median:
 t = np.linspace(0.0, 15.0, 200)
 inside = {
     name: jo.analysis.people_inside(results.curves("leaving_times", case), t)
@@ -35,8 +35,8 @@ inside = {
 jo.viz.quantile_band(t, inside, names=("$t$ (s)", "people inside"))
 
 # %%
-# The mean flow, with its 95 % confidence interval, over the number of runs that it is taken from: it becomes
-# :math:`\sqrt{n}` times narrower, and a rule can end a study when it is narrow enough.
+# The mean flow and its 95 % confidence interval, as a function of the number of runs :math:`n`. The interval shrinks
+# like :math:`1 / \sqrt{n}`, and a rule can end a study when it is narrow enough.
 counts = [3, 5, 7, 10]
 flows = {
     name: [results["flow"][results["case"] == case][:n] for n in counts]

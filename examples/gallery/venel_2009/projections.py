@@ -1,10 +1,10 @@
 """
-Theoretical and numerical projections
-=====================================
+Exact and linearised projections
+================================
 
-Figure 2 of Venel 2009. The next position is the projection of :math:`q + h f` on :math:`Q`, outside two discs
-(catching-up, open circles), or on the convex set :math:`\\tilde Q(q)` inside it, which is cut out by half-planes
-(dashed; filled circles).
+Figure 2 of Venel 2009. The next position is the projection of :math:`q + h f` onto the set :math:`Q` outside two
+discs (the catching-up algorithm, open circles), or onto the convex subset :math:`\\tilde Q(q)`, which is bounded by
+half-planes (dashed lines and filled circles).
 """
 
 import matplotlib.pyplot as plt
@@ -38,3 +38,4 @@ for step, colour in (([-0.75, -0.75], BLUE), ([0.4, -1.05], VERMILION)):
 ax.plot(*q, "ko")
 ax.annotate("$q$", q, xytext=(6, 6), textcoords="offset points")
 ax.set(xlim=(-1.6, 1.9), ylim=(-0.95, 1.25), aspect="equal", xticks=[], yticks=[])
+ax.spines[:].set_visible(True)

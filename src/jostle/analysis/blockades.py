@@ -1,7 +1,7 @@
 """Crowds in which nobody moves although people are inside: who blocks whom, and where.
 
 A run is blocked if its status is "blocked", or if in its last STANDSTILL seconds nobody moved by more than a small
-fraction of their radius (STANDSTILL_PART), somebody is inside, and they want to walk. They do
+fraction of their radius (STANDSTILL_DISTANCE), somebody is inside, and they want to walk. They do
 
 - if contacts were saved and some carry a force: in a first-order run u - U = G^T p, so u = 0 and p > 0 mean U != 0;
 - or if the problem is known, in a run that has not been read from a file: people have a desired speed and none of
@@ -33,13 +33,13 @@ from jostle.statuses import BLOCKED
 
 STANDSTILL = 10.0
 """Time (s) without movement that makes a blockade."""
-STANDSTILL_PART = 0.05
+STANDSTILL_DISTANCE = 0.05
 """People who have moved by less than this fraction of their radius count as standing still."""
-TOUCHING = 0.01
+TOUCHING_GAP = 0.01
 """People touch if the gap between them is smaller than this fraction of the smaller radius."""
-NEAR = 0.5
+BLOCKING_GAP = 0.5
 """People with a gap of less than this fraction of the smaller radius block each other, if nobody touches."""
-NAMED = 8
+MAX_NAMED_PEOPLE = 8
 """Largest number of people that a message names."""
 
 
@@ -68,8 +68,8 @@ class Blockade:
         if self.arch:
             text += f"an arch of {len(self.arch)} blocks {self.opening}: wall - {_listed(self.arch)} - wall"
         elif self.pairs:
-            named = [f"{i} and {'a wall' if j < 0 else j}" for i, j in self.pairs[:NAMED]]
-            more = f" and {len(self.pairs) - NAMED} more pairs" if len(self.pairs) > NAMED else ""
+            named = [f"{i} and {'a wall' if j < 0 else j}" for i, j in self.pairs[:MAX_NAMED_PEOPLE]]
+            more = f" and {len(self.pairs) - MAX_NAMED_PEOPLE} more pairs" if len(self.pairs) > MAX_NAMED_PEOPLE else ""
             text += f"people who block each other, nearest to {self.opening}: {', '.join(named)}{more}"
         else:
             text += f"there are no contacts at the front, near {self.opening}"
@@ -124,14 +124,14 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
             return None
         certain = _wants_to_walk(sol, q)
     x, r = q[people], radii[people]
-    touching, reach = _touching(x, r, TOUCHING), TOUCHING
+    touching, reach = _touching(x, r, TOUCHING_GAP), TOUCHING_GAP
     walls = _wall_points(sol, last, x, r)
     if len(touching) == 0 and not any(len(points) for points in walls):
-        touching, reach = _touching(x, r, NEAR), NEAR
+        touching, reach = _touching(x, r, BLOCKING_GAP), BLOCKING_GAP
     openings = openings_of(known)
     far = {name: distance_to_segment(x, ends) for name, ends in openings.items()}
     for name in sorted(openings, key=lambda name: float(far[name].min())):
-        arch = _arch(touching, walls, openings[name], far[name]) if reach == TOUCHING else ()
+        arch = _arch(touching, walls, openings[name], far[name]) if reach == TOUCHING_GAP else ()
         if arch:
             chain = [*(int(people[k]) for k in arch)]
             pairs = [(chain[0], -1), *pairwise(chain), (chain[-1], -1)]
@@ -152,7 +152,7 @@ def _standing_since(sol: Solution, radii: Array) -> float:
         q = np.asarray(sol.q[k])
         if np.any(present(q) != here):
             break
-        if np.any(np.linalg.norm(q - last, axis=1)[here] > STANDSTILL_PART * scale[here]):
+        if np.any(np.linalg.norm(q - last, axis=1)[here] > STANDSTILL_DISTANCE * scale[here]):
             break
         since = k
     return float(sol.t[since])
@@ -192,12 +192,12 @@ def _wall_points(sol: Solution, k: int, x: Array, r: Array) -> list[list[Array]]
                 along = b - a
                 part = np.clip((x - a) @ along / (along @ along), 0.0, 1.0)
                 near = a + part[:, None] * along
-                for person in np.flatnonzero(np.linalg.norm(x - near, axis=1) - r < TOUCHING * r):
+                for person in np.flatnonzero(np.linalg.norm(x - near, axis=1) - r < TOUCHING_GAP * r):
                     found[person].append(near[person])
         elif shape.kind == BALL:
             centre, radius = np.asarray(shape.points[0]), float(shape.points[1][0])
             away = np.linalg.norm(x - centre, axis=1)
-            for person in np.flatnonzero(away - r - radius < TOUCHING * r):
+            for person in np.flatnonzero(away - r - radius < TOUCHING_GAP * r):
                 found[person].append(centre + (x[person] - centre) * radius / away[person])
     return found
 
@@ -212,7 +212,7 @@ def _arch(touching: Integers, walls: list[list[Array]], opening: Array, far: Arr
 
     def on(side: float, points: Iterable[Array]) -> bool:
         places = [float((point - middle) @ along) / width for point in points]
-        return any(side * place >= (0.5 - TOUCHING) * width for place in places)
+        return any(side * place >= (0.5 - TOUCHING_GAP) * width for place in places)
 
     first = [k for k, points in enumerate(walls) if on(-1.0, points)]
     last = {k for k, points in enumerate(walls) if on(1.0, points)}
@@ -237,6 +237,6 @@ def _arch(touching: Integers, walls: list[list[Array]], opening: Array, far: Arr
 
 
 def _listed(chain: tuple[int, ...]) -> str:
-    if len(chain) <= NAMED:
+    if len(chain) <= MAX_NAMED_PEOPLE:
         return " - ".join(map(str, chain))
-    return " - ".join([*map(str, chain[: NAMED - 1]), "...", str(chain[-1])])
+    return " - ".join([*map(str, chain[: MAX_NAMED_PEOPLE - 1]), "...", str(chain[-1])])

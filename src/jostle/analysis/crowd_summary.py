@@ -15,7 +15,7 @@ from jostle.arguments import check_arguments
 from jostle.io.moves import planar
 from jostle.solution import Solution
 
-MOST = 0.95
+LEFT_FRACTION = 0.95
 """Fraction of the people who have left at the second evacuation time."""
 MAX_VORONOI_PEOPLE = 1000
 """Largest crowd with Voronoi densities; in larger ones people are counted in squares, which is much faster."""
@@ -119,7 +119,7 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
     left = np.sort(journeys.left[~np.isnan(journeys.left)])
     inside = int(np.isinf(left).sum())
     last = float(left[-1]) if len(left) and not inside else np.nan
-    most = float(left[int(np.ceil(MOST * len(left))) - 1]) if len(left) else np.nan
+    most = float(left[int(np.ceil(LEFT_FRACTION * len(left))) - 1]) if len(left) else np.nan
     return CrowdSummary(
         people=len(left),
         inside=inside,

@@ -28,7 +28,7 @@ from jostle.solution import Solution
 
 JAM_SPEED = 0.2
 """A person who walks slower than this fraction of their desired speed is in a jam."""
-MOVED = 0.02
+WALKING_SPEED = 0.02
 """A person has begun to walk once they were faster than this fraction of their desired speed."""
 JAM_PEOPLE = 5
 """Smallest number of people at one opening that make a jam."""
@@ -100,7 +100,7 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
             move.end > move.start, longer * (move.end - move.start), 1.0
         )
         rate = np.nan_to_num(rate)
-        began |= (dt > 0.0) & (rate > MOVED * speed) & (move.end > late)
+        began |= (dt > 0.0) & (rate > WALKING_SPEED * speed) & (move.end > late)
         jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * speed)
         place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
         yield Stretch(move.start, dt, place, rate * dt, began.copy(), jammed)

@@ -1,4 +1,4 @@
-"""Is a polyhedron empty? Farkas' lemma, answered by the multipliers of a failed projection or by a linear program.
+"""Whether a polyhedron is empty, by the multipliers of a failed projection or a linear program (Farkas' lemma).
 
 {u : c + G u >= 0} is empty if and only if some y >= 0 has G^T y = 0 and c . y < 0: then
 0 <= y . (c + G u) = c . y < 0 for every u. The y is the proof, and names the rows that contradict

@@ -1,10 +1,11 @@
-"""People who walk to exits: floor plans, wishes, and what people do about each other (Venel 2009, section 4.2)."""
+"""Crowds of people who walk to exits: floor plans, wishes, and behaviours (Venel 2009, section 4.2)."""
 
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
 from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
 from jostle.crowds.entries import arrivals, timetable
 from jostle.crowds.families import Together
+from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.gates import Gate
 from jostle.crowds.groups import Group
 from jostle.crowds.journeys import Journey
@@ -21,7 +22,7 @@ from jostle.crowds.strategies import TIME_GAP as TIME_GAP
 from jostle.crowds.strategies import AvoidJams, following, inhibition
 from jostle.crowds.time_gap import time_gap
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, FreeWish, Wish
+from jostle.crowds.wish import Behaviour, Wish
 
 __all__ = [
     "AvoidJams",

@@ -1,8 +1,8 @@
-"""A crowd on a floor plan as a density: the macroscopic sibling of `crowd`.
+"""A crowd on a floor plan as a density: the macroscopic counterpart of `crowd`.
 
-The plan is covered by square cells. A cell belongs to the room if its centre lies in the plan, and its centre is joined
-to that of a neighbour unless the line between them meets a wall. So thin walls, slanted ones and columns let nothing
-through, however they lie in the grid; cells that are entered through an exit are exit cells.
+The plan is covered by square cells. A cell belongs to the room if its centre lies in the plan, and it is joined to a
+neighbour unless the line between their centres meets a wall. So thin walls, slanted walls and columns let nothing
+through, whatever their position in the grid. Cells that are entered through an exit are exit cells.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.groups import DEFAULT_SPEED
 from jostle.crowds.openings import Opening
 from jostle.crowds.outlines import around, package
@@ -22,7 +23,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.stairs import Link, Shaft
 from jostle.crowds.steady import steady
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, FreeWish, Wish
+from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
 from jostle.macro.motion.passages import Passage
@@ -31,23 +32,35 @@ from jostle.macro.motion.problems import Crowd
 MARGIN = 2
 """Number of cells around the plan."""
 MAX_CELLS = 16_000_000
+"""Largest number of cells."""
 ON_WALL = 1e-6
-"""A cell whose centre is this near to a wall, in cells, belongs to the wall."""
+"""Distance from a wall, in cells, up to which the centre of a cell lies on the wall."""
 CLEARANCE = 0.25
-"""Ways keep this distance from walls, in cells."""
+"""Distance of ways from walls, in cells."""
 LAST_STEP = 0.32
-"""Cells whose centres are this near to the end of stairs, in cells, are left out: the ways lead to a point before."""
+"""Distance from the end of stairs, in cells, within which cells are left out, because ways end before them."""
 SPACING = 0.125
-"""Spacing of the nodes of the grid on which the ways are found, in cells."""
+"""Grid spacing for the ways, in cells."""
 
 
 @check_arguments
 def densest_packing(radius: Positive) -> float:
-    """People per unit area where the density is one: 1 / (2 sqrt(3) r^2), the triangular lattice of discs.
+    """Number of people per unit area where the density is one: 1 / (2 sqrt(3) r^2), the triangular lattice of discs.
 
-    A mass of a density times this number is a number of people; a number of people per unit area, divided by it, is a
-    density.
+    The mass of a density times this number is a number of people.
 
+    Parameters
+    ----------
+    radius : float
+        Radius of a person (m), positive.
+
+    Returns
+    -------
+    float
+        People per square metre.
+
+    Examples
+    --------
     >>> round(densest_packing(0.25), 2)
     4.62
     """
@@ -66,19 +79,49 @@ def density(
     start: Any = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
 ) -> Crowd:
-    """n people on a plan as a density on square cells of side h, who wish to leave by the nearest exit.
+    """People on a floor plan as a density on square cells, who wish to leave by the nearest exit.
 
-    It takes the arguments of `crowd`, and gives a `jo.macro.Crowd` for `jo.macro.solve`. People are spread evenly over
-    the polygon `start`, or over the whole plan; or n is a function of (x, y) that gives people per unit area. The
-    density is one where discs of the radius are packed as densely as possible: see `densest_packing`. All people have
-    the same radius and speed. The default wish is that of points, and it does not change in time; `wish` replaces it.
-    In corners that are too narrow for a wish to know a way, and where walls of cells would hold people who follow it,
-    they wish to go to a neighbouring cell from where a way leads on.
+    The density is one where discs of the given radius are packed as densely as possible: see `densest_packing`. All
+    people have the same radius and speed. The default wish is that of points and does not change in time. In corners
+    where it does not know a way, and where the walls of cells would hold people who follow it, they wish to go to a
+    neighbouring cell from which a way leads on.
 
-    Exits, doors and stairs are as wide as a whole number of cells: those whose centres they face. Take an h that
-    divides their widths. Doors narrower than h, and wishes that depend on other people, are refused. On stairs people
-    walk their length at the same speed; at their end they wait until there is room on the other floor.
+    The width of exits, doors and stairs is a whole number of cells: those whose centres they face. Choose an h that
+    divides their widths. On stairs people walk at the same speed; at their end they wait until there is room on the
+    other floor.
 
+    Parameters
+    ----------
+    n : float or callable (x, y) -> array
+        Number of people, spread evenly over `start`; or people per unit area as a function of position.
+    room : Plan
+        The floor plan.
+    radius : float
+        Radius of a person (m).
+    h : float
+        Side of a cell (m), at most the width of each opening.
+    speed : float, default 1.0
+        Desired speed (m/s).
+    goal : str, optional
+        Name of the exit. None means the nearest exit.
+    start : polygon or array_like, shape (k, 2), optional
+        Region in which people are at the start, a `shapely.Polygon` or its corners. None means the whole plan.
+    wish : Wish or callable (t, q) -> array, shape (n, 2), optional
+        Replaces the walk to an exit, with its speed and goal. It must not depend on other people.
+
+    Returns
+    -------
+    macro.Crowd
+        The problem, for `jo.macro.solve`.
+
+    Raises
+    ------
+    InvalidValue
+        If an opening is narrower than h, if people do not fit into the region, if the grid is too large, or if the wish
+        depends on other people or on the past.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.5), (5, 2.5))])
     >>> people = density(40, room=room, radius=0.25, speed=1.4, h=0.25)
@@ -122,16 +165,16 @@ def density(
         passages=passages,
     )
     if isinstance(wish, FreeWish) or not (wish is None or isinstance(wish, Wish)):
-        return people  # it may change in time
+        return people  # the wish may change in time
     return steady(people)
 
 
 def _grid(plan: Plan, h: float) -> Grid:
-    """Cells that begin in the lower left corner of the plan, so that walls at multiples of h lie between cells."""
+    """Cells that begin at the lower left corner of the plan, so that walls at multiples of h lie between cells."""
     low, high = np.array(plan.area.bounds).reshape(2, 2)
     number = np.ceil((high - low) / h - ON_WALL).astype(int)
     if float(number[0] + 2 * MARGIN) * float(number[1] + 2 * MARGIN) > MAX_CELLS:
-        raise InvalidValue(f"cells of side {h:g} make a grid of {number[0]} x {number[1]} cells; take a larger h")
+        raise InvalidValue(f"h = {h:g} gives a grid of {number[0]} x {number[1]} cells; take a larger h")
     return Grid(low - MARGIN * h, low + (number + MARGIN) * h, h, closed=True)
 
 
@@ -144,13 +187,13 @@ class _Obstacles:
         self.tree = shapely.STRtree([*shapely.linestrings(plan.walls), *discs])
 
     def near(self, points: Array, distance: float) -> Booleans:
-        """(n,): is an obstacle at most this far away?"""
+        """(n,) whether an obstacle is within a distance of points (n, 2)."""
         shapely, found = package("shapely"), np.zeros(len(points), dtype=bool)
         found[self.tree.query(shapely.points(points), predicate="dwithin", distance=distance)[0]] = True
         return found
 
     def meet(self, lines: Array) -> Booleans:
-        """(n,): does a line (n, 2, 2) meet an obstacle?"""
+        """(n,) whether lines (n, 2, 2) meet an obstacle."""
         shapely, found = package("shapely"), np.zeros(len(lines), dtype=bool)
         found[self.tree.query(shapely.linestrings(lines), predicate="intersects")[0]] = True
         return found
@@ -164,7 +207,7 @@ def _meet(segment: Array, lines: Array) -> Booleans:
 
 
 def _behind_goals(plan: Plan, places: Array, h: float) -> Booleans:
-    """(n,): are places behind the point of the stairs to which people walk, so near to their end?"""
+    """(n,) whether places are behind the point near the end of stairs to which people walk."""
     found = np.zeros(len(places), dtype=bool)
     for name, link in plan.links.items():
         shaft, along = plan.shafts[name], link.start[1] - link.start[0]
@@ -174,20 +217,20 @@ def _behind_goals(plan: Plan, places: Array, h: float) -> Booleans:
 
 
 def _passage(link: Link, shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
-    """From the last cells of the stairs of a link to the first cells of the other floor."""
+    """The passage from the last cells of stairs to the first cells of the other floor."""
     last = link.start + link.length * shaft.outward
     start = _rows(grid, free, last, -shaft.outward)
     end = _rows(grid, free, link.end, shaft.inward)
     for cells, ends in ((start, last), (end, link.end)):
         if len(cells) == 0:
             raise InvalidValue(
-                f"{Opening.of(f'stairs {link.name!r}', ends)} meet no cell of side h = {grid.h:g}: take a smaller h"
+                f"{Opening.of(f'stairs {link.name!r}', ends)}: no cell of side h = {grid.h:g} fits; take a smaller h"
             )
     return Passage(start, end, shaft.outward)
 
 
 def _rows(grid: Grid, free: Booleans, segment: Array, inward: Array) -> Integers:
-    """(m, 2): the cells that are first behind a segment, looked at in a direction, from its first end to its last."""
+    """(m, 2) first cells behind a segment in the direction `inward`, from its first end to its second."""
     along = segment[1] - segment[0]
     width = float(np.linalg.norm(along))
     places = np.stack(grid.centres, axis=-1) - segment[0]
@@ -209,7 +252,7 @@ def _openings(plan: Plan) -> list[Opening]:
 
 
 def _check_openings(plan: Plan, h: float, crossed: dict[str, int]) -> None:
-    """Raise, naming the opening, if one is too narrow for the cells."""
+    """Raise, naming the opening, if it is too narrow for the cells."""
     for opening in _openings(plan):
         if opening.width < h * (1.0 - ON_WALL) or crossed[opening.name] == 0:
             raise InvalidValue(
@@ -221,7 +264,7 @@ def _check_openings(plan: Plan, h: float, crossed: dict[str, int]) -> None:
 def _start(
     n: float | Callable[[Array, Array], ArrayLike], grid: Grid, free: Booleans, radius: float, start: Any
 ) -> Array:
-    """(nx, ny): the density at the start."""
+    """(nx, ny) density at the start."""
     full, (x, y), where = densest_packing(radius), grid.centres, free
     if start is not None:
         shapely = package("shapely")
@@ -248,16 +291,16 @@ def _wish(
         spacing = None if plan.convex else SPACING * h
         return walk(plan, radius=CLEARANCE * h, speed=speed, goal=goal, spacing=spacing)
     if goal is not None or speed != DEFAULT_SPEED:
-        raise InvalidValue("with a wish of its own a density takes neither speed nor goal: make them part of the wish")
+        raise InvalidValue("a density with wish= takes neither speed nor goal: make them part of the wish")
     if isinstance(wish, Behaviour):
         raise InvalidValue(
-            f"{type(wish).__name__} depends on the people around or on the past of each person, which a density does "
-            f"not have: give a plain wish, such as plan.walk(...), or a function of (t, q)"
+            f"{type(wish).__name__} depends on other people or on the past of each person, which a density does not "
+            f"have: give a plain wish, such as plan.walk(...), or a function of (t, q)"
         )
     widest = 0.0 if isinstance(wish, FreeWish) or not isinstance(wish, Wish) else float(wish.widest(1)[0])
     if widest > h / 2.0:
         raise InvalidValue(
-            f"the wish is that of people of radius {widest:g}, who do not come as near to walls as cells of side h = "
+            f"the wish is that of people of radius {widest:g}, who keep further away from walls than cells of side h = "
             f"{h:g}: make it with plan.walk(radius={CLEARANCE * h:g})"
         )
     return wish

@@ -1,6 +1,6 @@
 """People who leave a room or a building: Venel 2009, section 4.2.
 
-Everyone wishes to walk to an exit; the actual velocities are the nearest ones at which discs neither overlap nor cross
+Everyone wishes to walk to an exit. The actual velocities are the nearest ones for which discs neither overlap nor cross
 walls.
 """
 
@@ -17,10 +17,12 @@ from jostle.arguments import Natural, check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.entries import Entry, regions
+from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.gates import ClosedGates, Gate, GatedWalk, Gates, check_gates, ends_of
-from jostle.crowds.groups import DEFAULT_SPEED, Group, places_of
+from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Group, groups_of, places_of
 from jostle.crowds.itineraries import Itinerary
 from jostle.crowds.openings import check_ways
+from jostle.crowds.plan_checks import check_inside
 from jostle.crowds.plans import Plan
 from jostle.crowds.reactions import Reaction
 from jostle.crowds.stair_paces import StairPaces
@@ -29,7 +31,7 @@ from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP
 from jostle.crowds.strategies import inhibition as inhibited
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, FreeWish, Wish
+from jostle.crowds.wish import Behaviour, Wish
 from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
 from jostle.schemes.state import State
@@ -39,15 +41,41 @@ from jostle.sets.presence import Presence
 from jostle.sets.segments import Segments
 from jostle.sets.walls import Outside
 
-ONE_GROUP = "people"
-"""The name of the group of a crowd that is made without groups."""
-UNSAID = {"speed": DEFAULT_SPEED, "reaction": 0.0}
-"""What `crowd` assumes where nothing is said."""
-
 
 class Crowd(Sweeping):
-    """The sweeping process of people on a plan, which they wish to leave; made by `crowd`.
+    """The sweeping process of people on a floor plan who wish to leave it; `crowd` makes it.
 
+    Parameters
+    ----------
+    q0 : array_like, shape (n, 2)
+        Positions at the start (m).
+    wish : Wish
+        Velocities that people wish for, with the goals behind them. Stair paces and reaction times are wrapped around
+        it.
+    within : ConstraintSet
+        Positions without overlap: discs, walls and columns.
+    plan : Plan
+        The floor plan.
+    groups : sequence of str, default ("people",)
+        Names of the groups.
+    group : array_like of int, shape (n,), optional
+        Number of the group of each person. None means that all are in the first group.
+    present : array_like of bool, shape (n,), optional
+        People who are present at the start. None means everyone.
+    reaction : float or array_like, shape (n,), default 0.0
+        Times before which people do not walk (s).
+    entries : sequence of Entry, default ()
+        How people enter who are not present at the start.
+    gates : Gates, optional
+        Doors and exits that open and close. None means that all stay open.
+
+    Attributes
+    ----------
+    longest_step : float
+        Longest time step (s) of which `solve` does not warn.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
     >>> people = jo.crowds.crowd(8, radius=0.25, room=room)
@@ -57,17 +85,11 @@ class Crowd(Sweeping):
 
     plan: Plan
     wish: Wish
-    """The velocity, with the goals behind it; a plain function is a `FreeWish`."""
     groups: tuple[str, ...]
-    """The names of the groups."""
     group: Integers
-    """(n,) the number of the group of each person."""
     reaction: Array
-    """(n,) the times before which nobody walks."""
     entries: tuple[Entry, ...]
-    """How people come in who are not there at the start."""
     gates: Gates | None
-    """The doors and exits that open and close."""
 
     def __init__(
         self,
@@ -105,12 +127,29 @@ class Crowd(Sweeping):
 
     @property
     def longest_step(self) -> float:
-        """The longest time step of which `solve` does not warn."""
+        """Longest time step (s) of which `solve` does not warn."""
         return self.wish.longest_step
 
     def members(self, name: str) -> Integers:
-        """The numbers of the people of a group.
+        """The numbers of the people in a group.
 
+        Parameters
+        ----------
+        name : str
+            Name of the group.
+
+        Returns
+        -------
+        ndarray of int
+            Numbers of people, in order.
+
+        Raises
+        ------
+        InvalidValue
+            If there is no group with this name.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
         >>> adults, children = jo.crowds.Group("adults", 2, radius=0.25), jo.crowds.Group("children", 3, radius=0.2)
@@ -122,8 +161,20 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Does somebody stand of their own accord or in a lift, is somebody to come in, or a gate to open?
+        """Tell whether somebody waits on purpose or in a lift, somebody is still to enter, or a closed gate will open.
 
+        Parameters
+        ----------
+        state : State
+            A state of the run.
+
+        Returns
+        -------
+        bool
+            True if people who stand still do not mean that the crowd is blocked.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
         >>> people = jo.crowds.crowd(8, radius=0.25, room=room, reaction=5.0)
@@ -142,8 +193,25 @@ class Crowd(Sweeping):
         return bool((waits & state.presence.here).any() or any(coming))
 
     def wishing(self, wish: Wish) -> Crowd:
-        """The same people, with the same reaction times, and another wish, such as a behaviour around their own.
+        """The same people with another wish, such as a behaviour around their own.
 
+        Parameters
+        ----------
+        wish : Wish
+            The new wish; reaction times and stair paces are kept.
+
+        Returns
+        -------
+        Crowd
+            The new crowd.
+
+        Raises
+        ------
+        InvalidValue
+            If somebody cannot leave, or does not fit through an opening on the way of the new wish.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> box, exits = [(0, 0), (5, 0), (5, 4), (0, 4)], {"a": ((5, 1), (5, 2)), "b": ((0, 1), (0, 2))}
         >>> people = jo.crowds.crowd(8, radius=0.25, room=jo.crowds.Plan(box, exits=exits))
@@ -177,18 +245,58 @@ def crowd(
     stops: Mapping[str, AnyStop] | None = None,
     gates: Sequence[Gate] = (),
 ) -> Crowd:
-    """n people, discs placed at random on a plan, who wish to leave it by the nearest exit; or groups of people.
+    """People on a floor plan, as discs, who wish to leave it by the nearest exit.
 
-    Radius, speed and goal, the name of an exit, are one for all or one for each, and so is the `reaction` time before
-    which nobody walks; radius, speed and reaction may be drawn from a `Distribution`. With `inhibition`, nobody wishes
-    to walk faster than s / T, s the free way ahead and T that time, or TIME_GAP if it is True. `behaviour` makes the
-    wish from the walk, the plan and the radii (n,), such as `Pedestrians()`, how people walk in buildings. `start` is
-    the polygon in which people are placed, if it is not the whole plan; or `q0` (n, 2) are their places. Each `Group`
-    says all this for its own people. `wish`, a `Wish` or a function (t, q) -> (n, 2), replaces the walk to an exit.
-    `stops` are the places, by name, that the routes of groups pass: `Stop`, `WaitingArea` or `Queue`. `gates` are doors
-    and exits that open and close. Only of a `Wish` it is checked that people fit through its exits: a plain function
-    does not say where they go.
+    The first argument is a number of people, who are placed at random, or one or several `Group`, each with its own
+    radius, speed, reaction, goal and start.
 
+    Parameters
+    ----------
+    n : int, Group or sequence of Group
+        Number of people, or groups of people.
+    room : Plan
+        The floor plan.
+    radius : float, array_like or Distribution, optional
+        Radius of each person (m): one for all, one for each, or drawn from a distribution. Required without groups.
+    speed : float, array_like or Distribution, default 1.0
+        Desired speed of each person (m/s): one for all, one for each, or drawn.
+    reaction : float, array_like or Distribution, default 0.0
+        Pre-movement time of each person (s): one for all, one for each, or drawn.
+    seed : int or numpy.random.Generator, default 0
+        Source of random places and random properties.
+    goal : str or sequence of str, optional
+        Name of the exit of all people or of each person. None means the nearest exit.
+    inhibition : float or bool, default False
+        Time gap T (s): nobody wishes to walk faster than s / T, where s is the free distance ahead. True means
+        TIME_GAP, False no limit.
+    behaviour : callable (wish, plan, radii) -> Wish, optional
+        Changes the wish; ``Pedestrians()`` is the behaviour of people in buildings. It excludes `inhibition`. None
+        means that people walk the shortest way and push.
+    start : polygon or array_like, shape (k, 2), optional
+        Region in which people are placed at random, a `shapely.Polygon` or its corners. None means the whole plan.
+    q0 : array_like, shape (n, 2), optional
+        Positions at the start (m), in the place of random ones.
+    wish : Wish or callable (t, q) -> array, shape (n, 2), optional
+        Replaces the walk to an exit, with its speed and goal. A plain function is not checked for openings that are too
+        narrow, because it has no goals.
+    stops : dict of str to Stop, WaitingArea or Queue, optional
+        Places that the routes of groups pass, by name.
+    gates : sequence of Gate, default ()
+        Doors and exits that open and close.
+
+    Returns
+    -------
+    Crowd
+        The first-order problem, for `Venel`. ``solve(..., change=room.changes(people))`` removes people who have left.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no room for everyone, if somebody is outside the plan or cannot reach their exit, or if arguments
+        exclude each other.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
     >>> people = jo.crowds.crowd(8, radius=0.25, room=room, speed=1.4)
@@ -200,17 +308,17 @@ def crowd(
     """
     said = {"radius": radius, "speed": speed, "reaction": reaction, "goal": goal, "start": start, "q0": q0}
     random = np.random.default_rng(seed)
-    groups = [group.drawn(random) for group in _groups(n, said)]
+    groups = [group.drawn(random) for group in groups_of(n, said)]
     radii = np.concatenate([group.radii for group in groups])
     speeds = np.concatenate([group.speeds for group in groups])
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
-        raise InvalidValue("with a wish of its own a crowd takes neither speed nor goal: make them part of the wish")
+        raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
     within = Balls(radii) & Segments(room.walls, radii=radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     places = places_of(groups, room, random)
-    room.check_inside(places)
+    check_inside(room, places)
     itinerary = Itinerary(groups, stops or {}, room)
     shutting = Gates(gates, ends_of(gates, room.exits, room.doors), radii, places) if gates else None
     if shutting is not None:
@@ -231,11 +339,11 @@ def crowd(
         itinerary.check_unused()
         wished = wish
     if inhibition is not False:
-        # a plain function is refused here: it does not say who is nearer
+        # a plain function is refused here, because it does not know who is nearer to an exit
         wished = inhibited(wished, radii, T=TIME_GAP if inhibition is True else inhibition)
     if behaviour is not None:
         if inhibition is not False:
-            raise InvalidValue("a crowd takes inhibition or behaviour, not both: both set the speed by the gap ahead")
+            raise InvalidValue("give inhibition or behaviour, not both: both limit the speed by the gap ahead")
         wished = behaviour(wished, room, radii)
     enters = np.concatenate([group.times_of_entry for group in groups])
     here = enters == 0.0
@@ -263,7 +371,7 @@ def crowd(
 
 
 def _has_paces(wish: Wish) -> bool:
-    """Does a wish, or one that it wraps, know how fast people walk on stairs?"""
+    """Tell whether a wish, or one that it wraps, knows how fast people walk on stairs."""
     while isinstance(wish, Behaviour):
         if isinstance(wish, StairPaces):
             return True
@@ -272,34 +380,12 @@ def _has_paces(wish: Wish) -> bool:
 
 
 def _passing(to: Callable[..., Wish], closed: Array) -> Wish:
-    """The walk that passes none of some segments (k, 2, 2)."""
+    """The walk that does not pass the segments `closed` (k, 2, 2)."""
     return to(closed=closed)
 
 
-def _groups(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Group]:
-    """The groups that are given, or one of n people."""
-    if isinstance(n, Group | Sequence):
-        groups = [n] if isinstance(n, Group) else list(n)
-        names = [group.name for group in groups]
-        for name, value in said.items():
-            if not (value is None or (name in UNSAID and np.ndim(value) == 0 and value == UNSAID[name])):
-                raise InvalidValue(f"a crowd of groups takes no {name}: each Group says its own")
-        if not groups or len(set(names)) < len(names):
-            raise InvalidValue(f"a crowd needs at least one group, and groups with different names, not {names}")
-        return groups
-    if said["radius"] is None:
-        raise InvalidValue("radius is missing: crowd(n, radius=0.25, room=...), or give groups of people")
-    q0 = said.pop("q0")
-    if q0 is None:
-        return [Group(ONE_GROUP, int(n), **said)]
-    places = finite(q0, "q0")
-    if places.shape != (n, 2):
-        raise InvalidValue(f"q0 has shape {places.shape}, expected ({n}, 2)")
-    return [Group(ONE_GROUP, places=places, **{**said, "start": None})]
-
-
 def _one(values: Array) -> Array:
-    """One value, if all are the same."""
+    """A single value if all are the same."""
     return values[0] if (values == values[0]).all() else values
 
 

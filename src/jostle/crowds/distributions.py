@@ -1,7 +1,7 @@
-"""How the people of a group differ: distributions from which speeds, radii and times are drawn.
+"""Distributions from which the speeds, radii and times of people are drawn.
 
-A distribution may have cut-offs `low` and `high`: values beyond them are drawn again, so what is drawn follows the
-distribution restricted to [low, high]. No value is ever moved to a limit.
+A distribution may have limits `low` and `high`: values beyond them are drawn again, so that the result follows the
+distribution restricted to [low, high]. No value is moved to a limit.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from jostle.arrays import Array
 from jostle.errors import InvalidValue
 
 MAX_ROUNDS = 1000
-"""Number of times that values beyond the cut-offs are drawn again before the distribution is refused."""
+"""Number of times that values beyond the limits are drawn again before the distribution is refused."""
 
 
 class Distribution(ABC):
-    """A distribution of speeds (m/s), radii (m) or times (s) among people; `draw` gives one value to each.
+    """Base class of distributions of speeds (m/s), radii (m) or times (s) among people.
 
+    Examples
+    --------
     >>> isinstance(Normal(1.34, 0.26, low=0.5), Distribution)
     True
     """
@@ -31,15 +33,34 @@ class Distribution(ABC):
 
     @abstractmethod
     def _values(self, n: int, random: np.random.Generator) -> Array:
-        """n values of the distribution without cut-offs."""
+        """n values of the distribution without its limits."""
 
     @abstractmethod
     def _name(self) -> str:
-        """The distribution in words, without its cut-offs."""
+        """The distribution in words, without its limits."""
 
     def draw(self, n: int, random: np.random.Generator) -> Array:
-        """(n,) values between the cut-offs; the same generator gives the same values.
+        """Draw one value for each person, between the limits.
 
+        Parameters
+        ----------
+        n : int
+            Number of people.
+        random : numpy.random.Generator
+            Source of random numbers; the same state gives the same values.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            The values.
+
+        Raises
+        ------
+        InvalidValue
+            If hardly any value of the distribution lies between its limits.
+
+        Examples
+        --------
         >>> Normal(1.34, 0.26, low=0.5, high=2.0).draw(3, np.random.default_rng(0)).round(3).tolist()
         [1.373, 1.306, 1.507]
         """
@@ -50,8 +71,8 @@ class Distribution(ABC):
                 return found
             found[wrong] = self._values(len(wrong), random)
         raise InvalidValue(
-            f"{self}: after {MAX_ROUNDS} attempts {len(wrong)} of {n} values are still beyond the cut-offs; move low "
-            f"and high so that a notable part of the distribution lies between them"
+            f"{self}: after {MAX_ROUNDS} attempts {len(wrong)} of {n} values are still beyond the limits; choose low "
+            f"and high so that a larger part of the distribution lies between them"
         )
 
     def __post_init__(self) -> None:
@@ -66,8 +87,21 @@ class Distribution(ABC):
 @check_arguments
 @dataclass(frozen=True)
 class Normal(Distribution):
-    """The normal distribution with a mean and a standard deviation, restricted to [low, high].
+    """A normal distribution, restricted to [low, high].
 
+    Parameters
+    ----------
+    mean : float
+        Mean without the limits.
+    deviation : float
+        Standard deviation without the limits, 0 or more.
+    low : float, default -inf
+        Values below are drawn again.
+    high : float, default inf
+        Values above are drawn again.
+
+    Examples
+    --------
     >>> print(Normal(1.34, 0.26, low=0.5, high=2.2))
     normal with mean 1.34 and standard deviation 0.26, drawn again below 0.5 and above 2.2
     """
@@ -88,11 +122,23 @@ class Normal(Distribution):
 @check_arguments
 @dataclass(frozen=True)
 class LogNormal(Distribution):
-    """The log-normal distribution whose values (not their logarithms) have this mean and standard deviation.
+    """A log-normal distribution, restricted to [low, high].
 
-    Pre-movement times are often of this kind: nobody reacts before 0, and a few react late. The mean and the standard
-    deviation are those without the cut-offs.
+    Pre-movement times often follow it: nobody reacts before 0, and a few people react late.
 
+    Parameters
+    ----------
+    mean : float
+        Mean of the values, not of their logarithms, without the limits; positive.
+    deviation : float
+        Standard deviation of the values without the limits, 0 or more.
+    low : float, default -inf
+        Values below are drawn again.
+    high : float, default inf
+        Values above are drawn again.
+
+    Examples
+    --------
     >>> print(LogNormal(60.0, 30.0, high=300.0))
     log-normal with mean 60 and standard deviation 30, drawn again above 300
     """
@@ -114,8 +160,17 @@ class LogNormal(Distribution):
 @check_arguments
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """All values between low and high are equally likely.
+    """A uniform distribution: all values between low and high are equally likely.
 
+    Parameters
+    ----------
+    low : float
+        Smallest value.
+    high : float
+        Largest value, above `low`.
+
+    Examples
+    --------
     >>> print(Uniform(0.93, 1.55))
     uniform from 0.93 to 1.55
     """
@@ -146,18 +201,37 @@ SPEEDS: dict[str, Distribution] = {
     "imo men 30 to 50": Uniform(0.97, 1.62),
     "imo men over 50": Uniform(0.84, 1.40),
 }
-"""Walking speeds (m/s) on level ground, by name: all adults (Weidmann 1993, mean and standard deviation; cut off at
+"""Walking speeds (m/s) on level ground, by name: all adults (Weidmann 1993, mean and standard deviation; limited to
 three standard deviations), by age (after Weidmann, as ranges in table 1 of the RiMEA guideline), and by sex and age
 (International Maritime Organization, MSC.1/Circ.1533, table 3.4)."""
 
 
 @check_arguments
 def walking_speed(name: str) -> Distribution:
-    """The distribution of walking speeds (m/s) on level ground that is known by this name: one of SPEEDS.
+    """A distribution of walking speeds (m/s) on level ground from the literature.
 
+    Parameters
+    ----------
+    name : str
+        "weidmann" for adults (Weidmann 1993); "weidmann under 30", "weidmann 30 to 50", "weidmann over 50" or "weidmann
+        limited mobility" (ranges of the RiMEA guideline); or by sex and age of the IMO (MSC.1/Circ.1533), "imo women
+        under 30", "imo women 30 to 50", "imo women over 50", and the same for men.
+
+    Returns
+    -------
+    Distribution
+        The distribution.
+
+    Raises
+    ------
+    InvalidValue
+        If the name is unknown.
+
+    Examples
+    --------
     >>> print(walking_speed("imo women under 30"))
     uniform from 0.93 to 1.55
     """
     if name not in SPEEDS:
-        raise InvalidValue(f"there are no walking speeds by the name {name!r}; the names are {', '.join(SPEEDS)}")
+        raise InvalidValue(f"unknown walking speeds {name!r}; the names are {', '.join(SPEEDS)}")
     return SPEEDS[name]

@@ -15,28 +15,29 @@ from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 
 ROUND = 0.01
-"""Arcs become polylines that are nowhere further than this from them: a centimetre, after scaling to metres. (Those
-within polylines are Bezier curves for ezdxf first: 0.03 % of their radius more.)"""
+"""Largest distance between an arc and the polyline that replaces it: a centimetre, after scaling to metres. (ezdxf
+turns arcs within polylines into Bezier curves first, which adds 0.03 % of their radius.)"""
 JOINED = 1e-4
-"""Ends of lines that are nearer than this to a corner or a line are on it: a tenth of a millimetre."""
+"""Largest gap between lines that is closed: a tenth of a millimetre."""
 CROWDED = 100
-"""Corners of a drawing have at most this many corners nearer than JOINED, on average."""
+"""Largest mean number of corners within the distance JOINED of a corner."""
 BROKEN = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, RuntimeError)
-"""What ezdxf and shapely raise for drawings that are not what they should be."""
+"""Errors that ezdxf and shapely raise for invalid drawings."""
 STRAIGHT = {"LINE", "LWPOLYLINE", "POLYLINE", "ARC", "CIRCLE", "ELLIPSE", "SPLINE"}
+"""Types of entities that are read."""
 
 
 def read_dxf(
     path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
 ) -> dict[str, Any]:
-    """What `Plan` takes, from the lines, polylines, arcs, circles and splines of two layers, also those in blocks.
+    """The arguments of `Plan`, from the lines, polylines, arcs, circles and splines of two layers, blocks included.
 
-    Lines and exits together must close the area: it is what an exit leads out of. Lines that end inside it are thin
-    walls. An exit is one straight line on the layer `exits`, or on a layer `exits`-name, which then gives its name.
-    Lengths become metres by the unit in the header ($INSUNITS); a drawing that says none, or that would be smaller than
-    a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for millimetres. Circles
-    inside the area are columns, and exact; other curves are cut into pieces within ROUND, and gaps up to JOINED are
-    closed. Limits of drawings are in `limits`.
+    Lines and exits together must enclose the area from which the exits lead out. Lines that end inside it are thin
+    walls. An exit is one straight line on the layer `exits`, or on a layer `exits`-name, which gives it a name.
+    Lengths are converted to metres by the unit in the header ($INSUNITS). A drawing without a unit, or one that would
+    be smaller than a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for
+    millimetres. Circles inside the area become exact columns; other curves become polylines within the distance ROUND,
+    and gaps up to JOINED are closed. `limits` has the largest sizes of drawings.
     """
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:
@@ -57,7 +58,7 @@ def read_dxf(
 
 
 def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict[str, Any]:
-    """What `Plan` takes, from the entities of a drawing."""
+    """The arguments of `Plan`, from the entities of a drawing."""
     shapely = package("shapely")
     lines: list[Array] = []
     circles: list[tuple[Array, Array]] = []
@@ -117,7 +118,7 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
             raise InvalidValue(f"exit {name!r} at {ends.tolist()} borders no closed area: {_gap(shapely, noded)}")
         if len(beside) > 1:
             raise InvalidValue(
-                f"exit {name!r} at {ends.tolist()} leads from one closed area into another; leave out what is outside"
+                f"exit {name!r} at {ends.tolist()} leads from one closed area into another; remove the area outside"
             )
         rooms[beside[0]] = faces[beside[0]]
     area = shapely.union_all(list(rooms.values()))
@@ -131,7 +132,7 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
 
 
 def _points(entity: Any, scale: float, path: str) -> Array:
-    """(k, 2) the corners of an entity, or of the polyline that replaces it, in metres."""
+    """(k, 2) corners of an entity, or of the polyline that replaces it, in metres."""
     kind, tolerance = entity.dxftype(), ROUND / scale
     if kind in ("ARC", "CIRCLE"):
         curve, extent = entity, scale * float(entity.dxf.radius)
@@ -147,7 +148,7 @@ def _points(entity: Any, scale: float, path: str) -> Array:
 
 
 def _joined(shapely: Any, lines: list[Array]) -> list[Any]:
-    """The lines, with corners that are nearer than JOINED to each other, or to a line, made one."""
+    """The lines, after corners within the distance JOINED of each other or of a line have been merged."""
     from scipy.spatial import KDTree
 
     corners = np.unique(np.concatenate(lines), axis=0)
@@ -162,12 +163,12 @@ def _joined(shapely: Any, lines: list[Array]) -> list[Any]:
 
 
 def _outlines(shapely: Any, rooms: dict[int, Any]) -> Any:
-    """The lines around all rooms, also those between two of them."""
+    """The outlines of all rooms, those between two rooms included."""
     return shapely.union_all([room.boundary for room in rooms.values()])
 
 
 def _gap(shapely: Any, noded: Any) -> str:
-    """Where the drawing is open: the two loose ends that are nearest to each other."""
+    """A message about the gap in the drawing: the two loose ends that are nearest to each other."""
     from scipy.spatial import KDTree
 
     ends = np.array([point for line in shapely.get_parts(noded) for point in np.array(line.coords)[[0, -1]]])
@@ -178,14 +179,16 @@ def _gap(shapely: Any, noded: Any) -> str:
     apart, nearest = KDTree(loose).query(loose, k=2)
     i = int(np.argmin(apart[:, 1]))
     j = int(nearest[i, 1])
-    return f"the walls end loose at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
+    return (
+        f"the walls have loose ends at {loose[i].tolist()} and {loose[j].tolist()}, {apart[i, 1]:.3g} apart; join them"
+    )
 
 
 def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
-    """Walls and columns as lines and circles on the layer WALLS, exits as lines on layers EXITS-name, in metres."""
+    """Write walls and columns as lines and circles on the layer WALLS, exits on layers EXITS-name, in metres."""
     ezdxf = package("ezdxf")
     if plan.links:
-        raise InvalidValue(f"a drawing has no stairs; write the floors of this plan without {list(plan.links)}")
+        raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")
     drawing = ezdxf.new(units=6)
     space = drawing.modelspace()
     drawing.layers.add("WALLS", color=7)

@@ -1,4 +1,4 @@
-"""Units of DXF drawings, and the entities of one, counted before blocks are expanded."""
+"""Checks of DXF drawings: their unit, their extent, and the number of entities after blocks are expanded."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ METRES = {
     12: 1e-9, 13: 1e-6, 14: 0.1, 15: 10.0, 16: 100.0, 17: 1e9, 18: 149_597_870_700.0, 19: 9.4607304725808e15,
     20: 3.0856775814913673e16, 21: 1200 / 3937, 22: 100 / 3937, 23: 3600 / 3937, 24: 6_336_000 / 3937,
 }  # fmt: skip
-"""The size in metres of the units of `$INSUNITS`: inch, foot, mile, millimetre, centimetre, metre, kilometre,
+"""Size in metres of the units of `$INSUNITS`: inch, foot, mile, millimetre, centimetre, metre, kilometre,
 microinch, mil, yard, ångström, nanometre, micron, decimetre, decametre, hectometre, gigametre, astronomical unit,
 light year, parsec, and the US survey foot, inch, yard and mile."""
 
 
 def size_of_unit(drawing: Any, name: str) -> float:
-    """The size in metres of the unit that the header of a drawing says."""
+    """The size in metres of the unit in the header of a drawing."""
     code = drawing.header.get("$INSUNITS", 0)
     if code not in METRES:
         raise InvalidValue(
-            f"{name} does not say in which unit it is drawn ($INSUNITS = {code!r}): give scale=, the size of a unit in "
-            f"metres, such as 0.001 for millimetres"
+            f"{name} has no unit in its header ($INSUNITS = {code!r}): give scale=, the size of a unit in metres, such "
+            f"as 0.001 for millimetres"
         )
     return METRES[code]
 
@@ -32,8 +32,8 @@ def check_extent(extent: float, scale: float, name: str) -> None:
     """Refuse a building that has an implausible size in the unit of its header."""
     if not SMALLEST_BUILDING <= extent <= LARGEST_BUILDING:
         raise InvalidValue(
-            f"{name} would be {extent:.3g} m large, since its header says that a unit is {scale:g} m ($INSUNITS): if "
-            f"that is wrong, give scale=, the size of a unit in metres; if it is right, give scale={scale:g}"
+            f"{name} would be {extent:.3g} m large, because a unit is {scale:g} m by its header ($INSUNITS): if that "
+            f"is wrong, give scale=, the size of a unit in metres; if it is right, give scale={scale:g}"
         )
 
 
@@ -42,7 +42,7 @@ def check_entities(drawing: Any, name: str) -> None:
     known: dict[str, tuple[int, int]] = {}
 
     def expanded(entities: Any, above: tuple[str, ...]) -> tuple[int, int]:
-        """How many entities there are, and how many blocks are inside each other."""
+        """The number of entities, and the depth of nested blocks."""
         total = deepest = 0
         for entity in entities:
             total += 1
@@ -63,7 +63,7 @@ def check_entities(drawing: Any, name: str) -> None:
 
 
 def _block(entity: Any) -> tuple[str, int]:
-    """The block that an entity shows, "" if it shows none, and how many times."""
+    """The block that an entity inserts, "" if there is none, and the number of times."""
     if entity.dxftype() == "INSERT":
         return str(entity.dxf.get("name", "")), max(int(entity.mcount), 1)
     return (str(entity.dxf.get("geometry", "")) if entity.dxftype() == "DIMENSION" else ""), 1

@@ -1,4 +1,4 @@
-"""People who come in during a run, by a timetable."""
+"""People who enter during a run, by a timetable."""
 
 from __future__ import annotations
 
@@ -17,13 +17,30 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import PRESENT
 
 MAX_TRIES = 10_000
-"""Number of random points after which a region counts as having no inside."""
+"""Number of random points outside a region after which it counts as empty."""
 
 
 @check_arguments
 def timetable(table: ArrayLike) -> Array:
-    """(n,) the times at which people come in, from rows (time, how many); for `Group(..., enters=...)`.
+    """Times at which people enter, from a table; for ``Group(..., enters=...)``.
 
+    Parameters
+    ----------
+    table : array_like, shape (k, 2)
+        Rows (time in seconds, number of people).
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The time (s) of each person.
+
+    Raises
+    ------
+    InvalidValue
+        If a row is not a time and a whole number that is 0 or more.
+
+    Examples
+    --------
     >>> timetable([(0.0, 2), (60.0, 3)]).tolist()
     [0.0, 0.0, 60.0, 60.0, 60.0]
     """
@@ -35,8 +52,24 @@ def timetable(table: ArrayLike) -> Array:
 
 @check_arguments
 def arrivals(n: Count, *, rate: Positive, start: Finite = 0.0) -> Array:
-    """(n,) the times at which people come in one after the other, `rate` in a second, the first at the time `start`.
+    """Times at which people enter one after the other at a constant rate; for ``Group(..., enters=...)``.
 
+    Parameters
+    ----------
+    n : int
+        Number of people.
+    rate : float
+        People per second.
+    start : float, default 0.0
+        Time of the first person (s).
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        The time (s) of each person.
+
+    Examples
+    --------
     >>> arrivals(3, rate=0.5, start=10.0).tolist()
     [10.0, 12.0, 14.0]
     """
@@ -45,18 +78,18 @@ def arrivals(n: Count, *, rate: Positive, start: Finite = 0.0) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A change for `solve`: people of a group come in at random places of a region, each from a time on.
+    """A change for `solve`: people of a group enter at random places in a region, each from a given time on.
 
-    A place must be free: those who find none try again after the next step, at another place. The places depend on the
-    seed, the person and the time alone, so nothing has to be remembered.
+    A place must be free: people who find none try again at another place after the next step. The places depend on the
+    seed, the person and the time alone, so that a resumed run needs no memory of them.
     """
 
     region: Any
-    """The polygon of shapely in which they appear."""
+    """Polygon of shapely in which people appear."""
     who: Integers
-    """(k,) the numbers of the people,"""
+    """(k,) numbers of the people."""
     times: Array
-    """(k,) and when they are due."""
+    """(k,) times at which the people are due (s)."""
     within: ConstraintSet
     seed: int
 
@@ -80,7 +113,7 @@ class Entry:
 
 
 def point_in(region: Any, random: np.random.Generator) -> Array:
-    """(2,) a random point of a polygon of shapely.
+    """(2,) a random point in a polygon of shapely.
 
     >>> import shapely
     >>> point_in(shapely.box(0, 0, 2, 1), np.random.default_rng(0)).round(3).tolist()
@@ -91,11 +124,11 @@ def point_in(region: Any, random: np.random.Generator) -> Array:
         point = random.uniform(low, high)
         if package("shapely").contains_xy(region, *point):
             return np.asarray(point)
-    raise InvalidValue(f"no random point was found in the region {region.wkt}, in which people are to appear")
+    raise InvalidValue(f"no random point was found in the region {region.wkt} in which people enter")
 
 
 def regions(plan_area: Any, start: Any, size: float) -> Any:
-    """The part of a plan, or of the region `start` in it, where a disc of a radius `size` has its centre."""
+    """The part of a plan, or of the region `start` in it, where a disc of radius `size` can have its centre."""
     shapely = package("shapely")
     inner = shapely.buffer(plan_area, -size)
     if start is None:
@@ -104,6 +137,6 @@ def regions(plan_area: Any, start: Any, size: float) -> Any:
     found = shapely.intersection(region, inner)
     if not found.area > 0.0:
         raise InvalidValue(
-            f"nobody {2.0 * size:g} wide has room in the region in which they are to appear, {region.wkt}"
+            f"the region in which people enter, {region.wkt}, has no room for a person {2.0 * size:g} wide"
         )
     return found

@@ -15,19 +15,34 @@ from jostle.errors import InvalidValue
 ALONE = -1
 """The family of people who are alone."""
 SLOWEST = 0.2
-"""People slow down for their family to this part of their speed at least: who stops in a corridor may hold those up for
-whom they wait."""
+"""Smallest fraction of their speed to which people slow down for their family: a person who stops in a corridor might
+block the members for whom they wait."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Together(Behaviour):
-    """Families walk to one exit at the speed of their slowest, and those ahead slow down for those behind.
+    """Families walk to the same exit at the speed of their slowest member, and wait for members who fall behind.
 
-    `family` (n,) is the number of each person's family, or -1 for people who are alone. Somebody whose way is shorter
-    than that of the last of the family by more than `apart` (m) slows down, to SLOWEST of the speed at twice that.
-    People without a goal of their own go where the first of the family goes who is still there.
+    A person whose way is shorter than that of the last member by more than `apart` slows down, to 20 % of their speed
+    at twice that distance. People without a goal of their own go where the first member who is still present goes.
 
+    Parameters
+    ----------
+    wish : Wish
+        The wish of the people as if they were alone.
+    family : array_like of int, shape (n,)
+        Number of the family of each person; -1 for people who are alone.
+    apart : float, default 1.5
+        Difference in the lengths of their ways (m) from which members ahead slow down.
+
+    Raises
+    ------
+    InvalidValue
+        If `family` is not a whole number of at least -1 for each person.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
     >>> wish = Together(jo.crowds.walk(plan, radius=0.25, speed=[1.4, 0.8, 1.2]), [0, 0, -1], apart=1.0)
@@ -69,7 +84,7 @@ class Together(Behaviour):
         return wished * np.where(speed > limit, limit / np.where(speed > 0.0, speed, 1.0), 1.0)[:, None]
 
     def _families(self, there: Array) -> list[Integers]:
-        """The members of each family of which two or more are there."""
+        """The present members of each family with two or more present members."""
         here = np.flatnonzero(there & (self.family != ALONE))
         here = here[np.argsort(self.family[here], kind="stable")]
         groups = np.split(here, np.flatnonzero(np.diff(self.family[here])) + 1)
@@ -77,7 +92,7 @@ class Together(Behaviour):
 
 
 def neighbours(q: Array, size: int) -> Integers:
-    """(n,) families of this size made of people who stand close to each other; the last family may be smaller.
+    """(n,) family of each person: families of a given size of people who stand close together; the last may be smaller.
 
     >>> neighbours(np.array([[0.0, 0.0], [5.0, 0.0], [0.5, 0.0], [5.5, 0.0]]), 2).tolist()
     [0, 1, 0, 1]

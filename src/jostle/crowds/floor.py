@@ -1,9 +1,9 @@
-"""How dense people are on a floor: Gaussians around them that walls reflect.
+"""The density of people on a floor: Gaussians around them that walls reflect.
 
-The density of n people is the solution of the heat equation that starts as a point mass at each of them, at the time at
-which the Gaussian around a person far from walls has the standard deviation `width`. Walls let nothing through, so the
-integral of the density is n in a corridor, too, and nobody is felt on the other side of a wall. A wall is where it cuts
-links between nodes, up to half the spacing of the grid away from its true place.
+The density of n people solves the heat equation with a point mass at each of them at the start, at the time at which
+the Gaussian around a person far from walls has the standard deviation `width`. Walls let nothing through: the integral
+of the density is n in a corridor, too, and nobody affects the other side of a wall. A wall is represented by the links
+between nodes that it cuts, up to half a grid spacing away from its true position.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from jostle.crowds.ways import Grid
 from jostle.kernels import kernels_for
 
 LARGEST_PART = 0.2
-"""The largest part of a difference that two neighbours exchange in a pass. Near 1/4 odd and even nodes would keep
-different values; beyond, values would grow."""
+"""Largest fraction of a difference that two neighbouring nodes exchange in one pass. Close to 1/4, odd and even nodes
+would keep different values; beyond 1/4, values would grow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,9 @@ class Floor:
     east: Booleans
     """(nx, ny) whether node (i, j) and node (i + 1, j) are on the same side of all walls."""
     north: Booleans
-    """(nx, ny) the same for node (i, j) and node (i, j + 1)."""
+    """(nx, ny) whether node (i, j) and node (i, j + 1) are on the same side of all walls."""
     inside: Booleans
-    """(nodes,) which nodes are in the plan."""
+    """(nodes,) whether each node is in the plan."""
 
     @staticmethod
     def on(plan: Geometry, grid: Grid) -> Floor:
@@ -66,7 +66,7 @@ class Floor:
         return Floor(grid, links[0], links[1], np.asarray(shapely.contains_xy(plan.area, grid.nodes())))
 
     def density(self, q: Array, width: float) -> Array:
-        """(nx, ny) people a unit of area at the nodes; those who are off the grid do not count."""
+        """(nx, ny) people per unit area at the nodes; people outside the grid do not count."""
         grid, area = self.grid, self.grid.step**2
         x = (q - grid.lower) / grid.step
         x = x[((x >= 0.0) & (x < np.array(grid.shape) - 1.0)).all(axis=1)]

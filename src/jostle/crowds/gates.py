@@ -1,8 +1,8 @@
-"""Doors and exits that open and close during a run: at times, or when a number of people have passed.
+"""Doors and exits that open and close during a run: at given times, or after a number of people have passed.
 
-A closed gate is a wall, as exact as all others. It closes when nobody stands in it: until then it stays open. People
-know which gates are closed and take the shortest way through those that are open; who has none waits before a closed
-one.
+A closed gate is a wall, as exact as all others. It closes only when nobody stands in it; until then it stays open.
+People know which gates are closed and take the shortest way through open ones; a person without such a way waits in
+front of a closed gate.
 """
 
 from __future__ import annotations
@@ -27,17 +27,31 @@ from jostle.sets.crossings import Crossing, Step
 from jostle.sets.segments import Segments
 
 JUMP_RADII = 4.0
-"""People who move by more than this many radii in a step were put there, off stairs, and passed no gate."""
+"""Longest displacement in one step, in radii, of people who walk; stairs move people further, past no gate."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """An exit or a door, by its name, that is open in the time intervals `open`, and until `most` people have passed.
+    """An exit or a door that opens at given times, or closes after a number of people have passed.
 
-    Doors have the names "door 0", "door 1" and so on. Without `open` the gate is open from the start; without `most`
-    nobody is counted.
+    Parameters
+    ----------
+    at : str
+        Name of an exit; doors are "door 0", "door 1" and so on.
+    open : array_like, shape (k, 2), optional
+        Intervals (from, to) in which the gate is open (s); the last may end at inf. None means that it is open from the
+        start.
+    most : int, optional
+        Number of people after whom the gate closes for good. None means no limit.
 
+    Raises
+    ------
+    InvalidValue
+        If neither `open` nor `most` is given, or if an interval does not have from < to.
+
+    Examples
+    --------
     >>> Gate("east", open=[(0.0, 30.0), (60.0, np.inf)], most=200).open.tolist()
     [[0.0, 30.0], [60.0, inf]]
     """
@@ -49,7 +63,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         if self.open is None and self.most is None:
-            raise InvalidValue(f"gate {self.at!r} never changes: give open=[(from, to), ...] or most=...")
+            raise InvalidValue(f"gate {self.at!r} would never change: give open=[(from, to), ...] or most=...")
         times = np.array([[-np.inf, np.inf]] if self.open is None else self.open, dtype=float)
         if times.ndim != 2 or times.shape[1:] != (2,) or not (times[:, 0] < times[:, 1]).all():
             raise InvalidValue(
@@ -59,18 +73,18 @@ class Gate:
 
 
 class GateStates(NamedTuple):
-    """What gates remember."""
+    """The memory of gates."""
 
     shut: Booleans
-    """(gates,) which are closed."""
+    """(gates,) whether each gate is closed."""
     passed: Integers
-    """(gates,) how many people have passed."""
+    """(gates,) number of people who have passed."""
     places: Array
-    """(n, 2) where people were."""
+    """(n, 2) positions of people after the last step."""
 
 
 class Gates:
-    """The gates of a plan during a run: a change for `solve` that opens and closes them, and knows which are closed."""
+    """The gates of a plan during a run: a change for `solve` that opens and closes them."""
 
     remembers: ClassVar[type[Any]] = GateStates
 
@@ -84,21 +98,21 @@ class Gates:
         if memory is not None and (
             len(memory.shut) != len(self.gates) or memory.places.shape != self.first.places.shape
         ):
-            raise InvalidValue(f"what is remembered must be about {len(self.gates)} gates and {len(self.radii)} people")
+            raise InvalidValue(f"the memory of gates must have {len(self.gates)} gates and {len(self.radii)} people")
         self.memory = self.first if memory is None else memory._replace(shut=np.asarray(memory.shut, dtype=bool))
 
     @property
     def shut(self) -> Booleans:
-        """(gates,) which are closed."""
+        """(gates,) whether each gate is closed."""
         return self.memory.shut
 
     @property
     def closed(self) -> Array:
-        """(k, 2, 2) the closed gates."""
+        """(k, 2, 2) ends of the closed gates."""
         return self.ends[self.shut]
 
     def opens_later(self, t: float) -> bool:
-        """Will a closed gate open after the time t?"""
+        """Tell whether a closed gate will open after the time t."""
         return any(
             shut and (gate.most is None or count < gate.most) and bool((np.asarray(gate.open)[:, 0] > t).any())
             for gate, shut, count in zip(self.gates, self.shut, self.memory.passed, strict=True)
@@ -127,7 +141,7 @@ def _open(gate: Gate, t: float) -> bool:
 
 
 def _crossed(ends: Array, old: Array, new: Array) -> Booleans:
-    """(n,) whose way from old to new crosses the segment."""
+    """(n,) whether the path of each person from old to new crosses the segment."""
     a, along = ends[0], ends[1] - ends[0]
     side_old, side_new = (along[0] * (q - a)[:, 1] - along[1] * (q - a)[:, 0] for q in (old, new))
     change = (side_old < 0.0) != (side_new < 0.0)
@@ -137,7 +151,7 @@ def _crossed(ends: Array, old: Array, new: Array) -> Booleans:
 
 
 class ClosedGates(ConstraintSet):
-    """{q : dist(q, gate) >= 0} for the gates that are closed."""
+    """The set {q : dist(q, gate) >= radius} for all closed gates."""
 
     by_body = True
 
@@ -161,13 +175,13 @@ class ClosedGates(ConstraintSet):
 
 @dataclass(frozen=True, eq=False)
 class GatedWalk(Wish):
-    """The walk to exits through the gates that are open, by the shortest way; before a closed gate if there is none."""
+    """The walk to exits by the shortest way through open gates; in front of a closed gate if there is no such way."""
 
     gates: Gates
     find: Callable[[Array], Wish]
-    """The walk that passes none of some segments (k, 2, 2)."""
+    """Finds the walk that does not pass given segments (k, 2, 2)."""
     _walks: dict[bytes, Wish] = field(default_factory=dict)
-    """The walks that have been found, by which gates are closed."""
+    """The walks found so far, by the closed gates."""
 
     @property
     def _open(self) -> Wish:
@@ -225,7 +239,7 @@ class GatedWalk(Wish):
 
 
 def check_gates(gates: Gates, find: Callable[[Array], Wish], q: Array) -> None:
-    """Raise, naming gate and person, if somebody has no way to an exit because of gates that never open."""
+    """Raise, naming the gate and the person, if somebody has no way to an exit because a gate never opens."""
     never = np.array([not (np.asarray(gate.open)[:, 1] > 0.0).any() for gate in gates.gates])
     if not never.any():
         return
@@ -235,12 +249,12 @@ def check_gates(gates: Gates, find: Callable[[Array], Wish], q: Array) -> None:
         name = gates.gates[int(np.argmax(never))].at
         raise InvalidValue(
             f"gate {name!r} never opens, and person {int(lost[0])} at {q[lost[0]].round(3).tolist()} has no other way "
-            f"out: give it a time in open=[(from, to), ...], or them another exit"
+            f"out: open the gate at some time, open=[(from, to), ...], or add another exit"
         )
 
 
 def ends_of(gates: Sequence[Gate], exits: dict[str, Array], doors: Array) -> Array:
-    """(k, 2, 2) where the gates are; a name that is not on the plan is refused."""
+    """(k, 2, 2) ends of the gates; raises if a name is not on the plan."""
     known = {**exits, **{f"door {k}": ends for k, ends in enumerate(doors)}}
     for gate in gates:
         if gate.at not in known:

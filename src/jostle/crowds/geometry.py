@@ -1,6 +1,6 @@
-"""The geometry of a plan, as the ways on it and the writers of files see it.
+"""The geometry of a plan, as the modules for ways and files need it.
 
-They take any object with these attributes, so that `plans` can import them and they need not import `plans`.
+They take any object with these attributes, so that `plans` can import them without a circular import.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Geometry(Protocol):
 
     @property
     def area(self) -> Any:
-        """The polygon of shapely."""
+        """The walkable area as a polygon of shapely."""
 
     @property
     def walls(self) -> Array:
-        """(k, 2, 2)"""
+        """(k, 2, 2) all walls."""
 
     @property
     def columns(self) -> Array:
@@ -31,26 +31,26 @@ class Geometry(Protocol):
 
     @property
     def exits(self) -> dict[str, Array]:
-        """(2, 2) each."""
+        """The ends (2, 2) of each exit."""
 
     @property
     def outward(self) -> dict[str, Array]:
-        """(2,) the unit normals of the exits, out of the plan."""
+        """The unit normal (2,) of each exit, out of the plan."""
 
     @property
     def links(self) -> dict[str, Link]:
         """Stairs to other floors."""
 
     def inside(self, q: Array) -> Booleans:
-        """Which centres (n, 2) are in the plan, or on its stairs."""
+        """(n,) whether positions (n, 2) are in the plan, or on its stairs."""
 
     @property
     def shafts(self) -> dict[str, Shaft]:
-        """The corridors in which the stairs are walked, by the names of the links."""
+        """The corridors of the stairs, by the names of the links."""
 
 
 def inner_walls(plan: Geometry) -> Array:
-    """(k, 2, 2) the walls that are not on the outline of the area."""
+    """(k, 2, 2) walls that are not on the outline of the area."""
     shapely = package("shapely")
     if len(plan.walls) == 0:
         return plan.walls

@@ -1,4 +1,4 @@
-"""Where people can go."""
+"""The goals that people walk to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class Goal(NamedTuple):
 
     name: str
     passable: Array
-    """(2, 2) the segment on which a centre can pass."""
+    """(2, 2) segment on which the centre of a person can pass."""
     outward: Array
-    """(2,) the direction in which it is passed; 0 for a stop."""
+    """(2,) direction in which the goal is passed; 0 for a stop."""
     width: float
-    """How wide the opening is; infinite for a stop."""
+    """Width of the opening; infinite for a stop."""

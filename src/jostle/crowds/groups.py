@@ -1,4 +1,4 @@
-"""Groups of people: how many they are, how wide, how fast, where they start and where they go."""
+"""Groups of people: their number, size and speed, where they start and where they go."""
 
 from __future__ import annotations
 
@@ -21,30 +21,65 @@ from jostle.errors import InvalidValue
 from jostle.sets.radii import body_radii
 
 DEFAULT_SPEED = 1.0
-"""How fast people walk if nothing is said, in units of length a second."""
+"""Default walking speed, in units of length per second."""
+ONE_GROUP = "people"
+"""Name of the only group of a crowd that is made without groups."""
+UNSAID = {"speed": DEFAULT_SPEED, "reaction": 0.0}
+"""Defaults of `crowd` that groups replace."""
 DRAWN = {
     "radius": (np.greater, "above 0"),
     "speed": (np.greater, "above 0"),
     "reaction": (np.greater_equal, "0 or more"),
 }
-"""What may be drawn from a distribution, and the values that a person can have."""
+"""Properties that may be drawn from a distribution, with the values that are possible."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Group:
-    """People with a name in common: n at random places, or one at each of the `places` (n, 2).
+    """A group of people with a name, for `crowd`: n people at random places, or one at each of given places.
 
-    Radius (m), speed (m/s), reaction and goal are one for all or one for each; radius, speed and reaction may be a
-    `Distribution`, from which `crowd` draws a value for each person by its seed. Nobody walks before their `reaction`
-    time (s), the pre-movement time. The goal is the name of an exit, or None for the nearest exit. `start` is the
-    polygon in which the random places are, the whole plan if it is None.
+    Parameters
+    ----------
+    name : str
+        Name of the group.
+    n : int, optional
+        Number of people at random places. Either `n` or `places` is required.
+    radius : float, array_like or Distribution
+        Radius (m): one for all, one for each, or drawn from a distribution.
+    speed : float, array_like or Distribution, default 1.0
+        Desired speed (m/s): one for all, one for each, or drawn.
+    reaction : float, array_like or Distribution, default 0.0
+        Pre-movement time (s), before which nobody walks: one for all, one for each, or drawn.
+    goal : str or sequence of str, optional
+        Name of the exit of all or of each person. None means the nearest exit.
+    start : polygon or array_like, shape (k, 2), optional
+        Region of the random places, a `shapely.Polygon` or its corners. None means the whole plan.
+    places : array_like, shape (n, 2), optional
+        Position of each person at the start (m).
+    route : sequence of str, default ()
+        Names of the stops and stairs that people pass before they leave; see `crowd`.
+    knows : sequence of str, optional
+        Names of the exits and stairs that people know; people without a goal choose among them. None means all.
+    family : int, default 1
+        Number of people in a family; neighbours at the start form a family and stay together.
+    enters : float, array_like or Distribution, default 0.0
+        Times at which people enter, in the region `start` (s); see `timetable` and `arrivals`. People with the time 0
+        are present from the start.
 
-    `route` are the names of stops, see `crowd`, that they pass before they leave by their goal. `knows` are the names
-    of the exits and stairs that they know; people without a goal choose among these. `family` is the number of people
-    in a family: neighbours at the start stay together. `enters` are the times (s) at which they come in, in the region
-    `start`, see `timetable` and `arrivals`; those with the time 0 are there from the start.
+    Attributes
+    ----------
+    size : int
+        Number of people.
 
+    Raises
+    ------
+    InvalidValue
+        If not exactly one of `n` and `places` is given, or if a value is negative, too fast for people or not one for
+        each.
+
+    Examples
+    --------
     >>> from jostle.crowds.distributions import Normal
     >>> pupils = Group("pupils", 24, radius=0.2, speed=Normal(1.2, 0.2, low=0.6, high=1.8), goal="stairs")
     >>> teacher = Group("teacher", places=[[1.0, 2.0]], radius=0.25, speed=1.4, reaction=5.0)
@@ -70,7 +105,7 @@ class Group:
 
     def __post_init__(self) -> None:
         if (self.n is None) == (self.places is None):
-            raise InvalidValue(f"group {self.name!r} needs either n=..., how many people, or places=..., where each is")
+            raise InvalidValue(f"group {self.name!r} needs either n=..., a number of people, or places=... (n, 2)")
         if self.places is not None:
             places = finite(self.places, "places")
             if places.ndim != 2 or places.shape[1:] != (2,):
@@ -82,15 +117,15 @@ class Group:
         if not (self.start is None or hasattr(self.start, "geom_type") or plain_corners(self.start) is not None):
             raise InvalidValue(f"start must be a polygon of shapely, or its corners (k, 2), not {self.start!r}")
         if self.size < 1:
-            raise InvalidValue(f"a crowd is at least one person, not {self.size}")
+            raise InvalidValue(f"a group must have at least one person, not {self.size}")
         for name in ("speed", "reaction", "enters"):
             self._check_numbers(name)
         if self.places is not None and (isinstance(self.enters, Distribution) or np.any(np.asarray(self.enters) > 0.0)):
-            raise InvalidValue(f"group {self.name!r} has places, so it is there from the start: it takes no enters")
+            raise InvalidValue(f"group {self.name!r} has places, so it is present from the start and takes no enters")
         if not isinstance(self.speed, Distribution) and not isinstance(self.radius, Distribution):
             check_speed(np.asarray(self.speed, dtype=float), self.radii)
         if not (self.goal is None or isinstance(self.goal, str)) and len(self.goal) != self.size:
-            raise InvalidValue(f"there are {len(self.goal)} goals and {self.size} people")
+            raise InvalidValue(f"goal has {len(self.goal)} names, but there are {self.size} people")
         if self.knows is not None:
             if not self.knows:
                 raise InvalidValue(f"group {self.name!r} knows no exit: give knows= at least one name, or leave it out")
@@ -101,11 +136,11 @@ class Group:
 
     @property
     def size(self) -> int:
-        """The number of people."""
+        """Number of people."""
         return len(np.asarray(self.places)) if self.n is None else int(self.n)
 
     def _check_numbers(self, name: str) -> None:
-        """Raise unless a key has numbers that are not negative, one for all or one for each, or is drawn later."""
+        """Raise unless a property is a distribution, or has numbers of 0 or more, one for all or one for each."""
         given = getattr(self, name)
         if isinstance(given, Distribution):
             return
@@ -113,26 +148,26 @@ class Group:
         if (values < 0.0).any():
             raise InvalidValue(f"{name} must not be negative, not {given!r}")
         if values.shape not in ((), (self.size,)):
-            raise InvalidValue(f"{name} has shape {values.shape}, there are {self.size} people")
+            raise InvalidValue(f"{name} has shape {values.shape}, but there are {self.size} people")
 
     @property
     def radii(self) -> Array:
-        """(size,)"""
+        """(size,) radii."""
         return np.array(body_radii(finite(self._known("radius"), "radius"), self.size, 0.0))
 
     @property
     def speeds(self) -> Array:
-        """(size,)"""
+        """(size,) desired speeds."""
         return self._each("speed")
 
     @property
     def reactions(self) -> Array:
-        """(size,) the times before which nobody walks."""
+        """(size,) reaction times, before which nobody walks."""
         return self._each("reaction")
 
     @property
     def times_of_entry(self) -> Array:
-        """(size,) when they come in; 0 for those who are there from the start."""
+        """(size,) times of entry; 0 for people who are present from the start."""
         return self._each("enters")
 
     def _each(self, name: str) -> Array:
@@ -145,7 +180,23 @@ class Group:
         return value
 
     def drawn(self, random: np.random.Generator) -> Group:
-        """The same group with numbers drawn from its distributions; a value that nobody can have is refused."""
+        """The same group with numbers in place of its distributions.
+
+        Parameters
+        ----------
+        random : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        Group
+            The group with one number for each person.
+
+        Raises
+        ------
+        InvalidValue
+            If a drawn value is impossible, such as a negative speed.
+        """
         found: dict[str, Any] = {}
         for name, (possible, words) in DRAWN.items():
             given = getattr(self, name)
@@ -155,8 +206,8 @@ class Group:
             person = int(found[name].argmin())
             if not possible(found[name][person], 0.0):
                 raise InvalidValue(
-                    f"group {self.name!r}: person {person} got the {name} {found[name][person]:.3g} from its "
-                    f"distribution ({given}), and it must be {words}; give the distribution a cut-off low = ..."
+                    f"group {self.name!r}: the {name} {found[name][person]:.3g} was drawn for person {person} from its "
+                    f"distribution ({given}), but it must be {words}; give the distribution a limit low = ..."
                 )
         return replace(self, **found) if found else self
 
@@ -166,10 +217,32 @@ class Group:
         return [self.goal] * self.size if self.goal is None or isinstance(self.goal, str) else list(self.goal)
 
 
-def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) -> Array:
-    """(n, 2) where everyone starts, in the order of the groups; random places are found after those that are given.
+def groups_of(n: int | Group | Sequence[Group], said: dict[str, Any]) -> list[Group]:
+    """The given groups, or one group of n people."""
+    if isinstance(n, Group | Sequence):
+        groups = [n] if isinstance(n, Group) else list(n)
+        names = [group.name for group in groups]
+        for name, value in said.items():
+            if not (value is None or (name in UNSAID and np.ndim(value) == 0 and value == UNSAID[name])):
+                raise InvalidValue(f"a crowd of groups takes no {name}: give it to each Group")
+        if not groups or len(set(names)) < len(names):
+            raise InvalidValue(f"a crowd needs at least one group, and groups with different names, not {names}")
+        return groups
+    if said["radius"] is None:
+        raise InvalidValue("radius is missing: crowd(n, radius=0.25, room=...), or give groups of people")
+    q0 = said.pop("q0")
+    if q0 is None:
+        return [Group(ONE_GROUP, int(n), **said)]
+    places = finite(q0, "q0")
+    if places.shape != (n, 2):
+        raise InvalidValue(f"q0 has shape {places.shape}, expected ({n}, 2)")
+    return [Group(ONE_GROUP, places=places, **{**said, "start": None})]
 
-    Those who come in later are at points of the region in which they will appear.
+
+def places_of(groups: Sequence[Group], plan: Plan, random: np.random.Generator) -> Array:
+    """(n, 2) places of all people at the start, in the order of the groups; given places are taken first.
+
+    People who enter later get points of the region in which they will appear.
 
     >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
     >>> groups = [Group("a", 2, radius=0.2), Group("b", places=[[2.0, 1.5]], radius=0.3)]

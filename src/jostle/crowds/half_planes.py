@@ -1,4 +1,4 @@
-"""Convex polygons as intersections of half-planes: who is inside, and how far out others are."""
+"""Convex polygons as intersections of half-planes: which points are inside, and the distance of others."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class HalfPlanes(NamedTuple):
     """A convex polygon: the points x with inward . x > offset for each edge."""
 
     corners: Array
-    """(m, 2) counter-clockwise, no three of them in one line."""
+    """(m, 2) corners, counter-clockwise, no three of them on one line."""
     inward: Array
-    """(m, 2) the unit normals of the edges, into the polygon."""
+    """(m, 2) unit normals of the edges, into the polygon."""
     offset: Array
-    """(m,)"""
+    """(m,) offsets of the edges along their normals."""
 
     @staticmethod
     def of(ring: Array) -> HalfPlanes | None:
@@ -44,7 +44,7 @@ class HalfPlanes(NamedTuple):
         return HalfPlanes(corners, inward, np.einsum("md,md->m", inward, corners))
 
     def inside(self, x: Array) -> Booleans:
-        """(n,) which points (n, 2) are in the polygon, and not on its edges."""
+        """(n,) whether points (n, 2) are in the polygon, and not on its edges."""
         there = np.ones(len(x), dtype=bool)
         first, second = x[:, 0].copy(), x[:, 1].copy()
         for (a, b), offset in zip(self.inward, self.offset, strict=True):
@@ -52,7 +52,7 @@ class HalfPlanes(NamedTuple):
         return there
 
     def outside(self, x: Array) -> Array:
-        """(n,) how far points (n, 2) are out of the polygon; 0 inside."""
+        """(n,) distances of points (n, 2) from the polygon; 0 inside."""
         far = np.zeros(len(x))
         out = np.flatnonzero(~self.inside(x))
         if len(out):
@@ -61,7 +61,7 @@ class HalfPlanes(NamedTuple):
 
 
 def _turns(corners: Array) -> tuple[Array, Booleans]:
-    """(m,) the angle by which a ring turns at each corner, and whether it goes on ahead there."""
+    """(m,) angle by which a ring turns at each corner, and whether it continues forward there."""
     before, after = corners - np.roll(corners, 1, axis=0), np.roll(corners, -1, axis=0) - corners
     cross = before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
     along = np.einsum("md,md->m", before, after)

@@ -1,4 +1,4 @@
-"""What the groups of a crowd do on their way: the stops of their routes, the exits they know, the families in them."""
+"""Routes, known exits and families of the groups of a crowd."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 ENDS = np.array([0.0, 1.0])
-"""The parts of the width of stairs at their two sides."""
+"""Fractions of the width of stairs at their two sides."""
 REACH_RADII = 2.0
-"""Distance from a stop within which it counts as reached, in multiples of the largest radius."""
+"""Distance at which a stop counts as reached, in multiples of the largest radius."""
 
 
 @dataclass(frozen=True, eq=False)
 class Itinerary:
-    """The routes, known exits and families of groups on a plan; names that are not on the plan are refused."""
+    """The routes, known exits and families of groups on a plan; names that are not on the plan are errors."""
 
     groups: Sequence[Group]
     stops: Mapping[str, AnyStop]
@@ -46,16 +46,17 @@ class Itinerary:
                 raise InvalidValue(f"{what} of group {group.name!r} names {name!r}; the {kind} are {words}")
 
     def check_unused(self) -> None:
-        """Raise if something is said that a wish of one's own would ignore."""
+        """Raise if a group has a route, known exits or families, which wish= would ignore."""
         for group in self.groups:
             for what, said in {"route": group.route, "knows": group.knows, "family": group.family > 1}.items():
                 if said:
-                    raise InvalidValue(f"with a wish of its own a crowd takes no {what}: make it part of the wish")
+                    raise InvalidValue(f"a crowd with wish= takes no {what}: make it part of the wish")
 
     def around(self, walk: Wish, unhindered: Wish, q: Array, radii: Array, random: np.random.Generator) -> Wish:
-        """The walk of people at q with all that their groups say; a stop that somebody cannot reach is refused.
+        """The walk of people at q with the routes, known exits and families of their groups.
 
-        `unhindered` is the walk while all gates are open: people may have to wait on their route.
+        It raises if somebody cannot reach a stop. `unhindered` is the walk while all gates are open, because people may
+        have to wait at a gate on their route.
         """
         wish = walk
         if any(group.knows is not None for group in self.groups):
@@ -95,7 +96,7 @@ class Itinerary:
         return family
 
     def _complete(self, wish: Wish, routes: list[list[str | None]], q: Array) -> list[list[str | None]]:
-        """The routes with the stairs that lead from floor to floor; a place that somebody cannot reach is refused."""
+        """The routes with the stairs from floor to floor added; raises if somebody cannot reach a place."""
         if all(route == [None] or (len(route) == 1 and not self._ways) for route in routes):
             return routes
         names, over = [goal.name for goal in wish.goals], Floors(wish, self._ways, len(q))
@@ -108,8 +109,8 @@ class Itinerary:
                 if way is None or (name is None and not np.isfinite(here[: wish.eligible]).any()):
                     goal = "an exit" if name is None else repr(name)
                     raise InvalidValue(
-                        f"person {person} at {q[person].round(3).tolist()} cannot walk from {where} to {goal}: on all "
-                        f"ways there is a wall or an opening that is too narrow; open a door, add stairs, or move it"
+                        f"person {person} at {q[person].round(3).tolist()} cannot walk from {where} to {goal}: every "
+                        f"way has a wall or an opening that is too narrow; open a door, add stairs, or move the goal"
                     )
                 legs += [*(self._ways[k].name for k in way), name]
                 if name is not None and name in self.stops:
@@ -130,17 +131,17 @@ class Floors:
         size = float(wish.widest(n).max()) if ways else 0.0
         landings = [one.places(np.array([0.5]), np.array([2.0 * size]))[0] for one in ways]
         self.after = [self.from_place(place) for place in landings]
-        """(goals, n) how far it is from where each of the stairs ends."""
+        """(goals, n) length of the way to each goal from the end of each of the stairs."""
         ends = [one.goal(size)[0].mean(axis=0) for one in ways]
         self.behind = [self.from_place(place)[goal] for place, goal in zip(ends, self.goals, strict=True)]
-        """(n,) what the length of the way to each of the stairs counts for the way behind them."""
+        """(n,) length behind each of the stairs that is part of the length of the way to them."""
 
     def from_place(self, place: Array) -> Array:
-        """(goals, n) how far it is from a place to each goal."""
+        """(goals, n) length of the way from a place to each goal."""
         return self.wish.lengths(np.tile(place, (self.n, 1)))
 
     def stairs(self, person: int, here: Array, goal: int) -> list[int] | None:
-        """The numbers of the stairs on the shortest way, of those over the fewest, to a goal; None if there is none."""
+        """The numbers of the stairs on the way to a goal: fewest stairs first, then shortest; None without a way."""
         open_ways: list[tuple[float, list[int], Array]] = [(0.0, [], here)]
         for _ in range(len(self.goals) + 1):
             arrived = [(far + there[goal], way) for far, way, there in open_ways if np.isfinite(there[goal])]

@@ -1,7 +1,7 @@
 """Journeys: people who pass several places in order before they leave, and stand at some of them.
 
-Where people have to go next cannot be told from where they are. A journey therefore remembers it; each run starts with
-the stages that the journey was made with, and a checkpoint holds those that have been reached.
+The next place of a person does not follow from their position. A journey therefore has a memory; each run starts with
+the stages that the journey was made with, and a checkpoint stores those that have been reached.
 """
 
 from __future__ import annotations
@@ -22,31 +22,50 @@ from jostle.errors import InvalidValue
 
 Route = Sequence[str | None]
 NO_TICKET = -1
-"""The ticket of people who are in no queue."""
+"""The ticket of people who are not in a queue."""
 
 
 class Stages(NamedTuple):
-    """What a journey remembers."""
+    """The memory of a journey."""
 
     stage: Integers
-    """(n,) how many places each person has passed."""
+    """(n,) number of places that each person has passed."""
     there: Booleans
-    """(n,) who has come to their next place and stands there."""
+    """(n,) whether each person has reached their next place and stands there."""
     since: Array
-    """(n,) when they came, or when they came to the head of a queue."""
+    """(n,) time at which each person reached the place, or the head of a queue."""
     ticket: Integers
-    """(n,) the order in which people came to a queue, or NO_TICKET."""
+    """(n,) order in which people joined a queue, or NO_TICKET."""
 
 
 @check_arguments
 class Journey(Behaviour):
-    """Everyone passes the goals of their route one after the other; None is the nearest exit.
+    """People pass the goals of their route one after the other, and stand or queue at some of them.
 
-    The goals are the `stops` and the exits of the wish. A stop is passed when one is within `reach` of it. `stops` says
-    more about some of them, by name: a `Stop` with a dwell time, a `WaitingArea`, a `Queue`; `seed` is that of the
-    dwell times that are drawn. `stage` (n,) says how many places each person has passed at the start, none if it is not
-    given.
+    Parameters
+    ----------
+    wish : Wish
+        A wish whose goals include the stops and exits of the routes.
+    route : sequence of str, or sequence of sequences
+        Names of the goals in order, one route for all or one for each person; None as a name is the nearest exit.
+    people : int
+        Number of people.
+    reach : float
+        Distance (m) at which a stop counts as reached, positive.
+    stage : array_like of int, shape (n,), optional
+        Number of goals that each person has passed at the start. None means 0 for all.
+    stops : dict of str to Stop, WaitingArea or Queue, optional
+        Where people stand, by name. Other goals are passed without standing.
+    seed : int or numpy.random.Generator, default 0
+        Source of random dwell times and waiting places.
 
+    Raises
+    ------
+    InvalidValue
+        If a name is not a goal of the wish, if a route is empty, or if the numbers of routes and people differ.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (8, 0), (8, 4), (0, 4)], exits={"east": ((8, 1.5), (8, 2.5))})
     >>> walk = jo.crowds.walk(plan, radius=0.25, stops={"desk": (1, 3)})
@@ -79,26 +98,26 @@ class Journey(Behaviour):
         longest = max((len(one) for one in routes), default=0)
         self.reach = reach
         self.route = np.array([numbers([*one, *[one[-1]] * (longest - len(one))], names) for one in routes])
-        """(n, stages) the numbers of the goals; short routes repeat their last."""
+        """(n, stages) numbers of the goals; short routes repeat their last goal."""
         self.last = np.array([len(one) - 1 for one in routes])
-        """(n,) the last stage of each person."""
+        """(n,) last stage of each person."""
         self.stops = _stops(stops or {}, wish)
         random = np.random.default_rng(seed)
         self.dwell = {goal: _dwell(stop, people, random) for goal, stop in self.stops.items()}
-        """(n,) how long each person stands at each goal."""
+        """(n,) time that each person stands, for each goal."""
         self.spots = {
             goal: stop.points(people, random) for goal, stop in self.stops.items() if isinstance(stop, WaitingArea)
         }
         first = np.zeros(people, dtype=np.int64) if stage is None else self._checked(stage)
         none = np.zeros(people, dtype=bool)
         self.first = Stages(first, none, np.zeros(people), np.full(people, NO_TICKET))
-        """The memory at the start."""
+        """The memory at the start of a run."""
         self.now = self.first
-        """What is remembered."""
+        """The current memory."""
 
     @property
     def stage(self) -> Integers:
-        """(n,) how many places each person has passed."""
+        """(n,) number of places that each person has passed."""
         return self.now.stage
 
     @property
@@ -111,7 +130,7 @@ class Journey(Behaviour):
             return
         people = (len(self.route),)
         if any(np.shape(value) != people for value in noted[1:]):
-            raise InvalidValue(f"what is remembered of a journey must be one value for each of {people[0]} people")
+            raise InvalidValue(f"the memory of a journey must have one value for each of {people[0]} people")
         self.now = noted._replace(stage=self._checked(noted.stage))
 
     def _checked(self, stage: ArrayLike) -> Integers:
@@ -133,7 +152,22 @@ class Journey(Behaviour):
         return self.now.there | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        """Those who are there stand; in a waiting area or a queue each goes to a place of their own and stays there."""
+        """The velocities that people wish for: zero at a stop, towards their own place in a waiting area or a queue.
+
+        Parameters
+        ----------
+        t : float
+            Time of the run (s).
+        q : ndarray, shape (n, 2)
+            Positions of all people (m).
+        goal : ndarray of int, shape (n,)
+            Numbers of their goals.
+
+        Returns
+        -------
+        ndarray, shape (n, 2)
+            Velocities (m/s).
+        """
         wished = self.wish.towards(t, q, goal)
         there = self.now.there
         if not there.any():
@@ -148,7 +182,15 @@ class Journey(Behaviour):
         return found
 
     def remember(self, t: float, q: Array) -> None:
-        """Those who have come to their next place stand there for its time, and then go on to the one after it."""
+        """Note who has reached their next place, and who goes on because their time there is over.
+
+        Parameters
+        ----------
+        t : float
+            Time of the run (s).
+        q : ndarray, shape (n, 2)
+            Positions of all people (m).
+        """
         super().remember(t, q)
         for _ in range(2 * self.route.shape[1]):
             before = self.now
@@ -162,19 +204,19 @@ class Journey(Behaviour):
                 return
 
     def _arrive(self, t: float, q: Array, stop: AnyStop, here: Booleans) -> None:
-        """Those who have reached a stop are there; in a queue time counts from when they are at its head."""
+        """Note who has reached a stop; in a queue, time counts from the arrival at its head."""
         new = np.flatnonzero(here & ~self.now.there)
         if isinstance(stop, Queue):
             self._queue(t, q, stop, here, new)
             return
         new = new[stop.reached(q[new], self.reach)] if len(new) else new
         if len(new):
-            there, since = self.now.there.copy(), self.now.since.copy()  # a checkpoint may hold those before
+            there, since = self.now.there.copy(), self.now.since.copy()  # a checkpoint may hold the old arrays
             there[new], since[new] = True, t
             self.now = self.now._replace(there=there, since=since)
 
     def _queue(self, t: float, q: Array, queue: Queue, here: Booleans, new: Integers) -> None:
-        """Those who come to the end of a queue join it; the clock of those who are not at its head stands still."""
+        """Let people who reach the end of a queue join it; the clock runs only for the person at its head."""
         inside = np.flatnonzero(here & self.now.there)
         end = queue.places(np.array([len(inside)]))[0]
         ticket = self.now.ticket
@@ -198,7 +240,7 @@ class Journey(Behaviour):
             self.now = self.now._replace(there=there, since=since, ticket=ticket)
 
     def _go_on(self, t: float, number: int, here: Booleans) -> None:
-        """Those whose time at a stop is over have passed it."""
+        """Let people go on whose time at a stop is over."""
         over = here & self.now.there & (t >= self.now.since + self.dwell[number]) & (t >= self.stops[number].until)
         if isinstance(self.stops[number], Queue) and over.any():
             over &= self.now.ticket == self.now.ticket[here & self.now.there].min()
@@ -209,14 +251,14 @@ class Journey(Behaviour):
         )
 
     def _line(self, queue: Queue, who: Integers, n: int) -> Array:
-        """(n, 2) the places of those in a queue."""
+        """(n, 2) places of the people in a queue."""
         place = np.zeros((n, 2))
         place[who[np.argsort(self.now.ticket[who])]] = queue.places(np.arange(len(who)))
         return place
 
 
 def _approach(way: Array, speed: Array, reach: float) -> Array:
-    """(n, 2) velocities towards places, slower within the reach of them."""
+    """(n, 2) velocities towards places, slower within the distance `reach`."""
     far = np.linalg.norm(way, axis=1)
     return np.asarray(way / np.where(far > 0.0, far, 1.0)[:, None] * (speed * np.minimum(far / reach, 1.0))[:, None])
 
@@ -227,18 +269,18 @@ def _dwell(stop: AnyStop, people: int, random: np.random.Generator) -> Array:
     found = stop.dwell.draw(people, random)
     if (found < 0.0).any():
         raise InvalidValue(
-            f"a dwell time of {found.min():.3g} s was drawn from {stop.dwell}; give the distribution a cut-off low = 0"
+            f"a dwell time of {found.min():.3g} s was drawn from {stop.dwell}; give the distribution a limit low = 0"
         )
     return found
 
 
 def _stops(given: Mapping[str, AnyStop], wish: Wish) -> dict[int, AnyStop]:
-    """What is known about each goal, by its number; goals of which nothing is said are passed without standing."""
+    """The stop of each goal, by its number; goals without a given stop are passed without standing."""
     names = [goal.name for goal in wish.goals]
     for name in given:
         if name not in names:
             known = ", ".join(map(repr, names))
-            raise InvalidValue(f"stop {name!r} is no goal of the wish, whose goals are {known}: walk(..., stops=...)")
+            raise InvalidValue(f"stop {name!r} is not a goal of the wish ({known}): add it to walk(..., stops=...)")
     return {k: given.get(goal.name, Stop(goal.passable)) for k, goal in enumerate(wish.goals)}
 
 
@@ -248,7 +290,7 @@ def _routes(route: Route | Sequence[Route], people: int) -> list[list[str | None
     one = [goal for goal in given if goal is None or isinstance(goal, str)]
     routes = [one] * people if len(one) == len(given) else [list(own) for own in given if own is not None]
     if len(routes) != people:
-        raise InvalidValue(f"there are {len(routes)} routes and {people} people")
+        raise InvalidValue(f"there are {len(routes)} routes, but {people} people")
     if not all(routes):
-        raise InvalidValue("a route needs a place to go to; None is the nearest exit")
+        raise InvalidValue("a route must have at least one goal; None is the nearest exit")
     return routes

@@ -1,4 +1,4 @@
-"""Exits that people know: those without a goal of their own choose among them."""
+"""People who know only some of the exits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,22 @@ from jostle.errors import InvalidValue
 class KnownExits(Behaviour):
     """People without a goal of their own take the nearest of the exits and stairs that they know.
 
-    `known` (n, exits and stairs) says who knows which, in the order of the goals of the wish. What they do not know is
-    infinitely far for them, also for `AvoidJams` around this wish.
+    Unknown exits are infinitely far for them, also for `AvoidJams` around this wish.
 
+    Parameters
+    ----------
+    wish : Wish
+        A wish with exits.
+    known : array_like of bool, shape (n, exits and stairs)
+        Whether each person knows each exit, in the order of the goals of the wish.
+
+    Raises
+    ------
+    InvalidValue
+        If `known` does not have this shape, or if somebody knows no exit.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
     >>> wish = KnownExits(jo.crowds.walk(plan, radius=0.25), [[True, True], [False, True]])

@@ -1,7 +1,7 @@
 """Limits of drawings and pictures that plans are read from, checked before the work is done.
 
-A file from somebody else may be a pipe that never ends, or a few bytes that stand for a picture or a drawing of any
-size. The limits are far above what a building needs.
+A file from an unknown source may be an endless pipe, or a few bytes that expand to a picture or a drawing of any size.
+The limits are far above the needs of a building.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 from jostle.errors import InvalidValue
 
 MAX_FILE_BYTES = 64 * 2**20
-"""Largest file that is read."""
+"""Largest size of a file, in bytes."""
 MAX_PIXELS = 25_000_000
-"""Largest picture: 5000 by 5000."""
+"""Largest number of pixels of a picture: 5000 by 5000."""
 MAX_RUNS = 200_000
 """Largest number of runs of pixels of one kind in the rows of a picture: a photograph has more, a plan does not."""
 MAX_ENTITIES = 200_000
 """Largest number of entities in a drawing, counting those in blocks as often as the blocks are inserted."""
 MAX_NESTING = 32
-"""Largest number of blocks inside each other."""
+"""Largest depth of nested blocks."""
 MAX_CORNERS = 200_000
-"""Largest number of corners of all lines of a drawing, curves cut into pieces."""
+"""Largest number of corners of all lines of a drawing, after curves have become polylines."""
 MAX_CURVE = 10_000.0
 """Largest radius or extent of one curve, in metres."""
 LARGEST_BUILDING, SMALLEST_BUILDING = 2_000.0, 1.0
@@ -30,7 +30,7 @@ LARGEST_BUILDING, SMALLEST_BUILDING = 2_000.0, 1.0
 
 
 def regular_file(path: str | os.PathLike[str], what: str) -> str:
-    """The path of a file that exists, is no pipe, device or folder, and is not too large.
+    """The path of a file that exists, is not a pipe, a device or a folder, and is not too large.
 
     >>> regular_file("/", "a picture")
     Traceback (most recent call last):
@@ -48,7 +48,7 @@ def regular_file(path: str | os.PathLike[str], what: str) -> str:
 
 
 def check(found: float, most: float, where: Any, what: str, limit: str) -> None:
-    """Refuse more than a limit, by its name.
+    """Raise, naming the limit, if a number exceeds it.
 
     >>> check(7, 5, "plan.png", "pixels", "MAX_PIXELS")
     Traceback (most recent call last):

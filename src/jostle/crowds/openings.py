@@ -1,4 +1,4 @@
-"""Openings that people may be too wide for: exits, stairs, doors, and gaps between walls and columns."""
+"""Openings that may be too narrow for people: exits, stairs, doors, and gaps between walls and columns."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 FREE = 1e-6
-"""A line across a gap is free if nothing is nearer to its middle than its ends, up to this part of its length."""
+"""Tolerance, relative to its length, of the test whether nothing is nearer to the middle of a line than its ends."""
 
 
 class Opening(NamedTuple):
-    """What people pass, from a point (2,) to a point (2,)."""
+    """An opening that people pass, with its two ends (2, 2)."""
 
     name: str
     ends: Array
@@ -33,7 +33,7 @@ class Opening(NamedTuple):
 
 
 def openings(plan: Plan, narrowest: float, widest: float) -> list[Opening]:
-    """The openings of a plan with narrowest <= width < widest: first those with a name, then the gaps.
+    """The openings of a plan with narrowest <= width < widest: doors, exits and stairs first, then gaps.
 
     >>> rooms = [[(0, 0), (4, 0), (4, 3), (0, 3)], [(4, 0), (8, 0), (8, 3), (4, 3)]]
     >>> plan = Plan(rooms, exits={"east": ((8, 1), (8, 2))}, doors=[((4, 1), (4, 1.6))], walls=[((2, 0.5), (2, 3))])
@@ -51,7 +51,7 @@ def openings(plan: Plan, narrowest: float, widest: float) -> list[Opening]:
 
 
 def _gaps(plan: Plan, widest: float) -> Array:
-    """(k, 2, 2) the lines across gaps between two walls or columns that are narrower than a width."""
+    """(k, 2, 2) lines across gaps between two walls or columns that are narrower than `widest`."""
     shapely = package("shapely")
     obstacles = np.array([*shapely.linestrings(plan.walls), *shapely.get_parts(around(plan.columns))])
     tree = shapely.STRtree(obstacles)
@@ -80,14 +80,14 @@ def check_ways(plan: Plan, q: Array, radii: Array, wish: Wish) -> None:
         names = [f"{name!r} ({np.linalg.norm(ends[1] - ends[0]):g} wide)" for name, ends in plan.exits.items()]
         raise InvalidValue(
             f"person {person} at {q[person].tolist()}, {2.0 * radii[person]:g} wide, cannot reach their exit{others}: "
-            f"on all ways to it there is a wall, or a door or an exit that is narrower. The exits are "
-            f"{', '.join(names)}; widen one, open a door, or take smaller people"
+            f"every way to it has a wall, or a door or an exit that is narrower. The exits are {', '.join(names)}; "
+            f"widen one, open a door, or take smaller people"
         )
     _check_openings(plan, q, radii, wish.widest(len(q)))
 
 
 def _check_openings(plan: Plan, q: Array, radii: Array, widest: Array) -> None:
-    """Raise if there is an opening that a wish takes for passable, and somebody is too wide for."""
+    """Raise if somebody is too wide for an opening that their wish takes for passable."""
     wide = np.flatnonzero(radii > widest)
     if len(wide) == 0:
         return
@@ -98,6 +98,6 @@ def _check_openings(plan: Plan, q: Array, radii: Array, widest: Array) -> None:
             person = int(stuck[0])
             raise InvalidValue(
                 f"person {person} at {q[person].tolist()} is {2.0 * radii[person]:g} wide and does not fit through "
-                f"{opening}, but their wish is that of people {2.0 * widest[person]:g} wide: make the wish with their "
+                f"{opening}, but the wish was made for people {2.0 * widest[person]:g} wide: make it with their "
                 f"radius, such as plan.walk(radius={radii[person]:g}), or widen the opening"
             )

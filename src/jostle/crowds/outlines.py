@@ -1,4 +1,4 @@
-"""Edges of polygons and the openings cut into them: exact, in plain NumPy.
+"""Edges of polygons and the openings cut into them, computed exactly in plain NumPy.
 
 The edges of an outline run with the walkable side on their left, so the right-hand normal points outward.
 """
@@ -14,21 +14,21 @@ from jostle.arrays import Array, Booleans
 from jostle.errors import InvalidValue, MissingPackage
 
 ON_EDGE = 1e-9
-"""A point is on an edge up to this part of the size of the plan."""
+"""Largest distance of a point on an edge from this edge, as a fraction of the size of the plan."""
 
 QUARTER = 32
-"""Number of edges of a quarter of a circle where a polygon takes its place."""
+"""Number of edges of the polygon that approximates a quarter of a circle."""
 
 
 class Cut(NamedTuple):
-    """What is left of edges (m, 2, 2) when openings (k, 2, 2) are cut out."""
+    """The rest of edges (m, 2, 2) after openings (k, 2, 2) have been cut out."""
 
     walls: Array
-    """(w, 2, 2)"""
+    """(w, 2, 2) walls."""
     outward: Array
-    """(k, 2) the normals of the openings, away from the walkable side."""
+    """(k, 2) normals of the openings, away from the walkable side."""
     covered: Array
-    """(k,) which part of each opening lies in edges: 1 where it is in one edge, 2 where it is between two rooms."""
+    """(k,) part of each opening that lies on edges: 1 if it is on one edge, 2 if it is between two rooms."""
 
 
 def package(name: str) -> Any:
@@ -53,7 +53,7 @@ def ring_edges(corners: Array) -> Array:
 
 
 def cut(edges: Array, openings: Array) -> Cut:
-    """Cut the openings out of the edges; their ends become ends of walls, to the bit.
+    """Cut the openings out of the edges; the ends of walls are bit-identical to those of the openings.
 
     >>> square = ring_edges(np.array([[0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0]]))
     >>> left = cut(square, np.array([[[4.0, 1.0], [4.0, 2.0]]]))
@@ -83,7 +83,7 @@ def cut(edges: Array, openings: Array) -> Cut:
 
 
 def _in_line(edges: Array, along: Array, lengths: Array, opening: Array, allowed: float) -> Booleans:
-    """Which edges lie in the line of the opening; the longer of the two says where the line is."""
+    """(m,) whether each edge lies on the line of the opening; the longer of the two defines the line."""
     way = opening[1] - opening[0]
     width = np.linalg.norm(way)
     if width == 0.0:
@@ -98,7 +98,7 @@ def _cross(a: Array, b: Array) -> Array:
 
 
 def _left(edge: Array, taken: list[tuple[float, float, Array, Array]]) -> list[Array]:
-    """The pieces of an edge between the openings, which come in order and may overlap."""
+    """The pieces of an edge between the openings, which are sorted and may overlap."""
     walls, reached, start = [], 0.0, edge[0]
     for low, high, first, last in taken:
         if low > reached:
@@ -111,7 +111,7 @@ def _left(edge: Array, taken: list[tuple[float, float, Array, Array]]) -> list[A
 
 
 def distance_to(segments: Array, x: Array) -> Array:
-    """(k, n) the distances of points (n, 2) from segments (k, 2, 2).
+    """(k, n) distances of points (n, 2) from segments (k, 2, 2).
 
     >>> distance_to(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
     [[3.0]]
@@ -120,7 +120,7 @@ def distance_to(segments: Array, x: Array) -> Array:
 
 
 def nearest_on(segments: Array, x: Array) -> Array:
-    """(k, n, 2) the points of segments (k, 2, 2) that are nearest to points (n, 2)."""
+    """(k, n, 2) points of segments (k, 2, 2) that are nearest to points (n, 2)."""
     start, along = segments[:, 0], segments[:, 1] - segments[:, 0]
     square = np.einsum("kd,kd->k", along, along)
     part = np.einsum("knd,kd->kn", x - start[:, None], along) / np.where(square > 0.0, square, 1.0)[:, None]
@@ -128,7 +128,7 @@ def nearest_on(segments: Array, x: Array) -> Array:
 
 
 def own_nearest(segments: Array, x: Array) -> Array:
-    """(n, 2) the points nearest to points (n, 2), each on its own segment (n, 2, 2).
+    """(n, 2) nearest points to points (n, 2), each on its own segment (n, 2, 2).
 
     >>> own_nearest(np.array([[[0.0, 0.0], [4.0, 0.0]]]), np.array([[2.0, 3.0]])).tolist()
     [[2.0, 0.0]]
@@ -140,7 +140,7 @@ def own_nearest(segments: Array, x: Array) -> Array:
 
 
 def shrunk(segment: Array, by: float) -> Array:
-    """The middle part of a segment (2, 2), shortened at both ends; its middle, if nothing is left.
+    """A segment (2, 2) shortened at both ends, or its midpoint if nothing is left.
 
     >>> shrunk(np.array([[0.0, 0.0], [4.0, 0.0]]), 1.0).tolist()
     [[1.0, 0.0], [3.0, 0.0]]
@@ -150,7 +150,7 @@ def shrunk(segment: Array, by: float) -> Array:
 
 
 def around(columns: Array, distance: float = 0.0) -> Any:
-    """What is nearer than a distance to round columns (k, 3): polygons around the discs, hardly larger.
+    """Polygons that contain everything within a distance of round columns (k, 3), and hardly more.
 
     >>> area = around(np.array([[0.0, 0.0, 1.0]]), 0.5).area
     >>> 0.0 < area - np.pi * 1.5**2 < 0.001 * area

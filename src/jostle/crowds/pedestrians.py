@@ -1,4 +1,4 @@
-"""How people walk in buildings: quickest ways, repulsion in direction, and speed by the gap ahead, together."""
+"""The behaviour of people in buildings: quickest ways, repulsion in direction, and speed by the gap ahead."""
 
 from __future__ import annotations
 
@@ -17,10 +17,25 @@ from jostle.crowds.wish import Wish
 @check_arguments
 @dataclass(frozen=True, kw_only=True)
 class Pedestrians:
-    """The behaviour of people in buildings: `time_gap` around `repulsion` around `quickest`, with these parameters.
+    """The behaviour of people in buildings: `time_gap` around `repulsion` around `quickest`.
 
-    Called with a wish, its plan and the radii of people it returns the wish with this behaviour.
+    Called with a wish, its plan and the radii of people (n,), it returns the wish with this behaviour.
 
+    Parameters
+    ----------
+    T : float, default 0.7
+        Time gap that people keep to the person ahead (s).
+    own : float, default 0.8
+        Weight of the density of people with the same goal (m2), 0 or more.
+    others : float, default 4.0
+        Weight of the density of people with other goals and of people who stand (m2), 0 or more.
+    strength : float, default 2.0
+        Repulsion of two people who touch, relative to the wish to walk on; 0 or more.
+    decay : float, default 0.1
+        Distance over which the repulsion falls by a factor e (m).
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
     >>> people = jo.crowds.crowd(
@@ -31,15 +46,10 @@ class Pedestrians:
     """
 
     T: Positive = FOLLOWING_TIME
-    """The time in seconds that people keep behind each other."""
     own: NotNegative = OWN_WEIGHT
-    """The weight of the density of people with the same goal, in square metres."""
     others: NotNegative = OTHERS_WEIGHT
-    """The weight of the density of people with other goals, and of those who stand, in square metres."""
     strength: NotNegative = STRENGTH
-    """The repulsion of two people who touch."""
     decay: Positive = DECAY
-    """The distance in metres over which the repulsion falls by a factor e."""
 
     def __call__(self, wish: Wish, plan: Plan, radii: ArrayLike) -> Wish:
         quick = quickest(wish, plan, radii, own=self.own, others=self.others)

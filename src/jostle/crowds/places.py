@@ -1,8 +1,8 @@
-"""Where people stand at the start: at random in a plan, or on a loosened lattice where they stand close together.
+"""Places of people at the start: at random in a plan, or on a loosened lattice where they stand close together.
 
-Random sequential addition fills 0.547 of an area with equal discs at most (Feder 1980), 4.3 people of radius 0.2 m a
-square metre. Denser crowds stand on a triangular lattice, as wide as possible, of which random places are taken, and
-each person is moved at random as far as the lattice is wider than two radii.
+Random sequential addition fills at most 0.547 of an area with equal discs (Feder 1980), which is 4.3 people of radius
+0.2 m per square metre. Denser crowds stand on random nodes of a triangular lattice that is as wide as possible, and
+each person is shifted at random as far as the lattice is wider than two radii.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from jostle.arrays import Array, Booleans, Integers, shaped
 from jostle.crowds.outlines import package
 from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
-from jostle.models.starts import STRICT, Cell, Placed, filled
+from jostle.models.starts import STRICT_FACTOR, Cell, Placed, filled
 from jostle.sets.surfaces import Lines
 from jostle.sets.wall_sets import MAX_TABLE_ENTRIES
 
 MOST_RANDOM = 0.47
-"""Part of the area up to which people are placed by random sequential addition."""
+"""Largest packing fraction at which people are placed by random sequential addition."""
 HALVINGS = 30
-"""Number of halvings by which the widest lattice is found."""
+"""Number of bisection steps to find the widest lattice."""
 DENSEST = np.pi / np.sqrt(12.0)
-"""The part of the plane that the densest packing of equal discs fills."""
+"""Packing fraction of the densest packing of equal discs."""
 TRIES = 100_000
-"""Number of random places without room for anybody, one after the other, from which on the plan counts as full."""
+"""Number of consecutive random places without room after which the plan counts as full."""
 
 
 def free_places(
     radii: Array, plan: Plan, region: Any, random: np.random.Generator, taken: tuple[Array, Array] | None = None
 ) -> Array:
-    """(n, 2) random places of the plan, or of a polygon in it, where discs overlap neither walls nor each other.
+    """(n, 2) random places in the plan, or in a polygon in it, where discs overlap neither walls nor each other.
 
-    `taken` are the places (m, 2) and radii (m,) of others.
+    `taken` has the places (m, 2) and radii (m,) of other people.
 
     >>> from jostle.crowds.rooms import Room
     >>> room = Room([(0, 0), (9, 0), (9, 9), (0, 9)], doors=[((9, 4), (9, 5))])
@@ -55,18 +55,18 @@ def free_places(
     def full(left: Integers, tries: int) -> InvalidValue:
         return InvalidValue("there is no room")
 
-    first = empty()  # refuses a region that is no polygon, before its area is asked for
+    first = empty()  # raises if the region is not a polygon, before its area is needed
     wanted = float((np.pi * radii**2).sum()) / max(_area(plan, region), np.finfo(float).tiny)
     if wanted <= MOST_RANDOM:
         try:
             return filled(first, everyone, random, TRIES, full)[before:]
         except InvalidValue:
-            pass  # walls and others leave too little room between them: a lattice may still do
+            pass  # too little room between walls and other people; a lattice may still fit
     return _lattice(empty(), radii, before, random, wanted)
 
 
 def _area(plan: Plan, region: Any) -> float:
-    """The area in which people are to be placed."""
+    """The size of the area in which people are placed."""
     if region is None:
         return plan.size
     return float(package("shapely").intersection(_polygon(region), plan.area).area)
@@ -78,13 +78,13 @@ def _polygon(region: Any) -> Any:
 
 
 def _lattice(placed: _InPlan, radii: Array, before: int, random: np.random.Generator, wanted: float) -> Array:
-    """(n, 2) places on a triangular lattice that is as wide as it can be, each moved at random as far as it may."""
+    """(n, 2) places on the widest possible triangular lattice, each shifted at random as far as there is room."""
     n, size = len(radii), float(radii.max())
     widest, offset = before + int(radii.argmax()), random.random(2)
     low, high = placed.space.lower, placed.space.upper
 
     def places(spacing: float) -> Array:
-        step = spacing * STRICT * STRICT
+        step = spacing * STRICT_FACTOR * STRICT_FACTOR
         rows = np.arange(np.ceil((high - low)[1] / (step * np.sqrt(0.75))) + 2)
         columns = np.arange(np.ceil((high - low)[0] / step) + 2)
         j, i = (grid.ravel() for grid in np.meshgrid(rows, columns, indexing="ij"))
@@ -95,9 +95,9 @@ def _lattice(placed: _InPlan, radii: Array, before: int, random: np.random.Gener
     if len(tight) < n:
         area = n * float(np.pi * (radii**2).mean()) / wanted
         raise InvalidValue(
-            f"no place was found for person {len(tight)} of {n}, {2.0 * size:g} wide: there is room for {len(tight)} "
-            f"on a lattice, {len(tight) / area:.2f} a square metre, and for {DENSEST / (np.pi * size**2):.2f} at most "
-            f"far from walls; take fewer, or a larger room, or give their places"
+            f"no place was found for person {len(tight)} of {n}, {2.0 * size:g} wide: a lattice has room for "
+            f"{len(tight)}, {len(tight) / area:.2f} per square metre (at most {DENSEST / (np.pi * size**2):.2f} far "
+            f"from walls); take fewer people or a larger room, or give their places"
         )
     least, most = 2.0 * size, 2.0 * float(np.ptp([low, high], axis=0).max())
     for _ in range(HALVINGS):
@@ -111,7 +111,7 @@ def _lattice(placed: _InPlan, radii: Array, before: int, random: np.random.Gener
 
 
 class _InPlan(Placed):
-    """The people who have a place."""
+    """The people in a plan who have a place."""
 
     def __init__(self, plan: Plan, region: Any, radii: Array):
         corners = plan.walls.reshape(-1, 2)
@@ -122,8 +122,8 @@ class _InPlan(Placed):
             self.region = _polygon(region)
             if not self.region.is_valid or not self.region.intersection(plan.area).area > 0.0:
                 raise InvalidValue(
-                    f"the region in which people start must be a polygon that does not cross itself, and some of it "
-                    f"must be in the plan; it is {self.region.wkt}"
+                    f"the region in which people start must be a polygon that does not cross itself and overlaps the "
+                    f"plan, not {self.region.wkt}"
                 )
             shapely.prepare(self.region)
             lower, upper = np.array(self.region.bounds).reshape(2, 2)
@@ -139,10 +139,10 @@ class _InPlan(Placed):
         size = max(MAX_TABLE_ENTRIES // max(len(self.plan.walls), 1), 1)
         for first in range(0, len(at_all), size):
             some = at_all[first : first + size]
-            free[some] = self.walls.nearest(places[some]) > STRICT * self.radii[ball[some]]
+            free[some] = self.walls.nearest(places[some]) > STRICT_FACTOR * self.radii[ball[some]]
         for x, y, radius in self.plan.columns:
             apart = np.hypot(*(places - [x, y]).T) - radius
-            free &= apart > STRICT * self.radii[ball]
+            free &= apart > STRICT_FACTOR * self.radii[ball]
         some = np.flatnonzero(free)
         if len(some):
             free[some] = super()._free(ball[some], places[some])

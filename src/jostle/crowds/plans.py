@@ -1,8 +1,8 @@
 """Floor plans: where people may walk, and where they leave.
 
 A plan is a polygon with holes, or several rooms that touch and are joined by doors, with named exits on its boundary.
-Its walls are what exits and doors leave of all edges; the polygons are those of shapely. Lengths are in metres, or in
-whatever unit the radii have.
+Its walls are the parts of all edges that exits and doors leave; the polygons are those of shapely. Lengths are in
+metres, or in the unit of the radii.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
 from jostle.crowds.dxf import read_dxf, write_dxf
-from jostle.crowds.half_planes import HalfPlanes
-from jostle.crowds.outlines import ON_EDGE, a_segment, around, cut, distance_to, package, ring_edges
+from jostle.crowds.outlines import a_segment, around, cut, package, ring_edges
+from jostle.crowds.plan_checks import check_links, check_openings, columns_of, rooms_of, stop_on
 from jostle.crowds.png import read_png, write_png
-from jostle.crowds.polygons import plain_corners, polygons, rings, without_doubles
-from jostle.crowds.stairs import BACK, Link, Shaft, Stairs, passages
+from jostle.crowds.polygons import rings, without_doubles
+from jostle.crowds.stairs import Link, Stairs, passages
 from jostle.crowds.walk import walk
 from jostle.crowds.ways import Ways, usual_spacing
 from jostle.crowds.wkt import read_wkt, write_wkt
@@ -33,19 +33,46 @@ from jostle.problems import Sweeping
 from jostle.schemes.state import State
 
 OUTLET_RADII = 4.0
-"""Distance behind an exit at which people are taken out of a run by default, in multiples of the largest radius."""
+"""Default distance behind an exit at which people are removed from a run, in multiples of the largest radius."""
 MAX_NAMES = 6
 """Largest number of exits that the text of a plan names."""
 
 
 @check_arguments
 class Plan:
-    """A walkable area with exits: a shapely polygon, its corners, or a list of rooms joined by doors.
+    """A floor plan: a walkable area with exits, walls and stairs.
 
-    `exits` are segments on the boundary, by name; `doors` are segments between two rooms; `walls` are thin walls
-    inside; `columns` are round ones, (x, y, radius) each; `links` are stairs to other floors, which are drawn side by
-    side.
+    Parameters
+    ----------
+    area : polygon, array_like or sequence
+        A `shapely` polygon, its corners (k, 2), or a list of rooms that doors join. Floors are drawn side by side.
+    exits : dict of str to array_like, shape (2, 2)
+        Exits by name: the two ends of a segment on the boundary.
+    doors : sequence of array_like, shape (2, 2), default ()
+        Doors: the two ends of a segment on the common edge of two rooms.
+    walls : array_like, shape (k, 2, 2), default ()
+        Thin walls inside, each by its two ends; the attribute `walls` holds all walls.
+    columns : array_like, shape (k, 3), default ()
+        Round columns, (x, y, radius) each.
+    links : sequence of Link, default ()
+        Stairs and lifts between floors; the attribute `links` holds them by name.
 
+    Attributes
+    ----------
+    outward : dict of str to ndarray, shape (2,)
+        Unit normals of the exits that point out of the plan.
+    convex : bool
+        True if the plan is one convex polygon without obstacles; the shortest ways are then known in closed form.
+    size : float
+        Size of the walkable area with the stairs (m2).
+
+    Raises
+    ------
+    InvalidValue
+        If an exit or a door does not lie on an edge, if polygons cross or overlap, or if there is no exit.
+
+    Examples
+    --------
     >>> area = [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)]
     >>> plan = Plan(area, exits={"north": ((0.4, 5), (1.6, 5))})
     >>> len(plan.walls), plan.inside(np.array([[1.0, 4.0], [4.0, 4.0]])).tolist()
@@ -55,18 +82,12 @@ class Plan:
     """
 
     exits: dict[str, Array]
-    """(2, 2) each."""
     outward: dict[str, Array]
-    """(2,) the unit normals of the exits, out of the plan."""
     walls: Array
-    """(k, 2, 2)"""
     columns: Array
-    """(k, 3)"""
     doors: Array
-    """(k, 2, 2) between two rooms."""
     links: dict[str, Link]
     convex: bool
-    """Whether the plan is one convex polygon without obstacles: the shortest ways are known in closed form."""
 
     def __init__(
         self,
@@ -78,26 +99,26 @@ class Plan:
         columns: ArrayLike = (),
         links: Sequence[Link] = (),
     ):
-        rooms, convex = _rooms(area)
-        self.columns = _columns(columns)
+        rooms, convex = rooms_of(area)
+        self.columns = columns_of(columns)
         self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
         self.doors = np.array([a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]).reshape(-1, 2, 2)
         self.links = {link.name: link for link in links}
         if not self.exits:
-            raise InvalidValue("a plan needs an exit: nobody could leave it")
+            raise InvalidValue("a plan needs at least one exit")
         if len(self.links) < len(links):
             raise InvalidValue(f"two links have the same name: {[link.name for link in links]}")
         outlines = [convex.corners] if convex is not None else [ring for room in rooms for ring in rings(room)]
         edges = np.concatenate([ring_edges(ring) for ring in outlines])
         openings = [*self.exits.values(), *(link.start for link in links), *self.doors]
         found = cut(edges, np.array(openings))
-        self._check_openings(edges, found.covered)
+        check_openings(self.exits, self.links, edges, found.covered)
         self.outward = dict(zip(self.exits, found.outward, strict=False))
         ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
         leaving = found.outward[len(self.exits) :]
         shafts = [link.shaft(a, -b) for link, a, b in zip(links, leaving, ends.outward, strict=False)]
         self._rooms = rooms
-        self._check_links(shafts, ends.covered)
+        check_links(self.links, rooms, shafts, ends.covered)
         thin = shaped(walls, "walls", -1, 2, 2)
         kept = found.walls if len(rooms) == 1 else without_doubles(found.walls)
         self.walls = np.concatenate([kept, thin, *(shaft.walls for shaft in shafts)])
@@ -117,7 +138,7 @@ class Plan:
 
     @cached_property
     def area(self) -> Any:
-        """The polygon of shapely, with the stairs; columns are holes with many corners."""
+        """The walkable area as a polygon of shapely, with the stairs; columns are holes with many corners."""
         shapely = package("shapely")
         parts = [*self._rooms, *(shaft.corners for shaft in self.shafts.values())]
         area = shapely.union_all([shapely.Polygon(part) for part in parts])
@@ -128,69 +149,77 @@ class Plan:
 
     @property
     def size(self) -> float:
-        """The area in square metres, with the stairs."""
+        """Size of the walkable area with the stairs (m2)."""
         if self._half_planes is None:
             return float(self.area.area)
         x, y = self._half_planes.corners.T
         return float(abs(x @ np.roll(y, 1) - y @ np.roll(x, 1)) / 2.0)
 
-    def _check_openings(self, edges: Array, covered: Array) -> None:
-        names = [f"exit {name!r}" for name in self.exits] + [f"link {name!r}" for name in self.links]
-        names += [f"door {k}" for k in range(len(covered) - len(names))]
-        ends = [*self.exits.values(), *(link.start for link in self.links.values())]
-        for k, (name, part) in enumerate(zip(names, covered, strict=True)):
-            if name.startswith("door"):
-                if part < 2.0:
-                    raise InvalidValue(f"{name} does not lie between two rooms: both must have an edge along it")
-                continue
-            if part < 1.0:
-                far = distance_to(edges, ends[k]).min(axis=0).max()
-                why = f"an end is {far:.3g} off the nearest edge" if far > 0.0 else "it crosses the area"
-                raise InvalidValue(
-                    f"{name} at {ends[k].tolist()} does not lie in an edge of the plan: {why}; move it onto the outline"
-                )
-            if part > 1.0:
-                raise InvalidValue(f"{name} at {ends[k].tolist()} leads from one room to another; make it a door")
-
-    def _check_links(self, shafts: list[Shaft], covered: Array) -> None:
-        if not shafts:
-            return
-        shapely = package("shapely")
-        rooms = [shapely.Polygon(room) for room in self._rooms]
-        for link, shaft, part in zip(self.links.values(), shafts, covered, strict=True):
-            drawn = shapely.Polygon(shaft.corners)
-            if max(drawn.intersection(room).area for room in rooms) > ON_EDGE * drawn.area:
-                raise InvalidValue(
-                    f"the stairs of link {link.name!r}, {link.length:g} long, would run through the plan; move the "
-                    f"floors apart"
-                )
-            if part < 1.0:
-                raise InvalidValue(f"link {link.name!r} ends at {link.end.tolist()}, which is no edge of the plan")
-
     @classmethod
     def from_wkt(cls, text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None = None) -> Plan:
         """A plan from well-known text: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
 
-        `exits` gives the exits, or names those in the text.
+        Parameters
+        ----------
+        text : str
+            The well-known text.
+        exits : dict of str to array_like, or sequence of str, optional
+            The exits, or the names of those in the text. None numbers the exits of the text: "exit 0", "exit 1", ...
 
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Examples
+        --------
         >>> Plan.from_wkt("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", exits={"east": ((4, 1), (4, 2))}).walls.shape
         (5, 2, 2)
         """
         return cls(**read_wkt(text, exits))
 
     def to_wkt(self) -> str:
-        """The plan as a GEOMETRYCOLLECTION that `from_wkt` reads; without names and stairs."""
+        """The plan as well-known text that `from_wkt` reads, without the names of exits.
+
+        Returns
+        -------
+        str
+            A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order.
+        """
         return write_wkt(self)
 
     @classmethod
     def from_dxf(
         cls, path: str | PathLike[str], *, walls: str = "WALLS", exits: str = "EXITS", scale: float | None = None
     ) -> Plan:
-        """A plan from a CAD drawing, in metres by the unit of its header or by `scale`: see `dxf.read_dxf`."""
+        """A plan from a CAD drawing (DXF): walls on one layer, exits on another; see `dxf.read_dxf`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+        walls : str, default "WALLS"
+            Layer of the walls and columns.
+        exits : str, default "EXITS"
+            Layer of the exits; a layer EXITS-name gives its exit a name.
+        scale : float, optional
+            Size of a unit of the drawing (m). None means the unit in its header.
+
+        Returns
+        -------
+        Plan
+            The plan, in metres.
+        """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
     def to_dxf(self, path: str | PathLike[str]) -> None:
-        """Write the walls on the layer WALLS, and each exit on a layer EXITS-name."""
+        """Write a CAD drawing (DXF) in metres: walls on the layer WALLS, each exit on a layer EXITS-name.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is overwritten.
+        """
         write_dxf(self, path)
 
     @classmethod
@@ -203,23 +232,73 @@ class Plan:
         exits: ArrayLike = (255, 0, 0),
         tolerance: float = 0.0,
     ) -> Plan:
-        """A plan from a picture with pixels of size `scale`: see `png.read_png`."""
+        """A plan from a picture: black walls, red exits, everything else is floor; see `png.read_png`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file: PNG, BMP, GIF or JPEG.
+        scale : float
+            Size of a pixel (m).
+        walls : array_like, shape (3,), default (0, 0, 0)
+            Colour of the walls: red, green and blue from 0 to 255.
+        exits : array_like, shape (3,), default (255, 0, 0)
+            Colour of the exits.
+        tolerance : float, default 0.0
+            Largest distance (m) by which oblique walls are straightened.
+
+        Returns
+        -------
+        Plan
+            The plan; its lower left corner is that of the picture.
+        """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
     def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
-        """Paint the plan with pixels of size `scale`: black walls, red exits."""
+        """Write a picture of the plan: black walls, red exits, white floor.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is overwritten.
+        scale : float
+            Size of a pixel (m).
+        """
         write_png(self, path, scale=scale)
 
     def inside(self, q: Array) -> Booleans:
-        """Which centres (n, 2) are in the plan, or on its stairs."""
+        """Tell which positions are in the plan, or on its stairs.
+
+        Parameters
+        ----------
+        q : array_like, shape (n, 2)
+            Positions (m).
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for positions inside.
+        """
         x = np.asarray(q, dtype=float)
         if self._half_planes is not None:
             return self._half_planes.inside(x)
         return np.asarray(package("shapely").contains_xy(self.area, x[:, 0], x[:, 1]), dtype=bool)
 
     def outside(self, q: Array) -> Array:
-        """(n,) how far centres are out of the plan; 0 inside.
+        """The distance of positions from the plan.
 
+        Parameters
+        ----------
+        q : array_like, shape (n, 2)
+            Positions (m).
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Distances (m); 0 inside.
+
+        Examples
+        --------
         >>> Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}).outside(np.array([[6.0, 1.5]]))
         array([2.])
         """
@@ -233,7 +312,18 @@ class Plan:
         return far
 
     def empty(self, state: State) -> bool:
-        """Has everyone left, and does nobody wait to come in by a `Source`? For `solve(..., until=plan.empty)`."""
+        """Tell whether everyone has left and nobody waits to enter, for ``solve(..., until=plan.empty)``.
+
+        Parameters
+        ----------
+        state : State
+            A state of the run.
+
+        Returns
+        -------
+        bool
+            True if nobody is inside.
+        """
         presence = state.presence
         if presence is not None and len(presence.waiting):
             return False
@@ -241,10 +331,24 @@ class Plan:
         return not self.inside(q).any()
 
     def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
-        """What `solve(..., change=...)` needs: an `Outlet` behind the exits, stairs, entries and gates.
+        """The functions that a run on this plan needs, for ``solve(..., change=plan.changes(people))``.
 
-        People go out of the run at a distance `beyond` from the plan, OUTLET_RADII times the largest radius by default.
+        They remove people who have left, move people over stairs, let people enter, and open and close gates.
 
+        Parameters
+        ----------
+        people : Crowd or Sweeping
+            The people on the plan.
+        beyond : float, optional
+            Distance (m) from the plan at which people are removed. None means four times the largest radius.
+
+        Returns
+        -------
+        list of callable (state) -> State
+            The functions.
+
+        Examples
+        --------
         >>> import jostle as jo
         >>> plan = Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))})
         >>> people = jo.crowds.crowd(3, radius=0.25, room=plan, speed=1.4)
@@ -276,51 +380,33 @@ class Plan:
         closed: ArrayLike = (),
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
-        """The shortest ways of a disc to all exits and stops, made once and kept: see `ways.Ways`."""
+        """The shortest ways of a disc to all exits, stairs and stops; they are computed once and kept.
+
+        Parameters
+        ----------
+        radius : float
+            Radius of the disc (m).
+        spacing : float, optional
+            Spacing of the grid (m), at most half the radius. None means a quarter of the radius, or more on very large
+            plans.
+        closed : array_like, shape (k, 2, 2), default ()
+            Segments that the disc does not pass.
+        stops : dict of str to array_like, optional
+            Points (2,) or segments (2, 2) that are also goals, by name.
+
+        Returns
+        -------
+        Ways
+            Distances and directions on a grid.
+        """
         shut = shaped(closed, "closed", -1, 2, 2)
         goals = len(self.exits) + len(passages(self.links, self.shafts)) + len(stops or {})
         step = usual_spacing(self, float(radius), goals) if spacing is None else spacing
-        places = {name: self.stop(name, place) for name, place in (stops or {}).items()}
+        places = {name: stop_on(self, name, place) for name, place in (stops or {}).items()}
         stopping = b"".join(name.encode() + place.tobytes() for name, place in places.items())
         key = (float(radius), float(step), shut.tobytes() + stopping)
         if key not in self._ways:
             self._ways[key] = Ways.on(self, float(radius), float(step), shut, places)
         return self._ways[key]
 
-    def stop(self, name: str, place: ArrayLike) -> Array:
-        """A point or a segment of the plan where people stop, as a segment (2, 2); raise if it is not inside."""
-        ends = np.array(place, dtype=float)
-        if ends.shape not in ((2,), (2, 2)) or not self.inside(np.atleast_2d(ends)).all():
-            raise InvalidValue(f"stop {name!r} must be a point or a segment inside the plan, not {place!r}")
-        if name in self.exits or name in self.links or name.removesuffix(BACK) in self.links:
-            raise InvalidValue(f"stop {name!r} has the name of an exit")
-        return np.array(np.broadcast_to(ends, (2, 2)))
-
     walk = walk
-
-    def check_inside(self, q: Array) -> None:
-        """Raise, naming the person, if somebody is outside."""
-        out = np.flatnonzero(~self.inside(q))
-        if len(out):
-            raise InvalidValue(
-                f"person {out[0]} at {q[out[0]].tolist()} is outside of the plan; put {len(out)} people inside"
-            )
-
-
-def _columns(columns: ArrayLike) -> Array:
-    found = np.array(columns, dtype=float).reshape(-1, 3) if np.size(columns) % 3 == 0 else np.full((1, 3), np.nan)
-    if not np.isfinite(found).all() or not (found[:, 2] > 0.0).all():
-        raise InvalidValue(f"columns are (x, y, radius) each, with a positive radius, not {columns!r}")
-    found.setflags(write=False)
-    return found
-
-
-def _rooms(area: Any) -> tuple[list[Any], HalfPlanes | None]:
-    """The polygons of an area, and its half-planes if it is convex: then corners need no shapely."""
-    corners = plain_corners(area)
-    convex = None if corners is None else HalfPlanes.of(corners)
-    if convex is not None:
-        return [convex.corners], convex
-    rooms = polygons(area)
-    outlines = [ring for room in rooms for ring in rings(room)]
-    return rooms, HalfPlanes.of(outlines[0]) if len(outlines) == 1 else None

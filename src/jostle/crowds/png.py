@@ -1,7 +1,7 @@
-"""Plans painted in a picture, as cromosim's users do: black walls, red exits, all else is floor.
+"""Plans as pictures, as in cromosim: black walls, red exits, everything else is floor.
 
-The outline runs along the edges of pixels. It is exact where walls are upright or level; oblique walls are stairs of
-pixels, unless a `tolerance` allows to straighten them.
+The outline runs along the edges of pixels. It is exact for horizontal and vertical walls; oblique walls are staircases
+of pixels, unless a `tolerance` allows them to be straightened.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 
 COLOUR = 64
-"""A pixel has a colour if none of its channels differs by more than this, of 255."""
+"""Largest difference of each channel between a pixel and its nominal colour, of 255."""
 MARGIN = 2
-"""Pixels around a plan that is painted."""
+"""Number of pixels around the plan in a written picture."""
 FORMATS = ("PNG", "BMP", "GIF", "JPEG")
-"""Formats of pictures that are read; others could call other programs."""
+"""Formats of pictures that are read; other formats could start external programs."""
 WHITE, BLACK, RED = (255, 255, 255), (0, 0, 0), (255, 0, 0)
 
 
@@ -36,11 +36,11 @@ def read_png(
     exits: ArrayLike = RED,
     tolerance: float = 0.0,
 ) -> dict[str, Any]:
-    """What `Plan` takes, from a picture whose pixels are squares of size `scale`; its lower left corner is (0, 0).
+    """The arguments of `Plan`, from a picture with square pixels of side `scale` and its lower left corner at (0, 0).
 
-    The plan is the floor that borders an exit; floor that goes on to the rim of the picture is outside. The exits are
-    the straight lines between floor and exit pixels: "exit 0", "exit 1", ... from below to above, and from left to
-    right. Chains of edges are straightened up to the `tolerance`, a length like `scale`.
+    The plan is the floor that borders an exit; floor that reaches the edge of the picture is outside. The exits are the
+    straight lines between floor and exit pixels: "exit 0", "exit 1", ... from bottom to top, and from left to right.
+    Chains of edges are straightened within the distance `tolerance`, in the unit of `scale`.
     """
     if not scale > 0.0 or not tolerance >= 0.0:
         raise InvalidValue(f"scale must be positive and tolerance not negative, not {scale} and {tolerance}")
@@ -60,7 +60,7 @@ def read_png(
     for line in found:
         if len(line) != 2:
             raise InvalidValue(
-                f"the exit near {line[0].round(3).tolist()} is not straight, it has {len(line) - 1} edges; paint it "
+                f"the exit near {line[0].round(3).tolist()} is not straight: it has {len(line) - 1} edges; paint it "
                 f"along one straight edge of the floor, or give a tolerance above {scale:g}"
             )
     faces = shapely.get_parts(shapely.polygonize([shapely.union_all(straight)]))
@@ -71,7 +71,7 @@ def read_png(
 
 
 def write_png(plan: Geometry, path: str | PathLike[str], *, scale: float) -> None:
-    """Paint a pixel white if its middle is in the plan, red behind an exit, else black; with a rim of MARGIN pixels."""
+    """Write a picture: pixels are white if their centre is in the plan, red behind an exit, and black elsewhere."""
     shapely = package("shapely")
     low, high = np.array(plan.area.bounds).reshape(2, 2)
     columns, rows = (np.ceil(np.round((high - low) / scale, 6)).astype(int) + 2 * MARGIN).tolist()
@@ -88,7 +88,7 @@ def write_png(plan: Geometry, path: str | PathLike[str], *, scale: float) -> Non
 
 
 def _pixels(ends: Array, aside: Array, low: Array, scale: float) -> tuple[Any, Any]:
-    """The rows and columns of the pixels along a segment, or beside it; without those that it only ends at."""
+    """Rows and columns of the pixels along a segment, or beside it, without pixels that it only touches at its ends."""
     length = float(np.linalg.norm(ends[1] - ends[0]))
     number = max(int(np.ceil(4.0 * length / scale)), 1)
     part = (np.arange(number) + 0.5) / number
@@ -98,7 +98,7 @@ def _pixels(ends: Array, aside: Array, low: Array, scale: float) -> tuple[Any, A
 
 
 def _pixels_of(path: str) -> Any:
-    """(rows, columns, 3) the pixels of a picture from below to above; its size is known before they are unpacked."""
+    """(rows, columns, 3) pixels of a picture from bottom to top; its size is checked before they are decoded."""
     images = package("PIL.Image")
     try:
         with images.open(path, formats=FORMATS) as picture:
@@ -115,7 +115,7 @@ def _pixels_of(path: str) -> Any:
 def _coloured(image: Any, colour: ArrayLike) -> Booleans:
     wanted = finite(colour, "a colour")
     if wanted.shape not in ((3,), (4,)) or not ((wanted >= 0) & (wanted <= 255)).all():
-        raise InvalidValue(f"a colour is three numbers from 0 to 255, red, green and blue, not {colour!r}")
+        raise InvalidValue(f"a colour must be three numbers from 0 to 255 (red, green, blue), not {colour!r}")
     like = np.ones(image.shape[:2], dtype=bool)
     for channel, value in enumerate(wanted[:3]):
         like &= (image[..., channel] >= value - COLOUR) & (image[..., channel] <= value + COLOUR)
@@ -123,7 +123,7 @@ def _coloured(image: Any, colour: ArrayLike) -> Booleans:
 
 
 def _floor(free: Booleans, leaving: Booleans) -> Booleans:
-    """The areas of free pixels that border an exit, without those that go on to the rim if there are others."""
+    """The areas of free pixels that border an exit, without those that reach the edge if there are others."""
     from scipy.ndimage import binary_dilation, label
 
     areas, _ = label(free)
@@ -136,7 +136,7 @@ def _floor(free: Booleans, leaving: Booleans) -> Booleans:
 
 
 def _runs(shapely: Any, pixels: Booleans, path: str) -> list[Any]:
-    """Boxes, in units of pixels, one for each run of pixels in a row."""
+    """One box for each run of pixels in a row, in units of pixels."""
     padded = np.pad(pixels, ((0, 0), (1, 1))).astype(np.int8)
     row, column = np.nonzero(np.diff(padded, axis=1))
     check(len(row) // 2, MAX_RUNS, path, "runs of pixels of one kind in its rows", "MAX_RUNS")

@@ -1,4 +1,4 @@
-"""The polygons of plans, as shapely has them: checked, and taken apart into rings and walls."""
+"""The polygons of plans: they are checked and decomposed into rings and walls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jostle.errors import InvalidValue
 
 
 def plain_corners(area: Any) -> Array | None:
-    """(k, 2) the corners of an area that is given by numbers alone; None if it is not.
+    """(k, 2) corners of an area that is given by numbers; None if it is given otherwise.
 
     >>> plain_corners([(0, 0), (4, 0), (0, 3)]).shape, plain_corners([[(0, 0), (4, 0), (0, 3)]]) is None
     ((3, 2), True)
@@ -30,39 +30,39 @@ def polygons(area: Any) -> list[Any]:
     if isinstance(area, shapely.Geometry):
         rooms = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
     elif isinstance(area, str) or not hasattr(area, "__len__"):
-        raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2), not {area!r}")
+        raise InvalidValue(f"area must be a polygon of shapely, or its corners (k, 2), not {area!r}")
     elif len(area) and all(isinstance(part, shapely.Geometry) or plain_corners(part) is not None for part in area):
         rooms = [room for part in area for room in polygons(part)]
     else:
         try:
             rooms = [shapely.Polygon(np.array(area, dtype=float))]
         except (TypeError, ValueError) as error:
-            raise InvalidValue(f"an area is a polygon of shapely, or its corners (k, 2): {error}") from None
+            raise InvalidValue(f"area must be a polygon of shapely, or its corners (k, 2): {error}") from None
     if not rooms or any(room.is_empty for room in rooms):
-        raise InvalidValue("the area has no polygon, or an empty one: nobody could stand there")
+        raise InvalidValue("the area has no polygon, or an empty one")
     for room in rooms:
         if not room.is_valid:
             raise InvalidValue(
-                f"the area is not simple: {shapely.is_valid_reason(room)}. Its outline must not meet itself; draw it "
-                f"again there, or try shapely.make_valid(area)"
+                f"the area is not simple: {shapely.is_valid_reason(room)}. Its outline must not touch or cross itself; "
+                f"correct it, or try shapely.make_valid(area)"
             )
     for k, room in enumerate(rooms):
         for j in range(k):
             common = rooms[j].intersection(room).area
             if common > ON_EDGE * room.area:
-                raise InvalidValue(f"rooms {j} and {k} overlap by {common:.3g} square metres; unite them or move one")
+                raise InvalidValue(f"rooms {j} and {k} overlap by {common:.3g} square metres; merge them or move one")
     return [shapely.remove_repeated_points(shapely.orient_polygons(room)) for room in rooms]
 
 
 def rings(room: Any) -> list[Array]:
-    """The corners of the outline and of the holes, without points between two edges in one line."""
+    """The corners of the outline and of the holes, without points between two edges on one line."""
     rings = [np.array(ring.coords)[:-1, :2] for ring in (room.exterior, *room.interiors)]
     ways = [(ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring) for ring in rings]
     return [ring[a[:, 0] * b[:, 1] != a[:, 1] * b[:, 0]] for ring, (a, b) in zip(rings, ways, strict=True)]
 
 
 def without_doubles(walls: Array) -> Array:
-    """The walls between two rooms are edges of both: keep one."""
+    """The walls, where those between two rooms, which are edges of both, are kept once."""
     shapely = package("shapely")
     lines = shapely.line_merge(shapely.union_all(shapely.linestrings(walls)))
     straight = [shapely.get_coordinates(shapely.simplify(line, 0.0)) for line in shapely.get_parts(lines)]

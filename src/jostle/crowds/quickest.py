@@ -1,16 +1,16 @@
-"""Quickest instead of shortest ways: people avoid the places where others are.
+"""Quickest ways instead of shortest ways: people avoid places where others are.
 
 The wish is to walk along -grad d, where the potential d of a goal solves the eikonal equation
 
     |grad d| = 1 + own rho_own + others rho_others,     d = 0 at the goal,
 
 rho_own is the density of the people who walk to the same goal, and rho_others that of all others, those who stand
-included (Hughes 2002; Kretz 2009; Treuille, Cooper & Popovic 2006). Around corners people then use the whole width, and
+included (Hughes 2002; Kretz 2009; Treuille, Cooper & Popovic 2006). People then use the whole width around corners, and
 in counterflow they follow those who go the same way.
 
 People look around at fixed times, the multiples of `every`, and walk by what they saw until the next of these times.
-What they saw is the memory of this wish: who was where, going to which goal. A checkpoint holds it, so a run that is
-resumed is bit-identical to one that was not interrupted.
+The positions and goals that they saw are the memory of this wish. A checkpoint stores it, so a resumed run is
+bit-identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 
 OWN_WEIGHT, OTHERS_WEIGHT = 0.8, 4.0
-"""The area in square metres by which a density is multiplied: own and others, if nothing else is said."""
+"""Default weights of the densities of people with the same goal and of all others (m2)."""
 DENSITY_WIDTH = 0.35
-"""The standard deviation in metres of the Gaussian around a person."""
+"""Default standard deviation of the Gaussian around a person (m)."""
 LOOK_EVERY = 0.5
-"""The time in seconds after which people look around again."""
+"""Default time after which people look around again (s)."""
 SPACING = 0.5
-"""The spacing of the grid, as a part of the radius."""
+"""Spacing of the grid, in radii."""
 SOURCE = 2.5
-"""Nodes up to this many steps of the grid from a goal keep the shortest distance and the shortest way."""
+"""Distance from a goal, in grid spacings, within which nodes keep the shortest distance and the shortest way."""
 ON_TIME = 1e-9
-"""A time counts as reached this part of `every` before it: the sum of many steps is not exact."""
+"""Fraction of `every` by which a time may be missed, because the sum of many steps is not exact."""
 
 
 class Seen(NamedTuple):
-    """What people saw when they last looked around."""
+    """The positions and goals that people saw when they last looked around."""
 
     number: int
-    """Which of the times it was: number * every."""
+    """The time at which people looked around is number * every."""
     places: Array
-    """(n, 2) where everyone was."""
+    """(n, 2) positions of all people."""
     going: Integers
-    """(n,) to which goal; NOWHERE for those who stand."""
+    """(n,) goals of all people; NOWHERE for people who stand."""
 
 
 NOWHERE = -2
-"""The goal of those who stand."""
+"""The goal of people who stand."""
 NEVER = -(2**53)
-"""The number of the time at which people have not looked around yet."""
+"""The number of people who have not looked around yet."""
 
 
 @check_arguments
@@ -72,12 +72,40 @@ def quickest(
     width: Positive = DENSITY_WIDTH,
     every: Positive = LOOK_EVERY,
 ) -> Wish:
-    """People walk the quickest way to their goal, where |grad d| = 1 + own rho_own + others rho_others.
+    """People walk the quickest way to their goal, which avoids crowded places.
 
-    `own` is the weight of the density of people with the same goal, `others` that of all others, in units of area; the
-    densities are Gaussians of standard deviation `width`. People look around every `every` seconds. Those who wait of
-    their own accord, or have no way through the gates that are open, go where the wish inside says.
+    Their potential has |grad d| = 1 + own rho_own + others rho_others. People who wait on purpose, or have no way
+    through open gates, keep the direction of the wish inside.
 
+    Parameters
+    ----------
+    wish : Wish
+        A wish with exits, such as ``plan.walk(...)``.
+    plan : Plan
+        The floor plan of the wish.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    own : float, default 0.8
+        Weight of the density of people with the same goal (m2), 0 or more.
+    others : float, default 4.0
+        Weight of the density of all other people (m2), 0 or more.
+    width : float, default 0.35
+        Standard deviation of the Gaussian around each person that makes the density (m).
+    every : float, default 0.5
+        Time after which people look around again (s).
+
+    Returns
+    -------
+    Wish
+        The wish with the same speeds and the new directions.
+
+    Raises
+    ------
+    InvalidValue
+        If the wish has no exits, or not those of the plan, or if a radius is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 0), (9, 3))})
     >>> q = np.array([[4.0, 1.4], [5.0, 1.5]])
@@ -96,7 +124,7 @@ def quickest(
 
 
 class Weights(NamedTuple):
-    """How much densities count: see `quickest`."""
+    """The weights and the width of densities; see `quickest`."""
 
     own: float
     others: float
@@ -104,16 +132,16 @@ class Weights(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """What of the potential of a goal does not depend on people."""
+    """The part of the potential of a goal that does not depend on people."""
 
     free: Booleans
-    """(nx, ny) where the goal can be reached."""
+    """(nx, ny) whether the goal can be reached from each node."""
     start: Array
-    """(nx, ny) the distances of the nodes at the goal, else infinite."""
+    """(nx, ny) distances of the nodes at the goal, infinite elsewhere."""
     found: Booleans
-    """(nodes,) where the way comes from the potential."""
+    """(nodes,) whether the direction of each node comes from the potential."""
     layers: list[tuple[Integers, Integers, Array]]
-    """Nodes (k,) along the walls, those (k, 9) around each, and the weights (k, 9) of their directions."""
+    """For each layer of nodes along the walls: nodes (k,), neighbours (k, 9), and weights (k, 9) of the neighbours."""
 
     @staticmethod
     def of(ways: Ways, goal: int, inside: Booleans) -> Frame:
@@ -133,7 +161,7 @@ class Frame(NamedTuple):
             layers.append((new[inside[new]], around[inside[new]], weight[inside[new]]))
             known = wide
         start = np.full(len(distance), np.inf)
-        start[source] = distance[source] - least  # nowhere, if a closed gate hides the goal from everyone
+        start[source] = distance[source] - least  # empty if a closed gate hides the goal from everyone
         return Frame(free.reshape(shape), start.reshape(shape), free & ~source, layers)
 
 
@@ -144,23 +172,25 @@ class Quickest(Behaviour):
 
     def __init__(self, wish: Wish, plan: HasWays, radii: Array, weights: Weights, every: float):
         if set(getattr(wish.remembers, "_fields", ())) & set(Seen._fields):
-            raise InvalidValue("quickest cannot wrap a wish that is made with quickest itself")
+            raise InvalidValue("quickest cannot wrap a wish that was made with quickest")
         super().__init__(wish)
         self.plan, self.weights, self.every = plan, weights, every
         self.sizes, self.group = alike(radii)
-        """The radii of people of each size, and () or (n,) the number of the size of each person."""
+        """The radius of each size of people, and the number () or (n,) of the size of each person."""
         self.stops = {goal.name: goal.passable for goal in wish.goals[wish.eligible :]}
         ways = self._ways(0, np.zeros((0, 2, 2)))
         names, known = ([one.name for one in goals] for goals in (wish.goals, ways.goals))
         if names != known:
-            raise InvalidValue(f"the goals of the wish are {names}, those of the plan {known}: give quickest its plan")
+            raise InvalidValue(
+                f"the goals of the wish are {names}, those of the plan {known}: give quickest the plan of the wish"
+            )
         self.floor = Floor.on(plan, ways.grid)
         self._frames: dict[tuple[int, int, bytes], Frame] = {}
-        """By the number of the size, that of the goal, and what is closed, as they are needed."""
+        """The frames needed so far, by size, goal and closed gates."""
         self._look(None)
 
     def _ways(self, size: int, closed: Array) -> Ways:
-        """The shortest ways of people of a size, on the grid of the floor."""
+        """The shortest ways of people of one size, on the grid of the floor."""
         return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
 
     @property
@@ -172,7 +202,7 @@ class Quickest(Behaviour):
         if seen is not None and (
             seen.places.shape != (len(seen.going), 2) or seen.going.max(initial=0) >= len(self.goals)
         ):
-            raise InvalidValue("what people saw must be a place and a goal for each of them")
+            raise InvalidValue("the memory of quickest must have a place and a goal for each person")
         self._look(None if seen is None or seen.number == NEVER else seen)
 
     def _look(self, seen: Seen | None) -> None:
@@ -193,12 +223,12 @@ class Quickest(Behaviour):
             k, g = divmod(int(one), len(self.goals))
             some = np.flatnonzero(which == one)
             quick = self._field(seen, k, g, closed).directions(q[some], np.zeros(len(some), dtype=np.int64))
-            known = (quick != 0.0).any(axis=1)  # who has no way keeps the direction of the wish inside
+            known = (quick != 0.0).any(axis=1)  # people without a way keep the direction of the wish inside
             direction[some[known]] = quick[known]
         return speed[:, None] * direction
 
     def _field(self, seen: Seen, size: int, goal: int, closed: Array) -> Ways:
-        """The quickest ways of people of a size to a goal, as they were when people last looked around."""
+        """The quickest ways of people of one size to a goal, when people last looked around."""
         key = size, goal, closed.tobytes()
         if key not in self._fields:
             ways = self._ways(size, closed)

@@ -1,4 +1,4 @@
-"""Reaction times: people who stand until they have noticed the alarm and made up their minds."""
+"""Reaction times: people stand until they have noticed the alarm and decided to leave."""
 
 from __future__ import annotations
 
@@ -15,12 +15,25 @@ from jostle.errors import InvalidValue
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Reaction(Behaviour):
-    """Nobody wishes to walk before their reaction time (the pre-movement time), in the time t of the run.
+    """People do not wish to walk before their reaction time (the pre-movement time).
 
-    `times` are one for all or one for each. People who stand may be pushed by others. The wish depends on the time
-    alone, so nothing has to be remembered.
+    People who stand may be pushed by others. The wish depends on the time alone, so that a resumed run needs no memory.
 
-    >>> from jostle.crowds.wish import FreeWish
+    Parameters
+    ----------
+    wish : Wish
+        The wish after the reaction time.
+    times : float or array_like, shape (n,)
+        Reaction times, in the time of the run (s): one for all or one for each, 0 or more.
+
+    Raises
+    ------
+    InvalidValue
+        If a time is negative.
+
+    Examples
+    --------
+    >>> from jostle.crowds.free_wish import FreeWish
     >>> east = FreeWish(lambda t, q: [1.4, 0.0] + 0.0 * q, nearer=None)
     >>> wish = Reaction(east, times=[0.0, 20.0])
     >>> wish(5.0, np.zeros((2, 2))).tolist(), wish(20.0, np.zeros((2, 2))).tolist()
@@ -28,7 +41,6 @@ class Reaction(Behaviour):
     """
 
     times: Array
-    """() or (n,) in seconds."""
 
     def __init__(self, wish: Wish, times: Array) -> None:
         object.__setattr__(self, "wish", wish)

@@ -2,9 +2,9 @@
 
     e = (e0 - sum over the others of strength exp(-gap / decay) n) / |...|,     n the unit vector to the other,
 
-where e0 is the direction of the wish that is wrapped; the speed stays. This is the direction of the collision-free
-speed model (Tordeux, Chraibi & Seyfried 2016, equation (5)). It depends on the places of people alone, and it is a
-smooth function of them except where the sum vanishes, and for the people SIGHT decays away, who are left out.
+where e0 is the direction of the wish inside; the speed stays the same. This is the direction of the collision-free
+speed model (Tordeux, Chraibi & Seyfried 2016, equation (5)). It depends on the positions of people alone, and it is a
+smooth function of them except where the sum vanishes, and where people at the distance of SIGHT decays are left out.
 """
 
 from __future__ import annotations
@@ -21,17 +21,40 @@ from jostle.kernels import kernels_for
 from jostle.kernels.sharing import chunks_of
 
 STRENGTH = 2.0
-"""The repulsion of two people who touch, as a multiple of the wish to walk on, if nothing else is said."""
+"""Default repulsion of two people who touch, relative to the wish to walk on."""
 DECAY = 0.1
-"""The distance in metres over which the repulsion falls by a factor e, if nothing else is said."""
+"""Default distance over which the repulsion falls by a factor e (m)."""
 SIGHT = 6.0
-"""People further away than this many decays are left out: their repulsion is below 1/400 of the strength."""
+"""Largest gap, in decays, of people who repel each other: beyond it the repulsion is below 1/400 of the strength."""
 
 
 @check_arguments
 def repulsion(wish: Wish, radii: ArrayLike, *, strength: NotNegative = STRENGTH, decay: Positive = DECAY) -> Wish:
-    """People turn away from others near them: e0 - sum of strength exp(-gap / decay) n, with the speed as before.
+    """People turn away from others near them: e0 - sum of strength exp(-gap / decay) n, with the same speed.
 
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose direction is e0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    strength : float, default 2.0
+        Repulsion of two people who touch, relative to the wish to walk on; 0 or more.
+    decay : float, default 0.1
+        Distance over which the repulsion falls by a factor e (m).
+
+    Returns
+    -------
+    Wish
+        The wish with new directions.
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> east = jo.crowds.FreeWish(lambda t, q: [1.0, 0.0], nearer=None)
     >>> wish = repulsion(east, 0.2, strength=1.0)
@@ -46,7 +69,7 @@ class Repulsion(Behaviour):
     """See `repulsion`."""
 
     radii: Array
-    """() or (n,)"""
+    """() or (n,) radii."""
     strength: float
     decay: float
 
@@ -59,7 +82,7 @@ class Repulsion(Behaviour):
 
 
 def pairs_within(q: Array, radii: Array, sight: float) -> tuple[Shorts, Shorts]:
-    """(m,) and (m,) the numbers of people whose gap is at most `sight`, each pair once and in order.
+    """(m,) and (m,) numbers of people whose gap is at most `sight`, each pair once and in order.
 
     >>> i, j = pairs_within(np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), np.full(3, 0.25), 1.0)
     >>> i.tolist(), j.tolist()

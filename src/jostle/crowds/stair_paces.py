@@ -11,14 +11,14 @@ from jostle.crowds.geometry import Geometry
 from jostle.crowds.wish import Behaviour, polar
 
 CROWDED_STAIRS = 0.6
-"""Walking speed in a crowd on stairs as a part of that at the same gaps on level ground: people keep a longer time
-behind each other. With this value the flows over stairs are near those of Weidmann 1993, 0.85 people/s/m upwards and
-0.98 downwards (`python benchmarks/validation.py`)."""
+"""Walking speed in a crowd on stairs relative to that on level ground with the same gaps, because people keep a longer
+time gap. With this value the flows over stairs are near those of Weidmann 1993, 0.85 people/s/m upwards and 0.98
+downwards (`python benchmarks/validation.py`)."""
 
 
 @dataclass(frozen=True, eq=False)
 class StairPaces(Behaviour):
-    """People on stairs walk at the pace of these times their own speed, and slower in a crowd; see `Link`.
+    """People on stairs walk at their own speed times the pace of the stairs, and slower in a crowd; see `Link`.
 
     Where the wish inside has the speed v on level ground, and v0 is the desired speed, the speed on stairs is the
     smaller one of pace v0 and CROWDED_STAIRS v. Stairs with a pace above CROWDED_STAIRS have pace v instead of the
@@ -40,7 +40,7 @@ class StairPaces(Behaviour):
         return wished
 
     def _paces(self, q: Array, wished: Array) -> Array:
-        """(n,) the pace where each person is; 1 off the stairs."""
+        """(n,) pace at the position of each person; 1 off the stairs."""
         paces = np.ones(len(q))
         for name, link in self.plan.links.items():
             outward, along = self.plan.shafts[name].outward, link.start[1] - link.start[0]

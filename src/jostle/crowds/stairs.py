@@ -1,9 +1,9 @@
 """Stairs between floors that are drawn side by side in the plane.
 
-The stairs are a corridor that leaves one floor through a segment and is as long as the way up or down. Who comes to its
-end is put on the other floor, in front of another segment, as soon as there is room; until then people wait on the
-stairs. Where stairs are walked in both directions, those who come to the segment on the other floor are put at the end
-of the corridor in the same way. All that a run has to remember is where people are: checkpoints hold it.
+The stairs are a corridor that leaves one floor through a segment and is as long as the way up or down. People who reach
+its end are moved to the other floor, in front of another segment, as soon as there is room; until then they wait on the
+stairs. Where stairs are used in both directions, people who reach the segment on the other floor are moved to the end
+of the corridor in the same way. A resumed run needs nothing but the positions of people, which checkpoints store.
 """
 
 from __future__ import annotations
@@ -24,44 +24,67 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.presence import Presence
 
 STAIR_PACES = {"up": 0.610 / 1.34, "down": 0.694 / 1.34}
-"""Walking speed on stairs as a part of that on level ground, along the horizontal (Weidmann 1993: 0.610 m/s upwards and
-0.694 m/s downwards, 1.34 m/s on level ground)."""
+"""Horizontal walking speed on stairs relative to level ground (Weidmann 1993: 0.610 m/s upwards and 0.694 m/s
+downwards, 1.34 m/s on level ground)."""
 BACK = " (back)"
-"""The name of stairs with this behind it is the way against their direction."""
+"""Suffix of the name of stairs for the way against their direction."""
 ARRIVED = 0.05
-"""Whoever is within this part of their radius of the end of the stairs has arrived."""
+"""Distance from the end of the stairs, in radii, at which a person has arrived."""
 CLEAR = 1e-9
-"""Gap between people who come off the stairs and the wall behind them, as a part of their radius."""
+"""Gap between people who step off the stairs and the wall behind them, in radii."""
 
 
 ROUND_OFF = 1e-9
-"""A lift leaves if its time has come up to this part of the interval."""
+"""Fraction of the interval by which a lift may leave early, because the sum of many steps is not exact."""
 
 
 class Shaft(NamedTuple):
-    """The corridor of a link: corners (4, 2) and walls (3, 2, 2)."""
+    """The corridor of a link, with its corners (4, 2) and walls (3, 2, 2)."""
 
     corners: Array
     walls: Array
     outward: Array
-    """(2,) along which it is walked,"""
+    """(2,) unit vector along the corridor, out of the first floor."""
     inward: Array
-    """and the unit vector into the other floor at its end."""
+    """(2,) unit vector into the other floor at its end."""
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False, init=False)
 class Link:
-    """Stairs of a length from a segment of one floor to a segment of another, walked one way or, with `both`, two ways.
+    """Stairs from a segment of one floor to a segment of another, or a lift.
 
-    `pace` is the walking speed on them as a part of that on level ground: a number, or "up" or "down", from the start
-    to the end, for the values of Weidmann 1993; where people walk back, "up" is "down". It holds on the `flights`, the
-    intervals (from, to) along the length in metres; between them are landings, which are level. Without `flights` all
-    of the length is stairs.
+    A person of radius r and speed v is on the stairs for (length - r) / v if nobody is in the way and the pace is 1.
 
-    With `every` the link is a lift: the corridor is its cabin, and all who are in it are put on the other floor at
-    once, each time that many seconds have passed; those for whom there is no room wait for the next time.
+    Parameters
+    ----------
+    name : str
+        Name of the stairs.
+    start : array_like, shape (2, 2)
+        Ends of the segment on the boundary of the first floor (m).
+    end : array_like, shape (2, 2)
+        Ends of the segment on the boundary of the other floor (m), as wide as `start`.
+    length : float
+        Length of the stairs (m), positive.
+    pace : float or str, default 1.0
+        Walking speed on the flights relative to level ground, from start to end; "up" or "down" for the values of
+        Weidmann 1993, which are exchanged for people who walk back.
+    flights : array_like, shape (k, 2), optional
+        Intervals (from, to) with steps, along the length (m); between them are level landings. None means that the
+        whole length has steps.
+    both : bool, default False
+        True for stairs that people use in both directions.
+    every : float, optional
+        Time between two trips of a lift (s): the corridor is its cabin, and everyone in it is moved to the other floor
+        at once; people for whom there is no room wait for the next trip. None means stairs.
 
+    Raises
+    ------
+    InvalidValue
+        If the segments differ in width, if a value is out of range, or if a lift has a pace or two directions.
+
+    Examples
+    --------
     >>> Link("up", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0).length
     6.0
     >>> stairs = Link("down", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0, pace="down", flights=[(0, 2), (4, 6)])
@@ -73,11 +96,8 @@ class Link:
     start: Array
     end: Array
     length: float
-    """From the start to the end of the stairs: a person of radius r and speed v is on them for (length - r) / v, if
-    nobody is in the way and the pace is 1."""
     pace: float | str
     flights: Array
-    """(k, 2) from where to where along the length there are steps."""
     both: bool
     every: float | None
 
@@ -111,7 +131,7 @@ class Link:
             raise InvalidValue(f"flights of link {name!r} must be intervals (from, to) within its length {length:g}")
         if every is not None and both:
             raise InvalidValue(
-                f"link {name!r} is a lift, every {every:g} s, and goes one way: make another for the way back"
+                f"link {name!r} is a lift (every={every:g}) and goes one way: add another link for the way back"
             )
         if every is not None and pace != 1.0:
             raise InvalidValue(f"link {name!r} is a lift, in which nobody walks: leave out pace")
@@ -120,7 +140,20 @@ class Link:
             object.__setattr__(self, key, value)
 
     def pace_at(self, depth: Array, *, back: bool) -> Array:
-        """(n,) the pace at depths (n,) along the stairs, of people who walk to their end, or back."""
+        """The pace at several depths along the stairs.
+
+        Parameters
+        ----------
+        depth : ndarray, shape (n,)
+            Distances from the start along the stairs (m).
+        back : bool
+            True for people who walk from the end to the start.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Walking speeds relative to level ground.
+        """
         pace = self.pace
         if isinstance(pace, str):
             pace = STAIR_PACES[pace if not back else "down" if pace == "up" else "up"]
@@ -128,14 +161,42 @@ class Link:
         return np.where(on_steps, pace, 1.0)
 
     def shaft(self, outward: Array, inward: Array) -> Shaft:
-        """The corridor that leaves the first floor in the direction `outward`, and enters the other one `inward`."""
+        """The corridor of the stairs.
+
+        Parameters
+        ----------
+        outward : ndarray, shape (2,)
+            Unit vector in which it leaves the first floor.
+        inward : ndarray, shape (2,)
+            Unit vector in which it enters the other floor.
+
+        Returns
+        -------
+        Shaft
+            The corridor with its corners and walls.
+        """
         a, b = self.start
         far_a, far_b = a + self.length * outward, b + self.length * outward
         walls = np.array([[a, far_a], [far_a, far_b], [far_b, b]])
         return Shaft(np.array([a, far_a, far_b, b]), walls, outward, inward)
 
     def landing(self, shaft: Shaft, part: Array, depth: Array) -> Array:
-        """(n, 2) the places at a part (n,) of the width of the end, at a depth (n,) in the other floor."""
+        """The places on the other floor where people step off the stairs.
+
+        Parameters
+        ----------
+        shaft : Shaft
+            The corridor of the stairs.
+        part : ndarray, shape (n,)
+            Positions along `end`, from 0 to 1.
+        depth : ndarray, shape (n,)
+            Distances from `end` into the other floor (m).
+
+        Returns
+        -------
+        ndarray, shape (n, 2)
+            The places (m).
+        """
         along = self.end[1] - self.end[0]
         return np.asarray(self.end[0] + part[:, None] * along + depth[:, None] * shaft.inward)
 
@@ -149,13 +210,13 @@ class Passage(NamedTuple):
     back: bool
 
     def goal(self, radius: float) -> tuple[Array, Array]:
-        """The segment (2, 2) where people arrive who are to be put on the other side, and their direction."""
+        """The segment (2, 2) where people arrive before they are moved to the other side, and their direction."""
         if self.back:
             return self.link.end + radius * self.shaft.inward, -self.shaft.inward
         return self.link.start + (self.link.length - radius) * self.shaft.outward, self.shaft.outward
 
     def places(self, part: Array, depth: Array) -> Array:
-        """(n, 2) where people come out, at a part (n,) of the width and a distance (n,) from the wall behind them."""
+        """(n, 2) places where people step off, at a part (n,) of the width and a distance (n,) from the wall behind."""
         if not self.back:
             return self.link.landing(self.shaft, part, depth)
         along = self.link.start[1] - self.link.start[0]
@@ -163,7 +224,7 @@ class Passage(NamedTuple):
         return np.asarray(self.link.start[0] + part[:, None] * along + inside)
 
     def where(self, q: Array) -> tuple[Array, Array]:
-        """(n,) the part of the width and (n,) the distance from the wall at which people arrive."""
+        """(n,) part of the width and (n,) distance from the wall at which people arrive."""
         start, end = self.link.end if self.back else self.link.start
         along = end - start
         part = (q - start) @ along / float(along @ along)
@@ -172,13 +233,13 @@ class Passage(NamedTuple):
         return part, self.link.length - (q - start) @ self.shaft.outward
 
     def inside(self, q: Array) -> Booleans:
-        """(n,) who is on the stairs, or before their end on the way back."""
+        """(n,) whether each person is on the stairs, or in front of their end on the way back."""
         part, left = self.where(q)
         return np.asarray((part > 0.0) & (part < 1.0) & (left > 0.0) & (left < self.link.length))
 
 
 def passages(links: Mapping[str, Link], shafts: Mapping[str, Shaft]) -> list[Passage]:
-    """All ways over stairs: that of each link, and the way back where it is walked in both directions."""
+    """All passages over stairs: that of each link, and the way back where people use it in both directions."""
     found = []
     for name, link in links.items():
         found.append(Passage(name, link, shafts[name], False))
@@ -188,28 +249,28 @@ def passages(links: Mapping[str, Link], shafts: Mapping[str, Shaft]) -> list[Pas
 
 
 class Walks(Protocol):
-    """A wish, as far as stairs ask for it: where people go, and how far that is."""
+    """The part of a wish that stairs need: where people go, and the length of the way."""
 
     def chosen(self, q: Array) -> Integers:
-        """(n,) the number of the goal of each person."""
+        """(n,) number of the goal of each person."""
 
     def distance(self, q: Array, goal: Integers) -> Array:
-        """(n,) how far it is; infinite where there is no way."""
+        """(n,) length of the way; infinite where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stairs:
     """A change for `solve`: people at the end of the stairs of a link appear on the other floor where there is room.
 
-    Of several, the ones furthest along go first; nobody is put where they would overlap someone. Where stairs are
-    walked in both directions, only those go on who have their goal there, or no way to it where they are.
+    People who are furthest along go first; nobody is moved to a place where they would overlap somebody. Where people
+    use stairs in both directions, only those go on whose goal is there, or who have no way to it where they are.
     """
 
     passage: Passage
     radii: Array
     within: ConstraintSet
     wish: Walks | None
-    """The wish, where it matters who wants to go on."""
+    """The wish, on stairs that people use in both directions; it tells who wants to go on."""
     number: int
     """The number of the passage among the goals."""
 

@@ -1,7 +1,7 @@
-"""A wish that does not change in time, on the faces of cells, so that a way leads from every cell to an exit.
+"""A wish that does not change in time, on the faces of cells, such that a way leads from every cell to an exit.
 
-Cells are a rough picture of slanted walls: people who follow a wish along a wall may come into a cell that all wishes
-lead into, and none out of. From such a cell they wish to go to a neighbour from where a way leads on.
+Cells approximate slanted walls roughly: people who follow a wish along a wall may enter a cell that all wishes lead
+into, and none out of. From such a cell they wish to go to a neighbour from which a way leads on.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from jostle.macro.motion.domain import Domain, Faces, after, before
 from jostle.macro.motion.problems import Crowd
 
 ZERO = 1e-9
-"""Wishes below this part of the largest one are zero."""
+"""Wishes below this fraction of the largest wish are zero."""
 WAYS = ((0, 1), (0, -1), (1, 1), (1, -1))
-"""The four neighbours of a cell: the axis, and the way along it."""
+"""The four neighbours of a cell: axis and sign of the direction."""
 
 
 def steady(people: Crowd) -> Crowd:
-    """The same crowd, with its wish taken once in each cell."""
+    """The same crowd, with its wish evaluated once in each cell."""
     domain, grid = people.domain, people.grid
     U = np.zeros((*grid.shape, 2))
     U[domain.zone] = np.asarray(people.velocity(0.0, people.places))  # type: ignore[operator]
@@ -41,7 +41,7 @@ def steady(people: Crowd) -> Crowd:
     if lost.any():
         i, j = np.argwhere(lost)[0]
         place = [float(centre[i, j]) for centre in grid.centres]
-        raise InvalidValue(f"the wish at {place} is zero: no way leads from there to the goal; leave that part empty")
+        raise InvalidValue(f"the wish at {place} is zero: no way leads from there to the goal; keep that part empty")
     there = domain.zone.astype(float)
     cells = grid.velocity(U[..., 0], U[..., 1])
     u = _leading_out(domain, U, (cells.faces(0, there).copy(), cells.faces(1, there).copy()), fastest)
@@ -66,7 +66,7 @@ def _leading_out(domain: Domain, U: Array, u: Faces, fastest: float) -> Faces:
 
 
 def _led_out(domain: Domain, u: Faces, least: float) -> Booleans:
-    """(nx, ny): the cells from which the velocities lead to an exit, an open side or a passage; and exits."""
+    """(nx, ny) whether the velocities lead from each cell to an exit, an open side or a passage; True in exits."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order
 
@@ -91,5 +91,5 @@ def _led_out(domain: Domain, u: Faces, least: float) -> Booleans:
 
 
 def _joined(domain: Domain, axis: int, way: int) -> Booleans:
-    """(nx, ny): is the face of each cell in this direction open?"""
+    """(nx, ny) whether the face of each cell in this direction is open."""
     return domain.open[axis][after(axis) if way > 0 else before(axis)]

@@ -1,4 +1,4 @@
-"""Places that people pass on a journey: a stop, an area in which they wait, a queue in which they are served."""
+"""Places that people pass on a journey: stops, areas in which they wait, and queues in which they are served."""
 
 from __future__ import annotations
 
@@ -18,11 +18,26 @@ from jostle.errors import InvalidValue
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Stop:
-    """A point or a segment that people pass, where they stand for the time `dwell` and not before the time `until`.
+    """A point or a segment that people pass, where they may stand for a while.
 
-    `dwell` (s) is one for all or drawn from a `Distribution`, for each person. A stop counts as reached within `reach`
-    of it, or within the reach of the journey if that is not given.
+    Parameters
+    ----------
+    place : array_like, shape (2,) or (2, 2)
+        The point, or the two ends of the segment (m).
+    dwell : float or Distribution, default 0.0
+        Time that each person stands there (s): one for all, or drawn for each.
+    until : float, default -inf
+        Earliest time at which people leave (s).
+    reach : float, optional
+        Distance (m) at which the stop counts as reached. None means the reach of the journey.
 
+    Raises
+    ------
+    InvalidValue
+        If the place is neither a point nor a segment, or if a time is out of range.
+
+    Examples
+    --------
     >>> Stop((2.0, 1.0), dwell=30.0).target.tolist()
     [[2.0, 1.0], [2.0, 1.0]]
     """
@@ -42,11 +57,24 @@ class Stop:
 
     @property
     def target(self) -> Array:
-        """(2, 2) the segment to which people walk."""
+        """(2, 2) segment to which people walk."""
         return np.asarray(self.place)
 
     def reached(self, q: Array, reach: float) -> Booleans:
-        """(n,) who has come here."""
+        """Tell who has reached the stop.
+
+        Parameters
+        ----------
+        q : ndarray, shape (n, 2)
+            Positions (m).
+        reach : float
+            Distance (m) at which it counts as reached, unless the stop has its own.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for people who have reached it.
+        """
         away = q - own_nearest(np.broadcast_to(self.target, (len(q), 2, 2)), q)
         return np.asarray(np.linalg.norm(away, axis=1) <= (reach if self.reach is None else self.reach))
 
@@ -54,8 +82,24 @@ class Stop:
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class WaitingArea:
-    """A polygon in which people wait, each at a point of their own, for the time `dwell` and until the time `until`.
+    """A polygon in which people wait, each at a point of their own.
 
+    Parameters
+    ----------
+    corners : array_like, shape (k, 2)
+        Corners of the polygon (m), in order around it.
+    dwell : float or Distribution, default 0.0
+        Time that each person waits (s): one for all, or drawn for each.
+    until : float, default -inf
+        Earliest time at which people leave (s).
+
+    Raises
+    ------
+    InvalidValue
+        If the polygon crosses itself, or if a time is out of range.
+
+    Examples
+    --------
     >>> area = WaitingArea([(0, 0), (4, 0), (4, 2), (0, 2)], until=120.0)
     >>> area.reached(np.array([[1.0, 1.0], [5.0, 1.0]]), 0.5).tolist()
     [True, False]
@@ -81,11 +125,37 @@ class WaitingArea:
         return np.array([[point.x, point.y]] * 2)
 
     def reached(self, q: Array, reach: float) -> Booleans:
-        """(n,) who is in the area."""
+        """Tell who is in the area.
+
+        Parameters
+        ----------
+        q : ndarray, shape (n, 2)
+            Positions (m).
+        reach : float
+            Not used; a `Stop` has the same parameter.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for people in the area.
+        """
         return np.asarray(package("shapely").contains_xy(package("shapely").Polygon(self.corners), q), dtype=bool)
 
     def points(self, n: int, random: np.random.Generator) -> Array:
-        """(n, 2) random points of the area."""
+        """Random points in the area.
+
+        Parameters
+        ----------
+        n : int
+            Number of points.
+        random : numpy.random.Generator
+            Source of random numbers.
+
+        Returns
+        -------
+        ndarray, shape (n, 2)
+            The points (m).
+        """
         corners = np.asarray(self.corners)
         found = np.empty((0, 2))
         while len(found) < n:
@@ -97,12 +167,29 @@ class WaitingArea:
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """A line in which people stand one behind the other, and from whose head each goes on after the time `service`.
+    """A line in which people stand one behind the other and are served at its head, in the order in which they came.
 
-    `line` (k, 2) are points from the head to the tail. People walk to the tail, then up to the last who stand there,
-    `spacing` (m) apart, and further back along its last piece if there are more. They are served in the order in which
-    they came.
+    People walk to the tail, then up to the last person in the line. If there are more people than places, the queue
+    continues along its last piece.
 
+    Parameters
+    ----------
+    line : array_like, shape (k, 2)
+        Points of the line from its head to its tail (m).
+    service : float or Distribution
+        Time that each person is served at the head (s): one for all, or drawn for each.
+    spacing : float, default 0.6
+        Distance between neighbours in the queue (m).
+    until : float, default -inf
+        Earliest time at which people leave (s).
+
+    Raises
+    ------
+    InvalidValue
+        If the line has fewer than two different points, or if a time is out of range.
+
+    Examples
+    --------
     >>> queue = Queue([(2.0, 0.0), (2.0, 4.0)], service=20.0, spacing=0.8)
     >>> queue.places(np.array([0, 2])).round(6).tolist()
     [[2.0, 0.0], [2.0, 1.6]]
@@ -128,16 +215,27 @@ class Queue:
 
     @property
     def target(self) -> Array:
-        """(2, 2) the tail, to which people walk, as a segment."""
+        """(2, 2) tail of the queue, to which people walk, as a segment."""
         return np.array([np.asarray(self.line)[-1]] * 2)
 
     @property
     def head(self) -> Array:
-        """(2,) where people are served."""
+        """(2,) head of the queue, where people are served."""
         return np.asarray(np.asarray(self.line, dtype=float)[0])
 
     def places(self, number: Any) -> Array:
-        """(k, 2) where those with these numbers (k,) stand, counted from the head."""
+        """The places in the queue.
+
+        Parameters
+        ----------
+        number : array_like of int, shape (k,)
+            Numbers of the places, counted from the head, which is 0.
+
+        Returns
+        -------
+        ndarray, shape (k, 2)
+            The places (m).
+        """
         line = np.asarray(self.line, dtype=float)
         pieces = np.diff(line, axis=0)
         lengths = np.linalg.norm(pieces, axis=1)
@@ -155,4 +253,4 @@ def _check_times(dwell: float | Distribution, until: float) -> None:
     if not isinstance(dwell, Distribution) and not 0.0 <= dwell < np.inf:
         raise InvalidValue(f"dwell and service must be 0 or more, in seconds, not {dwell}")
     if not until < np.inf:
-        raise InvalidValue(f"until must be a time, not {until}: nobody would ever go on")
+        raise InvalidValue(f"until must be a time, not {until}: nobody would ever leave")

@@ -1,13 +1,13 @@
 """The shortest ways of discs to the exits of a convex area without obstacles, in closed form.
 
 The centre of a disc of radius r passes an exit on the segment that is r away from both of its posts. From a point in
-front of this segment the shortest way is straight out. From a point aside it is the tangent to the circle of radius r
-around the nearer post, then along this circle. With s the coordinate of the point along the exit, seen from the post,
-and y its height above it,
+front of this segment the shortest way is straight out. From a point to the side it is the tangent to the circle of
+radius r around the nearer post, then an arc of this circle. With s the coordinate of the point along the exit, measured
+from the post, and y its height above it,
 
     d^2 = s^2 + y^2,    turn = atan2(y, s) - arccos(r / d),    length = sqrt(d^2 - r^2) + r turn    where s < r,
 
-and people walk in the direction (sin turn, -cos turn). The same ways are found on a grid by `ways.Ways`.
+and people walk in the direction (sin turn, -cos turn). `ways.Ways` finds the same ways on a grid.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from jostle.crowds.ways import FIT
 from jostle.crowds.wish import NEAREST, Wish
 
 DETOUR = 0.6
-"""The way around a post is longer than the straight line by less than this part of the radius (pi / 2 - 1)."""
+"""Upper bound, in radii, of the detour around a post compared with the straight line (pi / 2 - 1)."""
 
 
 class Way(NamedTuple):
     """Shortest ways around a post, or straight out."""
 
     sine: Array
-    """(n,) of the turn from straight out, towards the second post if it is positive."""
+    """(n,) sine of the angle from straight out, positive towards the second post."""
     cosine: Array
     tangent: Array
-    """(n,) the length of the tangent to the circle around the post."""
+    """(n,) length of the tangent to the circle around the post."""
     height: Array
-    """(n,) above the exit."""
+    """(n,) height above the exit."""
 
     def length(self, radius: Array) -> Array:
-        """(n,) of the whole way."""
+        """(n,) length of the whole way."""
         turn = np.arctan2(np.abs(self.sine), self.cosine)
         return np.where(turn > 0.0, self.tangent + radius * turn, self.height)
 
@@ -77,11 +77,11 @@ class Exits(NamedTuple):
         return [self.of(number) for number in range(len(self.width))]
 
     def fit(self, radius: Array) -> Booleans:
-        """Is the exit wide enough?"""
+        """Whether the exit is wide enough for people of this radius."""
         return np.asarray(self.width >= (1.0 + FIT) * 2.0 * radius)
 
     def chord(self, q: Array, radius: Array) -> Array:
-        """(n,) the square of the straight distance to where a centre passes."""
+        """(n,) squared straight distance to the segment that a centre passes."""
         s, y = self._across(q)
         half = 0.5 * self.width
         aside = np.maximum(np.abs(s - half) - np.maximum(half - radius, 0.0), 0.0)
@@ -98,15 +98,15 @@ class Exits(NamedTuple):
         s, y = self._across(q)
         nearer, r = np.minimum(s, self.width - s), np.minimum(radius, 0.5 * self.width)
         square = np.maximum(nearer * nearer + y * y, np.finfo(float).tiny)
-        r = np.minimum(r, np.sqrt(square))  # whoever overlaps a post walks around it
-        tangent = np.sqrt(np.maximum(square - r * r, 0.0))  # round-off in the root above
+        r = np.minimum(r, np.sqrt(square))  # people who overlap a post walk around it
+        tangent = np.sqrt(np.maximum(square - r * r, 0.0))  # the maximum allows for round-off in the root above
         aside = nearer < r
         sine = np.where(aside, (y * r - nearer * tangent) / square, 0.0)
         cosine = np.where(aside, (nearer * r + y * tangent) / square, 1.0)
         return Way(np.where(nearer == s, sine, -sine), cosine, tangent, y)
 
     def _across(self, q: Array) -> tuple[Array, Array]:
-        """(n,) the coordinates s along the exit and y above it."""
+        """(n,) coordinates s along the exit and y above it."""
         z = np.ascontiguousarray(q).view(complex)[:, 0].conj()
         return (z * self.along).real - self.first, self.level - (z * self.outward).real
 
@@ -117,11 +117,11 @@ class Straight(Wish):
 
     plan: Geometry
     radius: Array
-    """() or (n,)"""
+    """() or (n,) radii."""
     speed: Array
-    """() or (n,)"""
+    """() or (n,) desired speeds."""
     goal: Integers
-    """() or (n,) the number of the exit, or NEAREST."""
+    """() or (n,) number of the exit, or NEAREST."""
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -152,7 +152,7 @@ class Straight(Wish):
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         out = np.flatnonzero(~self.plan.inside(q))
-        if len(out):  # whoever has left walks on outward, by whichever exit
+        if len(out):  # people who have left walk on, away from the nearest exit
             goal = goal.copy()
             goal[out] = np.argmin([one.chord(q[out], np.zeros(())) for one in self._exits.each()], axis=0)
         exits = self._exits.of(goal)
@@ -176,7 +176,7 @@ class Straight(Wish):
         return Exits.on(self.plan)
 
     def _nearest(self, q: Array) -> Integers:
-        """(n,) the exit with the shortest way, of those that are wide enough; of all, if none is."""
+        """(n,) exit with the shortest way among those that are wide enough, or among all if none is."""
         if self.eligible == 1:
             return np.zeros(len(q), dtype=np.int64)
         each = self._exits.each()
@@ -187,7 +187,7 @@ class Straight(Wish):
         nearest = far.argmin(axis=0)
         limit = (np.sqrt(far.min(axis=0)) + DETOUR * self.radius) ** 2
         close = np.flatnonzero((far < limit).sum(axis=0) > 1)
-        if len(close):  # the straight distance does not tell which way is shorter
+        if len(close):  # the straight distance does not decide which way is shorter
             number, person = np.nonzero(far[:, close] < limit[close])
             size = self.radius[close[person]] if self.radius.ndim else self.radius
             ways = np.full((len(each), len(close)), np.inf)

@@ -1,10 +1,10 @@
-"""Strategies: what people do about the others, each a `Behaviour` around a wish.
+"""Strategies: how people react to others, each a `Behaviour` around a wish.
 
-Nobody is ever made to wish faster than before. All of them depend on the places of people alone.
+No strategy makes anybody wish to walk faster. All of them depend on the positions of people alone.
 
-inhibition    v = min(v0, s / T): the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
-following     people slow down behind slower ones    Venel 2010, "Integrating strategies in numerical modelling of
-AvoidJams     people leave a jam for another exit    crowd motion", names both; the rules here are our own
+    inhibition    v = min(v0, s / T): the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
+    following     people slow down behind slower ones    Venel 2010, "Integrating strategies in numerical modelling of
+    AvoidJams     people leave a jam for another exit    crowd motion", names both; the rules here are our own
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 
 TIME_GAP = 0.6
-"""T of the inhibition in seconds, if nothing else is said: of 0.30, 0.35, ..., 0.80 the one whose flows through doors
-are nearest to experiments (`python benchmarks/doors.py --calibrate`)."""
+"""Default time gap T of the inhibition (s): of 0.30, 0.35, ..., 0.80 it gives the flows through doors that are nearest
+to experiments (`python benchmarks/doors.py --calibrate`)."""
 FLOW = 1.3
-"""People that pass a metre of an exit in a second (Seyfried 2009: 1.6 to 2.0 at bottlenecks; design guides: 1.3)."""
+"""Default number of people per second and metre of an exit (Seyfried 2009: 1.6 to 2.0; design guides: 1.3)."""
 ROUNDS = 4
-"""Number of rounds in which people learn who goes to which exit."""
+"""Number of rounds in which the choice of exits is found."""
 
 
 class Ahead(NamedTuple):
-    """Who walks behind whom: walker (m,), other (m,), and the free distance between them, gap (m,)."""
+    """Pairs in which the other (m,) is ahead of the walker (m,), and the free distance gap (m,) between them."""
 
     walker: Integers
     other: Integers
@@ -42,8 +42,8 @@ class Ahead(NamedTuple):
 def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) -> Ahead:
     """The pairs within sight in which the other's disc meets the strip of the walker's width ahead of the walker.
 
-    Of two who walk the same way and are each ahead of the other, side by side before a door, that one is behind who has
-    the other more straight ahead; neither, if they are symmetric.
+    Two people who walk the same way may each be ahead of the other, side by side in front of a door. Then the one who
+    has the other more straight ahead is behind, and neither is if they are symmetric.
 
     >>> q, east = np.array([[0.0, 0.0], [2.0, 0.3], [2.0, 1.5]]), np.tile([1.0, 0.0], (3, 1))
     >>> found = ahead(Balls([0.5] * 3), q, east, np.full(3, 0.5), 5.0)
@@ -70,10 +70,10 @@ def ahead(balls: Balls, q: Array, direction: Array, radii: Array, sight: float) 
 
 @dataclass(frozen=True, eq=False)
 class Slowing(Behaviour):
-    """A wish in which people slow down for those ahead of them, v = min(v0, limits), and do not turn."""
+    """A wish in which people slow down for others ahead of them, v = min(v0, limits), and do not turn."""
 
     radii: Array
-    """() or (n,)"""
+    """() or (n,) radii."""
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
@@ -86,20 +86,41 @@ class Slowing(Behaviour):
 
     @abstractmethod
     def _distance(self, speed: Array) -> float:
-        """How far ahead people look."""
+        """Largest distance of people who count as ahead."""
 
     @abstractmethod
     def _limits(self, found: Ahead, q: Array, goal: Integers, wished: Array, speed: Array) -> tuple[Integers, Array]:
-        """Walkers (k,) and the speeds (k,) to which others limit them."""
+        """Walkers (k,) and the speeds (k,) to which people ahead limit them."""
 
 
 @check_arguments
 def inhibition(wish: Wish, radii: ArrayLike, *, T: float = TIME_GAP) -> Wish:
-    """v = min(v0, s / T), s the free distance to the next person ahead: people keep a time T behind each other.
+    """People keep a time gap T to the person ahead: v = min(v0, s / T), where s is the free distance ahead.
 
-    On the way to the same goal only those count who are nearer to it (`Wish.order`), so there is always someone who
-    goes on. People who meet head on stop; they have no rule to step aside.
+    Among people with the same goal, only those who are nearer to it count (`Wish.order`), so that somebody can always
+    walk on. People who meet head-on stop; they do not step aside.
 
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose speed is v0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    T : float, default 0.6
+        Time gap (s), positive.
+
+    Returns
+    -------
+    Wish
+        The wish with lower speeds and the same directions.
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`, or if T is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=lambda q: -q[:, 0])
     >>> wish = inhibition(east, [0.25, 0.25], T=1.0)
@@ -128,10 +149,32 @@ class Inhibition(Slowing):
 
 @check_arguments
 def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
-    """People slow down behind slower ones: from their own speed at the distance `sight` to that of the others at 0.
+    """People slow down behind slower people, gradually from the distance `sight` on.
 
-    v = min over those ahead of  w + (v0 - w) s / sight,  w the speed at which the other wishes to go the same way.
+    The speed is the minimum over the people ahead of w + (v0 - w) s / sight, where s is the free distance and w the
+    speed at which the other person wishes to go the same way.
 
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose speed is v0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    sight : float
+        Distance from which people slow down (m), positive.
+
+    Returns
+    -------
+    Wish
+        The wish with lower speeds and the same directions.
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`, or if `sight` is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> east = jo.crowds.FreeWish(lambda t, q: [[1.4, 0.0], [0.6, 0.0]], nearer=lambda q: -q[:, 0])
     >>> wish = following(east, [0.25, 0.25], sight=2.0)
@@ -162,12 +205,25 @@ class Following(Slowing):
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class AvoidJams(Behaviour):
-    """A wish in which people choose their exit by the time it takes: that of the way, or that of the queue if longer.
+    """People choose the exit with the shortest expected time: that of the way, or that of the queue if it is longer.
 
-    The queue at an exit are those who go there and are nearer to it; `flow` people pass a metre of it in a second. Who
-    goes where is found in ROUNDS rounds of guessing, each from the mean of the queues before. Those who have a goal of
-    their own keep it.
+    The queue at an exit are the people who go there and are nearer to it. The choice is found in four rounds, each from
+    the mean of the queues in the rounds before. People with a goal of their own keep it.
 
+    Parameters
+    ----------
+    wish : Wish
+        A wish with exits, such as ``plan.walk(...)``.
+    flow : float, default 1.3
+        People per second who pass one metre of an exit, positive.
+
+    Raises
+    ------
+    InvalidValue
+        If the wish has no exits, or if `flow` is not positive.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"a": ((0, 1), (0, 2)), "b": ((9, 1), (9, 2))})
     >>> q = np.array([[x, y] for x in (0.5, 1.5, 2.5, 3.5) for y in (0.5, 1.5, 2.5)])
@@ -185,7 +241,7 @@ class AvoidJams(Behaviour):
         if not self.wish.eligible:
             raise InvalidValue("AvoidJams chooses among exits, and the wish has none: give it plan.walk(...)")
         if not 0.0 < self.flow < np.inf:
-            raise InvalidValue(f"flow must be positive and finite, people a metre and second, not {self.flow}")
+            raise InvalidValue(f"flow must be positive and finite (people per metre and second), not {self.flow}")
 
     def chosen(self, q: Array) -> Integers:
         first = self.wish.chosen(q)

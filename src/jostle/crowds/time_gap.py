@@ -1,12 +1,12 @@
-"""Speed by the gap ahead: v = min(v0, gap / T), the gap that to the nearest person ahead.
+"""Speed by the gap ahead: v = min(v0, gap / T), where gap is the distance to the nearest person ahead.
 
 This is the speed of the collision-free speed model (Tordeux, Chraibi & Seyfried 2016, equation (3)); the direction of
-the wish that is wrapped stays. Ahead are those whose disc meets the strip of the own width in the direction of walking.
-People who touch are not held by each other for ever if this wraps a `repulsion` with a strength above 1: it turns both
-so that neither has the other ahead.
+the wish inside stays the same. A person is ahead if their disc meets the strip of the walker's own width in the
+direction of walking. People who touch do not block each other for ever if this wraps a `repulsion` with a strength
+above 1, which turns both so that neither has the other ahead.
 
-The speed depends on the places of people alone. It is a Lipschitz function of them, with the constant 1 / T, only where
-the nearest person ahead stays the same: it jumps when somebody comes into the strip from the side.
+The speed depends on the positions of people alone. It is a Lipschitz function of them, with the constant 1 / T, only
+where the nearest person ahead stays the same: it jumps when somebody enters the strip from the side.
 """
 
 from __future__ import annotations
@@ -23,17 +23,38 @@ from jostle.crowds.wish import Behaviour, Wish, polar
 from jostle.kernels import kernels_for
 
 FOLLOWING_TIME = 0.7
-"""T in seconds, if nothing else is said: the value that serves doors, corners, corridors and single files together
+"""Default time gap T (s): a compromise for doors, corners, corridors and single files
 (`python benchmarks/behaviours.py --calibrate`)."""
 LONGEST_STEP = 0.1
-"""The longest time step, as a part of T, with which flows through doors are within 5 % of those of short steps
+"""Longest time step, as a fraction of T, for which flows through doors are within 5 % of those for short steps
 (`python benchmarks/behaviours.py`)."""
 
 
 @check_arguments
 def time_gap(wish: Wish, radii: ArrayLike, *, T: Positive = FOLLOWING_TIME) -> Wish:
-    """v = min(v0, gap / T), the gap that to the nearest person ahead: people keep a time T behind each other.
+    """People keep a time gap T to the person ahead: v = min(v0, gap / T), where gap is the distance to that person.
 
+    Parameters
+    ----------
+    wish : Wish
+        The wish inside, whose speed is v0.
+    radii : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    T : float, default 0.7
+        Time gap (s), positive.
+
+    Returns
+    -------
+    Wish
+        The wish with lower speeds and the same directions.
+
+    Raises
+    ------
+    InvalidValue
+        If `wish` is not a `Wish`.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> east = jo.crowds.FreeWish(lambda t, q: [1.4, 0.0], nearer=None)
     >>> wish = time_gap(east, 0.25, T=1.0)
@@ -48,7 +69,7 @@ class TimeGap(Behaviour):
     """See `time_gap`."""
 
     radii: Array
-    """() or (n,)"""
+    """() or (n,) radii."""
     T: float
 
     @property

@@ -1,6 +1,6 @@
 """The wish to walk to an exit along the shortest way, each person with their own speed.
 
-It depends on the places of people alone, so a resumed run is bit-identical to an uninterrupted one.
+It depends on the positions of people alone, so a resumed run is bit-identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
 ALIKE = 0.1
-"""People whose radii differ by less than this part share the ways of the widest of them."""
+"""Relative difference of radii below which people share the ways of the widest of them."""
 FASTEST = 10.0
-"""The fastest speed of a person in metres per second: that of a sprinter."""
+"""Fastest speed of a person in metres per second: that of a sprinter."""
 FASTEST_IN_RADII = 40.0
-"""The fastest speed of a person in radii per second, where lengths are not in metres."""
+"""Fastest speed of a person in radii per second, where lengths are not in metres."""
 
 
 class HasWays(Geometry, Protocol):
@@ -49,17 +49,17 @@ class HasWays(Geometry, Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Walk(Wish):
-    """Everyone walks to the nearest exit, or to their own, along the shortest way; see `walk`."""
+    """Everyone walks along the shortest way to the nearest exit, or to their own goal; see `walk`."""
 
     ways: tuple[Ways, ...]
     group: Integers
-    """() or (n,) whose ways each person takes."""
+    """() or (n,) number of the ways that each person takes."""
     speed: Array
-    """() or (n,)"""
+    """() or (n,) desired speeds."""
     goal: Integers
-    """() or (n,) the number of the exit, or NEAREST."""
+    """() or (n,) number of the goal, or NEAREST."""
     shut: Array
-    """(k, 2, 2) what these people do not pass, though they could."""
+    """(k, 2, 2) segments that people do not pass although they could."""
 
     @property
     def closed(self) -> Array:
@@ -118,7 +118,7 @@ class Walk(Wish):
         if len(self.ways) == 1:
             return [(self.ways[0], slice(None))]
         if len(self.group) != n:
-            raise InvalidValue(f"there are radii of {len(self.group)} people; q has {n}")
+            raise InvalidValue(f"the wish was made for {len(self.group)} people, but q has {n}")
         return [(ways, self.group == k) for k, ways in enumerate(self.ways)]
 
 
@@ -133,14 +133,41 @@ def walk(
     closed: ArrayLike = (),
     stops: Mapping[str, ArrayLike] | None = None,
 ) -> Wish:
-    """The wish to walk along the shortest way to the nearest exit of a plan, or to the one that `goal` names.
+    """The wish to walk along the shortest way to the nearest exit of a plan, or to a given goal.
 
-    Radius, speed and goal are one for all or one for each. `closed` are segments (k, 2, 2) that these people do not
-    pass, though they could: a door that they do not know. `stops` are points or segments to which they may be sent, by
-    name, as `goal` or by a `Journey`. The ways are found on a grid whose `spacing` is a quarter of the radius, up to
-    half of it on very large plans, if it is not given; in a convex plan without `spacing`, `closed` and `stops` they
-    are known in closed form.
+    The ways are found on a grid. In a convex plan without `spacing`, `closed` and `stops` they are known in closed
+    form.
 
+    Parameters
+    ----------
+    plan : Plan
+        The floor plan.
+    radius : float or array_like, shape (n,)
+        Radii of people (m), one for all or one for each.
+    speed : float or array_like, shape (n,), default 1.0
+        Desired speeds (m/s), one for all or one for each.
+    goal : str or sequence of str, optional
+        Name of the exit, the stairs or the stop of all people or of each person. None means the nearest exit.
+    spacing : float, optional
+        Spacing of the grid (m), at most half the radius. None means a quarter of the radius, or up to half of it on
+        very large plans.
+    closed : array_like, shape (k, 2, 2), default ()
+        Segments that people do not pass although they could, such as a door that they do not know.
+    stops : dict of str to array_like, optional
+        Points (2,) or segments (2, 2) that may be goals, by name, of `goal` or of a `Journey`.
+
+    Returns
+    -------
+    Wish
+        The wish, with the exits, stairs and stops as goals.
+
+    Raises
+    ------
+    InvalidValue
+        If a goal is unknown, if a radius is not positive, or if a speed is negative or too fast for people.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))})
     >>> wish = walk(plan, radius=0.25, speed=1.4)
@@ -188,7 +215,7 @@ def check_speed(speed: Array, radii: Array) -> None:
 
 
 def alike(radii: Array) -> tuple[list[float], Integers]:
-    """The widest radius of each group of people of about the same radius, and who belongs to which.
+    """The largest radius of each group of people of similar radii, and the group of each person.
 
     >>> alike(np.array([0.2, 0.3, 0.21]))
     ([0.21, 0.3], array([0, 1, 0]))
@@ -203,7 +230,7 @@ def alike(radii: Array) -> tuple[list[float], Integers]:
 
 
 def numbers(goal: str | Sequence[str | None] | None, names: Sequence[str]) -> Integers:
-    """The numbers of goals by their names; None: the nearest."""
+    """The numbers of goals by their names; None is the nearest."""
     given = [goal] if goal is None or isinstance(goal, str) else list(goal)
     known: dict[str | None, int] = {None: NEAREST, **{name: k for k, name in enumerate(names)}}
     for one in given:

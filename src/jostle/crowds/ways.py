@@ -1,9 +1,9 @@
 """The shortest ways of a disc to the exits of a plan.
 
-The centre of a disc of radius r may be where the walls are at least r away. There the length of the shortest way to an
+The centre of a disc of radius r can be where the walls are at least r away. There the length of the shortest way to an
 exit solves the eikonal equation |grad d| = 1, d = 0 at the exit (Maury & Venel 2008, section 2). Near the exit and in
-sight of it, distance and direction are exact: straight to the nearest place where a centre can pass. From there the
-distance is continued on a grid by fast marching of second order (Sethian 1999), and people wish to walk along -grad d.
+sight of it, distance and direction are exact: straight to the nearest point that a centre can pass. From there the
+distance is continued on a grid by second-order fast marching (Sethian 1999), and people wish to walk along -grad d.
 """
 
 from __future__ import annotations
@@ -27,33 +27,34 @@ from jostle.kernels import kernels_for
 from jostle.kernels.threads import threads
 
 SPACING, WIDEST_SPACING = 0.25, 0.5
-"""The spacing of the grid, as a part of the radius: usually, and at most."""
+"""Spacing of the grid in radii: the usual and the largest value."""
 FINE_VALUES = 20_000_000
-"""Grids with more values than this, nodes times goals, have a wider spacing, up to WIDEST_SPACING."""
+"""Largest number of values, nodes times goals, at the usual spacing; the spacing of larger grids is wider."""
 FIT = 1e-6
-"""A disc fits where there is this part of its radius to spare. In a door that is exactly as wide as a person the
-linearised constraints leave half of the remaining way at each step, and round-off stops it there."""
+"""Clearance that a disc needs, in radii. In a door that is exactly as wide as a person, the linearised constraints
+leave half of the remaining way at each step, and round-off stops the person there."""
 MARGIN = 4
-"""Nodes around the plan."""
+"""Number of nodes around the plan."""
 LAYERS = 2
-"""Number of layers of nodes in the band along the walls that have the mean direction of the nodes beside them; nobody
-comes further into the band than a part of the spacing."""
+"""Number of layers of nodes along the walls that get the mean direction of the nodes beside them; nobody is further in
+this band than a fraction of the spacing."""
 NECK = 1.5
-"""Nodes up to this many steps of the grid from the middle of an opening that is too narrow are closed: no node on one
-side of it is a neighbour of one on the other side."""
+"""Distance, in grid spacings, from the middle of an opening that is too narrow, within which nodes are closed, so that
+no node on one side of it is a neighbour of a node on the other side."""
 MOST_NODES = 40_000_000
+"""Largest number of nodes of a grid."""
 SIGHT = 128
-"""Nodes up to this distance from an exit, in steps of the grid, are tested for whether they see it."""
+"""Distance from an exit, in grid spacings, up to which nodes are tested for whether they see it."""
 DISTANCE_TOLERANCE = 1e-9
-"""Distances from an exit count as equal if they differ by less than this fraction."""
+"""Relative difference below which distances from an exit count as equal."""
 MOST_DOUBLES = 4_000_000
-"""With more values than this, nodes times exits, distances and directions are kept in single precision."""
+"""Largest number of values, nodes times exits, in double precision; more values are stored in single precision."""
 TOUCH = 0.25
-"""A line of sight may leave the area where a disc fits by this part of the spacing."""
+"""Distance, in grid spacings, by which a line of sight may leave the area where a disc fits."""
 BEYOND = 0.25
-"""People who see an exit aim at a point this part of their radius behind it."""
+"""Distance behind an exit, in radii, of the point at which people who see the exit aim."""
 LOST = 0.3
-"""Where the mean of the directions around a person is shorter than this, two ways are about equally long."""
+"""Length of the mean direction around a person below which two ways are about equally long."""
 
 
 class Grid(NamedTuple):
@@ -75,12 +76,12 @@ class Grid(NamedTuple):
         return Grid((low + high) / 2.0 - step * (number - 1) / 2.0, step, (int(number[0]), int(number[1])))
 
     def nodes(self) -> Array:
-        """(nodes, 2)"""
+        """(nodes, 2) positions of the nodes."""
         axes = [start + self.step * np.arange(size) for start, size in zip(self.lower, self.shape, strict=True)]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
 
     def cells(self, x: Array) -> Integers:
-        """(n,) the numbers of the cells of points in the grid."""
+        """(n,) numbers of the cells that contain points (n, 2)."""
         index = np.floor((x - self.lower) / self.step + 0.5).astype(np.int64)
         return np.asarray(index[:, 0] * self.shape[1] + index[:, 1])
 
@@ -97,23 +98,23 @@ class Ways:
     """
 
     radius: float
-    """Of the discs for which the ways are found."""
+    """Radius of the discs for which the ways are found."""
     grid: Grid
     goals: tuple[Goal, ...]
     exits: int
-    """The number of exits, the first goals."""
+    """Number of exits, which are the first goals."""
     eligible: int
-    """The number of exits and stairs; the goals behind them are stops."""
+    """Number of exits and stairs; the goals after them are stops."""
     distance: Array
-    """(goals, nodes) the lengths of the ways by each goal to an exit; infinite where there is none."""
+    """(goals, nodes) lengths of the ways by each goal to an exit; infinite where there is none."""
     direction: Any
     """(goals * nodes,) unit vectors as complex numbers, in single or double precision."""
     nearest: Integers
-    """(nodes,) the goal of the shortest way."""
+    """(nodes,) goal of the shortest way."""
 
     @staticmethod
     def on(plan: Geometry, radius: float, step: float, closed: Array, stops: Mapping[str, Array]) -> Ways:
-        """The ways of discs of a radius, on a grid with this spacing; nobody goes through what is closed."""
+        """The ways of discs of a given radius, on a grid with a given spacing, that do not cross closed segments."""
         grid = Grid.around(plan, step)
         goals = _goals(plan, radius)
         eligible = len(goals)
@@ -159,7 +160,7 @@ class Ways:
         return Ways(radius, grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
 
     def directions(self, q: Array, goal: Integers) -> Array:
-        """(n, 2) the unit vectors from q along the shortest ways, each to the goal (n,) with this number."""
+        """(n, 2) unit vectors from q along the shortest ways to the goals (n,)."""
         rows, columns = self.grid.shape
         x, y = (q - self.grid.lower).T / self.grid.step
         i, j = np.floor(x), np.floor(y)
@@ -186,19 +187,19 @@ class Ways:
         return np.asarray(found)
 
     def choice(self, q: Array) -> Integers:
-        """(n,) the number of the goal to which the way is shortest, as seen from the nearest node."""
+        """(n,) number of the goal with the shortest way, at the nearest node."""
         node, there = self._node(q)
         return np.asarray(np.where(there, self.nearest[node], 0))
 
     def length(self, q: Array, goal: Integers) -> Array:
-        """(n,) the length of the way from q to the goal (n,) with this number, linear around the nearest node."""
+        """(n,) lengths of the ways from q to the goals (n,), linear around the nearest node."""
         node, there = self._node(q)
         far = np.where(there, self.distance[goal, node], np.inf)
         away = q - self.grid.lower - self.grid.step * np.stack(np.divmod(node, self.grid.shape[1]), axis=1)
         return np.asarray(far - np.where(there, np.einsum("nd,nd->n", away, self.directions(q, goal)), 0.0))
 
     def lengths(self, q: Array) -> Array:
-        """(goals, n) the lengths of the ways to each goal, at the nearest node; infinite where there is none."""
+        """(goals, n) lengths of the ways to each goal, at the nearest node; infinite where there is none."""
         node, there = self._node(q)
         return np.asarray(np.where(there, self.distance[:, node], np.inf))
 
@@ -210,7 +211,7 @@ class Ways:
 
 
 def usual_spacing(plan: Geometry, radius: float, goals: int) -> float:
-    """The spacing of the grid for a number of goals: SPACING of the radius, wider where it would have very many nodes.
+    """The spacing of the grid for a number of goals: SPACING of the radius, or wider if there were too many nodes.
 
     >>> from jostle.crowds.plans import Plan
     >>> small, large = (Plan([(0, 0), (x, 0), (x, x), (0, x)], exits={"a": ((0, 1), (0, 3))}) for x in (10, 300))
@@ -233,9 +234,9 @@ def _goals(plan: Geometry, radius: float) -> tuple[Goal, ...]:
 
 
 def _too_narrow(obstacles: list[Any], radius: float) -> Any:
-    """The lines across the openings between obstacles through which no disc of a radius fits, where it nearly does.
+    """Lines across openings between obstacles that are slightly too narrow for a disc of the given radius.
 
-    On the grid, the areas on both sides of such an opening may touch.
+    On the grid, the areas on the two sides of such an opening might touch.
     """
     shapely = package("shapely")
     i, j = shapely.STRtree(obstacles).query(obstacles, predicate="dwithin", distance=2.0 * radius)
@@ -244,7 +245,7 @@ def _too_narrow(obstacles: list[Any], radius: float) -> Any:
 
 
 def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
-    """(nodes,) in whose cells a disc fits: in part k of the free area, k + 1, or nowhere, 0.
+    """(nodes,) k + 1 for cells in part k of the area where a disc fits, 0 for all others.
 
     A cell belongs to a part if its node does, or if the outline of the part goes through it.
     """
@@ -260,14 +261,14 @@ def _labels(grid: Grid, nodes: Array, parts: list[Any]) -> NDArray[np.int32]:
 
 
 class Areas:
-    """The connected cells where a disc fits, found once for all goals that are in the same parts of the plan."""
+    """The connected cells where a disc fits, found once for all goals in the same parts of the plan."""
 
     def __init__(self, grid: Grid, label: NDArray[np.int32]):
         self.grid, self.label, self.lock = grid, label, Lock()
         self._known: dict[tuple[int, ...], tuple[Booleans, Integers]] = {}
 
     def around(self, parts: tuple[int, ...], source: Integers) -> Booleans:
-        """(nodes,) the cells of parts, by their labels, that are connected with the cells `source`."""
+        """(nodes,) whether each cell of the given parts is connected to the cells `source`."""
         with self.lock:
             if parts not in self._known:
                 cells = np.isin(self.label, parts)
@@ -289,10 +290,10 @@ class Areas:
 def _march(
     grid: Grid, goal: Goal, source: Integers, free: Booleans, nodes: Array, sight: Any, radius: float, seeing: Lock
 ) -> tuple[Array, Array]:
-    """(nodes,) the lengths of the ways to a goal and (nodes, 2) their directions, with those in sight of it exact.
+    """(nodes,) lengths of the ways to a goal and (nodes, 2) their directions, which are exact in sight of the goal.
 
-    `source` are the cells of the goal. One thread at a time may ask what is in sight: `sight` is prepared by the first
-    question.
+    `source` has the numbers of the cells of the goal. Only one thread at a time may test what is in sight, because the
+    first test prepares `sight`.
     """
     start = np.full(len(nodes), np.inf)
     start[source] = np.linalg.norm(nodes[source] - nearest_on(goal.passable[None], nodes[source])[0], axis=1)
@@ -309,7 +310,7 @@ def _march(
 
 
 def _source(grid: Grid, goal: Goal) -> Integers:
-    """The numbers of the cells through which a goal goes."""
+    """The numbers of the cells that a goal crosses."""
     length = float(np.linalg.norm(goal.passable[1] - goal.passable[0]))
     points = np.linspace(goal.passable[0], goal.passable[1], 2 + int(4.0 * length / grid.step))
     aside = 0.23 * grid.step * np.array([[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]])
@@ -317,7 +318,7 @@ def _source(grid: Grid, goal: Goal) -> Integers:
 
 
 def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> tuple[Integers, Array]:
-    """The numbers of the free nodes that see a goal, and the points of it (n, 2) that are nearest to them.
+    """The numbers (n,) of the free nodes that see a goal, and its nearest points (n, 2).
 
     A node sees a point if the line between them stays in the area `sight`, where discs fit.
     """
@@ -337,7 +338,7 @@ def _seen(grid: Grid, goal: Goal, free: Booleans, nodes: Array, sight: Any) -> t
 
 
 def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
-    """The directions, at LAYERS of nodes around those that are known the mean of their neighbours; further off none."""
+    """The directions, extended to LAYERS of nodes around the known ones by the mean of their neighbours."""
     square = np.add.outer(grid.shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
     for _ in range(LAYERS):
         wide = wider(grid, known)
@@ -350,7 +351,7 @@ def _extended(grid: Grid, direction: Array, known: Booleans) -> Array:
 
 
 def wider(grid: Grid, known: Booleans) -> Booleans:
-    """(nodes,) the nodes that are known, and all eight around each of them."""
+    """(nodes,) whether each node is known or one of the eight neighbours of a known node."""
     rows = known.reshape(grid.shape).copy()
     rows[1:] |= known.reshape(grid.shape)[:-1]
     rows[:-1] |= known.reshape(grid.shape)[1:]
@@ -361,7 +362,7 @@ def wider(grid: Grid, known: Booleans) -> Booleans:
 
 
 def _spread(grid: Grid, known: Booleans) -> Integers | None:
-    """(nodes,) for each node the nearest one that is known; None if none is."""
+    """(nodes,) nearest known node of each node; None if no node is known."""
     from scipy.ndimage import distance_transform_edt
 
     if not known.any():
@@ -371,7 +372,7 @@ def _spread(grid: Grid, known: Booleans) -> Integers | None:
 
 
 def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
-    """(n, 2) out of the plan, by the exit that is nearest to x."""
+    """(n, 2) directions out of the plan, by the exit nearest to x."""
     if len(x) == 0:
         return np.zeros((0, 2))
     far = [np.linalg.norm(x - nearest_on(goal.passable[None], x)[0], axis=1) for goal in exits]
@@ -379,7 +380,7 @@ def _outward(exits: tuple[Goal, ...], x: Array) -> Array:
 
 
 def _remaining(plan: Geometry, radius: float, grid: Grid, distance: Array) -> Array:
-    """(goals,) the way from each goal to an exit: none from exits, and from stairs that behind them."""
+    """(goals,) length of the way from each goal to an exit: 0 for exits, the way behind them for stairs."""
     rest = np.zeros(len(distance))
     ways = passages(plan.links, plan.shafts)
     first = len(plan.exits)

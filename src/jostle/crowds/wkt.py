@@ -1,4 +1,4 @@
-"""Plans as well-known text, as GIS programs and JuPedSim write them."""
+"""Plans as well-known text, the format of GIS programs and JuPedSim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jostle.errors import InvalidValue
 
 
 def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> dict[str, Any]:
-    """What `Plan` takes. Polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
+    """The arguments of `Plan`: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
 
     >>> text = "GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))"
     >>> sorted(read_wkt(text, ["east"])), read_wkt(text, ["east"])["exits"]["east"].tolist()
@@ -44,7 +44,7 @@ def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -
     else:
         names = [f"exit {k}" for k in range(len(lines))] if exits is None else list(exits)
         if len(names) != len(lines):
-            raise InvalidValue(f"there are {len(names)} names for the {len(lines)} exits (LINESTRINGs) of the text")
+            raise InvalidValue(f"exits has {len(names)} names, but the text has {len(lines)} exits (LINESTRINGs)")
         named = dict(zip(names, lines, strict=True))
     walls = [np.stack([line[:-1], line[1:]], axis=1) for line in thin]
     return {"area": rooms, "exits": named, "walls": np.concatenate([np.zeros((0, 2, 2)), *walls])}
@@ -59,7 +59,7 @@ def write_wkt(plan: Geometry) -> str:
     """
     shapely = package("shapely")
     if plan.links:
-        raise InvalidValue(f"text has no stairs; write the floors of this plan one by one, without {list(plan.links)}")
+        raise InvalidValue(f"well-known text cannot contain stairs; write each floor without {list(plan.links)}")
     rooms = list(shapely.get_parts(plan.area))
     inner = inner_walls(plan)
     thin = [shapely.multilinestrings(shapely.linestrings(inner))] if len(inner) else []

@@ -9,7 +9,7 @@ E_j, and the increments of two impulses are in the ratio of the forces of spring
 
 Each contact returns e^2 times the work that it took (the energetic coefficient of Stronge 1990; "bi-stiffness" of Liu,
 Zhao and Brogliato 2008, Frictionless multiple impacts in multibody systems, part I). The impact is over when
-all energies are zero and no contact approaches. A contact that comes to approach again is compressed anew. With e = 0
+all energies are zero and no contact approaches. A contact that approaches again is compressed again. With e = 0
 a contact loses its energy when its compression ends.
 
 The ratios are 0 / 0 at the start. With delta_j >= 0 defined by E_j = k_j delta_j^(exponent + 1) / (exponent + 1), and
@@ -180,7 +180,7 @@ class _Springs:
         raise NotConverged(f"the impact does not end in {MAX_PHASES} phases of compression and restitution")
 
     def over(self, y: Array) -> bool:
-        """Does no contact approach, and is no energy left?"""
+        """Whether no contact approaches and no energy is left."""
         energy = self.k * np.maximum(y[: self.size], 0.0) ** (self.exponent + 1.0) / (self.exponent + 1.0)
         return bool((self.gap_rates(y) >= -SETTLED).all() and (energy <= SETTLED**2).all())
 

@@ -1,11 +1,12 @@
-"""Files: trajectories while a run goes on, checkpoints to resume from, exports to other programs."""
+"""Files: trajectories of runs, checkpoints to resume from, and exports to other programs."""
 
 from jostle.facts import SI, Facts, Groups, Units
 from jostle.io.checkpoint import Checkpoint
 from jostle.io.exports import EXPORTS, export, write
 from jostle.io.images import Images, are_images, read_images
-from jostle.io.reading import about, read, repair
+from jostle.io.reading import about, read
 from jostle.io.recorder import Output
+from jostle.io.repairing import repair
 from jostle.io.trajectory import Writer
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Areas where people walk: polygons of shapely, corners, or plans."""
+"""Walkable areas, given as polygons of shapely, corners, or floor plans."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from jostle.errors import InvalidValue, MissingPackage
 
 @runtime_checkable
 class HasArea(Protocol):
-    """A plan: its area is a polygon of shapely, or several, one for each floor."""
+    """A floor plan, whose area is a polygon of shapely, or one polygon per floor."""
 
     area: Any
 
 
 def walkable(area: Any) -> Any:
-    """The area where people can walk, of shapely: given as a `Polygon`, a `MultiPolygon`, corners (k, 2), or a `Plan`.
+    """The walkable area as a geometry of shapely, from a `Polygon`, a `MultiPolygon`, corners (k, 2), or a `Plan`.
 
-    The area of a plan whose floors are joined by stairs is a `MultiPolygon`, and the stairs belong to it.
+    The area of a plan with several floors is a `MultiPolygon` that includes the stairs.
 
     >>> import jostle as jo
     >>> walkable([(0, 0), (4, 0), (4, 3), (0, 3)]).area
@@ -36,17 +36,19 @@ def walkable(area: Any) -> Any:
     else:
         corners = finite(area, "corners")
         if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-            raise InvalidValue(f"an area needs at least three corners (x, y), not an array of shape {corners.shape}")
+            raise InvalidValue(
+                f"an area must have at least three corners (x, y), not be an array of shape {corners.shape}"
+            )
         found = shapely.Polygon(corners)
     if not isinstance(found, shapely.Polygon | shapely.MultiPolygon):
-        raise InvalidValue(f"an area must be a polygon, several of them, or a plan, not {type(found).__name__}")
+        raise InvalidValue(f"an area must be a polygon, several polygons, or a floor plan, not {type(found).__name__}")
     if not found.is_valid or not found.area > 0.0:
         raise InvalidValue(f"an area must be a polygon that does not cross itself: {shapely.is_valid_reason(found)}")
     return found
 
 
 def floors(area: Any) -> list[Any]:
-    """The polygons of an area, which do not touch: one, or the floors of a plan.
+    """The disjoint polygons of an area, one per floor of a plan.
 
     >>> len(floors(walkable([(0, 0), (4, 0), (4, 3), (0, 3)])))
     1
@@ -55,7 +57,7 @@ def floors(area: Any) -> list[Any]:
 
 
 def needed(name: str) -> Any:
-    """A package that is not among the dependencies, or `MissingPackage`.
+    """Import an optional package, or raise `MissingPackage`.
 
     >>> needed("shapely").Point(1, 2).x
     1.0
@@ -69,7 +71,7 @@ def needed(name: str) -> Any:
 
 
 def present(q: Array, polygon: Any = None) -> Booleans:
-    """(n,) who is there at all, and where an area of shapely is given, in it or on its boundary.
+    """(n,) who is present, and inside an area of shapely or on its boundary, if one is given.
 
     >>> q = np.array([[0.5, 0.5], [7.0, 0.5], [np.nan, np.nan]])
     >>> present(q).tolist(), present(q, walkable([(0, 0), (1, 0), (1, 1), (0, 1)])).tolist()

@@ -1,4 +1,4 @@
-"""What changed when a run was resumed: lines of JSON in its trajectory."""
+"""Settings that changed when a run was resumed, stored as lines of JSON in its trajectory."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from jostle.io import layout
 
 
 def note(file: Any, text: str) -> None:
-    """Add a line to the changes: first the bytes, then how many count."""
+    """Add a line to the changes: write the bytes, then the number of valid bytes."""
     run = file["jostle/run"]
     if "changes" not in run.attrs:
         raise InvalidValue(
-            f"{file.filename} was written by an older jostle and has no place for changes: resume it unchanged"
+            f"{file.filename} was written by an older version of jostle and cannot store changes: resume it unchanged"
         )
     block, start = np.frombuffer(text.encode() + b"\n", dtype=np.uint8), int(run.attrs["changes"])
     file[layout.CHANGES].resize(start + len(block), axis=0)

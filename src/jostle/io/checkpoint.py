@@ -1,14 +1,13 @@
-"""Checkpoints: all that a run needs to go on to the same bits, in one file that is always whole.
+"""Checkpoints: files from which a run is resumed with a result that is bit-identical to an uninterrupted run.
 
-A checkpoint is an .npz of float64 arrays, written under another name, synced, and renamed: what is there under its name
-was written completely, whenever the process or the machine stopped. No pickle is written or read.
+A checkpoint is an .npz file of float64 arrays, written under a temporary name, synced, and renamed: the file under its
+name is always complete, whenever the process or the machine stopped. No pickle is written or read.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array
 from jostle.errors import (
     BrokenFile,
     FileIsThere,
@@ -29,118 +27,80 @@ from jostle.errors import (
 )
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
 from jostle.io.container import whole
-from jostle.io.identity import describe, differences, digest, listed
-from jostle.kernels.threads import threads
+from jostle.io.run_identity import Run
 from jostle.past import Remembers
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
 
 FORMAT = 3
 """Version of the format of checkpoints."""
-CHANGEABLE = ("t", "every", "until", "strict", "threads", "device")
-"""What may change when a run is resumed."""
-NOT_RECORDED = "not recorded"
-"""Stands for an argument that an older checkpoint does not hold."""
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""The address of an object in memory, which differs in each process."""
-MAX_TITLE = 160
-"""Largest number of characters of a description in an error."""
 REMEDY = (
-    "resume with what the run began with (only t, every, until and strict may change), or start a new run with another "
+    "resume with the original arguments (only t, every, until and strict may change), or start a new run with another "
     "checkpoint"
 )
-"""What to do if a checkpoint belongs to another run."""
+"""Advice in errors about a checkpoint that belongs to another run."""
 
 
 class Position(NamedTuple):
-    """Where a run stands."""
+    """The position of a run: its state, the counts of its output, and what its parts remember.
+
+    Attributes
+    ----------
+    state : State
+        The state.
+    step : int
+        Number of steps done.
+    status : str
+        How well the steps were solved: 'finished', 'not converged' or 'budget'.
+    frames : int
+        Number of frames in the output.
+    records : int
+        Number of step records in the output.
+    random : str
+        State of the random generator, as JSON.
+    noted : mapping
+        What the condition `until`, the problem and the changes remember, by name; see `jostle.past`.
+    gap : float
+        Smallest gap of the state; infinite where no contact is near.
+    within : NamedTuple or None
+        What the admissible set remembers.
+    """
 
     state: State
     step: int
-    """Number of steps done."""
     status: str
-    """How well the steps were solved: 'finished', 'not converged' or 'budget'."""
     frames: int
-    """Number of frames in the output."""
     records: int
-    """Number of records of steps in the output."""
     random: str = ""
-    """The state of the random generator, as JSON."""
     noted: Mapping[str, Any] = {}
-    """What the condition `until`, the problem and the changes remember, by name; see `jostle.past`."""
     gap: float = np.nan
-    """The smallest gap at the state; inf where no contact is near."""
     within: Any = None
-    """What the admissible set remembers."""
-
-
-class Run:
-    """What identifies a run: `fixed` must be the same when it is resumed, `free` may change."""
-
-    def __init__(
-        self, problem: Any, scheme: Scheme, change: Any, start: float, h: Array, free: dict[str, Any], random: Any
-    ):
-        self.sizes = h
-        things = {"scheme": scheme, "problem": problem, "change": change}
-        self.titles = {name: ADDRESS.sub("", repr(thing)) for name, thing in things.items()}
-        self.fixed = {name: describe(thing, random) for name, thing in things.items()}
-        self.fixed["start"] = {"": repr(start)}
-        told = free | {"threads": threads()}
-        self.free = {name: _free(name, told[name], random) for name in CHANGEABLE}
-
-    def text(self, done: int) -> str:
-        """The description of the run that a checkpoint keeps after `done` steps, as JSON."""
-        return json.dumps({"titles": self.titles, "fixed": self._fixed(done), "free": self.free})
-
-    def _fixed(self, done: int) -> dict[str, dict[str, str]]:
-        """With the steps done: those that are not done yet may change."""
-        if self.sizes.ndim == 0:
-            return self.fixed | {"h": {"": repr(float(self.sizes))}}
-        if len(self.sizes) < done:
-            return self.fixed | {"h": {"": f"{len(self.sizes)} steps"}}
-        return self.fixed | {"h": {"": f"{done} steps {digest(self.sizes[:done].tobytes())}"}}
-
-    def difference(self, kept: dict[str, Any], done: int) -> str:
-        """In what the run of a checkpoint differs from this one, in words; empty if it does not."""
-        now = self._fixed(done)
-        words = []
-        for name in ("h", "start", "scheme", "problem", "change"):
-            changed = differences(kept["fixed"].get(name, {}), now[name])
-            if not changed:
-                continue
-            before, after = (str(titles.get(name, ""))[:MAX_TITLE] for titles in (kept["titles"], self.titles))
-            if name in ("h", "start"):
-                words.append(f"{name} was {changed[0][1]}, now it is {changed[0][2]}")
-            elif before != after:
-                words.append(f"{name} was {before}, now it is {after} ({listed(changed, _was)})")
-            else:
-                words.append(f"{name} was {before} and is another one now: {listed(changed, _was)}")
-        return "; ".join(words)
-
-    def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
-        """{name: [old, new]} of what may change and did."""
-        before = {name: str(kept["free"].get(name, NOT_RECORDED)) for name in CHANGEABLE}
-        return {name: [before[name], self.free[name]] for name in CHANGEABLE if before[name] != self.free[name]}
-
-
-def _was(place: str, old: str, new: str) -> str:
-    return f"{place or 'it'} was {old}, now {new}"
-
-
-def _free(name: str, value: Any, random: Any) -> str:
-    if name != "until" or value is None:
-        return repr(value)
-    return f"{getattr(value, '__name__', type(value).__name__)} {digest(describe(value, random))}"
 
 
 @check_arguments
 @dataclass(eq=False)
 class Checkpoint:
-    """Where to keep the state of a run, and how often: every `seconds` seconds, and at the end.
+    """A file that stores the state of a run at intervals and at its end, from which the run can be resumed.
 
-    `random` is a generator that the forces or changes of the run draw from: its state is kept and put back. A
-    checkpoint of another run is replaced only with `overwrite`.
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+    seconds : float, default 60.0
+        Time between two checkpoints, in seconds, not negative.
+    random : numpy.random.Generator, optional
+        Generator from which the forces or changes of the run draw; its state is stored and restored. None: no
+        generator.
+    overwrite : bool, default False
+        Whether the checkpoint of another run may be replaced.
 
+    Raises
+    ------
+    InvalidValue
+        If `seconds` is negative.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -156,18 +116,35 @@ class Checkpoint:
     seconds: float = 60.0
     random: np.random.Generator | None = None
     overwrite: bool = False
-    _last: float = field(default_factory=time.monotonic, repr=False)
+    _last: float = field(init=False, default_factory=time.monotonic, repr=False)
 
     def __post_init__(self) -> None:
         if not self.seconds >= 0.0:
-            raise InvalidValue(f"seconds must not be negative, it is {self.seconds}")
+            raise InvalidValue(f"seconds must not be negative, but is {self.seconds}")
 
     def due(self) -> bool:
-        """Is it time for the next one?"""
+        """Tell whether it is time for the next checkpoint.
+
+        Returns
+        -------
+        bool
+            True if `seconds` have passed since the last one.
+        """
         return time.monotonic() - self._last >= self.seconds
 
     def check_free(self, run: Run) -> None:
-        """`FileIsThere` if a new run must not replace what is there under this name."""
+        """Check that a new run may use the file name.
+
+        Parameters
+        ----------
+        run : Run
+            Identity of the new run.
+
+        Raises
+        ------
+        FileIsThere
+            If the file exists and is not a checkpoint, or is that of another run and `overwrite` is false.
+        """
         path = Path(self.path)
         if not os.path.lexists(path):
             return
@@ -176,21 +153,36 @@ class Checkpoint:
             different = run.difference(kept.json("run"), kept.count("step"))
         except JostleError as error:
             raise FileIsThere(
-                f"{path} is there already and is not replaced ({error}): remove it, or choose another name"
+                f"{path} exists already and is not replaced ({error}): remove it, or choose another name"
             ) from None
         if different and not self.overwrite:
             raise FileIsThere(
-                f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or ask for "
-                f"it to be overwritten"
+                f"{path} is the checkpoint of another run ({different}): choose another name, remove it, or use "
+                f"jo.io.Checkpoint(path, overwrite=True)"
             )
 
     def clear(self) -> None:
-        """Remove the checkpoint that a new run replaces: it does not belong to the new trajectory."""
+        """Remove the checkpoint that a new run replaces, because it does not belong to the new trajectory."""
         if self.overwrite:
             Path(self.path).unlink(missing_ok=True)
 
     def save(self, run: Run, position: Position) -> None:
-        """Replace the checkpoint by this one; `run` says of which run."""
+        """Write the checkpoint, replacing the previous one.
+
+        Parameters
+        ----------
+        run : Run
+            Identity of the run.
+        position : Position
+            Position of the run.
+
+        Raises
+        ------
+        WriteFailed
+            If the file cannot be written; the previous checkpoint is kept.
+        InvalidValue
+            If the memory of a scheme, a condition or a set is not a NamedTuple of numbers and arrays.
+        """
         state = position.state
         values: dict[str, Any] = {
             "format": FORMAT, "run": run.text(position.step), "step": position.step, "status": position.status,
@@ -218,15 +210,46 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def drawn(self) -> str:
-        """The state of the random generator, as JSON."""
+        """Return the state of the random generator.
+
+        Returns
+        -------
+        str
+            The state as JSON; empty without a generator.
+        """
         return "" if self.random is None else json.dumps(self.random.bit_generator.state, default=_listed)
 
     def load(
         self, run: Run, problem: Any, scheme: Scheme, past: Mapping[str, Remembers]
     ) -> tuple[Position, dict[str, list[str]]]:
-        """The position that was saved, and what changed: {name: [old, new]}.
+        """Read the checkpoint of a run, and restore the random generator and the objects that remember.
 
-        The position must be of the same run, and its state one of the problem. `past` is what remembers something.
+        Parameters
+        ----------
+        run : Run
+            Identity of the run; it must be the same.
+        problem : Motion or Sweeping
+            The problem.
+        scheme : Scheme
+            The scheme.
+        past : mapping of str to Remembers
+            Objects that remember something, by name.
+
+        Returns
+        -------
+        position : Position
+            The position that was saved.
+        changes : dict of str to list
+            The settings that changed: {name: [old, new]}.
+
+        Raises
+        ------
+        NoSuchFile
+            If there is no checkpoint.
+        InvalidValue
+            If the checkpoint belongs to another run.
+        BrokenFile
+            If the checkpoint is damaged, or of another version.
         """
         path = Path(self.path)
         kept = Contents(path, read_whole(path))
@@ -237,15 +260,18 @@ class Checkpoint:
         random = kept.text("random") if "random" in kept else ""
         if self.random is not None:
             if not random:
-                raise InvalidValue(f"{path} was written without a random generator: leave out random=")
+                raise InvalidValue(f"{path} was written without a random generator: remove random=")
             _put_back(self.random, random, path)
         state, gap = kept.state(problem, scheme), kept.number("gap", finite=False)
         noted = {name: kept.remembered(name, thing, name) for name, thing in past.items()}
-        for name, thing in past.items():  # the set may depend on it: doors that are open or closed
+        for (
+            name,
+            thing,
+        ) in past.items():  # the admissible set may depend on it, for example on doors that are open or closed
             try:
                 thing.remind(noted[name])
             except InvalidValue as error:
-                raise BrokenFile(f"{path} is damaged, in the memory of the {name}: {error}") from None
+                raise BrokenFile(f"{path} is damaged: the memory of {name} is invalid: {error}") from None
         check_inside(path, problem, state, gap)
         within = kept.within(problem)
         position = Position(state, step, kept.text("status"), frames, records, random, noted, gap, within)
@@ -256,7 +282,7 @@ def _put_back(random: np.random.Generator, state: str, path: Path) -> None:
     try:
         random.bit_generator.state = json.loads(state)
     except (ValueError, TypeError, KeyError) as error:
-        raise BrokenFile(f"{path} is damaged: it holds no state of this random generator: {error}") from None
+        raise BrokenFile(f"{path} is damaged: it contains no valid state of the random generator: {error}") from None
 
 
 def _listed(value: Any) -> Any:
@@ -265,19 +291,19 @@ def _listed(value: Any) -> Any:
 
 
 def _kept(memory: Any, where: str) -> dict[str, Any]:
-    """The fields of what a scheme, a condition or a set remembers."""
+    """The fields of the memory of a scheme, a condition or a set."""
     fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
     if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):
         owner = "this scheme" if where == "memory" else f"the {where}"
         raise InvalidValue(
-            f"a checkpoint cannot hold the memory of {owner}, {type(memory).__name__}: it must be a NamedTuple of "
-            f"numbers and arrays, named in its `remembers`"
+            f"a checkpoint cannot store the memory of {owner}, {type(memory).__name__}: it must be a NamedTuple of "
+            f"numbers and arrays, given as its `remembers`"
         )
     return {f"{where}.{name}": value for name, value in fields.items()}
 
 
 def write_whole(path: Path, values: dict[str, Any]) -> None:
-    """Write an .npz so that under its name there is the old one or the new one, and never a part."""
+    """Write an .npz file such that its name always refers to a complete file, the old one or the new one."""
     try:
         with whole(path) as new, open(new, "wb") as file:
             np.savez(file, **values)
@@ -286,8 +312,8 @@ def write_whole(path: Path, values: dict[str, Any]) -> None:
         _sync_folder(path.parent)
     except WriteFailed as error:
         raise WriteFailed(
-            f"the checkpoint {error}. The one before, if there was one, is still there; make room on the disk, or take "
-            f"another one, and resume"
+            f"the checkpoint {error}. The previous checkpoint, if any, is kept; free disk space, or use another disk, "
+            f"and resume"
         ) from None
 
 
@@ -305,9 +331,11 @@ def _sync_folder(folder: Path) -> None:
 def read_whole(path: Path) -> dict[str, Any]:
     """The arrays of a checkpoint."""
     if not os.path.lexists(path):
-        raise NoSuchFile(f"there is no checkpoint {path}; start the run without resume")
+        raise NoSuchFile(f"there is no checkpoint {path}; start the run without resume=True")
     kept = arrays(path)
     version = kept.get("format", np.zeros(()))
     if version.shape != () or version.dtype.kind not in "iu" or int(version) != FORMAT:
-        raise BrokenFile(f"{path} is not a checkpoint of this version ({FORMAT}): start the run again without resume")
+        raise BrokenFile(
+            f"{path} is not a checkpoint of format {FORMAT}, which this version reads: start again without resume=True"
+        )
     return kept

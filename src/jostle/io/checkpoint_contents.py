@@ -1,8 +1,8 @@
-"""What a checkpoint holds, looked at before it is trusted: a file may be damaged, or made by somebody else.
+"""Checked reading of checkpoints, since a file may be damaged or of unknown origin.
 
-A checkpoint is an uncompressed .npz. Nothing in it is unpickled; an array is allocated only if the file has its bytes;
-and a state is accepted only if its shapes are those of the problem, its numbers are finite, and it overlaps no deeper
-than the state that was saved.
+A checkpoint is an uncompressed .npz file. Nothing in it is unpickled. An array is allocated only if the file has its
+bytes. A state is accepted only if its shapes are those of the problem, its numbers are finite, and its overlap is not
+deeper than that of the saved state.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from jostle.sets.presence import GONE, WAITING, Presence
 MAX_ENTRIES = 64
 """Largest number of arrays in a checkpoint."""
 OVERLAP_TOLERANCE = 1e-9
-"""A state may overlap deeper than the saved one by this fraction of its size, since machines round differently."""
+"""A state may overlap deeper than the saved one by this fraction of its size, because machines round differently."""
 
 
 class Remembered(NamedTuple):
-    """What is left of the contacts of the last step: enough to start the next projection from their impulses."""
+    """The contacts of the last step, from whose impulses the next projection starts."""
 
     pairs: Integers
     normals: Array
 
 
 def arrays(path: Path) -> dict[str, Any]:
-    """The arrays of an .npz, none of them pickled, compressed, or larger than the file."""
+    """The arrays of an .npz file; pickled or compressed arrays, or arrays larger than the file, are refused."""
     try:
         if not path.is_file():
-            raise BrokenFile(f"{path} is not a regular file, so not a checkpoint")
+            raise BrokenFile(f"{path} is not a regular file and therefore not a checkpoint")
         with open(path, "rb") as opened, zipfile.ZipFile(opened) as archive:
             entries, size = archive.infolist(), path.stat().st_size
             if len(entries) > MAX_ENTRIES or sum(entry.file_size for entry in entries) > size:
                 raise BrokenFile(
-                    f"{path} is refused: it declares more than {MAX_ENTRIES} arrays, or more than its size"
+                    f"{path} is refused: it declares more than {MAX_ENTRIES} arrays, or more bytes than it has"
                 )
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise BrokenFile(f"{path} is refused: it is compressed, which checkpoints never are")
@@ -63,18 +63,18 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Any:
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = header(file)
         if dtype.hasobject or dtype.kind not in "biufU":
-            raise ValueError(f"{entry.filename} holds objects of type {dtype}")
+            raise ValueError(f"{entry.filename} contains objects of type {dtype}")
         data = file.read()
     count = 1
     for length in shape:
         count *= int(length)
     if min(shape, default=0) < 0 or count * dtype.itemsize != len(data):
-        raise ValueError(f"{entry.filename} declares the shape {shape}, and has {len(data)} bytes")
+        raise ValueError(f"{entry.filename} declares shape {shape}, but has {len(data)} bytes")
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C").copy()
 
 
 class Contents:
-    """The arrays of a checkpoint by name; what is missing, or of another kind than expected, is a `BrokenFile`."""
+    """The arrays of a checkpoint by name; missing or unexpected arrays raise `BrokenFile`."""
 
     def __init__(self, path: Path, kept: Mapping[str, Any]) -> None:
         self.path, self.kept = path, kept
@@ -85,10 +85,10 @@ class Contents:
         return name in self.kept
 
     def text(self, name: str) -> str:
-        """A text."""
+        """A string."""
         found = self._found(name)
         if found.shape != () or found.dtype.kind != "U":
-            raise self._wrong(name, "a text")
+            raise self._wrong(name, "a string")
         return str(found)
 
     def json(self, name: str) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Contents:
         raise self._wrong(name, "the description of a run")
 
     def number(self, name: str, *, finite: bool = True) -> float:
-        """A number; where it need not be finite it may be infinite or NaN."""
+        """A number; with finite=False it may be infinite or NaN."""
         found = self._found(name)
         if found.shape != () or found.dtype.kind not in "iuf" or (finite and not np.isfinite(found)):
             raise self._wrong(name, "a finite number" if finite else "a number")
@@ -157,26 +157,26 @@ class Contents:
         return Presence(codes, self.array("aside", shape), self.number("start"), entered)
 
     def within(self, problem: Any) -> Any:
-        """What the admissible set remembers; None if that is nothing."""
+        """The memory of the admissible set; None if there is none."""
         memory, count = self.remembered("within", problem.within, "within"), len(problem.within.differenced())
         if memory is None and count == 0:
             return None
         if memory is None or len(np.atleast_1d(memory.counts)) != count or not memory.fits(problem.q0.size):
             raise BrokenFile(
-                f"{self.path} is damaged, or of another version: it does not hold the difference steps of within; "
-                f"start the run again without resume"
+                f"{self.path} is damaged, or of another version: the difference steps of within are missing; "
+                f"start the run again without resume=True"
             )
         return memory
 
     def remembered(self, where: str, owner: Any, title: str) -> Any:
-        """What a scheme, a condition or a set remembers, the fields of its NamedTuple; None if that was nothing."""
+        """The memory of a scheme, a condition or a set, as its NamedTuple; None if there is none."""
         fields = {name.removeprefix(f"{where}."): self.kept[name] for name in self.kept if name.startswith(f"{where}.")}
         if not fields:
             return None
         expected = getattr(owner.remembers, "_fields", None)
         if expected is None or set(fields) != set(expected):
             raise BrokenFile(
-                f"{self.path} is damaged, or of another run: {title} remembers {expected}, the file holds "
+                f"{self.path} is damaged, or of another run: {title} remembers {expected}, the file contains "
                 f"{sorted(fields)}"
             )
         for name, value in fields.items():
@@ -185,7 +185,7 @@ class Contents:
         return owner.remembers(**{name: value if value.ndim else value.item() for name, value in fields.items()})
 
     def _memory(self, scheme: Scheme, shape: tuple[int, ...]) -> Any:
-        """What the scheme remembers: arrays with the shape of q, or lists of contacts."""
+        """The memory of the scheme: arrays with the shape of q, or lists of contacts."""
         memory = self.remembered("memory", scheme, type(scheme).__name__)
         if memory is not None and not _fits(memory, shape):
             raise BrokenFile(
@@ -205,7 +205,7 @@ class Contents:
 
 
 def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
-    """Has what a scheme of jostle remembers the right shapes? Those of other schemes are not known here."""
+    """Whether the memory of a scheme of jostle has the right shapes; other schemes cannot be checked."""
     if isinstance(memory, Memory):
         arrays_fit = all(np.shape(x) == shape for x in (memory.before, memory.z, memory.shift, memory.v_older))
         return arrays_fit and np.ndim(memory.h) == np.ndim(memory.h_older) == 0 and min(memory.h, memory.h_older) > 0.0
@@ -219,11 +219,11 @@ def _fits(memory: Any, shape: tuple[int, ...]) -> bool:
 
 
 def check_inside(path: Path, problem: Any, state: State, saved: float) -> None:
-    """Refuse a state that overlaps deeper than the one that was saved did: q was changed, or the problem."""
+    """Refuse a state that overlaps deeper than the saved one, because q or the problem was changed."""
     gap = smallest_gap(problem, state)
     size = float(np.abs(state.q).max(initial=0.0)) + problem.within.widest()
     if np.isnan(saved) or gap < min(saved, 0.0) - OVERLAP_TOLERANCE * size:
         raise BrokenFile(
-            f"{path} is damaged, or of another problem: q overlaps by {max(0.0, -gap):.3g} at t = {state.t:g}, the "
-            f"state that was saved by {max(0.0, -saved):.3g}"
+            f"{path} is damaged, or of another problem: q overlaps by {max(0.0, -gap):.3g} at t = {state.t:g}, but the "
+            f"saved state by {max(0.0, -saved):.3g}"
         )

@@ -1,9 +1,9 @@
-"""Checksums of what a trajectory holds, so that damaged bytes are never read as data.
+"""Checksums of the contents of a trajectory, so that damaged bytes are never read as data.
 
-HDF5 protects its own tables by checksums, not the data. Its filter `fletcher32` would, but a chunk is written again
-when the next frame comes, and a process that is killed meanwhile would leave old frames behind a wrong checksum. So
-each frame has checksums of its own, written once: CRC-32 of its rows in each data set, and, since there are many
-short ones, a weighted sum of words (mod 2^32, odd weights) for its entries in the tables and for each record of a step.
+HDF5 protects its own tables by checksums, but not the data. Its filter `fletcher32` would, but a chunk is rewritten
+with the next frame, and a process killed meanwhile would leave old frames with a wrong checksum. Each frame therefore
+has its own checksums, written once: the CRC-32 of its rows in each data set, and a weighted sum of words (mod 2^32, odd
+weights), which is faster for many short rows, for its entries in the tables and for each step record.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 Checks = NDArray[np.uint32]
 MULTIPLIER = 0x9E3779B97F4A7C15
-"""2^64 over the golden ratio, an odd number without pattern; its powers are the weights of a checksum."""
+"""2^64 divided by the golden ratio, rounded to an odd number; its powers are the weights of a checksum."""
 
 
 def of_rows(values: NDArray[Any]) -> int:
@@ -29,7 +29,7 @@ def of_rows(values: NDArray[Any]) -> int:
 
 
 def of_records(values: NDArray[Any]) -> Checks:
-    """(k,) one checksum for each of k records, or rows of an array with 8 bytes an entry.
+    """(k,) one checksum per record, or per row of an array with 8 bytes per entry.
 
     >>> some = np.array([[1, 2], [1, 2], [2, 1]])
     >>> first, second, third = of_records(some).tolist()

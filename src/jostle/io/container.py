@@ -1,7 +1,7 @@
-"""The HDF5 file below a trajectory: who writes it, was it left open, how to open it, how to let go of it.
+"""The HDF5 file of a trajectory: locks, the flags of a file that was left open, opening and closing.
 
-A writer holds a lock on its file, which the system takes back however the process ends. HDF5 itself notes in the
-superblock, the first 48 bytes, that a file is being written; a killed process leaves that note behind, and VTK and
+A writer holds a lock on its file, which the system releases however the process ends. HDF5 itself marks in the
+superblock, the first 48 bytes, that a file is being written; a killed process leaves that mark behind, and VTK and
 ParaView then refuse the file. Layout of the superblock, version 3 (HDF5 File Format Specification 3.0, II.A):
 
     0  signature, 8 bytes       11  consistency flags: 1 open for writing, 4 by one writer with many readers (SWMR)
@@ -34,22 +34,22 @@ from jostle.errors import BrokenFile, FileInUse, FileIsThere, JostleError, NoSuc
 from jostle.io.leftovers import remove_leftovers
 
 fcntl: Any = importlib.import_module("fcntl") if importlib.util.find_spec("fcntl") else None
-"""Missing on Windows."""
+"""The module fcntl; None on Windows."""
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """The first bytes of an HDF5 file."""
 VERSION, FLAGS, END, CHECKSUM, SIZE = 8, 11, 28, 44, 48
 """Positions of the fields of the superblock of HDF5, and its size, in bytes."""
 LIBRARY_VERSION = ("v110", "v110")
-"""The oldest format that has SWMR, which the HDF5 library inside ParaView reads."""
+"""The oldest HDF5 format with SWMR; the HDF5 library inside ParaView reads it."""
 HDF5_ERRORS = (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, OverflowError)
-"""Exceptions of h5py for a file that does not hold what it should."""
+"""Exceptions of h5py for a file with unexpected contents."""
 LOCKED_ERRORS = (errno.EAGAIN, errno.EACCES)
 """Error numbers of a file that is locked by another process."""
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 """Error numbers of a disk that is full."""
 MAX_READS = 20
-"""Largest number of attempts to read a superblock while it is being written."""
+"""Largest number of attempts to read a superblock that is being written."""
 MAX_STEM = 40
 """Largest number of characters of a name in the name of its temporary file; file systems allow 255 bytes."""
 LOCK_POSITION = 2**62
@@ -61,11 +61,11 @@ MAX_CLOSINGS = 5
 
 
 class Lock:
-    """The right to write a file: held by one writer at a time, and gone with its process, even after kill -9.
+    """A lock for writing a file, held by one writer at a time and released when its process ends, even by kill -9.
 
     On Linux it belongs to the open file (OFD), elsewhere to the process (`lockf`), which loses it when it closes any
-    other handle of the same file. Without `fcntl` (Windows), or where the file system has no locks, nothing is locked:
-    then it is up to you that two processes do not write, or repair, one file at the same time.
+    other handle of the same file. Without `fcntl` (Windows), or on a file system without locks, nothing is locked: the
+    user must then ensure that two processes do not write, or repair, one file at the same time.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
@@ -73,7 +73,7 @@ class Lock:
     """
 
     def __init__(self, path: Path, start: int = 0) -> None:
-        """The lock on a file from a byte on; a part of it serves those who make a file whose library locks it too."""
+        """Lock a file from byte `start` on; a high start avoids conflicts with libraries that lock the file too."""
         self._descriptor = -1
         try:
             self._descriptor = os.open(path, os.O_RDWR)
@@ -86,12 +86,12 @@ class Lock:
                 return
             self.release()
             raise FileInUse(
-                f"{path} is being written by another process, or by another Writer of this one: wait for its end, or "
-                f"read it meanwhile with jostle.io.read"
+                f"{path} is being written by another process, or by another Writer of this process: wait until it is "
+                f"finished, or read it meanwhile with jostle.io.read"
             ) from None
 
     def reserve(self, room: int) -> None:
-        """Reserve bytes on the disk behind what is used, so that a full disk shows before a write, not during it."""
+        """Reserve bytes on the disk after the used ones, so that a full disk is noticed before a write."""
         if hasattr(os, "posix_fallocate"):
             used = self._used()
             missing = used + room - os.fstat(self._descriptor).st_size
@@ -103,11 +103,11 @@ class Lock:
                         raise
 
     def trim(self) -> None:
-        """Give back to the disk what was reserved and not used; the file is closed."""
+        """Release reserved bytes that were not used; the file must be closed."""
         os.truncate(self._descriptor, self._used())
 
     def release(self) -> None:
-        """Give the right back."""
+        """Release the lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
@@ -129,12 +129,12 @@ def _lock(descriptor: int, start: int) -> None:
 
 
 def _for_writing(start: int = 0) -> bytes:
-    """A struct flock: a lock on all of the file from a byte on."""
+    """A struct flock: a lock on the file from byte `start` on."""
     return struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, start, 0, 0)
 
 
 def being_written(path: Path) -> bool:
-    """Does a writer hold the lock? Yes, if it cannot be known."""
+    """Whether a writer holds the lock; True if that cannot be determined."""
     if not hasattr(fcntl, "F_OFD_GETLK"):
         return True
     try:
@@ -146,25 +146,25 @@ def being_written(path: Path) -> bool:
 
 
 def superblock(path: Path) -> bytes:
-    """The first bytes of the file, which must be those of an HDF5 file that is whole."""
+    """The superblock of the file, which must be a complete HDF5 file."""
     for attempt in range(MAX_READS):
         block, length = _beginning(path)
         if length == 0:
             raise BrokenFile(f"{path} is empty: it is not a trajectory")
         if not block.startswith(SIGNATURE):
-            raise BrokenFile(f"{path} is not an HDF5 file, so not a trajectory: it begins with {block[:8]!r}")
+            raise BrokenFile(f"{path} is not an HDF5 file and therefore not a trajectory: it begins with {block[:8]!r}")
         if len(block) < SIZE:
-            raise BrokenFile(f"{path} is cut off: it has {length} bytes")
+            raise BrokenFile(f"{path} is truncated: it has only {length} bytes")
         if block[VERSION:FLAGS] != b"\3\x08\x08":
             raise BrokenFile(f"{path} is an HDF5 file, but not a trajectory written by jostle")
         if checksum(block[:CHECKSUM]) == int.from_bytes(block[CHECKSUM:], "little"):
             break
         if attempt == MAX_READS - 1:
             raise BrokenFile(f"{path} is damaged: the checksum of its superblock is wrong")
-        time.sleep(0.001)  # it may be just being written
+        time.sleep(0.001)  # a writer may be writing it
     end = int.from_bytes(block[END : END + 8], "little")
     if end > length and not block[FLAGS]:
-        raise BrokenFile(f"{path} is cut off: it has {length} of {end} bytes. Copy it again")
+        raise BrokenFile(f"{path} is truncated: it has {length} of {end} bytes. Copy it again")
     return block
 
 
@@ -183,7 +183,7 @@ def _beginning(path: Path) -> tuple[bytes, int]:
 
 
 def clear_flags(path: Path) -> bool:
-    """Take back that the file is being written; the caller holds its lock. False if it was not said."""
+    """Clear the mark that the file is being written; the caller holds its lock. False if there was no mark."""
     block = superblock(path)
     if block[FLAGS] == 0:
         return False
@@ -195,24 +195,24 @@ def clear_flags(path: Path) -> bool:
 
 
 def mended(block: bytes, end: int) -> bytes:
-    """The superblock of a file that was closed.
+    """The superblock as if the file had been closed.
 
-    In the middle of an append HDF5 may have used more of the file than the superblock says, or less. The end must be
-    behind what is used, for else the next writer would write over it, and not behind the file, or HDF5 refuses it.
+    During an append HDF5 may use more or less of the file than the superblock says. The end must be after all used
+    bytes, otherwise the next writer would overwrite them, and not after the end of the file, which HDF5 refuses.
     """
     new = block[:FLAGS] + b"\0" + block[FLAGS + 1 : END] + end.to_bytes(8, "little") + block[END + 8 : CHECKSUM]
     return new + checksum(new).to_bytes(4, "little")
 
 
 class Mended(io.FileIO):
-    """A file whose writer was killed, read as if it had been closed."""
+    """A file whose writer was killed, read as if it had been closed properly."""
 
     def __init__(self, path: Path, block: bytes) -> None:
         super().__init__(path, "rb")
         self._block = mended(block, os.path.getsize(path))
 
     def __repr__(self) -> str:
-        return str(self.name)  # h5py calls the file so
+        return str(self.name)  # h5py uses it as the file name
 
     def readinto(self, buffer: Any) -> int:
         at, count = self.tell(), super().readinto(buffer) or 0
@@ -249,9 +249,9 @@ def checksum(data: bytes) -> int:
 
 @contextmanager
 def reading(path: Path, *, alone: bool = False) -> Iterator[Any]:
-    """The file, open for reading, even while it is written; what h5py raises becomes `BrokenFile`.
+    """Open the file for reading, even while it is written; errors of h5py become `BrokenFile`.
 
-    `alone` says that the caller holds the lock, so that nobody else is writing.
+    `alone` means that the caller holds the lock, so that nobody else is writing.
     """
     try:
         with ExitStack() as opened, np.errstate(invalid="ignore"):
@@ -259,11 +259,11 @@ def reading(path: Path, *, alone: bool = False) -> Iterator[Any]:
     except JostleError:
         raise
     except HDF5_ERRORS as error:
-        raise BrokenFile(f"{path} cannot be read as a trajectory of jostle: {reason(error)}") from None
+        raise BrokenFile(f"{path} cannot be read as a jostle trajectory: {reason(error)}") from None
 
 
 def _for_reading(path: Path, alone: bool, opened: ExitStack) -> Any:
-    """Only what is being written is opened so: HDF5 then takes damage for a write under way, and waits for its end."""
+    """Open with SWMR only if the file is being written: HDF5 then takes damage for a write in progress, and waits."""
     block = superblock(path)
     if block[FLAGS] and (alone or not being_written(path)):
         return h5py.File(opened.enter_context(Mended(path, block)), "r")
@@ -274,11 +274,11 @@ def _for_reading(path: Path, alone: bool, opened: ExitStack) -> Any:
     except HDF5_ERRORS:
         if superblock(path)[FLAGS] == 0:
             raise
-        return _for_reading(path, alone, opened)  # a writer came in between
+        return _for_reading(path, alone, opened)  # a writer opened the file meanwhile
 
 
 def writing(path: Path) -> Any:
-    """The file, open for one writer and many readers; the caller holds its lock and has cleared its flags."""
+    """Open the file for one writer and many readers; the caller holds its lock and has cleared its flags."""
     try:
         return _opened(path, h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE)
     except HDF5_ERRORS as error:
@@ -286,7 +286,7 @@ def writing(path: Path) -> Any:
 
 
 def _opened(path: Path, how: int) -> Any:
-    """Readers and writers in one process share what HDF5 knows of a file, so they must open it in the same way."""
+    """Open the file in the one way that readers and writers of a process must share, as HDF5 shares its state."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_V110, h5py.h5f.LIBVER_V110)
     access.set_file_locking(False, True)
@@ -294,10 +294,10 @@ def _opened(path: Path, how: int) -> Any:
 
 
 def abandon(file: Any) -> None:
-    """Close a file whose disk fails, without a further write to it.
+    """Close a file on a failing disk without writing to it again.
 
-    HDF5 writes once more what it has not got rid of when a file is closed, would fail again, and again when Python
-    ends. It gets a file in memory instead, and what it writes there is thrown away.
+    HDF5 writes pending data when a file is closed, which would fail again, and again when Python ends. The data go to a
+    file in memory instead, which is discarded.
     """
     with suppress(*HDF5_ERRORS):
         handle = file.id.get_vfd_handle()
@@ -314,16 +314,17 @@ def _nowhere() -> Any:
 
 
 def reason(error: BaseException) -> str:
-    """What went wrong, in a few words: h5py adds addresses and times of day."""
+    """The cause of an error in a few words, without the addresses and times that h5py adds."""
     said = getattr(error, "strerror", None) or str(error.args[-1] if error.args else error)
     found = re.search(r"error message = '([^']+)'", said)
     return found.group(1) if found else " ".join(said.strip("'\"").split())[:200]
 
 
 def beside(path: Path) -> Path:
-    """A new name in the same folder for a file that is being made, which nobody can guess.
+    """An unpredictable temporary name in the same folder for a file that is being written.
 
-    A checksum tells targets apart that begin alike. What killed processes left behind for the same target is removed.
+    A checksum distinguishes targets with the same beginning. Files that killed processes left for this target are
+    removed.
     """
     begin = f".{path.name[:MAX_STEM]}.{zlib.crc32(os.fsencode(path.name)):08x}."
     remove_leftovers(path.parent, begin, TEMPORARY_SUFFIX, being_written)
@@ -331,7 +332,7 @@ def beside(path: Path) -> Path:
 
 
 def create(path: Path, content: bytes = b"") -> None:
-    """Make a file that must not exist; a symbolic link of this name is not followed."""
+    """Create a file that must not exist; a symbolic link of this name is not followed."""
     with open(path, "xb"):
         pass
     if content:
@@ -339,7 +340,7 @@ def create(path: Path, content: bytes = b"") -> None:
 
 
 def regular(path: Path) -> bool:
-    """Is it a regular file, and not a folder, a device or a pipe?"""
+    """Whether a path is a regular file, and not a folder, a device or a pipe."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
@@ -347,13 +348,13 @@ def regular(path: Path) -> bool:
 
 
 def refuse_existing(path: Path) -> None:
-    """`FileIsThere` if it is."""
+    """Raise `FileIsThere` if a file exists."""
     if os.path.lexists(path):
-        raise FileIsThere(f"{path} exists already: choose another name or remove it; Writer.reopen goes on with it")
+        raise FileIsThere(f"{path} exists already: choose another name, remove it, or continue it with Writer.reopen")
 
 
 def publish(new: Path, path: Path) -> None:
-    """Give a finished file its name, which nobody must have taken."""
+    """Give a finished file its name, which must be free."""
     try:
         os.link(new, path)
     except FileExistsError:
@@ -368,7 +369,7 @@ def publish(new: Path, path: Path) -> None:
 
 @contextmanager
 def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
-    """A file to write, empty at first; it gets its name when it is complete. `more` can go wrong beside OSError."""
+    """A new empty file to write, which gets its name when it is complete; `more` are errors like OSError."""
     new, lock = beside(path), None
     failures: tuple[type[Exception], ...] = (OSError, *more)
     try:
@@ -376,8 +377,8 @@ def whole(path: Path, *more: type[Exception]) -> Iterator[Path]:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if path.exists() and not regular(path):
             raise WriteFailed(f"{path} cannot be written: it is not a regular file")
-        create(new)  # what cannot be written is known before any work is done
-        lock = Lock(new, LOCK_POSITION)  # so that nobody takes it for one that was left behind
+        create(new)  # fails early if the folder cannot be written
+        lock = Lock(new, LOCK_POSITION)  # so that it is not taken for a leftover
         yield new
         os.replace(new, path)
     except JostleError:

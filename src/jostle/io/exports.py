@@ -1,18 +1,18 @@
-"""Trajectories for other programs: `export` writes what the suffix of the target says.
+"""Exports of trajectories to other programs; the suffix of the target gives the format.
 
     .vtkhdf   HDF5, one file for all times: VTK, ParaView and `jostle.io.read`
-    .pvd      a series of .vtp files beside it, for ParaView and what else reads XML files of VTK; .vtp is the same
-    .gsd      HOOMD, OVITO and freud, without contacts; log/time is the time, log/particles/body the number of a body
-    .csv      a row for each body at each time: spreadsheets, pandas, R
-    .npz      the arrays of NumPy; contacts one after the other, those of frame k end at contact_ends[k]
-    .sqlite   people for JuPedSim and PedPy, with the plan; frames evenly spaced, see `jostle.io.pedestrians`
-    .txt      people for PedPy and the Pedestrian Dynamics Data Archive, likewise
+    .pvd      a series of .vtp files, for ParaView and other readers of VTK XML files; .vtp is the same
+    .gsd      HOOMD, OVITO and freud, without contacts; log/time is the time, log/particles/body the body number
+    .csv      one row per body and time: spreadsheets, pandas, R
+    .npz      NumPy arrays; the contacts of all frames are concatenated, those of frame k end at contact_ends[k]
+    .sqlite   people for JuPedSim and PedPy, with the floor plan and evenly spaced frames, see `jostle.io.pedestrians`
+    .txt      people for PedPy and the Pedestrian Dynamics Data Archive, with evenly spaced frames
 
 A package adds a format with an entry point of the group "jostle.exports", named after the suffix without its dot; a
 script with ``EXPORTS.register("xyz", function)``. The function takes a `Solution` and the path of the file to write.
 
-States are taken one at a time, so that the trajectory need not fit into memory. A target is written under another name
-first: it is there as a whole or not at all.
+States are read one at a time, so that the trajectory need not fit into memory. A target is written under a temporary
+name first, so that it is complete or absent.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from jostle.plugins import Registry, nearest
 from jostle.solution import Solution
 
 Export = Callable[[Solution, Path], object]
-"""Writes a solution into a file."""
+"""A function that writes a solution to a file."""
 
 
 class Series(NamedTuple):
-    """A format of several files: `write` takes a solution and the target, and returns the file that names the rest."""
+    """A format of several files: `write` takes a solution and the target, and returns the file that lists them."""
 
     write: Callable[[Solution, Path], Path]
 
@@ -60,13 +60,36 @@ EXPORTS: Registry[Export | Series] = Registry(
     },
     check=_check,
 )  # fmt: skip
-"""The formats that trajectories can be exported to, by the suffix without its dot."""
+"""Registry of the export formats of trajectories, by suffix without its dot."""
 
 
 @check_arguments
 def export(source: Solution | str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
-    """Write a solution, or a trajectory file, in the format that the suffix of the target says; the file written.
+    """Convert a solution or a trajectory file to another format, given by the suffix of the target.
 
+    Parameters
+    ----------
+    source : Solution, str or path
+        A solution, or the name of a trajectory file.
+    target : str or path
+        Name of the file to write, with a suffix of `EXPORTS`: .vtkhdf, .pvd, .vtp, .gsd, .csv, .npz, .sqlite or .txt.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    InvalidValue
+        If the suffix is unknown, or the solution does not fit the format.
+    MissingPackage
+        If the format needs a package that is not installed.
+    WriteFailed
+        If the file cannot be written.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[[1.0]], force=[[-10.0]], within=jo.HalfSpace([1.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -103,8 +126,33 @@ def write(
     dtype: DTypeLike = np.float32,
     about: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write a solution as a trajectory file, which must not exist, and which `read`, VTK and ParaView open.
+    """Write a solution to a new trajectory file, which `read`, VTK and ParaView open.
 
+    Parameters
+    ----------
+    sol : Solution
+        The solution.
+    path : str or path
+        Name of the new file, .vtkhdf.
+    dtype : float32 or float64, default float32
+        Precision of positions and velocities.
+    about : mapping of str to str, optional
+        Notes to store in the file. None: the scheme and the problem.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    FileIsThere
+        If the file exists already.
+    WriteFailed
+        If the file cannot be written.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[[1.0]], force=[[-10.0]], within=jo.HalfSpace([1.0]))
     >>> with tempfile.TemporaryDirectory() as folder:

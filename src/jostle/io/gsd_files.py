@@ -15,7 +15,7 @@ from jostle.solution import Solution
 
 
 def write_gsd(sol: Solution, path: Path) -> None:
-    """Bodies without contacts; log/time is the time, log/particles/body the number of a body, types are groups."""
+    """Write bodies without contacts: log/time is the time, log/particles/body the body number, types are groups."""
     try:
         import gsd.hoomd
     except ImportError:
@@ -48,7 +48,7 @@ def write_gsd(sol: Solution, path: Path) -> None:
 
 
 def _types(sol: Solution, count: int) -> tuple[list[str], NDArray[Any]]:
-    """The names of the groups, and the position of the group of each body; the last one is that of all others."""
+    """The names of the groups, and the group of each body; the last group contains all other bodies."""
     groups = sol.facts.groups
     if groups is None or len(groups.number) != count:
         return ["A"], np.zeros(count, dtype=np.uint32)

@@ -1,13 +1,13 @@
-"""What identifies a run: everything that determines its numbers, described so that two runs can be compared.
+"""Descriptions of everything that determines the results of a run, so that two runs can be compared.
 
-A description is a mapping from places (``within.parts[0].radii``) to texts. Numbers and short arrays are written out,
-long ones have a digest. A function of the user is described by its compiled code, its default arguments, the values of
-its closure and the global names that it reads; an object of a class of the user by its attributes and the code of its
-class. Functions and classes of jostle, NumPy and the standard library are described by their names: the versions of
-the packages are kept in the trajectory.
+A description is a mapping from places (``within.parts[0].radii``) to strings. Numbers and short arrays are written out,
+long arrays have a digest. A function of the user is described by its compiled code, its default arguments, the values
+of its closure and the global names that it reads; an object of a class of the user by its attributes and the code of
+its class. Functions and classes of jostle, NumPy and the standard library are described by their names, because the
+versions of the packages are stored in the trajectory.
 
-What cannot be seen: what a function reads from files, from the attributes of modules, or from compiled extensions, and
-attributes that an object computes. Objects that show nothing of themselves are described by their type alone.
+A description does not include what a function reads from files, from the attributes of modules, or from compiled
+extensions, nor attributes that an object computes. Opaque objects are described by their type only.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from typing import Any
 import numpy as np
 
 LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
-"""Functions and classes of these packages are described by their names."""
+"""Packages whose functions and classes are described by their names."""
 CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
-"""Attributes of classes that change during a run, which a description leaves out."""
+"""Attributes of classes that change during a run and are therefore not described."""
 RENAMED = {
     "jostle.sets.walls.Inside": "jostle.sets.containers.Inside",
     "jostle.solvers.exact.Exact": "jostle.solvers.dual_active_set.ActiveSet",
     "jostle.solvers.nesterov.Nesterov": "jostle.solvers.gauss_seidel.GaussSeidel",
 }
-"""Classes that had another name when an older version of jostle described them."""
+"""Old and new names of classes that older versions of jostle described."""
 MAX_WRITTEN_OUT = 8
 """Arrays and lists with at most this many entries are written out."""
 DIGEST_LENGTH = 12
 """Number of characters of a digest."""
 MAX_LISTED = 4
-"""Largest number of differences that an error lists; the others are counted."""
+"""Largest number of differences listed in an error message; further ones are counted."""
 
 Description = dict[str, str]
 
 
 def describe(thing: Any, kept: Any = None) -> Description:
-    """The description of an object; `kept` is a random generator whose state the checkpoint keeps.
+    """The description of an object; `kept` is a random generator whose state the checkpoint stores.
 
     >>> describe({"g": 9.81, "radii": np.arange(3.0)})
     {"['g']": '9.81', "['radii']": '[0.0, 1.0, 2.0]'}
@@ -57,13 +57,13 @@ def describe(thing: Any, kept: Any = None) -> Description:
 
 
 def digest(data: Any) -> str:
-    """A short text that differs where the data do: bytes, or a description."""
+    """A short hash of bytes or of a description."""
     raw = data if isinstance(data, bytes) else json.dumps(data, sort_keys=True).encode("utf-8", "surrogatepass")
     return hashlib.sha256(raw).hexdigest()[:DIGEST_LENGTH]
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """(place, old, new) for each place that two descriptions do not share."""
+    """(place, old, new) for each place at which two descriptions differ."""
     places = [*before, *(place for place in after if place not in before)]
     nothing = "nothing"
     pairs = ((place, before.get(place, nothing), after.get(place, nothing)) for place in places)
@@ -71,14 +71,14 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> list[tup
 
 
 def listed(changed: Iterable[tuple[str, str, str]], one: Callable[[str, str, str], str]) -> str:
-    """The first differences in words, and how many more there are."""
+    """The first differences in words, and the number of further ones."""
     words = [one(*difference) for difference in changed]
     more = len(words) - MAX_LISTED
     return "; ".join(words[:MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
 class _Describer:
-    """Walks through an object and writes down what it holds; what was seen before is named by its first place."""
+    """Describes an object recursively; an object that occurs again is named by its first place."""
 
     def __init__(self, found: Description, kept: Any):
         self.found, self.kept = found, kept
@@ -95,7 +95,7 @@ class _Describer:
         if id(thing) in self.seen:
             self.found[place] = f"the same as {self.seen[id(thing)][0] or 'the whole'}"
             return
-        self.seen[id(thing)] = place, thing  # held, so that no other object gets its id
+        self.seen[id(thing)] = place, thing  # referenced, so that no other object gets its id
         self._add(place, thing)
 
     def _add(self, place: str, thing: Any) -> None:
@@ -137,7 +137,7 @@ class _Describer:
             self._parts(place, {f"[{k}]": entry for k, entry in enumerate(entries)}, "no entry")
 
     def _function(self, place: str, function: types.FunctionType) -> None:
-        """A function of the user by its code and by what it reads; one of a library by its name and closure."""
+        """Describe a function of the user by its code and what it reads, one of a library by its name and closure."""
         code, library = function.__code__, _of_library(function)
         name = f"{function.__module__}.{function.__qualname__}" if library else _signature(function)
         self.found[place] = f"{name}" if library else f"{name} {digest(_of_code(code))}"
@@ -157,7 +157,7 @@ class _Describer:
         self.found[place] = f"code {digest(_of_code(code))}"
 
     def _class(self, place: str, kind: type) -> None:
-        """The methods and the data of a class of the user; a class of a library by its name."""
+        """Describe a class of the user by its methods and data, a class of a library by its name."""
         self.found[place] = f"{kind.__module__}.{kind.__qualname__}"
         if _of_library(kind):
             return
@@ -184,7 +184,7 @@ class _Describer:
 
 
 def _simple(thing: Any) -> str | None:
-    """Numbers, texts, arrays of numbers, and what is known by its name."""
+    """The description of numbers, strings, arrays of numbers, and objects identified by a name; else None."""
     if thing is None or isinstance(thing, bool | int | float | complex | str | bytes):
         return repr(thing) if len(repr(thing)) < 80 else f"{repr(thing)[:40]}... {digest(repr(thing))}"
     if isinstance(thing, np.generic) and thing.dtype.kind != "O":
@@ -213,7 +213,7 @@ def _numbers(array: np.ndarray[Any, Any]) -> str:
 
 
 def _seed(generator: Any) -> str:
-    """A random generator by its seed: its state changes during a run."""
+    """A random generator by its seed, because its state changes during a run."""
     bits = getattr(generator, "bit_generator", generator)
     seeds = getattr(bits, "seed_seq", None)
     return f"{type(bits).__name__} of seed {getattr(seeds, 'entropy', None)} {getattr(seeds, 'spawn_key', ())}"
@@ -230,7 +230,7 @@ def _signature(function: types.FunctionType) -> str:
 
 
 def _of_code(code: types.CodeType) -> list[Any]:
-    """What the code does, without the names of files and the numbers of lines."""
+    """The code without file names and line numbers."""
     constants = [_of_code(one) if isinstance(one, types.CodeType) else _constant(one) for one in code.co_consts]
     return [code.co_code.hex(), constants, list(code.co_names), list(code.co_varnames), list(code.co_freevars)]
 
@@ -240,7 +240,7 @@ def _constant(value: Any) -> str:
 
 
 def _globals(code: types.CodeType) -> list[str]:
-    """The global names that the code, or code inside of it, reads."""
+    """The global names that the code, or code inside it, reads."""
     found = {one.argval: None for one in dis.get_instructions(code) if one.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
@@ -256,7 +256,7 @@ def _content(cell: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The function inside of a static method, a class method, a property or a cached property."""
+    """The function inside a static method, a class method, a property or a cached property."""
     for name in ("__func__", "fget", "func"):
         if isinstance(getattr(value, name, None), types.FunctionType):
             return getattr(value, name)
@@ -264,7 +264,7 @@ def _plain(value: Any) -> Any:
 
 
 def _attributes(thing: Any) -> dict[str, Any] | None:
-    """What an object holds. Private attributes of jostle's own objects and cached properties are left out."""
+    """The attributes of an object, without private attributes of jostle's objects and cached properties."""
     kind = type(thing)
     slots = [name for base in kind.__mro__ for name in _slots(base)]
     if not hasattr(thing, "__dict__") and not slots:
@@ -276,7 +276,7 @@ def _attributes(thing: Any) -> dict[str, Any] | None:
 
 
 def _private(kind: type) -> frozenset[str]:
-    """The private attributes that the classes of jostle use, of which some are caches; public ones determine them."""
+    """The private attributes that classes of jostle use; they are caches, or determined by public attributes."""
     bases = [base for base in kind.__mro__ if base.__module__.split(".")[0] == "jostle"]
     methods = [_plain(value) for base in bases for value in vars(base).values()]
     names = {name for one in methods if isinstance(one, types.FunctionType) for name in one.__code__.co_names}
@@ -293,9 +293,9 @@ def _cached(kind: type, name: str) -> bool:
 
 
 def _reduced(thing: Any) -> dict[str, Any] | None:
-    """How pickle would make the object again."""
+    """The parts from which pickle would rebuild the object."""
     try:
         made = thing.__reduce_ex__(2)
-    except Exception:  # noqa: BLE001 - whatever an object of another package raises: it does not show itself
+    except Exception:  # noqa: BLE001 - an object of another package may raise anything; it is then opaque
         return None
     return {"made of": str(made)} if isinstance(made, str) else {f"part {k}": part for k, part in enumerate(made[:3])}

@@ -1,14 +1,14 @@
-"""Fields on a grid of square cells in time, as a VTKHDF file of images: ParaView opens it, and `read_images` reads it.
+"""Fields on a grid of square cells in time, as VTKHDF image files, which ParaView and `read_images` read.
 
-The group /VTKHDF is an ImageData of many time steps, one cell thick; CellData holds the fields, (frame, z, y, x).
-The group /jostle is ours. Its attributes are what the writer noted about the run.
+The group /VTKHDF is an ImageData with many time steps, one cell thick; CellData contains the fields, (frame, z, y, x).
+Only jostle reads the group /jostle. Its attributes are the notes of the writer about the run.
 
-    images          attributes: format, the status of the run, which sides of the grid are closed, and the names of the
-                    units of length, time and mass if they are known
+    images          attributes: format, status of the run, closed sides of the grid, and the names of the units of
+                    length, time and mass if they are known
     images/walls    (nx, ny) 1 where a cell is a wall
     images/exits    (nx, ny) 1 where a cell is an exit
-    images/steps    a record for each step of the run
-    images/totals   one number for each frame: mass, energy ...
+    images/steps    one record per step of the run
+    images/totals   one number per frame: mass, energy ...
 """
 
 from __future__ import annotations
@@ -36,15 +36,53 @@ VERSION = (2, 2)
 FORMAT = 1
 """Version of the group /jostle/images."""
 MAX_COMPRESSION = 1040
-"""Deflate makes data smaller by at most this factor, so that a file cannot declare more."""
+"""Largest compression factor of deflate; a file that declares more data is refused."""
 Sides = tuple[tuple[bool, bool], tuple[bool, bool]]
 """Which sides of the grid are closed: ((left, right), (bottom, top))."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Images:
-    """Fields on square cells of side h, frame by frame, and what is needed to draw and to explain them.
+    """Fields on a grid of square cells in time, with the facts needed to draw and explain them.
 
+    Parameters
+    ----------
+    t : array, shape (frames,)
+        Times of the frames.
+    lower : array, shape (2,)
+        Lower left corner of the grid.
+    h : float
+        Side of a cell.
+    fields : mapping of str to array, shape (frames, nx, ny) or (frames, nx, ny, 2)
+        Scalar and vector fields by name; fields of a file are read when they are indexed.
+    closed : ((left, right), (bottom, top)), default all False
+        Which sides of the grid are closed.
+    walls : array of bool, shape (nx, ny), optional
+        Cells that are walls. None: no walls.
+    exits : array of bool, shape (nx, ny), optional
+        Cells that are exits. None: no exits.
+    totals : mapping of str to array, shape (frames,), optional
+        Totals in time, such as mass and energy.
+    steps : structured array, optional
+        One record per step of the run. None: no records.
+    status : str, default "finished"
+        How the run ended.
+    about : mapping of str to str, optional
+        Notes about the run.
+    units : Units, optional
+        Names of the units.
+    path : path, optional
+        File from which the fields are read. None: they are in memory.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Number of cells (nx, ny) along x and y.
+    upper : array, shape (2,)
+        Upper right corner of the grid.
+
+    Examples
+    --------
     >>> density = np.zeros((2, 4, 3))
     >>> Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields={"density": density})
     density on 4 x 3 cells of side 0.5: 2 frames from t = 0 to 1
@@ -52,29 +90,21 @@ class Images:
 
     t: Array
     lower: Array
-    """(2,): the lower left corner of the grid."""
     h: float
-    """The side of a cell."""
     fields: Mapping[str, Any]
-    """(frames, nx, ny), or (frames, nx, ny, 2) for vectors; those of a file are read when they are indexed."""
     closed: Sides = ((False, False), (False, False))
     walls: Booleans | None = None
-    """(nx, ny): the cells that are walls."""
     exits: Booleans | None = None
-    """(nx, ny): the cells in which what enters is gone."""
     totals: Mapping[str, Array] = field(default_factory=dict)
-    """(frames,): mass, energy ..."""
     steps: NDArray[Any] | None = None
-    """One record for each step of the run."""
     status: str = FINISHED
     about: Mapping[str, str] = field(default_factory=dict)
     units: Units = field(default_factory=Units)
     path: Path | None = None
-    """The file that the fields are read from."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The numbers of cells along x and y."""
+        """Number of cells (nx, ny) along x and y."""
         _, nx, ny = next(iter(self.fields.values())).shape[:3]
         return int(nx), int(ny)
 
@@ -90,24 +120,24 @@ class Images:
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that ParaView would not take for such a file, or whose folder is not there.
+    """Refuse a path that does not end in .vtkhdf, or whose folder does not exist.
 
     >>> check_path("density.h5")
     Traceback (most recent call last):
     ...
-    jostle.errors.InvalidValue: fields are written as .vtkhdf, not as density.h5
+    jostle.errors.InvalidValue: the name of an image file must end in .vtkhdf, not be density.h5
     """
     place = Path(path)
     if place.suffix != ".vtkhdf":
-        raise InvalidValue(f"fields are written as .vtkhdf, not as {place}")
+        raise InvalidValue(f"the name of an image file must end in .vtkhdf, not be {place}")
     if not place.absolute().parent.is_dir():
         raise InvalidValue(f"the folder of {place} does not exist")
 
 
 def write_images(path: str | os.PathLike[str], images: Images) -> None:
-    """Write a file of images; it gets its name when it is complete, and then replaces one of the same name.
+    """Write an image file. It gets its name when it is complete, and then replaces an existing file.
 
-    The image is one cell thick, and vectors get a third component, zero: VTK's reader asks for both.
+    The image is one cell thick, and vectors get a third component, zero, because VTK's reader requires both.
     """
     check_path(path)
     with whole(Path(path), *HDF5_ERRORS) as new, h5py.File(new, "w", libver=("v110", "v110")) as file:
@@ -116,7 +146,7 @@ def write_images(path: str | os.PathLike[str], images: Images) -> None:
 
 
 def _write_picture(root: Any, images: Images) -> None:
-    """What VTK reads."""
+    """Write the part that VTK reads."""
     (nx, ny), frames = images.shape, len(images.t)
     root.attrs["Version"] = np.array(VERSION, np.int64)
     root.attrs.create("Type", b"ImageData", dtype=h5py.string_dtype("ascii", len("ImageData")))
@@ -138,7 +168,7 @@ def _write_picture(root: Any, images: Images) -> None:
 
 
 def _write_run(root: Any, images: Images) -> None:
-    """What jostle reads besides."""
+    """Write the part that only jostle reads."""
     for name, text in images.about.items():
         root.attrs[name] = text
     run = root.create_group("images")
@@ -157,7 +187,7 @@ def _write_run(root: Any, images: Images) -> None:
 
 
 def holds_images(file: Any) -> bool:
-    """Does an open HDF5 file hold images? Trajectories of bodies are another type of VTK."""
+    """Whether an open HDF5 file contains images; trajectories of bodies have another type of VTK."""
     links, name = file.id.links, b"VTKHDF"
     if not links.exists(name) or links.get_info(name).type != h5py.h5l.TYPE_HARD:
         return False
@@ -166,8 +196,27 @@ def holds_images(file: Any) -> bool:
 
 @check_arguments
 def are_images(path: str | os.PathLike[str]) -> bool:
-    """Is it a file of images, and not a trajectory of bodies? `BrokenFile` if it is neither.
+    """Tell whether a file contains images, and not a trajectory of bodies.
 
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+
+    Returns
+    -------
+    bool
+        True for an image file, False for a trajectory of bodies.
+
+    Raises
+    ------
+    NoSuchFile
+        If there is no such file.
+    BrokenFile
+        If the file is neither.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     place = Path(folder) / "run.vtkhdf"
@@ -181,8 +230,27 @@ def are_images(path: str | os.PathLike[str]) -> bool:
 
 @check_arguments
 def read_images(path: str | os.PathLike[str]) -> Images:
-    """The fields in a file that `jo.macro.solve(..., output=path)` or `jostle run` wrote.
+    """Read the fields that `jo.macro.solve(..., output=path)` or `jostle run` wrote.
 
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+
+    Returns
+    -------
+    Images
+        The fields and the facts about the run.
+
+    Raises
+    ------
+    NoSuchFile
+        If there is no such file.
+    BrokenFile
+        If the file is damaged, contains a trajectory of bodies, or was written by a newer version.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 4, closed=True)
     >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
@@ -196,19 +264,21 @@ def read_images(path: str | os.PathLike[str]) -> Images:
     place = Path(path)
     with reading(place) as file:
         if not holds_images(file):
-            raise BrokenFile(f"{path} does not hold fields on a grid: read a trajectory of bodies with jo.io.read")
+            raise BrokenFile(f"{path} does not contain fields on a grid: read a trajectory of bodies with jo.io.read")
         root, run = inside(file, "VTKHDF").attrs, inside(file, "jostle/images")
         if int(run.attrs["format"]) > FORMAT:
-            raise BrokenFile(f"{path} was written by a newer jostle: this one reads format {FORMAT} of fields")
+            raise BrokenFile(
+                f"{path} was written by a newer version of jostle: this version reads format {FORMAT} of images"
+            )
         _, nx, _, ny, _, _ = (int(k) for k in root["WholeExtent"])
         t, lower, h = _numbers(file, "VTKHDF/Steps/Values"), np.array(root["Origin"][:2], float), root["Spacing"][0]
         if len(t) == 0 or (np.diff(t) <= 0.0).any() or not (h > 0.0 and np.isfinite([*t, *lower, h]).all()):
-            raise BrokenFile(f"{path} is damaged: its times must ascend, and its grid must be finite")
+            raise BrokenFile(f"{path} is damaged: its times must increase, and its grid must be finite")
         fields = {name: Frames(place, name, (len(t), nx, ny)) for name in inside(file, "VTKHDF/CellData")}
         for frames in fields.values():
             frames.check(file)
         if not fields:
-            raise BrokenFile(f"{path} is damaged: it holds no field")
+            raise BrokenFile(f"{path} is damaged: it contains no field")
         masks = {
             name: _numbers(file, f"jostle/images/{name}", (nx, ny)).astype(bool)
             for name in ("walls", "exits")
@@ -230,17 +300,17 @@ def _units(run: Any) -> Units:
     """The names of the units; older files have none."""
     names = [str(name) for name in np.ravel(run.attrs.get("units", []))]
     if len(names) not in (0, 3):
-        raise BrokenFile(f"{run.file.filename} is damaged: it must name the units of length, time and mass")
+        raise BrokenFile(f"{run.file.filename} is damaged: it must name three units, of length, time and mass")
     return Units(*names)
 
 
 def notes(file: Any) -> dict[str, str]:
-    """What the writer noted about a run."""
+    """The notes of the writer about a run."""
     return {str(name): str(text) for name, text in inside(file, "jostle").attrs.items()}
 
 
 class Frames:
-    """(frames, nx, ny) or (frames, nx, ny, 2): a field that stays in its file until it is indexed."""
+    """A field (frames, nx, ny) or (frames, nx, ny, 2) that stays in its file until it is indexed."""
 
     dtype = np.dtype(float)
 
@@ -248,7 +318,7 @@ class Frames:
         self._path, self._name, self.shape = path.absolute(), f"VTKHDF/CellData/{name}", shape
 
     def check(self, file: Any) -> None:
-        """Compare the data set in the file with the grid."""
+        """Check the shape of the data set in the file."""
         frames, nx, ny = self.shape
         data = _data(file, self._name)
         if data.shape == (frames, 1, ny, nx, 3):
@@ -267,7 +337,7 @@ class Frames:
         with reading(self._path) as file:
             data = _data(file, self._name)
             if len(data) < len(self):
-                raise BrokenFile(f"{self._path} was replaced by a shorter run while it was read")
+                raise BrokenFile(f"{self._path} was replaced by a shorter run while it was being read")
             found = np.asarray(data[np.arange(len(self))[frames]], float)
         one = found.ndim < len(self.shape) + 1
         found = np.swapaxes(found[None] if one else found, 2, 3)[:, 0]
@@ -279,12 +349,12 @@ class Frames:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("an array that stays in its file cannot be had without a copy")
+            raise ValueError("an array in a file cannot be converted without a copy")
         return np.asarray(self[:], dtype=dtype)
 
 
 def _data(file: Any, name: str) -> Any:
-    """A data set whose data are in the file, plain or deflated."""
+    """A data set stored inside the file, uncompressed or deflated."""
     found = inside(file, name)
     if not isinstance(found, h5py.Dataset):
         raise BrokenFile(f"{file.filename} is damaged: {name} is not a data set")

@@ -1,38 +1,37 @@
-"""The layout of a trajectory file: which data sets there are, and how long they are after some number of frames.
+"""The layout of a trajectory file: its data sets, and their lengths after a number of frames.
 
-The group /VTKHDF is a PolyData of many time steps as VTK 9.4 and later, and ParaView, read it:
+The group /VTKHDF is a PolyData with many time steps, as VTK 9.4 and later, and ParaView, read it:
 
-    Points, PointData/velocity, body, radius         the bodies that are there, then the points of walls, frame by frame
+    Points, PointData/velocity, body, radius         the bodies present, then the points of walls, frame by frame
     Vertices                                         one cell of all bodies, so that ParaView shows them
-    Lines                                            a line for each contact with p != 0, then the lines of the walls
-    CellData/impulse, normal, body, partner          with contacts alone: what each cell has
-    Polygons, Strips                                 nothing
-    Steps                                            times, and for each frame where its entries begin
+    Lines                                            one line per contact with p != 0, then the lines of the walls
+    CellData/impulse, normal, body, partner          data of each cell, only if contacts are stored
+    Polygons, Strips                                 empty
+    Steps                                            times, and the positions at which the entries of each frame begin
 
-PointData/body are the numbers of the bodies, -1 for points of walls; body and radius are stored when they change, and
+PointData/body are the body numbers, -1 for points of walls. body and radius are stored only when they change, and
 Steps/PointDataOffsets points to the last change. CellData has one entry for the cell of all bodies, then those of the
 contacts, whose body and partner are the pair of `Contacts.pairs`, then those of the walls, whose body is -1.
 
-Where the Lines/Offsets of a frame begin, VTK finds in two ways: up to 9.4 as CellOffsets + (frames before), later by
-counting frames until their cells sum up to CellOffsets. Both agree if each frame moves CellOffsets on by at least one:
-so a frame without lines leaves one entry unused. (A cell without points in its stead makes vtkCellCenters crash.)
+VTK finds the beginning of the Lines/Offsets of a frame in two ways: up to 9.4 as CellOffsets + (frames before), later
+by counting frames until their cells sum up to CellOffsets. Both agree if each frame advances CellOffsets by at least
+one, so a frame without lines leaves one entry unused. (A cell without points instead makes vtkCellCenters crash.)
 
-The group /jostle is ours. Its attributes are what the writer noted about the run.
+Only jostle reads the group /jostle. Its attributes are the notes of the writer about the run.
 
     steps           the statistics of the steps
     normals         the number of components of the normals of each frame
     durations       the time over which the multipliers of each frame acted: a force is p / duration
-    checksums       of the data of each frame
+    checksums       checksums of the data of each frame
     walls           the shapes of the walls, see `wall_states`; walls/frames has, for each frame, the numbers of points,
                     of lines and of ends of lines that VTK draws, and the number of the state of the walls
     problem         facts about the problem, see `stored_facts`
-    changes         lines of JSON, one for each time that the run was resumed with something changed
+    changes         lines of JSON, one for each time the run was resumed with changed settings
 
-The attributes of /jostle/run are the shape of q, the dimension of the space of one body (0 if it is not known), the
-order of the problem (2 for `Motion`, 1 for `Sweeping`, 0 if it is not known), the number of walls (-1 if it is not
-known), the status, and how many records of steps and bytes of changes count. A frame counts when Steps/NSteps says so.
-Files of format 1 have no order, durations, checksums and changes; files of formats 1 and 2 have no dimension, no walls
-and no facts.
+The attributes of /jostle/run are the shape of q, the dimension of the space of one body (0 if unknown), the order of
+the problem (2 for `Motion`, 1 for `Sweeping`, 0 if unknown), the number of walls (-1 if unknown), the status, and the
+numbers of valid step records and of valid bytes of changes. Steps/NSteps is the number of valid frames. Files of format
+1 have no order, durations, checksums and changes; files of formats 1 and 2 have no dimension, walls and facts.
 """
 
 from __future__ import annotations
@@ -60,17 +59,17 @@ Column = tuple[DTypeLike, tuple[int, ...]]
 FORMAT = 3
 """Version of the format of trajectories."""
 MAX_UNWRITTEN = 2**26
-"""Bytes that a data set may declare beyond the end of the file, which happens if its writer was killed."""
+"""Largest number of bytes that a data set may declare beyond the end of the file, as a killed writer may leave it."""
 MAX_AXES = 32
 """Largest number of axes of q that a file may declare."""
 STATUS = np.dtype("S64")
 """Type of the stored status of a run."""
 MIN_CHUNK, MAX_CHUNK = 1024, 32768
-"""Smallest and largest number of rows of a chunk of what has a row for each body or contact."""
+"""Smallest and largest number of rows per chunk of data sets with rows per body or contact."""
 FRAME_CHUNK = 512
-"""Number of rows of a chunk of what has one row for each frame or step."""
+"""Number of rows per chunk of data sets with one row per frame or step."""
 STATE_CHUNK = 64
-"""Number of rows of a chunk of what has a row for each state of the walls."""
+"""Number of rows per chunk of data sets with rows per state of the walls."""
 
 BODY = "VTKHDF/PointData/body"
 RADIUS = "VTKHDF/PointData/radius"
@@ -83,19 +82,19 @@ IMPULSE, NORMAL, FIRST, SECOND = CELL_DATA = tuple(
     f"VTKHDF/CellData/{name}" for name in ("impulse", "normal", "body", "partner")
 )
 CHANGES = "jostle/changes"
-"""Bytes of UTF-8: a line of JSON for each resume that changed something."""
+"""Data set of UTF-8 bytes: one line of JSON per resume with changed settings."""
 EVERYBODY = "VTKHDF/Vertices/Connectivity"
 NOTHING = "VTKHDF/Polygons/NumberOfCells"
 PARTS = "VTKHDF/Steps/NumberOfParts"
 CONSTANT = (NOTHING, PARTS)
-"""These hold their fill value, 0 and 1, and take no space."""
+"""Data sets that contain only their fill values, 0 and 1, and take no space."""
 
 TIME = "VTKHDF/Steps/Values"
 PART = "VTKHDF/Steps/PartOffsets"
 COUNT = "VTKHDF/NumberOfPoints"
 CELLS = "VTKHDF/Vertices/NumberOfCells"
 BODIES = "VTKHDF/Vertices/NumberOfConnectivityIds"
-"""Up to format 2 it was COUNT under another name."""
+"""Number of bodies in each frame; up to format 2 another name of COUNT."""
 LINES = "VTKHDF/Lines/NumberOfCells"
 LINE_ENDS = "VTKHDF/Lines/NumberOfConnectivityIds"
 COMPONENTS = "jostle/normals"
@@ -115,21 +114,21 @@ LINKS = {
     "VTKHDF/Polygons/Offsets": NOTHING,
     "VTKHDF/Strips": "VTKHDF/Polygons",
 }
-"""Data sets that would be equal are one with two names."""
+"""Second names of data sets, in place of equal data sets."""
 CHECKED = (POINTS, VELOCITY, BODY, RADIUS, *CELL_DATA)
 """Data sets with a checksum for the rows of each frame; the checksum of its entries in the tables comes first."""
 LINKS_OF_CONTACTS = {f"VTKHDF/Steps/CellDataOffsets/{name}": DATA_AT for name in ("normal", "body", "partner")}
 
 
 class Index(NamedTuple):
-    """Where the frames are: for each its time, how many points and lines it has, and where they begin."""
+    """The index of the frames: times, numbers of points and lines, and the positions at which these begin."""
 
     t: Array
     duration: Array
     points: Integers
-    """The bodies."""
+    """Number of bodies."""
     lines: Integers
-    """The contacts."""
+    """Number of contacts."""
     components: Integers
     points_at: Integers
     body_at: Integers
@@ -141,16 +140,16 @@ class Index(NamedTuple):
     wall_lines: Integers
     wall_ends: Integers
     state: Integers
-    """Of the walls."""
+    """Number of the state of the walls."""
 
     def checks(self, version: int) -> Checks:
-        """(k,) the checksums of the entries of each frame."""
+        """(k,) the checksum of the entries of each frame."""
         of_version = self if version > 2 else self[: self._fields.index("wall_points")]
         columns = [np.asarray(column, dtype=float if k < 2 else np.int64) for k, column in enumerate(of_version)]
         return of_records(np.stack([column.view(np.int64) for column in columns], axis=1))
 
     def lengths(self) -> dict[str, int]:
-        """How long each data set is that the frames need."""
+        """Length of each data set that the frames need."""
         frames = len(self.t)
         if frames == 0:
             return {}
@@ -168,7 +167,7 @@ class Index(NamedTuple):
 
 
 def of_frames(contacts: bool, version: int) -> dict[str, Column]:
-    """The data sets of this version of the format with one row a frame: their types, and the shapes of a row."""
+    """The data sets with one row per frame in this version of the format, with their types and row shapes."""
     numbers = [PART, COUNT, CELLS, POINTS_AT, BODY_AT, RADIUS_AT, NOTHING, PARTS]
     numbers += [LINES, LINE_ENDS] if contacts or version > 2 else []
     numbers += [BODIES] if version > 2 else []
@@ -181,7 +180,7 @@ def of_frames(contacts: bool, version: int) -> dict[str, Column]:
 
 
 def of_bodies(contacts: bool, dtype: DTypeLike, version: int) -> dict[str, Column]:
-    """The data sets with rows for each body, contact or line of a wall."""
+    """The data sets with rows per body, contact or line of a wall."""
     columns: dict[str, Column] = {
         POINTS: (dtype, (3,)), VELOCITY: (dtype, (3,)), BODY: (np.int32, ()), RADIUS: (dtype, ()),
         VERTICES: (np.int32, ()),
@@ -195,7 +194,7 @@ def of_bodies(contacts: bool, dtype: DTypeLike, version: int) -> dict[str, Colum
 
 
 class Kind(NamedTuple):
-    """What does not change while a trajectory is written."""
+    """The properties of a trajectory that do not change while it is written."""
 
     shape: tuple[int, ...]
     contacts: bool
@@ -204,7 +203,7 @@ class Kind(NamedTuple):
 
 
 def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
-    """Make the groups and data sets of a trajectory without any frame."""
+    """Create the groups and data sets of a trajectory without frames."""
     count, _ = points_of(kind.shape, kind.facts.dimension)
     contacts = kind.contacts
 
@@ -242,12 +241,12 @@ def create(file: Any, kind: Kind, about: Mapping[str, str]) -> None:
 
 
 def chunk_rows(count: int) -> int:
-    """Number of rows of a chunk for a number of bodies: a power of two."""
+    """Number of rows per chunk for a number of bodies: a power of two."""
     return int(min(max(2 ** int(count - 1).bit_length(), MIN_CHUNK), MAX_CHUNK))
 
 
 class Header(NamedTuple):
-    """What a trajectory says of itself."""
+    """The header of a trajectory."""
 
     shape: tuple[int, ...]
     contacts: bool
@@ -257,66 +256,68 @@ class Header(NamedTuple):
     version: int
     """The version of the format."""
     order: int
-    """2 for `Motion`, 1 for `Sweeping`, 0 if it is not known."""
+    """2 for `Motion`, 1 for `Sweeping`, 0 if unknown."""
     walls: int
-    """The number of walls, -1 if it is not known."""
+    """Number of walls, -1 if unknown."""
     dimension: int
-    """Of the space of one body, 0 if it is not known."""
+    """Dimension of the space of one body, 0 if unknown."""
 
     @property
     def points(self) -> tuple[int, int]:
-        """How many points a configuration is drawn as, and in how many dimensions."""
+        """The number of points as which a configuration is stored, and their dimension."""
         return points_of(self.shape, self.dimension)
 
 
 def header(file: Any) -> Header:
-    """How many frames and steps count, and of what; `BrokenFile` if it is not a trajectory."""
+    """Read the header; `BrokenFile` if the file is not a trajectory."""
     if holds_images(file):
-        raise BrokenFile(f"{file.filename} holds fields on a grid, not bodies: read it with jo.io.read_images")
+        raise BrokenFile(f"{file.filename} contains fields on a grid, not bodies: read it with jo.io.read_images")
     run, steps_of = inside(file, "jostle/run").attrs, inside(file, "VTKHDF/Steps").attrs
     version = int(run["format"])
     if version > FORMAT:
-        raise BrokenFile(f"{file.filename} was written by a newer jostle: this one reads format {FORMAT} of it")
+        raise BrokenFile(
+            f"{file.filename} was written by a newer version of jostle: this version reads up to format {FORMAT}"
+        )
     shape, contacts = tuple(int(k) for k in run["shape"]), bool(run["contacts"])
     if len(shape) > MAX_AXES or min(shape, default=0) < 0:
-        raise BrokenFile(f"{file.filename} is damaged: it says that q has the shape {shape[:MAX_AXES]}")
+        raise BrokenFile(f"{file.filename} is damaged: it declares a q of shape {shape[:MAX_AXES]}")
     dimension = int(run["dimension"]) if version > 2 else 0
     _check_everybody(file, points_of(shape, dimension)[0])
     frames, steps = int(steps_of["NSteps"]), int(run["steps"])
     if min(frames, steps) < 0:
-        raise BrokenFile(f"{file.filename} is damaged: it says that it has {frames} frames and {steps} steps")
+        raise BrokenFile(f"{file.filename} is damaged: it declares {frames} frames and {steps} steps")
     order, walls = (int(run["order"]), int(run["walls"])) if version > 1 else (0, -1)
     status = run["status"].decode(errors="replace")
     return Header(shape, contacts, status, frames, steps, version, order, walls, dimension)
 
 
 def _check_everybody(file: Any, bodies: int) -> None:
-    """A file holds the number of each body once, so that it cannot declare more bodies than it has bytes for."""
+    """Check that the file contains the number of each body, so that it cannot declare more bodies than it has."""
     everybody, count = inside(file, EVERYBODY), max(bodies, 1)
     stored = everybody.id.get_storage_size() if isinstance(everybody, h5py.Dataset) else 0
     if stored < 4 * count or stored > file.id.get_filesize() or everybody.shape != (count,):
-        raise BrokenFile(f"{file.filename} is damaged: it declares {count} points, but holds fewer")
+        raise BrokenFile(f"{file.filename} is damaged: it declares {count} points, but contains fewer")
 
 
 def looked_over(file: Any) -> Header:
-    """The header, when all that HDF5 needs to find data was read once: for a writer it would wait for damage to end."""
+    """The header, after reading all tables of HDF5 once; with damaged tables, HDF5 would block a writer for ever."""
     said = header(file)
     for name in names(said):
         found = data(file, name, said)
-        check_size(file, found, len(found), spare=MAX_UNWRITTEN)  # it takes long to look for many chunks
+        check_size(file, found, len(found), spare=MAX_UNWRITTEN)  # counting chunks takes long for large sizes
         found.id.get_num_chunks()
     return said
 
 
 def names(said: Header) -> tuple[str, ...]:
-    """All data sets that grow."""
+    """All data sets that grow with the frames."""
     walls = wall_states.COLUMNS if said.version > 2 else ()
     tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float, said.version)
     return (*tables, *bodies, *walls, STEPS)
 
 
 def data(file: Any, name: str, said: Header) -> Any:
-    """One of the data sets that grow, looked at before it is trusted."""
+    """One of the data sets that grow, after checks of its type and storage."""
     if name == STEPS:
         return steps_in(file)
     tables, bodies = of_frames(said.contacts, said.version), of_bodies(said.contacts, float, said.version)
@@ -328,7 +329,7 @@ def data(file: Any, name: str, said: Header) -> Any:
 
 
 def index(file: Any, said: Header) -> Index:
-    """Where the frames that count are."""
+    """The index of the valid frames."""
     frames, contacts = said.frames, said.contacts
 
     def column(name: str) -> Any:
@@ -354,7 +355,7 @@ def index(file: Any, said: Header) -> Index:
 
 
 def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
-    """Lengths of the data sets for given numbers of frames and records of steps."""
+    """Lengths of the data sets for given numbers of frames and step records."""
     said = header(file)._replace(frames=frames)
     found = index(file, said)
     grown = found.lengths() | dict.fromkeys(of_frames(said.contacts, said.version), frames) | {STEPS: steps}
@@ -364,7 +365,7 @@ def lengths(file: Any, frames: int, steps: int) -> dict[str, int]:
 
 
 def trim(file: Any, frames: int, steps: int) -> None:
-    """Keep only the first `frames` frames and `steps` records of steps: first the counts are changed, then the data."""
+    """Keep only the first `frames` frames and `steps` step records; the counts are changed before the data."""
     wanted, said = lengths(file, frames, steps), header(file)
     say(file, frames, steps)
     for name, length in wanted.items():
@@ -377,7 +378,7 @@ def trim(file: Any, frames: int, steps: int) -> None:
 
 
 def say(file: Any, frames: int, steps: int) -> None:
-    """Write the numbers of valid frames and records of steps, after all data."""
+    """Write the numbers of valid frames and step records, after all data."""
     file.flush()
     h5py.h5a.open(file["VTKHDF/Steps"].id, b"NSteps").write(np.array([frames]))
     h5py.h5a.open(file["jostle/run"].id, b"steps").write(np.array([steps]))

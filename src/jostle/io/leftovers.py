@@ -1,4 +1,4 @@
-"""Files that killed processes did not finish: they are removed when the same target is written again."""
+"""Removal of temporary files that killed processes left behind, when the same target is written again."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def remove_leftovers(folder: Path, begin: str, end: str, held: Callable[[Path], bool]) -> None:
-    """Remove the files ``<begin><process>.<random><end>`` whose process is gone.
+    """Remove the files ``<begin><process>.<random><end>`` whose process has ended.
 
-    `held(path)` says whether somebody holds the lock of a file: its process may run on another machine.
+    `held(path)` tells whether the lock of a file is held, because its process may run on another machine.
     """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -22,7 +22,7 @@ def remove_leftovers(folder: Path, begin: str, end: str, held: Callable[[Path], 
 
 
 def _alive(process: int) -> bool:
-    """Does a process of this number run on this machine? Yes, if it cannot be known."""
+    """Whether a process with this number runs on this machine; True if that cannot be determined."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

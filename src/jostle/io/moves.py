@@ -1,14 +1,14 @@
-"""What people do between two saved frames: they walk straight on, leave, or take stairs.
+"""The motion of people between two saved frames: they walk straight on, leave, or take stairs.
 
-People who are taken out between two frames (`Outlet`) are seen last before they left: they are taken to walk on with
-their last velocity, at most for MAX_WALKING_ON times the time between the frames, so that they cross a line right
-before the outlet.
+People who are removed between two frames (`Outlet`) were last seen before they left. They are assumed to walk on with
+their last velocity, for at most MAX_WALKING_ON times the time between the frames, so that they cross a line just before
+the outlet.
 
-The floors of a plan are drawn side by side, and stairs put people from one to the other: a jump, which is not a walk
-across what lies between. A jump is recognised by the plan, where it is known: the person is on another floor than
-before. Otherwise, and between places of one floor, it is recognised by the displacement: above JUMP_FACTOR times what
-the fastest speed in the record allows. In a plan with stairs the person walks to the end of the stairs, and on from
-their landing; without a plan nothing is known of that way.
+The floors of a plan are drawn side by side, and stairs move people from one to the other: a jump, not a walk across the
+space between. If the plan is known, a jump is detected by the floor, which differs from the floor before. Otherwise,
+and on the same floor, it is detected by the displacement, if it exceeds JUMP_FACTOR times what the fastest recorded
+speed allows. In a plan with stairs the person walks to the end of the stairs, and on from their landing; without a plan
+this way is unknown.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from jostle.problems import Sweeping
 from jostle.solution import Solution
 
 MAX_WALKING_ON = 2.0
-"""People who left walk on for at most this many times between frames; they may have been pushed faster."""
+"""People who left walk on for at most this multiple of the time between frames, since they may have been pushed."""
 JUMP_FACTOR = 3.0
-"""A displacement that needs more than this many times the fastest speed in the record is a jump."""
+"""A displacement that needs more than this multiple of the fastest recorded speed is a jump."""
 
 
 @runtime_checkable
 class HasPlan(Protocol):
-    """A problem of people on a plan, such as `crowds.Crowd`."""
+    """A problem of people on a floor plan, such as `crowds.Crowd`."""
 
     plan: Any
 
 
 @runtime_checkable
 class HasStairs(Protocol):
-    """A plan with stairs: `links` by name, and the `shafts` in which they are walked."""
+    """A floor plan with stairs: `links` by name, and the `shafts` in which people walk."""
 
     area: Any
     links: Any
@@ -47,30 +47,30 @@ class HasStairs(Protocol):
 
 
 class Move(NamedTuple):
-    """How people move between two frames, or on the last part of the way, after stairs."""
+    """The motion of people between two frames, or on the last part of the way, after stairs."""
 
     start: Array
-    """(n,) when each person starts,"""
+    """(n,) time at which each person starts."""
     end: Array
-    """(n,) and when they arrive."""
+    """(n,) time at which each person arrives."""
     before: Array
-    """(n, 2) where people were, NaN for those who were not there,"""
+    """(n, 2) positions before, NaN for absent people."""
     after: Array
-    """(n, 2) where they were next; for those who left, where they would have been."""
+    """(n, 2) positions after; for people who left, where they would have been."""
     gone: Booleans
-    """(n,) who left."""
+    """(n,) whether each person left."""
     landed: Booleans
-    """(n,) who came off stairs to `before`."""
+    """(n,) whether each person came off stairs to `before`."""
 
     def time(self, person: Integers, part: Array) -> Array:
-        """When a person had done some part of the way; those who left had done all that counts at the end."""
+        """The time at which a person had walked a fraction of the way; for people who left, at most the end."""
         longer = np.where(self.gone[person], MAX_WALKING_ON, 1.0)
         start, end = self.start[person], self.end[person]
         return np.asarray(np.minimum(start + part * longer * (end - start), end))
 
 
 def plan_of(sol: Solution) -> Any:
-    """The plan of the crowd that was solved, from the problem or from the file; None if it is not known.
+    """The floor plan of a crowd, from the problem or from the file; None if it is unknown.
 
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -82,7 +82,7 @@ def plan_of(sol: Solution) -> Any:
 
 
 def radii_in(sol: Solution, k: int) -> Array:
-    """(n,) the radii of people in frame k, of the problem or of the file; 0 where they are not known.
+    """(n,) the radii of people in frame k, from the problem or from the file; 0 if they are unknown.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.5, 0.0], within=jo.Balls([0.2]))
@@ -96,19 +96,19 @@ def radii_in(sol: Solution, k: int) -> Array:
     else:
         k = range(len(sol.t))[k]
         now, before = sol.radii[k], sol.radii[max(k - 1, 0)]
-        radii = np.where(now > 0.0, now, before)  # who left in the last step is not in the frame any more
+        radii = np.where(now > 0.0, now, before)  # people who left in the last step are not in the frame
     return np.broadcast_to(radii, sol.q.shape[1])
 
 
 def planar(sol: Solution) -> Solution:
-    """The solution, if it is one of bodies in the plane."""
+    """Check that a solution is one of bodies in the plane, and return it."""
     if sol.q.ndim != 3 or sol.q.shape[2] != 2:
         raise InvalidValue(f"people walk in the plane: q must have the shape (frames, n, 2), not {sol.q.shape}")
     return sol
 
 
 def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
-    """One `Move` after the other; two for the time in which somebody took stairs. By default the plan is the crowd's.
+    """Yield one `Move` per frame, or two if somebody took stairs. By default the plan is that of the crowd.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -135,7 +135,7 @@ def moves(sol: Solution, plan: Any = None) -> Iterator[Move]:
 
 
 def jumps(sol: Solution) -> Booleans:
-    """(frames - 1, n) who took stairs between a frame and the next, instead of walking."""
+    """(frames - 1, n) whether each person took stairs between a frame and the next."""
     stairs = _Stairs.of(planar(sol), None)
     rows = [
         stairs.jumped(float(sol.t[k + 1] - sol.t[k]), np.asarray(sol.q[k]), np.asarray(sol.q[k + 1]))
@@ -145,34 +145,34 @@ def jumps(sol: Solution) -> Booleans:
 
 
 def known(some: Iterator[Move]) -> Iterator[Move]:
-    """The same moves; an error if the file does not say how people walked on who left before the first saved time."""
+    """The same moves; an error if people left before the first saved time, and their velocities are unknown."""
     for move in some:
         if np.isnan(move.after[move.gone]).any():
             raise InvalidValue(
-                f"people left before t = {move.end.max():g}, the first saved time, and the file does not say where "
-                f"they walked to: give the problem, jo.io.read(path, problem)"
+                f"people left before t = {move.end.max():g}, the first saved time, and the file does not contain where "
+                f"they walked: pass the problem, jo.io.read(path, problem)"
             )
         yield move
 
 
 def _wished(sol: Solution, t: float, q: Array, gone: Booleans) -> Array:
-    """(n, 2) how those who left in the first step wished to walk: a first-order run starts with u = 0."""
+    """(n, 2) desired velocities of people who left in the first step, since a first-order run starts with u = 0."""
     if sol.problem is None and sol.order != 2:
-        return np.full_like(q, np.nan)  # not known
+        return np.full_like(q, np.nan)  # unknown
     if not isinstance(sol.problem, Sweeping):
         return np.zeros_like(q)
     return sol.problem.velocity(t, np.where(gone[:, None], q, q[gone][0]))
 
 
 class _Stairs(NamedTuple):
-    """What is known of jumps."""
+    """The data by which jumps are detected."""
 
     plan: Any
-    """With stairs, or None."""
+    """The floor plan with stairs, or None."""
     floors: tuple[Any, ...]
-    """Of the plan."""
+    """Polygons of the floors of the plan."""
     fastest: float
-    """The fastest speed in the record."""
+    """The fastest recorded speed."""
 
     @staticmethod
     def of(sol: Solution, plan: Any) -> _Stairs:
@@ -182,7 +182,7 @@ class _Stairs(NamedTuple):
         return _Stairs(known, areas, fastest(sol))
 
     def jumped(self, duration: float, before: Array, after: Array) -> Booleans:
-        """(n,) who did not walk."""
+        """(n,) whether each person jumped instead of walking."""
         way = np.linalg.norm(after - before, axis=1)
         with np.errstate(invalid="ignore"):
             found = way > JUMP_FACTOR * self.fastest * duration
@@ -198,7 +198,7 @@ class _Stairs(NamedTuple):
         return floor
 
     def legs(self, move: Move, radii: Array) -> Iterator[Move]:
-        """To the end of the stairs, and on from their landing; all others have arrived with the first."""
+        """The way to the end of the stairs, and on from their landing; all others arrive with the first part."""
         jumped = move.landed
         foot, landing = move.before.copy(), move.after.copy()
         for person in np.flatnonzero(jumped):
@@ -220,14 +220,14 @@ class _Stairs(NamedTuple):
         for name, link in self.plan.links.items():
             shaft = self.plan.shafts[name]
             inner, outer = link.start + (link.length - size) * shaft.outward, link.end + size * shaft.inward
-            for first, last in ((inner, outer), (outer, inner)):  # stairs may be walked in both directions
+            for first, last in ((inner, outer), (outer, inner)):  # stairs lead in both directions
                 foot, landing = _nearest(first, before, size), _nearest(last, after, size)
                 found.append((np.linalg.norm(before - foot) + np.linalg.norm(after - landing), foot, landing))
         return min(found, key=lambda one: float(one[0]))[1:]
 
 
 def _nearest(segment: Array, x: Array, margin: float) -> Array:
-    """The point of a segment (2, 2) nearest to x, a margin away from its ends."""
+    """The point of a segment (2, 2) nearest to x, at least `margin` away from its ends."""
     along = segment[1] - segment[0]
     width = float(np.linalg.norm(along))
     aside = min(margin / width, 0.5)
@@ -236,9 +236,9 @@ def _nearest(segment: Array, x: Array, margin: float) -> Array:
 
 
 def fastest(sol: Solution) -> float:
-    """The fastest speed in the record: that of a velocity, or of the median displacement if that is larger.
+    """The fastest recorded speed: of a velocity, or of the median displacement if that is larger.
 
-    It is infinite where all velocities are zero: then nothing is known of speeds.
+    It is infinite if all velocities are zero, because speeds are then unknown.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.5, 0.0], within=jo.Balls([0.2]))

@@ -1,16 +1,16 @@
-"""Crowds for the programs of pedestrian dynamics: PedPy, JuPedSim, the Pedestrian Dynamics Data Archive.
+"""Exports of crowds to programs of pedestrian dynamics: PedPy, JuPedSim, the Pedestrian Dynamics Data Archive.
 
     to_pedpy         PedPy's trajectories in memory, for its `compute_...` functions
-    write_text       a row "ID frame x/m y/m z/m" for each person in each frame, for `pedpy.load_trajectory`
+    write_text       a row "ID frame x/m y/m z/m" per person and frame, for `pedpy.load_trajectory`
     write_jupedsim   JuPedSim's SQLite file, for its `Recording`, its notebooks, and `pedpy.load_..._jupedsim_sqlite`
 
-All of them know frames and a rate, not times: frame 0 is the first saved time, and the rate is that of the saved times,
-which must be evenly spaced, or else one that is asked for; then people are interpolated between the saved times, along
-the stairs where they took them (see `moves`), and who came or left between two of them is not there in between. Persons
-keep their numbers, coordinates are metres.
+All of these have frames and a rate instead of times. Frame 0 is the first saved time. The rate is that of the saved
+times, which must be evenly spaced, or a given rate; people are then interpolated between the saved times, along the
+stairs that they took (see `moves`), and people who came or left between two saved times are absent in between. People
+keep their numbers, and coordinates are in metres.
 
-Frames are taken one at a time, so that files may be larger than memory. A target is written under another name first:
-it is there as a whole or not at all. (SQLite tables: JuPedSim 1.4, sqlite_serialization.py, version 2.)
+Frames are read one at a time, so that files may be larger than memory. A target is written under a temporary name
+first, so that it is complete or absent. (SQLite tables: JuPedSim 1.4, sqlite_serialization.py, version 2.)
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from jostle.solution import Solution
 
 SPACING_TOLERANCE = 1e-6
 """Times are evenly spaced if none is off by more than this fraction of the spacing."""
-NO_FRAME = "the solution has no frame, not even that of the start"
-"""The error of a solution without frames."""
+NO_FRAME = "the solution has no frames"
+"""Error message about a solution without frames."""
 DATABASE_VERSION = 2
-"""Version of the database of JuPedSim."""
+"""Version of JuPedSim's database."""
 TABLES = (
     "CREATE TABLE trajectory_data (frame INTEGER NOT NULL, id INTEGER NOT NULL, pos_x REAL NOT NULL, "
     "pos_y REAL NOT NULL, ori_x REAL NOT NULL, ori_y REAL NOT NULL)",
@@ -47,24 +47,24 @@ TABLES = (
     "CREATE TABLE frame_data (frame INTEGER NOT NULL, geometry_hash INTEGER NOT NULL)",
     "CREATE INDEX frame_id_idx ON trajectory_data (frame, id)",
 )
-"""Tables of the database of JuPedSim."""
+"""Tables of JuPedSim's database."""
 
 
 class People(NamedTuple):
-    """Who is where in one frame."""
+    """The people in one frame."""
 
     number: int
-    """of the frame."""
+    """Number of the frame."""
     person: Integers
-    """(m,) the numbers of those who are there,"""
+    """(m,) the numbers of the people who are present."""
     place: Array
-    """(m, 2) where they are,"""
+    """(m, 2) their positions."""
     velocity: Array
-    """(m, 2) and how they walk."""
+    """(m, 2) their velocities."""
 
 
 def frame_rate(sol: Solution) -> float:
-    """Frames a second, where the saved times are evenly spaced.
+    """Frames per second of evenly spaced saved times.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -74,20 +74,20 @@ def frame_rate(sol: Solution) -> float:
     if len(sol.t) == 0:
         raise InvalidValue(NO_FRAME)
     if len(sol.t) == 1:
-        raise InvalidValue("a solution with one frame has no frame rate: save more of them, or say rate=...")
+        raise InvalidValue("a solution with one frame has no frame rate: save more frames, or give rate=...")
     spacing = (sol.t[-1] - sol.t[0]) / (len(sol.t) - 1)
     off = np.abs(np.diff(sol.t) - spacing)
     if off.max() > SPACING_TOLERANCE * spacing:
         k = int(off.argmax())
         raise InvalidValue(
             f"the saved times are not evenly spaced: {spacing:.6g} s on average, but {sol.t[k + 1] - sol.t[k]:.6g} s "
-            f"after t = {sol.t[k]:g}. Say rate=..., the frames a second that people are to be interpolated at"
+            f"after t = {sol.t[k]:g}. Give rate=..., the frames per second at which people are interpolated"
         )
     return float(f"{1.0 / spacing:.12g}")
 
 
 def usual_rate(sol: Solution) -> float:
-    """Frames a second by the median spacing of the saved times: the last one, at which a run ended, may be off.
+    """Frames per second from the median spacing of the saved times, because the last frame of a run may be off.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -109,16 +109,16 @@ def export_jupedsim(sol: Solution, path: Path) -> None:
     plan = plan_of(sol)
     if plan is None:
         raise InvalidValue(
-            "the plan of this run is not known, and a JuPedSim file needs it: write it in Python with "
+            "a JuPedSim file needs the floor plan, which is unknown for this run: give an area in Python, "
             "jo.io.pedestrians.write_jupedsim(sol, path, area)"
         )
     write_jupedsim(sol, path, plan, rate=usual_rate(sol))
 
 
 def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan: Any = None) -> Iterator[People]:
-    """The people of each frame, at the saved times or at another rate; `inside` an area, only those who are in it.
+    """Yield the people of each frame, at the saved times or at a given rate; with `inside`, only those in an area.
 
-    A plan with stairs, by default that of the crowd, says how people go from floor to floor between the saved times.
+    A plan with stairs, by default that of the crowd, determines how people move between floors.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -137,9 +137,9 @@ def frames(sol: Solution, *, rate: float | None = None, inside: Any = None, plan
 
 
 def _at_rate(sol: Solution, rate: float, plan: Any) -> Iterator[tuple[int, tuple[Array, Array]]]:
-    """q and u at evenly spaced times, affine between the saved ones and on both sides of a jump."""
+    """q and u at evenly spaced times, linear between the saved times and on both sides of a jump."""
     if not 0.0 < rate < np.inf:
-        raise InvalidValue(f"rate must be positive and finite, frames a second, not {rate}")
+        raise InvalidValue(f"rate must be positive and finite, in frames per second, not {rate}")
     last = int(np.floor((sol.t[-1] - sol.t[0]) * rate * (1.0 + SPACING_TOLERANCE)))
     times = np.minimum(sol.t[0] + np.arange(last + 1) / rate, sol.t[-1])
     yield 0, (sol.q[0], sol.u[0])
@@ -159,7 +159,7 @@ def _at_rate(sol: Solution, rate: float, plan: Any) -> Iterator[tuple[int, tuple
 
 
 def _on_the_way(legs: list[Move], t: float) -> Array:
-    """(n, 2) where people are at a time, on the last leg that they have begun; NaN for those who left."""
+    """(n, 2) positions at a time, on the last part of the way that each person began; NaN for people who left."""
     place = np.full_like(legs[0].before, np.nan)
     for leg in legs:
         begun = (leg.start <= t) & ~leg.gone
@@ -171,9 +171,9 @@ def _on_the_way(legs: list[Move], t: float) -> Array:
 
 
 def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) -> Any:
-    """A `pedpy.TrajectoryData`; with `pedpy.WalkableArea(walkable(room))` it is all that PedPy asks for.
+    """Make a `pedpy.TrajectoryData`; PedPy also needs the area, `pedpy.WalkableArea(walkable(room))`.
 
-    PedPy wants no one outside of the area where cells are cut out: give that as `inside`, too.
+    For Voronoi cells PedPy accepts nobody outside the area: pass the area as `inside`, too.
 
     >>> import jostle as jo
     >>> two = jo.Sweeping(q0=[[0.5, 0.5], [3.0, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2, 0.2]))
@@ -186,7 +186,7 @@ def to_pedpy(sol: Solution, *, rate: float | None = None, inside: Any = None) ->
     pandas, pedpy = needed("pandas"), needed("pedpy")
     x, y = np.concatenate([one.place for one in people]).T
     if len(x) == 0:
-        raise InvalidValue("nobody is there in any frame")
+        raise InvalidValue("nobody is present in any frame")
     frame = np.repeat([one.number for one in people], [len(one.person) for one in people])
     table = {"id": np.concatenate([one.person for one in people]), "frame": frame, "x": x, "y": y}
     return pedpy.TrajectoryData(data=pandas.DataFrame(table), frame_rate=found)
@@ -217,7 +217,7 @@ def write_text(sol: Solution, path: str | os.PathLike[str], *, rate: float | Non
             rows = zip(person.tolist(), place.tolist(), strict=True)
             file.writelines(f"{who} {number} {x!r} {y!r} 0.0\n" for who, (x, y) in rows)
         if not somebody:
-            raise InvalidValue("nobody is there in any frame")
+            raise InvalidValue("nobody is present in any frame")
     return target
 
 
@@ -228,7 +228,7 @@ def write_jupedsim(
 
     The floors of a plan with stairs are written as a MULTIPOLYGON; PedPy's `WalkableArea` takes one polygon only.
 
-    Orientations are directions of walking: of those who stand still, the last one; (1, 0) before they ever walked.
+    The orientation of a person is the direction of walking, the last one if they stand still, and (1, 0) at first.
 
     >>> import jostle as jo, tempfile
     >>> walker = jo.Sweeping(q0=[[0.5, 0.5]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -264,13 +264,13 @@ def write_jupedsim(
             file.executemany("INSERT INTO trajectory_data VALUES (?, ?, ?, ?, ?, ?)", who)
             file.execute("INSERT INTO frame_data VALUES (?, ?)", (people.number, number))
         if not somebody:
-            raise InvalidValue("nobody is there in any frame")
+            raise InvalidValue("nobody is present in any frame")
         file.execute("COMMIT")
     return target
 
 
 def _directions(facing: Array, people: People) -> Array:
-    """(m, 2) where people face; `facing` (n, 2) is kept for those who will stand still."""
+    """(m, 2) the orientations of people; `facing` (n, 2) stores the last ones."""
     speed = np.linalg.norm(people.velocity, axis=1, keepdims=True)
     walks = speed[:, 0] > 0.0
     facing[people.person[walks]] = people.velocity[walks] / speed[walks]

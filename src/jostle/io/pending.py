@@ -1,4 +1,4 @@
-"""Frames that were added to a trajectory and are not written yet, as rows of its data sets."""
+"""Frames that were added to a trajectory but not written yet, as rows of its data sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jostle.shapes import Shape, same
 
 
 class Pending:
-    """Collects the rows of each data set behind those that are in the file."""
+    """Collects the rows to append to each data set of the file."""
 
     def __init__(self, file: Any, frames: int) -> None:
         """`file` is open, and cut to its first `frames` frames."""
@@ -29,19 +29,19 @@ class Pending:
         self.frames = frames
         """Number of frames in the file."""
         self._length = {name: int(file[name].shape[0]) for name in names}
-        """How long the data sets are with what was added."""
+        """Lengths of the data sets, including added rows."""
         self._rows: list[tuple[float, ...]] = []
         self._checks: list[list[int]] = []
         self._no_contact = {
             name: np.zeros((1, *file[name].shape[1:]), file[name].dtype) for name in names if name in layout.CELL_DATA
         }
-        """What the cell of all bodies has as cell data."""
+        """Cell data of the cell that contains all bodies."""
         self._wall = {name: zero - (zero.dtype.kind == "i") for name, zero in self._no_contact.items()}
-        """What a line of a wall has as cell data: -1 in the place of the numbers of bodies."""
+        """Cell data of a line of a wall, with -1 as body numbers."""
         self._known: dict[str, tuple[NDArray[Any], int, int]] = {}
-        """What body and radius were last, where they were written, and their checksums."""
+        """The last values of body and radius, their positions in the file, and their checksums."""
         self._walls: tuple[Sequence[Shape], int] | None = None
-        """The shapes of the walls that were added last, and the number of their state."""
+        """The last shapes of the walls, and the number of their state."""
         self._version = said.version
         self._dimension = said.dimension or self.scene.d
         if frames:
@@ -52,7 +52,7 @@ class Pending:
         return len(self._rows)
 
     def _remember(self, file: Any, index: Index) -> None:
-        """What the last frame in the file holds that is stored only when it changes."""
+        """Read the values of the last frame that are stored only when they change."""
         n = int(index.points[-1])
         for name, at in ((layout.BODY, int(index.body_at[-1])), (layout.RADIUS, int(index.radius_at[-1]))):
             self._known[name] = file[name][at:], at, of_rows(file[name][at : at + n])
@@ -62,7 +62,7 @@ class Pending:
             self._walls = wall_states.shapes_in(file, table, state, self._dimension), state
 
     def add(self, name: str, values: NDArray[Any]) -> int:
-        """Add rows to a data set; where they will begin."""
+        """Add rows to a data set, and return the position of the first row."""
         at = self._length[name]
         self.blocks[name].append(values)
         self._length[name] = at + len(values)
@@ -100,7 +100,7 @@ class Pending:
         return cells_at, self.add(layout.ENDS, picture.joined)
 
     def _add_contacts(self, picture: Picture, lines: int) -> tuple[int, list[int]]:
-        """Where the cell data begin, and the checksums of those of the contacts."""
+        """Add the cell data; return their position, and the checksums of those of the contacts."""
         touching = picture.touching
         if touching is None:
             return 0, []
@@ -113,20 +113,20 @@ class Pending:
         return at, checks
 
     def _add_new(self, name: str, values: NDArray[Any], n: int) -> tuple[int, int]:
-        """Add rows if they are not what was added last; where they begin, and the checksum of the first n."""
+        """Add rows if they differ from the last ones; return their position, and the checksum of the first n."""
         if name not in self._known or not np.array_equal(values, self._known[name][0]):
             values = values.copy()
             self._known[name] = values, self.add(name, values), of_rows(values[:n])
         return self._known[name][1:]
 
     def _changed(self, shapes: Sequence[Shape]) -> dict[str, NDArray[Any]]:
-        """What to add for these walls: nothing if they are those of the frame before."""
+        """The rows to add for these walls; none if they are those of the previous frame."""
         if self._version < 3 or (self._walls is not None and same(shapes, self._walls[0])):
             return {}
         return wall_states.rows_of(shapes, self._dimension)
 
     def _add_walls(self, shapes: Sequence[Shape], rows: dict[str, NDArray[Any]]) -> int:
-        """The number of the state of the walls."""
+        """Add a state of the walls, if there is a new one, and return its number."""
         for name, values in rows.items():
             self.add(name, values)
         if rows:
@@ -134,7 +134,7 @@ class Pending:
         return 0 if self._walls is None else self._walls[1]
 
     def add_tables(self) -> None:
-        """Add the rows of the data sets with one row a frame; they may be added again."""
+        """Set the rows of the data sets with one row per frame; the call may be repeated."""
         numbers = np.arange(self.frames, self.frames + len(self._rows))
         t, duration = np.array([row[:2] for row in self._rows], dtype=float).T
         index = Index(t, duration, *np.array([row[2:] for row in self._rows], dtype=np.int64).T)
@@ -165,7 +165,7 @@ class Pending:
                 self.blocks[name] = [values]
 
     def written(self) -> None:
-        """All rows are in the file."""
+        """Note that all rows are in the file."""
         self.frames += len(self._rows)
         self.blocks = {name: [] for name in self.blocks}
         self._rows, self._checks, self.bytes = [], [], 0

@@ -1,4 +1,4 @@
-"""States as pictures: the points, velocities, radii and contacts that a trajectory file holds of one saved state."""
+"""The points, velocities, radii and contacts that a trajectory file stores for one state."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from jostle.shapes import Shape
 Floats = NDArray[np.floating[Any]]
 Numbers = NDArray[np.int32]
 NO_BODIES = np.zeros(0, dtype=np.int64)
-"""The numbers of no bodies."""
+"""An empty list of body numbers."""
 
 
 def points_of(shape: tuple[int, ...], dimension: int = 0) -> tuple[int, int]:
-    """How many points a q of this shape is, and in how many dimensions; that of one body may be known.
+    """The number of points as which a q of this shape is stored, and their dimension; `dimension` is that of a body.
 
     >>> points_of((5, 2)), points_of((5,)), points_of((5, 4)), points_of((6,), 3)
     ((5, 2), (5, 1), (20, 1), (2, 3))
@@ -34,47 +34,47 @@ class Touching(NamedTuple):
     """The contacts with p != 0 of one state."""
 
     ends: Numbers
-    """(m, 2) which points the lines join."""
+    """(m, 2) the points that the lines join."""
     first: Numbers
-    """(m,) the pairs, as in `Contacts.pairs`."""
+    """(m,) the first bodies of `Contacts.pairs`; `second` has the second bodies."""
     second: Numbers
     impulse: Floats
     normal: Floats
-    """(m, 3)"""
+    """(m, 3) the normals, padded with zeros."""
     components: int
-    """How many of the three are those of the normals; 0 where there are no normals, or too many components."""
+    """Number of components of the normals; 0 if there are no normals, or more than three components."""
 
 
 class Picture(NamedTuple):
-    """One state: the n bodies that are there, their contacts, and the w points of the lines of the walls."""
+    """One state: the n bodies that are present, their contacts, and the w points of the lines of the walls."""
 
     n: int
     points: Floats
-    """(n + w, 3)"""
+    """(n + w, 3) positions of the bodies, then of the points of walls."""
     velocity: Floats
-    """(n + w, 3), 0 for points of walls."""
+    """(n + w, 3) velocities, 0 for points of walls."""
     body: Numbers
-    """(n + w,) the numbers of the bodies, -1 for points of walls."""
+    """(n + w,) body numbers, -1 for points of walls."""
     radius: Floats
-    """(n + w,) 0 for points of walls."""
+    """(n + w,) radii, 0 for points of walls."""
     touching: Touching | None
     walls: WallLines
 
     @property
     def joined(self) -> Numbers:
-        """The points that the lines join: two for each contact, then those of the walls."""
+        """The points that the lines join: two per contact, then those of the walls."""
         of_walls = (self.walls.joined + self.n).astype(np.int32)
         return of_walls if self.touching is None else np.concatenate([self.touching.ends.ravel(), of_walls])
 
     @property
     def ends(self) -> Numbers:
-        """(lines,) where each line ends in `joined`."""
+        """(lines,) the end of each line in `joined`."""
         m = 0 if self.touching is None else len(self.touching.impulse)
         return np.concatenate([np.arange(2, 2 * m + 2, 2), 2 * m + self.walls.ends]).astype(np.int32)
 
 
 class Scene:
-    """Turns states whose q has one shape into pictures.
+    """Converts states with a q of fixed shape into pictures.
 
     >>> scene = Scene((2, 2), contacts=True)
     >>> contacts = [[0, 1], [1, -1]], [3.0, 0.0], [[1, 0], [0, -1]]
@@ -101,7 +101,7 @@ class Scene:
         normals: ArrayLike,
         walls: Sequence[Shape] = (),
     ) -> Picture:
-        """The state (q, u); radii one for each point, or one for all; walls are the shapes at its time."""
+        """Convert the state (q, u), with one radius per point or one for all, and the shapes of the walls."""
         x, v = np.asarray(q), np.asarray(u)
         if x.shape != self.shape or v.shape != self.shape:
             raise InvalidValue(f"q and u must have the shape {self.shape}, not {x.shape} and {v.shape}")
@@ -124,7 +124,7 @@ class Scene:
         return Picture(n, points, velocity, body, radius, touching, lines)
 
     def broadcast(self, radii: Floats) -> Floats:
-        """(n,) the radii of all points: from one for all, or one for each body, drawn as one point or as many."""
+        """(n,) the radii of all points, from one radius for all or one per body, which may be several points."""
         by_entry = self.shape != (self.count, self.d)
         if radii.size not in (1, self.count) and not (by_entry and radii.size and self.count % radii.size == 0):
             raise InvalidValue(f"there are {self.count} points, and radii of shape {radii.shape}")

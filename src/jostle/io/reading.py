@@ -1,13 +1,12 @@
-"""Trajectories that are read: as a `Solution` whose arrays stay in the file until they are wanted.
+"""Reading of trajectory files as a `Solution` whose arrays stay in the file until they are needed.
 
-The file is opened for each access, so that nothing is held open: a run may go on writing it, another process may
-resume it, it may be removed. `read` sees the frames that were acknowledged when it was called.
+The file is opened for each access and not kept open: a run may continue to write it, another process may resume it,
+and it may be removed. `read` sees the frames that were acknowledged when it was called.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,21 +17,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
-from jostle.errors import BrokenFile, FileIsThere, InvalidValue, JostleError
+from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import changes, images, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.container import (
-    FLAGS,
-    HDF5_ERRORS,
-    Lock,
-    abandon,
     being_written,
-    clear_flags,
     reading,
-    reason,
-    superblock,
-    whole,
-    writing,
 )
 from jostle.io.step_records import statistics
 from jostle.io.trust import inside, rows
@@ -43,19 +33,43 @@ from jostle.solution import Solution
 from jostle.statuses import RUNNING
 
 BLOCK_SIZE = 4 * 2**20
-"""Number of bytes read at a time when all frames are read."""
+"""Number of bytes read at once when all frames are read."""
 
 
 @check_arguments
 def read(
     path: str | os.PathLike[str], problem: Motion | Sweeping | None = None, scheme: Scheme | None = None
 ) -> Solution:
-    """The trajectory in a file, of a run that ended, is under way or was killed.
+    """Read a trajectory file of a run that has ended, is running or was killed.
 
-    `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). The file also holds
-    what is needed to draw and to measure the run, ``sol.facts`` and ``sol.shapes(k)``. With the problem, `gaps` can be
-    asked for, as far as the precision of the file goes. Impacts are not stored.
+    `q` and `u` are read when they are indexed (`sol.q[-1]`, `sol.q[10:20]`, `np.asarray(sol.q)`). The file also
+    contains the facts needed to draw and measure the run, ``sol.facts`` and ``sol.shapes(k)``. Impacts are not stored.
 
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+    problem : Motion or Sweeping, optional
+        The problem that was solved; it allows `sol.gaps()`, up to the precision of the file. None: unknown.
+    scheme : Scheme, optional
+        The scheme that solved it. None: unknown.
+
+    Returns
+    -------
+    Solution
+        The frames that were written when `read` was called.
+
+    Raises
+    ------
+    NoSuchFile
+        If there is no such file.
+    BrokenFile
+        If the file is damaged, has no frame, or is not a trajectory of bodies.
+    InvalidValue
+        If the problem does not fit the file.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> from jostle.io.exports import write
     >>> ball = jo.Motion(q0=[[0.0, 1.0]], force=[[0.0, -10.0]], within=jo.HalfSpace([0.0, 1.0]))
@@ -68,19 +82,19 @@ def read(
     source = Source(Path(path))
     if len(source.index.t) == 0:
         if being_written(source.path):
-            raise BrokenFile(f"{path} holds no frame yet: its run is under way")
+            raise BrokenFile(f"{path} contains no frame yet: its run is in progress")
         if source.header.status == RUNNING:
-            raise BrokenFile(f"{path} holds no frame: its run was killed before it saved one; start it again")
-        raise BrokenFile(f"{path} holds no frame (its status is {source.header.status!r})")
+            raise BrokenFile(f"{path} contains no frame: its run was killed before it saved one; start it again")
+        raise BrokenFile(f"{path} contains no frame (its status is {source.header.status!r})")
     if not isinstance(problem, Motion | Sweeping | None):
         raise InvalidValue(f"problem must be a jo.Motion or a jo.Sweeping, not {problem!r}")
     if problem is not None and problem.q0.shape != source.shape:
-        raise InvalidValue(f"q in {path} has the shape {source.shape}, that of the problem {problem.q0.shape}")
+        raise InvalidValue(f"q in {path} has shape {source.shape}, but the problem has q0 of shape {problem.q0.shape}")
     said = source.header
     if said.order and problem is not None and said.order != (2 if isinstance(problem, Motion) else 1):
         kinds = {1: "first-order (Sweeping)", 2: "second-order (Motion)"}
         raise InvalidValue(
-            f"{path} is of a {kinds[said.order]} problem, the problem given is a {type(problem).__name__}"
+            f"{path} is the run of a {kinds[said.order]} problem, but problem is a {type(problem).__name__}"
         )
     lazy = (States(source, layout.POINTS, np.nan), States(source, layout.VELOCITY, 0.0))
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
@@ -94,10 +108,29 @@ def read(
 
 @check_arguments
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """What the writer of a trajectory, or of a file of fields, noted about it, as it was changed last.
+    """Read the notes in a trajectory or an image file: versions, machine, scheme, and what else its writer stored.
 
-    "changes" tells, a line each, what was changed when the run was resumed.
+    The entry "changes" lists what was changed each time the run was resumed.
 
+    Parameters
+    ----------
+    path : str or path
+        Name of the file.
+
+    Returns
+    -------
+    dict of str to str
+        The notes, as last changed.
+
+    Raises
+    ------
+    NoSuchFile
+        If there is no such file.
+    BrokenFile
+        If the file is damaged.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from jostle.io.trajectory import Writer
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +152,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _in_words(change: Mapping[str, Any]) -> str:
-    """A change as a line: when, where the run stood, and what became of what."""
+    """A change as one line: when, at which step, and old and new values."""
     changed = change.get("changed", {})
     words = [f"{name} was {old}, now {new}" for name, (old, new) in changed.items()]
     words += [f"{name} changed" for name in change.get("about", {}) if name not in changed]
@@ -127,75 +160,8 @@ def _in_words(change: Mapping[str, Any]) -> str:
     return f"{change.get('when')}: {where}: {'; '.join(words)}"
 
 
-@check_arguments
-def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None = None) -> bool:
-    """Make a trajectory whose writer was killed one that VTK and ParaView open.
-
-    `read` does not need it. All frames that `read` sees are kept; rows of a frame that was not complete are dropped. A
-    file that is being written is refused. That is known by a lock, which does not exist on Windows and on file systems
-    without locks; there, only you can know it.
-
-    Parameters
-    ----------
-    path : str or path
-        The trajectory.
-    output : str or path, optional
-        Where to write the repaired trajectory; the original is then left as it is. An existing file is refused.
-        By default the original is repaired.
-
-    Returns
-    -------
-    bool
-        False if the trajectory needs no repair; then nothing is written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from jostle.io.trajectory import Writer
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Writer(Path(folder) / "run.vtkhdf", shape=(3,), about={}).close()
-    ...     repair(Path(folder) / "run.vtkhdf")
-    False
-    """
-    path = Path(path)
-    left_open = superblock(path)[FLAGS] != 0
-    lock = Lock(path) if output is None or os.access(path, os.W_OK) else None
-    try:
-        with reading(path, alone=True) as file:
-            said = layout.looked_over(file)
-            lengths = layout.lengths(file, said.frames, said.steps)
-            if not left_open and all(len(layout.data(file, name, said)) == n for name, n in lengths.items()):
-                return False
-        if output is None:
-            _mend(path, said.frames, said.steps)
-            return True
-        if os.path.lexists(output):
-            raise FileIsThere(f"{os.fspath(output)} exists already: choose another name or remove it")
-        with whole(Path(output)) as new:
-            shutil.copyfile(path, new)
-            _mend(new, said.frames, said.steps)
-    finally:
-        if lock is not None:
-            lock.release()
-    return True
-
-
-def _mend(path: Path, frames: int, steps: int) -> None:
-    """Mark a file as closed and cut off the rows behind these frames and steps."""
-    clear_flags(path)
-    file = writing(path)
-    try:
-        layout.trim(file, frames, steps)
-        file.close()
-    except HDF5_ERRORS as error:
-        abandon(file)
-        if isinstance(error, JostleError):
-            raise
-        raise BrokenFile(f"{path} cannot be repaired: {reason(error)}") from None
-
-
 class Source:
-    """A trajectory file: what it says of itself, where its frames are, and how one is read."""
+    """A trajectory file: its header, the positions of its frames, and functions that read one frame."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -212,14 +178,14 @@ class Source:
                 self._walls = wall_states.table_of(file, states)
         self.count, self.d = said.points
         self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
-        """The state of the walls that was read last, and its shapes."""
+        """The last state of the walls that was read, and its shapes."""
         self.index.t.setflags(write=False)
         lines = int(self.index.lines.sum()) // max(len(self.index.t), 1)
         self.block = max(BLOCK_SIZE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
-        """How many frames are read at once when one goes through all."""
+        """Number of frames read at once when all frames are read."""
 
     def states(self, name: str, missing: float, numbers: Integers) -> Array:
-        """(k, *shape) what the bodies have in these frames, which ascend; `missing` for those who are not there."""
+        """(k, *shape): values of the bodies in these ascending frames; `missing` for absent bodies."""
         index, count = self.index, self.count
         out = np.full((len(numbers), count, self.d), missing)
         with reading(self.path) as file:
@@ -236,7 +202,7 @@ class Source:
         return out.reshape(len(numbers), *self.shape)
 
     def radii(self, file: Any, frame: int) -> Array:
-        """The radii of one frame, 0 for those who are not there."""
+        """The radii of one frame, 0 for absent bodies."""
         out = np.zeros(self.count)
         n, at = int(self.index.points[frame]), int(self.index.radius_at[frame])
         out[self._body(file, frame)] = self._rows(file, layout.RADIUS, frame, at, n)
@@ -282,14 +248,14 @@ class Source:
         return self._checked(name, frame, rows(file, layout.data(file, name, self.header), start, count))
 
     def _checked(self, name: str, frame: int, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of a frame in a data set, if they have the checksum that they were written with."""
+        """The values of a frame in a data set, after comparison with their checksum."""
         if self.checks is not None and of_rows(values) != self.checks[frame, layout.CHECKED.index(name)]:
-            raise BrokenFile(f"{self.path} is damaged: {name} of frame {frame} does not have its checksum")
+            raise BrokenFile(f"{self.path} is damaged: {name} of frame {frame} does not match its checksum")
         return values
 
 
 class States:
-    """(k, *shape) an array that stays in its file: index it, go through it, or make it an array of NumPy.
+    """(k, *shape): an array that stays in its file; it can be indexed, iterated, or converted to a NumPy array.
 
     >>> import tempfile
     >>> from jostle.io.trajectory import Writer
@@ -332,12 +298,12 @@ class States:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("an array that stays in its file cannot be had without a copy")
+            raise ValueError("an array in a file cannot be converted without a copy")
         return np.asarray(self[:], dtype=dtype)
 
 
 class Ragged(Sequence[Any]):
-    """One array of its own length for each frame, which stays in the file."""
+    """A sequence of arrays, one per frame with its own length, that stays in the file."""
 
     def __init__(self, source: Source, one: Callable[[Any, int], Any]) -> None:
         self._source, self._one = source, one

@@ -1,4 +1,4 @@
-"""A recorder that writes what a run saves into a trajectory, and keeps nothing of it in memory."""
+"""A recorder that writes the frames of a run to a trajectory file and keeps none of them in memory."""
 
 from __future__ import annotations
 
@@ -32,19 +32,33 @@ from jostle.solution import Solution
 from jostle.step_statistics import STATISTICS
 
 MAX_RECORDS, MAX_SECONDS = 256, 0.2
-"""Records of steps are handed on after this many of them, or after this many seconds."""
+"""Largest number of step records, and largest time in seconds, before they are passed to the writer."""
 
 
 @check_arguments
 @dataclass(frozen=True)
 class Output:
-    """A trajectory file that a run writes, see `jostle.io`; `about` are words to keep in it (a scenario, say).
+    """A trajectory file that a run writes, with options.
 
-    With `contacts` it holds the contacts that carry an impulse, with it and their normals. Positions and velocities are
-    stored as float32 unless `dtype` says float64. With `overwrite` the run replaces a trajectory of the same name when
-    its own first frame is written; other files are never replaced. `units` are the names of the units, such as
-    `jostle.io.SI`, and `groups` the numbers of the bodies of each group, by its name.
+    Parameters
+    ----------
+    path : str or path
+        Name of the file, .vtkhdf.
+    contacts : bool, default False
+        Whether contacts with their impulses and normals are stored.
+    dtype : float32 or float64, default float32
+        Precision of positions and velocities.
+    about : mapping of str to str, optional
+        Notes to store in the file, such as the name of a scenario.
+    overwrite : bool, default False
+        Whether an existing trajectory is replaced, when the first frame is written; other files are never replaced.
+    units : Units, optional
+        Names of the units, such as `jostle.io.SI`. None: unknown.
+    groups : mapping of str to array_like of int, optional
+        Numbers of the bodies of each group, by name. None: the groups of the problem, if it has any.
 
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -65,13 +79,13 @@ class Output:
 
 @cache
 def versions() -> dict[str, str]:
-    """Of what a run depends on."""
+    """Versions of Python and of the packages on which a run depends."""
     packages = ("jostle", "numpy", "scipy", "numba", "h5py")
     return {"python": platform.python_version(), **{name: metadata.version(name) for name in packages}}
 
 
 class FileRecorder:
-    """Has the interface of `recording.Recorder`."""
+    """Writes a run to a trajectory file, with the interface of `recording.Recorder`."""
 
     def __init__(
         self,
@@ -82,7 +96,7 @@ class FileRecorder:
         resumed: Position | None = None,
         changed: Mapping[str, Sequence[str]] | None = None,
     ):
-        """A new file; or, with `resumed`, the one that is there, cut to what belongs to this position.
+        """Create a file; or, with `resumed`, continue the existing one after this position.
 
         `changed` are the settings of the run that changed, {name: [old, new]}.
         """
@@ -101,7 +115,7 @@ class FileRecorder:
             self._begin(output, start, about | {"scheme": repr(scheme), "problem": repr(problem), **output.about})
 
     def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
-        """Make the file, with its first frame. A trajectory that it replaces stays until then."""
+        """Create the file with its first frame. A trajectory that it replaces is kept until then."""
         form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
         form["facts"] = self.facts
         if not (output.overwrite and os.path.lexists(self.path)):
@@ -121,7 +135,7 @@ class FileRecorder:
     def _go_on(
         self, output: Output, resumed: Position, about: dict[str, str], changed: Mapping[str, Sequence[str]]
     ) -> None:
-        """Cut the file to the frames and records of the position, and record in it what changed."""
+        """Cut the file to the frames and records of the position, and record what changed."""
         self.counted = resumed.frames, resumed.records
         self.saved_at = _checked(output, resumed.state.t, *self.counted)
         before = noted(self.path)
@@ -134,7 +148,7 @@ class FileRecorder:
 
     @property
     def broken(self) -> bool:
-        """Did a write fail?"""
+        """Whether a write failed."""
         return self.writer.broken
 
     def save(self, state: State) -> None:
@@ -158,12 +172,12 @@ class FileRecorder:
         self.records, self.handed_on = [], time.monotonic()
 
     def commit(self) -> None:
-        """Make all of it safe."""
+        """Write everything that was added."""
         self._hand_on()
         self.writer.commit()
 
     def solution(self, status: str) -> Solution:
-        """Close the file; what it holds, read when asked for."""
+        """Close the file, and return its contents as a solution that reads them when they are needed."""
         self._hand_on()
         self.writer.close(status)
         return read(self.path, self.problem, self.scheme)
@@ -175,41 +189,40 @@ def _facts(problem: Any, output: Output, start: State) -> Facts:
 
 
 def _replaceable(path: Path) -> Lock:
-    """The lock of a trajectory that may be replaced; anything else is refused."""
+    """The lock of a trajectory that may be replaced; other files are refused."""
     try:
         if not regular(path):
-            raise FileIsThere(f"{path} is not a regular file: it is not replaced; choose another name")
+            raise FileIsThere(f"{path} is not a regular file and is not replaced: choose another name")
         with reading(path) as file:
             layout.header(file)
     except BrokenFile as error:
         raise FileIsThere(
-            f"{path} is not a trajectory that can be read, so it is not replaced ({error}): remove it, or choose "
-            f"another name"
+            f"{path} is not a readable trajectory and is not replaced ({error}): remove it, or choose another name"
         ) from None
     return Lock(path)
 
 
 def _checked(output: Output, t: float, frames: int, records: int) -> float:
-    """The time of the last frame of a file that is to be cut and continued at time t: it must be that of the run."""
+    """The time of the last frame of a file to be cut and continued at time t; the file must belong to the run."""
     path = output.path
     if frames == 0:
-        raise InvalidValue(f"the checkpoint is of a run without output: it cannot go on with {path}")
+        raise InvalidValue(f"the checkpoint belongs to a run without output: it cannot be continued with output={path}")
     sol = read(path)
     if len(sol.t) < frames or len(sol.stats) < records:
         raise InvalidValue(
-            f"{path} has {len(sol.t)} frames of {len(sol.stats)} steps, fewer than the checkpoint counts, {frames} of "
-            f"{records}: it is another file, or was cut; start again, with another output"
+            f"{path} has {len(sol.t)} frames of {len(sol.stats)} steps, fewer than the checkpoint ({frames} of "
+            f"{records}): it is another file, or was truncated; start again with another output"
         )
     if records and sol.stats["t"][records - 1] != t:
         raise InvalidValue(
-            f"{path} belongs to another run: its step {records} led to t = {sol.stats['t'][records - 1]:.6g}, that of "
-            f"the checkpoint to {t:.6g}"
+            f"{path} belongs to another run: its step {records} ends at t = {sol.stats['t'][records - 1]:.6g}, that of "
+            f"the checkpoint at {t:.6g}"
         )
     with reading(Path(path)) as file:
         stored = layout.header(file).contacts, file[layout.POINTS].dtype
     for name, now, before in zip(("contacts", "dtype"), (output.contacts, np.dtype(output.dtype)), stored, strict=True):
         if now != before:
             raise InvalidValue(
-                f"{path} was begun with {name} = {before}, now it is {now}: resume with Output(..., {name}={before})"
+                f"{path} was started with {name} = {before}, now it is {now}: resume with Output(..., {name}={before})"
             )
     return float(sol.t[frames - 1])

@@ -1,4 +1,4 @@
-"""The saved states of a solution, in memory or in a file, one at a time: what exports are made of."""
+"""The saved states of a solution, in memory or in a file, one at a time, for exports."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from jostle.solution import Solution
 
 
 def file_of(sol: Solution) -> Stored | None:
-    """The file that a solution was read from, if it was."""
+    """The file from which a solution was read, or None."""
     q: Any = sol.q
     return q.source if isinstance(q, States) else None
 
 
 def durations(sol: Solution) -> Array:
-    """(k,) the time over which the multipliers of each saved time acted; NaN if it is not known."""
+    """(k,) the time over which the multipliers of each frame acted; NaN if unknown."""
     known = np.full(len(sol.t), np.nan) if sol.durations is None else np.array(sol.durations)
     if sol.order != 0 and sol.scheme is not None and sol.contacts_saved:
         for k in np.flatnonzero(np.isnan(known)):
@@ -31,13 +31,13 @@ def durations(sol: Solution) -> Array:
 
 
 def precision(sol: Solution) -> np.dtype[Any]:
-    """The type of the numbers of the file, or of those in memory."""
+    """The precision of the numbers in the file, or in memory."""
     stored = file_of(sol)
     return np.dtype(float) if stored is None else stored.dtype
 
 
 def radii(sol: Solution) -> Iterable[Any]:
-    """The radii at each saved time: of the file, of the problem, or 0."""
+    """The radii in each frame: from the file, from the problem, or 0."""
     stored = file_of(sol)
     if stored is not None:
         return Ragged(stored, stored.radii)
@@ -45,7 +45,7 @@ def radii(sol: Solution) -> Iterable[Any]:
 
 
 def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
-    """The shapes of the walls at each saved time; walls at rest are looked at once."""
+    """The shapes of the walls in each frame; walls at rest are computed once."""
     now = sol.shapes(0)
     for k in range(len(sol.t)):
         now = sol.shapes(k) if k and sol.facts.walls_move else now
@@ -53,7 +53,7 @@ def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
 
 
 def pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
-    """Time and picture of one frame after the other."""
+    """Yield the time and the picture of each frame."""
     scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol), dimension=sol.facts.dimension)
     touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
     walls = shapes(sol) if contacts else [()] * len(sol.t)

@@ -1,4 +1,4 @@
-"""Records of the steps of a run, `STATISTICS`, as a trajectory holds them."""
+"""Step records of a run, `STATISTICS`, as stored in a trajectory."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from jostle.solvers.base import MAX_NAME_LENGTH
 from jostle.step_statistics import STATISTICS
 
 STEPS = "jostle/steps"
-"""Data set of the records of steps."""
+"""Data set of the step records."""
 CHECK = "checksum"
 """Field of the checksum of a record."""
 RECORD = np.dtype(
     [(n, f"S{MAX_NAME_LENGTH}" if n == "solver" else STATISTICS[n]) for n in STATISTICS.names or ()] + [(CHECK, "u4")]
 )
-"""A record of `STATISTICS` as it is stored, with its checksum."""
+"""Type of a stored record of `STATISTICS`, with its checksum."""
 STEPS_OF_FORMAT_1 = ("t", "h", "rows", "active", "iterations", "primal", "dual", "complementarity", "overshoot")
-"""The fields that each record of a step has had since format 1."""
+"""The fields that every step record has, since format 1."""
 
 
 def as_stored(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -31,27 +31,28 @@ def as_stored(given: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     for name in set(given.dtype.names or ()) & set(dtype.names or ()):
         stored[name] = np.strings.encode(given[name], "ascii", "replace") if name == "solver" else given[name]
     if CHECK in (dtype.names or ()):
-        stored[CHECK] = of_records(stored)  # the checksum itself is 0 meanwhile
+        stored[CHECK] = of_records(stored)  # computed with the checksum field set to 0
     return stored
 
 
 def steps_in(file: Any) -> Any:
-    """The data set of the records, looked at before it is trusted."""
+    """The data set of the records, after checks of its type."""
     found = data_set(file, STEPS)
     if set(STEPS_OF_FORMAT_1) - set(found.dtype.names or ()) or found.dtype.hasobject:
-        raise BrokenFile(f"{file.filename} is damaged: {STEPS} does not hold records of steps")
+        raise BrokenFile(f"{file.filename} is damaged: {STEPS} does not contain step records")
     return found
 
 
 def statistics(file: Any, count: int) -> NDArray[Any]:
-    """The statistics of the first steps; what an older jostle did not record is NaN."""
+    """The statistics of the first steps; NaN for fields that an older version of jostle did not record."""
     stored = rows(file, steps_in(file), 0, count)
     if CHECK in stored.dtype.names:
         checks = stored[CHECK].copy()
         stored[CHECK] = 0
         wrong = of_records(stored) != checks
         if wrong.any():
-            raise BrokenFile(f"{file.filename} is damaged: the record of step {int(np.argmax(wrong)) + 1} is wrong")
+            step = int(np.argmax(wrong)) + 1
+            raise BrokenFile(f"{file.filename} is damaged: the record of step {step} does not match its checksum")
     stats = np.empty(len(stored), dtype=STATISTICS)
     for name in STATISTICS.names or ():
         stats[name] = stored[name] if name in stored.dtype.names else np.nan

@@ -1,12 +1,12 @@
-"""Facts about the problem in a trajectory: numbers of each body as data sets, all else as a text of JSON.
+"""Facts about the problem in a trajectory: numbers per body as data sets, everything else as JSON.
 
-    jostle/problem/radii    (n,) or nothing, if they change
-    jostle/problem/masses   (n,) or nothing
-    jostle/problem/groups   (n,) or nothing: the position of the group of each body in the list of names
-    jostle/problem/force    the entries of a constant force, or nothing
-    jostle/problem/text     bytes of UTF-8: dimension, period, walls, names, units, plan; whether a first-order
-                            problem has a mass; of a crowd the desired speeds and, where somebody has one, the reaction
-                            times, one for all or one for each
+    jostle/problem/radii    (n,), or empty if they change
+    jostle/problem/masses   (n,), or empty
+    jostle/problem/groups   (n,), or empty: the position of the group of each body in the list of names
+    jostle/problem/force    the entries of a constant force, or empty
+    jostle/problem/text     UTF-8: dimension, period, walls, names, units, plan; whether a first-order problem has a
+                            mass; for a crowd the desired speeds and, if there are any, the reaction times, one for all
+                            or one per person
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -48,19 +48,17 @@ def create(file: Any, facts: Facts) -> None:
 
 
 def facts_in(file: Any, shape: tuple[int, ...], order: int, walls: int) -> Facts:
-    """The facts that a file holds, for a q of this shape."""
+    """The facts stored in a file, for a q of this shape."""
     arrays = {}
     for name, dtype in COLUMNS.items():
         data = data_set(file, f"{PROBLEM}/{name}", dtype)
         arrays[name] = rows(file, data, 0, len(data))
     if _check(arrays) != int(inside(file, PROBLEM).attrs[CHECK]):
-        raise BrokenFile(f"{file.filename} is damaged: {PROBLEM} does not have its checksum")
+        raise BrokenFile(f"{file.filename} is damaged: {PROBLEM} does not match its checksum")
     try:
         return _facts(arrays, shape, order, None if walls < 0 else walls)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        raise BrokenFile(
-            f"{file.filename} is damaged: what it says about its problem is not understood ({error})"
-        ) from None
+        raise BrokenFile(f"{file.filename} is damaged: its facts about the problem cannot be read ({error})") from None
 
 
 def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
@@ -99,7 +97,7 @@ def _flat(values: Array | None) -> Array:
 
 
 def _plan(plan: Any) -> dict[str, Any] | None:
-    """What a file keeps of a plan; nothing if the package that makes polygons is not installed."""
+    """The parts of a floor plan that a file stores; None if shapely is not installed."""
     if plan is None:
         return None
     try:

@@ -18,7 +18,7 @@ from jostle.solution import Solution
 
 
 def write_csv(sol: Solution, path: Path) -> None:
-    """A row for each body at each time."""
+    """Write one row per body and time."""
     with open(path, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["t", "body", "x", "y", "z", "vx", "vy", "vz", "radius"])
@@ -29,12 +29,12 @@ def write_csv(sol: Solution, path: Path) -> None:
 
 
 def _shortest(numbers: NDArray[Any]) -> list[list[Any]]:
-    """Rows of numbers that are written with as many digits as their precision has."""
+    """Rows of numbers, written with as many digits as their precision has."""
     return numbers.astype("U").tolist() if numbers.dtype == np.float32 else numbers.tolist()  # type: ignore[no-any-return]
 
 
 def write_npz(sol: Solution, path: Path) -> None:
-    """The arrays of NumPy; contacts one after the other, those of frame k end at contact_ends[k]."""
+    """Write NumPy arrays; contacts of all frames are concatenated, those of frame k end at contact_ends[k]."""
     sizes = [len(p) for p in sol.multipliers]
     widest = max((normal.shape[1] for normal in sol.normals), default=0)
     normals = (np.pad(normal, ((0, 0), (0, widest - normal.shape[1]))) for normal in sol.normals)

@@ -1,10 +1,10 @@
-"""Trajectories that are written while a run goes on, and survive its end, however it comes: see `Writer`.
+"""Writing of trajectory files during a run; the files survive a killed process: see `Writer`.
 
-q of shape (n, d) with d <= 3 are n points, and so is a q of shape (n d,) where the dimension d of a body is known; any
-other q is drawn as one point for each of its entries, on the x axis. A body whose q is NaN is not there. A contact with
-a wall, or a constraint on the whole configuration, is a line from a point to itself, as is one with a body that is not
-there any more. Contacts of a frame without any body are left out, and so are normals of more than three components. The
-file is described in `jostle.io.layout`.
+A q of shape (n, d) with d <= 3 is stored as n points, and so is a q of shape (n d,) if the dimension d of a body is
+known. Any other q is stored as one point per entry, on the x axis. A body whose q is NaN is absent. A contact with a
+wall, a constraint on the whole configuration, or a contact with an absent body is a line from a point to itself.
+Contacts of a frame without bodies, and normals with more than three components, are not stored. `jostle.io.layout`
+describes the file.
 """
 
 from __future__ import annotations
@@ -26,24 +26,8 @@ from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.facts import Facts
 from jostle.io import changes, layout
-from jostle.io.container import (
-    HDF5_ERRORS,
-    LIBRARY_VERSION,
-    SIZE,
-    Lock,
-    abandon,
-    beside,
-    clear_flags,
-    create,
-    mended,
-    publish,
-    reading,
-    reason,
-    refuse_existing,
-    superblock,
-    writing,
-)
-from jostle.io.layout import Kind
+from jostle.io.container import HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
+from jostle.io.creation import create_trajectory
 from jostle.io.pending import Pending
 from jostle.io.step_records import STEPS, as_stored
 from jostle.shapes import Shape
@@ -52,9 +36,9 @@ from jostle.step_statistics import STATISTICS
 __all__ = ["BrokenFile", "FileInUse", "FileIsThere", "NoSuchFile", "WriteFailed", "Writer"]
 
 COMMIT_INTERVAL = 0.5
-"""Frames are written at the latest after this many seconds."""
+"""Largest time until frames are written, in seconds."""
 MAX_PENDING_BYTES = 4 * 2**20
-"""Frames are written at the latest when this many bytes wait."""
+"""Largest number of bytes of frames that are not written yet."""
 COMMIT_OVERHEAD = 2**18
 """Bytes that HDF5 may need for its own structures in one commit."""
 NO_PAIRS, NO_MULTIPLIERS, NO_NORMALS = np.zeros((0, 2), dtype=np.int64), np.zeros(0), np.zeros((0, 0))
@@ -63,12 +47,46 @@ NO_PAIRS, NO_MULTIPLIERS, NO_NORMALS = np.zeros((0, 2), dtype=np.int64), np.zero
 
 @check_arguments
 class Writer:
-    """A trajectory file that grows while a run goes on; others may read it meanwhile, and kill -9 does not harm it.
+    """A trajectory file that grows during a run, can be read meanwhile, and survives a killed process.
 
-    Frames are collected, and written when half a second has passed or a few megabytes are there: `acknowledged` frames
-    are safe. So `commit_if_due` wants to be called often, as `frame` and `steps` do. Safe means against the end of the
-    process, not against that of the machine: nothing waits for the disk.
+    Frames are collected, and written after half a second or a few megabytes. The first `acknowledged` frames are then
+    safe if the process ends, but not if the machine does: the writer does not wait for the disk.
 
+    Parameters
+    ----------
+    path : str or path
+        Name of the new file, .vtkhdf.
+    shape : tuple of int
+        Shape of q.
+    contacts : bool, default False
+        Whether contacts are stored.
+    dtype : float32 or float64, default float32
+        Precision of positions and velocities.
+    facts : Facts, optional
+        Facts about the problem. None: unknown.
+    about : mapping of str to str
+        Notes to store in the file.
+
+    Attributes
+    ----------
+    acknowledged : int
+        Number of frames that are written.
+    acknowledged_steps : int
+        Number of step records that are written.
+    broken : bool
+        Whether a write failed; nothing more can be written then.
+
+    Raises
+    ------
+    FileIsThere
+        If the file exists already.
+    NoSuchFile
+        If its folder does not exist.
+    WriteFailed
+        If the file cannot be created.
+
+    Examples
+    --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Writer(Path(folder.name) / "run.vtkhdf", shape=(2, 2), about={"seed": "7"}) as file:
@@ -89,20 +107,38 @@ class Writer:
         facts: Facts | None = None,
         about: Mapping[str, str],
     ) -> None:
-        """A new file; `facts` say what is known of the problem, and `about` are words to keep."""
+
         self.path = Path(path)
-        if np.dtype(dtype) not in (np.float32, np.float64):
-            raise InvalidValue(f"dtype must be float32 or float64, not {np.dtype(dtype)}")
-        known = Facts() if facts is None else facts
-        if known.order not in (0, 1, 2):
-            raise InvalidValue(f"order must be 2 for a Motion or 1 for a Sweeping, not {known.order!r}")
-        kind = Kind(tuple(int(k) for k in shape), contacts, dtype, known)
-        _create(self.path, kind, about)
+        create_trajectory(self.path, tuple(int(k) for k in shape), contacts, dtype, facts, about)
         self._start(0, 0, new=True)
 
     @classmethod
     def reopen(cls, path: str | os.PathLike[str], frames: int, steps: int) -> Self:
-        """Continue a file after its first `frames` frames and `steps` records of steps; the rest is dropped."""
+        """Continue a file after some of its frames; the rest is removed.
+
+        Parameters
+        ----------
+        path : str or path
+            Name of the file.
+        frames : int
+            Number of first frames to keep.
+        steps : int
+            Number of first step records to keep.
+
+        Returns
+        -------
+        Writer
+            The writer of the file.
+
+        Raises
+        ------
+        InvalidValue
+            If the file has fewer frames or records.
+        FileInUse
+            If another writer has the file open.
+        BrokenFile
+            If the file is damaged.
+        """
         writer = cls.__new__(cls)
         writer.path = Path(path)
         writer._start(frames, steps)
@@ -128,22 +164,22 @@ class Writer:
             raise
 
     def _check(self, frames: int, steps: int) -> None:
-        """Raise `InvalidValue` if the file holds fewer frames or records of steps."""
+        """Refuse a file that has fewer frames or step records."""
         with reading(self.path, alone=True) as file:
             said = layout.looked_over(file)
         if not (0 <= frames <= said.frames and 0 <= steps <= said.steps):
             raise InvalidValue(
-                f"{self.path} has {said.frames} frames and {said.steps} records of steps: it cannot be continued after "
+                f"{self.path} has {said.frames} frames and {said.steps} step records: it cannot be continued after "
                 f"{frames} and {steps}"
             )
 
     def _prepare(self, frames: int, steps: int) -> None:
-        """Find where the next frame goes."""
+        """Find the position of the next frame."""
         file, names = self._file, layout.names(layout.header(self._file))
         layout.say_status(file, "running")
         self._data = {name: file[name].id for name in names}
         self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
-        """How long the data sets are with what is acknowledged."""
+        """Lengths of the data sets with all acknowledged rows."""
         chunks = (int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
         self._room = COMMIT_OVERHEAD + sum(chunks)
         self._pending, self._last = Pending(file, frames), time.monotonic()
@@ -161,27 +197,77 @@ class Writer:
         duration: float = np.nan,
         walls: Sequence[Shape] = (),
     ) -> None:
-        """Add a saved state: pairs, multipliers, normals and their duration as in `Solution`, radii for each or all.
+        """Add a frame.
 
-        `walls` are the shapes of the walls at its time, see `jostle.shapes`.
+        Parameters
+        ----------
+        t : float
+            Time of the frame.
+        q : array_like, of the shape of q
+            Positions; NaN for absent bodies.
+        u : array_like, of the shape of q
+            Velocities.
+        radii : float or array_like, shape (n,), default 0.0
+            Radii of the bodies.
+        pairs : array_like of int, shape (m, 2), optional
+            Bodies in contact, as in `Solution`. Default: no contacts.
+        multipliers : array_like, shape (m,), optional
+            Multipliers of the contacts.
+        normals : array_like, shape (m, d), optional
+            Normals of the contacts.
+        duration : float, default nan
+            Time over which the multipliers acted; NaN if unknown.
+        walls : sequence of Shape, default ()
+            Shapes of the walls at this time, see `jostle.shapes`.
+
+        Raises
+        ------
+        InvalidValue
+            If an array has the wrong shape, or the file is closed.
+        WriteFailed
+            If the file cannot be written.
         """
         self._check_open()
         self._pending.add_frame(t, duration, (q, u, radii, pairs, multipliers, normals), walls)
         self.commit_if_due()
 
     def steps(self, records: ArrayLike) -> None:
-        """Add statistics of steps: records of `STATISTICS`, or one."""
+        """Add statistics of steps.
+
+        Parameters
+        ----------
+        records : array_like of `STATISTICS` records
+            One record, or several.
+
+        Raises
+        ------
+        InvalidValue
+            If the records do not have the fields of `STATISTICS`, or the file is closed.
+        WriteFailed
+            If the file cannot be written.
+        """
         self._check_open()
         try:
             given = np.atleast_1d(np.asarray(records, dtype=STATISTICS))
         except (TypeError, ValueError) as error:
             fields = ", ".join(STATISTICS.names or ())
-            raise InvalidValue(f"records must have one value for each of {fields}: {error}") from None
+            raise InvalidValue(f"records must have the fields {fields}: {error}") from None
         self._pending.add(STEPS, as_stored(given, self._data[STEPS].dtype))
         self.commit_if_due()
 
     def note(self, change: Mapping[str, Any]) -> None:
-        """Record a change of the run, as JSON, behind those that were recorded before; see `jostle.io.changes`."""
+        """Record a change of the run as JSON; see `jostle.io.changes`.
+
+        Parameters
+        ----------
+        change : mapping
+            The change, in types that JSON can store.
+
+        Raises
+        ------
+        WriteFailed
+            If the file cannot be written.
+        """
         self._check_open()
         text = json.dumps(change)
         try:
@@ -193,18 +279,24 @@ class Writer:
             raise self._failed(error) from None
 
     def rename(self, path: Path) -> None:
-        """Take the name of another file, which is replaced; what was committed is in the new one."""
+        """Commit, and give the file another name, replacing an existing file of that name.
+
+        Parameters
+        ----------
+        path : path
+            The new name.
+        """
         self.commit()
         os.replace(self.path, path)
         self.path = path
 
     def commit_if_due(self) -> None:
-        """Commit, if half a second has passed since the last time or a few megabytes are waiting."""
+        """Commit if half a second has passed since the last commit, or a few megabytes are pending."""
         if self._pending.bytes > MAX_PENDING_BYTES or time.monotonic() - self._last > COMMIT_INTERVAL:
             self.commit()
 
     def commit(self) -> None:
-        """Write all that was added; afterwards it is acknowledged."""
+        """Write everything that was added."""
         self._check_open()
         pending = self._pending
         self._last = time.monotonic()
@@ -225,7 +317,18 @@ class Writer:
         self._safe, self.acknowledged, self.acknowledged_steps = safe, pending.frames, safe[STEPS]
 
     def close(self, status: str = "finished") -> None:
-        """Commit, write the status and close; a file that is closed, or failed, stays as it is."""
+        """Commit, write the status of the run and close the file; a closed or failed file is left unchanged.
+
+        Parameters
+        ----------
+        status : str, default "finished"
+            Status of the run.
+
+        Raises
+        ------
+        WriteFailed
+            If the file cannot be written.
+        """
         if self._file is None:
             return
         self.commit()
@@ -248,11 +351,11 @@ class Writer:
 
     @property
     def broken(self) -> bool:
-        """Did a write fail? Then nothing more can be written."""
+        """Whether a write failed; nothing more can be written then."""
         return self._failure is not None
 
     def _append(self, name: str, blocks: list[NDArray[Any]]) -> int:
-        """Write behind what is safe, so that a commit that was interrupted can be repeated; the new length."""
+        """Write after the acknowledged rows, so that an interrupted commit can be repeated; return the new length."""
         data, old = self._data[name], self._safe[name]
         if name in layout.CONSTANT:
             data.set_extent((self._pending.frames + len(self._pending),))
@@ -270,13 +373,13 @@ class Writer:
         if self._failure:
             raise self._failure
         if self._file is None:
-            raise InvalidValue(f"{self.path} is closed: it takes no more frames; Writer.reopen goes on with it")
+            raise InvalidValue(f"{self.path} is closed; use Writer.reopen to continue it")
 
     def _failed(self, error: BaseException, untouched: bool = False) -> WriteFailed:
-        """Let go of the file, and say what is safe."""
+        """Close the file, and say which frames are safe."""
         self._failure = WriteFailed(
             f"{self.path} cannot be written: {reason(error)}. Its first {self.acknowledged} frames are safe and can be "
-            f"read. Make room on the disk, or take another one, and go on from the last checkpoint"
+            f"read. Free disk space, or use another disk, and resume from the last checkpoint"
         )
         self._failure.frames = self.acknowledged
         if untouched:
@@ -293,24 +396,3 @@ class Writer:
             abandon(self._file)
         self._file = None
         self._lock.release()
-
-
-def _create(path: Path, kind: Kind, about: Mapping[str, str]) -> None:
-    """Make a trajectory without frames: first in memory, then under another name, so that it is there as a whole."""
-    refuse_existing(path)
-    with h5py.File(path, "w", driver="core", backing_store=False, libver=LIBRARY_VERSION) as file:
-        layout.create(file, kind, about)
-        file.flush()
-        image = file.id.get_file_image()
-    new = beside(path)
-    try:
-        create(new, mended(image[:SIZE], len(image)) + image[SIZE:])
-        publish(new, path)
-    except FileNotFoundError:
-        raise NoSuchFile(f"there is no folder {path.parent} for {path.name}") from None
-    except JostleError:
-        raise
-    except OSError as error:
-        raise WriteFailed(f"{path} cannot be made: {reason(error)}") from None
-    finally:
-        new.unlink(missing_ok=True)

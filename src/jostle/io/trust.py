@@ -1,8 +1,8 @@
-"""What a trajectory from a stranger may be made of: groups and data sets inside the file, stored as jostle stores them.
+"""Safe access to trajectories of unknown origin: only groups and data sets inside the file, stored as jostle does.
 
 HDF5 lets a file refer to other files (external and soft links, external storage, virtual data sets), declare more data
-than it holds, and call filters that expand a few bytes to many. A trajectory written by jostle has none of these. What
-is opened here was looked at first: each part of its name is a hard link, and the data lie in chunks of this file,
+than it contains, and call filters that expand a few bytes to many. A trajectory written by jostle has none of these.
+The functions here check first that each part of a name is a hard link, and that the data are in chunks of this file,
 unfiltered and of the expected type.
 """
 
@@ -17,7 +17,7 @@ from jostle.errors import BrokenFile
 
 
 def inside(file: Any, name: str) -> Any:
-    """The group or data set of this name, reached by hard links alone.
+    """The group or data set of this name, reached by hard links only.
 
     >>> with h5py.File("example", "w", driver="core", backing_store=False) as file:
     ...     file["numbers"], file["elsewhere"] = [1, 2], h5py.ExternalLink("other.h5", "/numbers")
@@ -42,7 +42,7 @@ def inside(file: Any, name: str) -> Any:
 
 
 def data_set(file: Any, name: str, dtype: Any = None, row: tuple[int, ...] = ()) -> Any:
-    """A data set that grows with the frames, of this type and with rows of this shape, whose data are in the file."""
+    """A data set that grows with the frames, with this type and row shape, whose data are in the file."""
     found = inside(file, name)
     if not isinstance(found, h5py.Dataset):
         raise BrokenFile(f"{file.filename} is damaged: {name} is not a data set")
@@ -50,9 +50,7 @@ def data_set(file: Any, name: str, dtype: Any = None, row: tuple[int, ...] = ())
     if made.get_layout() != h5py.h5d.CHUNKED or made.get_external_count():
         raise BrokenFile(f"{file.filename} is refused: the data of {name} are not stored in chunks of this file")
     if made.get_nfilters():
-        raise BrokenFile(
-            f"{file.filename} is refused: {name} is compressed, or filtered otherwise; jostle stores it plain"
-        )
+        raise BrokenFile(f"{file.filename} is refused: {name} is compressed or filtered, which jostle never does")
     if found.shape[1:] != row or (dtype is not None and found.dtype != np.dtype(dtype)):
         raise BrokenFile(
             f"{file.filename} is damaged: {name} has rows of shape {found.shape[1:]} and type {found.dtype}, not "
@@ -62,7 +60,7 @@ def data_set(file: Any, name: str, dtype: Any = None, row: tuple[int, ...] = ())
 
 
 def rows(file: Any, data: Any, start: int, count: int) -> Any:
-    """The rows start to start + count of a data set, which cannot take more bytes than the file has."""
+    """The rows start to start + count of a data set; more bytes than the file has are refused."""
     if start < 0 or count < 0 or start + count > len(data):
         raise BrokenFile(
             f"{file.filename} is damaged: {data.name[1:]} ends after {len(data)} of {start + count} entries"
@@ -72,7 +70,7 @@ def rows(file: Any, data: Any, start: int, count: int) -> Any:
 
 
 def check_size(file: Any, data: Any, count: int, spare: int = 0) -> None:
-    """Refuse rows that would take more bytes than the file has, by more than `spare` bytes."""
+    """Refuse rows that need more bytes than the file has plus `spare` bytes."""
     size = count * data.dtype.itemsize * int(np.prod(data.shape[1:]))
     if size > file.id.get_filesize() + spare:
         raise BrokenFile(

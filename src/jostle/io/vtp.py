@@ -1,4 +1,4 @@
-"""Exports for ParaView and what else reads XML files of VTK: a .pvd file, and a .vtp file for each time beside it."""
+"""Exports for ParaView and other readers of VTK XML files: a .pvd file, and one .vtp file per time beside it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jostle.solution import Solution
 
 
 def write_pvd(sol: Solution, path: Path) -> Path:
-    """Write the series; the .pvd file, which names the others."""
+    """Write the series, and return the .pvd file, which lists the others."""
     entries = []
     for k, (t, picture) in enumerate(pictures(sol, contacts=True)):
         name = f"{path.stem}_{k:06d}.vtp"
@@ -39,7 +39,7 @@ def write_pvd(sol: Solution, path: Path) -> Path:
 
 
 def _vtp(picture: Picture) -> Iterator[bytes]:
-    """An XML file of VTK: the arrays stand behind it, each after its number of bytes."""
+    """A VTK XML file; the arrays are appended, each after its number of bytes."""
     touching, n = picture.touching, len(picture.points)
     assert touching is not None
     cells, walls = min(picture.n, 1), len(picture.walls.ends)
@@ -80,4 +80,4 @@ def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:
 
 
 PVD = Series(write_pvd)
-"""The export to a series of .vtp files with a .pvd file that lists them."""
+"""Export to a series of .vtp files with a .pvd file that lists them."""

@@ -1,8 +1,7 @@
-"""The walls as VTK draws them: lines behind the points and the contacts of each frame.
+"""The walls as lines for VTK, stored after the points and the contacts of each frame.
 
-Walls without an end are drawn as far as the bodies of the frame are, and somewhat further: up to the next corners of a
-grid whose spacing is a power of two. So the lines depend on the frame alone, and a file that is continued is the same
-as one that was not interrupted.
+Unbounded walls are drawn slightly beyond the bodies of the frame, up to the next corners of a grid whose spacing is a
+power of two. The lines therefore depend only on the frame, and a resumed file is identical to an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from jostle.polylines import View, holding_walls, outlines, unbounded
 from jostle.shapes import Shape
 
 CIRCLE_POINTS = 24
-"""Number of points of a circle, which are stored with each frame."""
+"""Number of points of a circle."""
 WALL_HEIGHT = 2.0
 """Half the height of a wall on a line, in multiples of the largest radius."""
 
 
 class WallLines(NamedTuple):
-    """Polylines: their points (w, 3), the points that they join, one line after the other, and where each line ends."""
+    """Polylines: points (w, 3), the numbers of the points along each line, and the end of each line in that list."""
 
     points: Array
     joined: Integers
@@ -32,11 +31,11 @@ class WallLines(NamedTuple):
 
 
 NO_LINES = WallLines(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-"""The lines of a scene without walls."""
+"""Lines of a scene without walls."""
 
 
 class WallDrawer:
-    """Draws the walls of one frame after the other; what is the same as in the frame before is not drawn again.
+    """Draws the walls of successive frames; lines that do not change are not computed again.
 
     >>> floor = (Shape("plane", np.array([[0.0, 1.0], [0.0, 0.0]])),)
     >>> lines = WallDrawer(float).lines(floor, np.array([[0.5, 1.0], [3.0, 1.0]]), np.ones(2))
@@ -51,7 +50,7 @@ class WallDrawer:
     def lines(self, shapes: Sequence[Shape], x: Array, radii: Array) -> WallLines:
         """The lines of the walls around bodies at x (n, d)."""
         d, tallest = x.shape[1], float(radii.max(initial=0.0))
-        if not shapes or shapes[0].points.shape[1] != d:  # or each entry of q is drawn as a point
+        if not shapes or shapes[0].points.shape[1] != d:  # no walls, or each entry of q is drawn as a point
             return NO_LINES
         view = View(np.zeros(d), np.ones(d))
         if unbounded(shapes):
@@ -76,7 +75,7 @@ def _drawn(shapes: Sequence[Shape], view: View, half: float, dtype: DTypeLike) -
 
 
 def _snapped(view: View) -> View:
-    """The smallest box of a grid, as wide as the diagonal rounded up to a power of two, that holds the view."""
+    """The smallest box that contains the view on a grid whose spacing is the diagonal rounded up to a power of two."""
     lower, upper = (np.where(np.isfinite(end), end, 0.0) for end in view)
     size = float(np.linalg.norm(upper - lower))
     spacing = 2.0 ** np.ceil(np.log2(size)) if size > 0.0 else 1.0

@@ -1,10 +1,10 @@
 """The shapes of the walls in a trajectory: stored again only when they change.
 
     jostle/walls/points   (k, 3) the points of all shapes, one shape after the other; see `jostle.shapes`
-    jostle/walls/shapes   (k, 2) of each shape, the position of its kind in `KINDS` and its number of points
-    jostle/walls/states   (k, 3) of each state of the walls, its numbers of shapes and of points, and their checksum
+    jostle/walls/shapes   (k, 2) for each shape, the position of its kind in `KINDS` and its number of points
+    jostle/walls/states   (k, 3) for each state of the walls, the numbers of shapes and points, and a checksum
 
-A frame has the number of the state of the walls at its time.
+Each frame stores the number of the state of the walls at its time.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ COLUMNS: dict[str, tuple[DTypeLike, tuple[int, ...]]] = {
 
 
 def rows_of(shapes: Sequence[Shape], d: int) -> dict[str, NDArray[Any]]:
-    """What is added to each data set for a new state of the walls."""
+    """The rows to add to each data set for a new state of the walls."""
     for shape in shapes:
         if shape.points.shape[1] != d:
-            raise InvalidValue(f"the walls live in dimension {shape.points.shape[1]}, the bodies in {d}")
+            raise InvalidValue(f"the walls have dimension {shape.points.shape[1]}, the bodies {d}")
     corners = np.zeros((sum(len(shape.points) for shape in shapes), 3))
     if len(corners):
         corners[:, :d] = np.concatenate([shape.points for shape in shapes])
@@ -47,7 +47,7 @@ def table_of(file: Any, count: int) -> Integers:
 
 
 def lengths(table: Integers) -> dict[str, int]:
-    """How long each data set is with these states."""
+    """The length of each data set with these states."""
     return {STATES: len(table), SHAPES: int(table[:, 0].sum()), CORNERS: int(table[:, 1].sum())}
 
 
@@ -61,7 +61,7 @@ def shapes_in(file: Any, table: Integers, state: int, d: int) -> tuple[Shape, ..
         for name, start, length in ((SHAPES, before[0], count), (CORNERS, before[1], points))
     ]
     if _check(*found) != check or found[0][:, 1].sum() != points or not _known(found[0]):
-        raise BrokenFile(f"{file.filename} is damaged: state {state} of the walls does not have its checksum")
+        raise BrokenFile(f"{file.filename} is damaged: state {state} of the walls does not match its checksum")
     ends = np.cumsum(found[0][:, 1])
     try:
         return tuple(

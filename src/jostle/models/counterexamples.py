@@ -30,9 +30,9 @@ from jostle.sets.walls import HalfSpace
 FLOOR = HalfSpace([1.0])
 GAUSS_POINTS = 12
 """Number of quadrature points for the integral of the force over one interval."""
-SMOOTH_END = 0.28
+SMOOTH_FORCE_END = 0.28
 """Time up to which both motions under the smooth force fly over every second pulse."""
-AT_FLOOR = 1e-12
+FLOOR_TOLERANCE = 1e-12
 """The particle is at the floor if its height is at most this fraction of its largest height."""
 
 
@@ -138,8 +138,8 @@ class TwoMotions:
         high, fast = float(np.abs(q).max()) or 1.0, float(np.abs(u).max()) or 1.0
         pushed = (half * forces) @ weights
         reaction = np.diff(u) - pushed
-        above = motion.q(nodes.ravel()).reshape(nodes.shape).min(axis=1) > AT_FLOOR * high
-        lands = above & (q[1:] <= AT_FLOOR * high)
+        above = motion.q(nodes.ravel()).reshape(nodes.shape).min(axis=1) > FLOOR_TOLERANCE * high
+        lands = above & (q[1:] <= FLOOR_TOLERANCE * high)
         before = (u[:-1] + pushed)[lands]
         return Conditions(
             abs(float(q.min(initial=0.0))) / high,
@@ -319,8 +319,8 @@ def two_motions_under_a_smooth_force() -> TwoMotions:
         return math.exp(-1.0 / t) * (6.0 * math.sin(t**-3) - 1.0) if t > 0.0 else 0.0
 
     starts = [(math.pi - math.asin(1.0 / 6.0) + 2.0 * math.pi * n) ** (-1.0 / 3.0) for n in (40, 41)]
-    first, second = (_from_rest(force, start, SMOOTH_END) for start in starts)
-    return TwoMotions(force, 0.0, first, second, starts[0], SMOOTH_END, lambda start, end: np.zeros(0))
+    first, second = (_from_rest(force, start, SMOOTH_FORCE_END) for start in starts)
+    return TwoMotions(force, 0.0, first, second, starts[0], SMOOTH_FORCE_END, lambda start, end: np.zeros(0))
 
 
 def _from_rest(force: Callable[[float], float], start: float, end: float) -> Shifted:

@@ -23,32 +23,32 @@ from jostle.convex.maps import Sparse
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotConverged
-from jostle.models.separate import BALANCED, NEAR, descend, largest
+from jostle.models.separate import BALANCE_TOLERANCE, MIN_SEARCH_RADIUS, descend, largest
 from jostle.models.starts import Cell, Ends, ball_volume, cell
 from jostle.sets.contacts import Contacts
 from jostle.sets.radii import body_radii
 from jostle.solvers.gauss_seidel import GaussSeidel
 from jostle.solvers.project import require
 
-FILLED = {2: 0.86, 3: 0.66}
+INITIAL_FRACTIONS = {2: 0.86, 3: 0.66}
 """Packing fraction at the start, by dimension, with overlaps counted twice: a little more than in the final packing."""
-SOFT = 3e-3
+MAX_DESCENT_OVERLAP = 3e-3
 """Mean overlap per ball, in mean radii, at which the descent ends and the projections begin."""
-SHRINK = 6.0
+SHRINK_DIVISOR = 6.0
 """Radii shrink by the mean overlap divided by this number; the overlap falls three to five times as much."""
-GROW = 1.1
+GROWTH_FACTOR = 1.1
 """Factor by which the radii grow if nothing overlaps at the start."""
-GROWTH = 1e-2
+TARGET_GROWTH = 1e-2
 """S, the target growth of the radii in each projection."""
-PUSH = 1e3
+GROWTH_WEIGHT = 1e3
 """k, the weight of the growth against displacements, in units of n r^2."""
-PRECISE = 0.05
+RELATIVE_TOLERANCE = 0.05
 """Tolerance of a projection, as a fraction of the growth in the projection before it."""
-COARSEST = 1e-4
+MAX_TOLERANCE = 1e-4
 """Largest tolerance of a projection, in radii."""
-PROJECTIONS = 500
+MAX_PROJECTIONS = 500
 """Largest number of projections."""
-CARRIES = 1e-6
+MIN_RELATIVE_FORCE = 1e-6
 """A contact belongs to the packing if its force is more than this fraction of the largest force."""
 
 
@@ -116,7 +116,7 @@ def random_close_packing(
     """
     space = cell(box, period)
     d = len(space.lower)
-    if d not in FILLED:
+    if d not in INITIAL_FRACTIONS:
         raise InvalidValue(f"random_close_packing is for discs and spheres, in dimension 2 or 3, not {d}")
     if not 0.0 < tol < 1.0:
         raise InvalidValue(f"tol must lie between 0 and 1, not {tol}")
@@ -124,7 +124,7 @@ def random_close_packing(
     size = body_radii(size, size.size, 0.0)
     random = np.random.default_rng(seed)
     q = space.lower + random.random((len(size), d)) * (space.upper - space.lower)
-    size = size * (FILLED[d] * space.volume / ball_volume(size, d)) ** (1.0 / d)
+    size = size * (INITIAL_FRACTIONS[d] * space.volume / ball_volume(size, d)) ** (1.0 / d)
     q, size = _quenched(space, q, size)
     return _jammed(space, q, size, tol)
 
@@ -136,21 +136,21 @@ def _quenched(space: Cell, q: Array, radii: Array) -> tuple[Array, Array]:
         mean = float(radii.mean())
         q = descend(space.within(radii), q, expected * mean)
         overlap = -float(np.minimum(space.within(radii).linearise(0.0, q, 0.0).gap, 0.0).sum()) / (len(q) * mean)
-        if overlap <= BALANCED * expected and not overlaps:
-            radii = GROW * radii
-        elif overlap <= SOFT:
+        if overlap <= BALANCE_TOLERANCE * expected and not overlaps:
+            radii = GROWTH_FACTOR * radii
+        elif overlap <= MAX_DESCENT_OVERLAP:
             return q, radii
         else:
             overlaps, expected = True, 0.3 * overlap
-            radii = radii * (1.0 - overlap / SHRINK)
+            radii = radii * (1.0 - overlap / SHRINK_DIVISOR)
 
 
 def _jammed(space: Cell, q: Array, radii: Array, tol: float) -> Packing:
     """The radii as large as they can be without overlap: a sequence of projections."""
     radii = radii * (1.0 + _spare(space, q, radii, 0.0))
-    s = GROWTH
-    for _ in range(PROJECTIONS):
-        contacts, P = _grown(space, q, radii, min(COARSEST, PRECISE * s))
+    s = TARGET_GROWTH
+    for _ in range(MAX_PROJECTIONS):
+        contacts, P = _grown(space, q, radii, min(MAX_TOLERANCE, RELATIVE_TOLERANCE * s))
         u, s = P.point[:-1].reshape(q.shape), float(P.point[-1])
         closer = 2.0 * (largest(u) + s * float(radii.max()))
         part = min(1.0, float(contacts.reach) / closer)
@@ -158,11 +158,11 @@ def _jammed(space: Cell, q: Array, radii: Array, tol: float) -> Packing:
         radii = radii * (1.0 + _spare(space, q, radii, part * s))
         if part == 1.0 and s <= tol:
             forces = P.multipliers
-            carry = np.flatnonzero(forces > CARRIES * forces.max(initial=0.0))
+            carry = np.flatnonzero(forces > MIN_RELATIVE_FORCE * forces.max(initial=0.0))
             return Packing(q, radii, contacts.pairs[carry], forces[carry] / forces[carry].mean())
         s = max(s, tol)
     raise NotConverged(
-        f"after {PROJECTIONS} projections the radii still grow by {s:.1e} in each; loosen tol, {tol:.1e}"
+        f"after {MAX_PROJECTIONS} projections the radii still grow by {s:.1e} in each; increase tol = {tol:.1e}"
     )
 
 
@@ -170,21 +170,21 @@ def _grown(space: Cell, q: Array, radii: Array, tol: float) -> tuple[Contacts, P
     """The projection of (0, S): the displacements u of all balls, and the growth s."""
     from scipy.sparse import csr_array, hstack
 
-    contacts = space.within(radii).linearise(0.0, q, NEAR * float(radii.max()))
+    contacts = space.within(radii).linearise(0.0, q, MIN_SEARCH_RADIUS * float(radii.max()))
     column = csr_array(-_sums(contacts, radii)[:, None])
     K = Polyhedron(
         Sparse(csr_array(hstack([contacts.G.tocsr(), column]))), contacts.gap,
         length=contacts.length, describe=contacts.describe, noise=contacts.noise,
     )  # fmt: skip
-    wished = np.append(np.zeros(q.size), GROWTH)
-    mass = np.append(np.ones(q.size), PUSH * len(q) * float((radii**2).mean()))
+    wished = np.append(np.zeros(q.size), TARGET_GROWTH)
+    mass = np.append(np.ones(q.size), GROWTH_WEIGHT * len(q) * float((radii**2).mean()))
     solver = GaussSeidel(tol=tol)
     return contacts, require(solver.project(wished, K, mass), solver)
 
 
 def _spare(space: Cell, q: Array, radii: Array, most: float) -> float:
     """Relative amount by which all radii can grow without overlap (negative: must shrink), at most `most`."""
-    contacts = space.within(radii).linearise(0.0, q, NEAR * float(radii.max()))
+    contacts = space.within(radii).linearise(0.0, q, MIN_SEARCH_RADIUS * float(radii.max()))
     return float((contacts.gap / _sums(contacts, radii)).min(initial=most))
 
 

@@ -27,25 +27,25 @@ from jostle.sets.contacts import Contacts
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.project import require
 
-MARGIN = 1e-7
+GAP_MARGIN = 1e-7
 """Gaps are kept open by this fraction of the smallest radius, so that the solver's tolerance leaves no overlap."""
-ROOM = (1e-2, 1e-4, 1e-6)
+GAP_WIDTHS = (1e-2, 1e-4, 1e-6)
 """Gap widths that the descent tries to reach, in smallest radii; it goes on to the next if there is no room."""
-SHAKE = 1e-3
+SHAKE_AMPLITUDE = 1e-3
 """Typical random displacement of the balls, in smallest radii, if two of them have the same centre."""
-NEAR = 0.1
+MIN_SEARCH_RADIUS = 0.1
 """Least contact search radius, in radii; steps are shortened so that pairs beyond the search radius cannot meet."""
-SWEEPS = 500
+MAX_SWEEPS = 500
 """Largest number of projections."""
-DESCENT_STEPS = 20_000
+MAX_DESCENT_STEPS = 20_000
 """Largest number of steps of the descent."""
-BALANCED = 1e-2
+BALANCE_TOLERANCE = 1e-2
 """The descent ends where the forces balance up to this fraction of the expected overlap."""
-MEMORY = 20
+STORED_STEPS = 20
 """Number of previous steps that the quasi-Newton descent stores."""
-LONGEST = 0.1
+MAX_DISPLACEMENT = 0.1
 """Largest displacement of a ball in one step of the descent, in smallest radii."""
-SUFFICIENT = 1e-4
+SUFFICIENT_DECREASE = 1e-4
 """A step is accepted if it achieves this fraction of the decrease that the slope predicts; otherwise it is halved."""
 
 
@@ -127,7 +127,7 @@ def _admissible(contacts: Contacts) -> bool:
 def _shaken(Q: ConstraintSet, q: Array, random: np.random.Generator) -> Array:
     """The positions after a small random displacement of every ball, so that each gap has a gradient."""
     direction, spread = random.standard_normal(q.shape), float(np.abs(q).max(initial=0.0)) or 1.0
-    return q + SHAKE * (_radius(Q) or spread) * direction
+    return q + SHAKE_AMPLITUDE * (_radius(Q) or spread) * direction
 
 
 def _radius(Q: ConstraintSet) -> float | None:
@@ -138,10 +138,10 @@ def _radius(Q: ConstraintSet) -> float | None:
 
 def _apart(Q: ConstraintSet, x: Array, length: float) -> Array:
     """A configuration without overlap near x, found by descent."""
-    for room in ROOM:
+    for room in GAP_WIDTHS:
         x = descend(Q, x, room * length, room * length)
-        contacts = Q.linearise(0.0, x, MARGIN * length)
-        if contacts.gap.min(initial=np.inf) >= MARGIN * length:
+        contacts = Q.linearise(0.0, x, GAP_MARGIN * length)
+        if contacts.gap.min(initial=np.inf) >= GAP_MARGIN * length:
             return x
     row, pairs = int(np.argmin(contacts.gap)), np.count_nonzero(contacts.gap < 0.0)
     raise EmptySet(
@@ -158,7 +158,7 @@ def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float
     y_k = x_k the distance always falls; the iteration returns to it whenever the extrapolation increased the distance.
     """
     y, k, distance, reach = x, 0, M.norm((x - target).ravel()), length
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         z, reach = _swept(Q, y, target, M, reach, y is x)
         further = np.inf if z is None else M.norm((z - target).ravel())
         if z is None or (y is not x and further > distance):
@@ -171,8 +171,8 @@ def _nearest(Q: ConstraintSet, x: Array, target: Array, M: Metric, length: float
                 return x
             y, k = x, 0
     raise NotConverged(
-        f"after {SWEEPS} sweeps balls still move by {moved / length:.2g} of the smallest radius per sweep: with deep "
-        f"overlaps many configurations are almost equally near. Increase tol, or give a q with less overlap"
+        f"after {MAX_SWEEPS} sweeps balls still move by {moved / length:.2g} of the smallest radius per sweep: with "
+        f"deep overlaps many configurations are almost equally near. Increase tol, or give a q with less overlap"
     )
 
 
@@ -183,10 +183,10 @@ def _swept(
 
     The step is shortened if pairs beyond the search radius could meet on its way; all of the segment lies in Q~(y).
     """
-    solver = Automatic(tol=MARGIN / 4.0)
+    solver = Automatic(tol=GAP_MARGIN / 4.0)
     contacts = Q.linearise(0.0, y, reach)
     K = Polyhedron(
-        contacts.G, contacts.gap - MARGIN * contacts.length,
+        contacts.G, contacts.gap - GAP_MARGIN * contacts.length,
         length=contacts.length, describe=contacts.describe, noise=contacts.noise,
     )  # fmt: skip
     try:
@@ -197,7 +197,7 @@ def _swept(
         return None, reach
     furthest = largest(P.point)
     if 2.0 * furthest <= contacts.reach:
-        return y + P.point, max(4.0 * furthest, NEAR * (_radius(Q) or 0.0))
+        return y + P.point, max(4.0 * furthest, MIN_SEARCH_RADIUS * (_radius(Q) or 0.0))
     longer = max(reach, min(4.0 * reach, 4.0 * furthest))
     return (y + contacts.reach / (2.0 * furthest) * P.point if admissible else None), longer
 
@@ -213,16 +213,16 @@ def descend(Q: ConstraintSet, x: Array, unit: float, room: float = 0.0) -> Array
         g = np.minimum(contacts.gap - room, 0.0) / unit
         return 0.5 * _inner(g, g), contacts.G.adjoint(g)
 
-    y, memory = x.ravel() / unit, deque[tuple[Array, Array, float]](maxlen=MEMORY)
+    y, memory = x.ravel() / unit, deque[tuple[Array, Array, float]](maxlen=STORED_STEPS)
     E, gradient = overlap(y)
-    longest = LONGEST * (_radius(Q) or np.inf) / unit
-    for _ in range(DESCENT_STEPS):
-        if np.abs(gradient).max(initial=0.0) <= BALANCED:
+    longest = MAX_DISPLACEMENT * (_radius(Q) or np.inf) / unit
+    for _ in range(MAX_DESCENT_STEPS):
+        if np.abs(gradient).max(initial=0.0) <= BALANCE_TOLERANCE:
             break
         step = -_newton(gradient, memory)
         step /= max(1.0, largest(step.reshape(x.shape)) / longest)
         slope = _inner(gradient, step)
-        while (there := overlap(y + step))[0] > E + SUFFICIENT * slope:
+        while (there := overlap(y + step))[0] > E + SUFFICIENT_DECREASE * slope:
             step, slope = 0.5 * step, 0.5 * slope
         if not there[0] < E:
             break

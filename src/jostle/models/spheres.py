@@ -13,7 +13,7 @@ from jostle.sets.balls import Balls
 from jostle.sets.radii import body_radii
 from jostle.sets.walls import Box
 
-LOOSE = 1.02
+START_SPACING = 1.02
 """Spacing of the lattice at the start, in multiples of the largest diameter."""
 
 
@@ -58,8 +58,8 @@ def spheres(radii: ArrayLike, *, box: tuple[ArrayLike, ArrayLike], gravity: Fini
     size = body_radii(size, size.size, 0.0)
     d = len(lower)
     random = np.random.default_rng(seed)
-    q0 = _lattice(len(size), 2.0 * LOOSE * float(size.max()), lower, upper)
-    q0[:, :-1] += random.uniform(-0.5, 0.5, (len(size), d - 1)) * (LOOSE - 1.0) * size.max()
+    q0 = _lattice(len(size), 2.0 * START_SPACING * float(size.max()), lower, upper)
+    q0[:, :-1] += random.uniform(-0.5, 0.5, (len(size), d - 1)) * (START_SPACING - 1.0) * size.max()
     mass = np.pi * size**2 if d == 2 else 4.0 / 3.0 * np.pi * size**3
     weight = np.zeros((len(size), d))
     weight[:, -1] = -gravity * mass

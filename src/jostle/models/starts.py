@@ -23,19 +23,19 @@ from jostle.sets.walls import Box
 
 Ends = tuple[ArrayLike, ArrayLike]
 """Lower and upper corner of a box, with one number per axis."""
-CHUNK = 8
-"""Places are sought at the same time for one in this many of the balls that remain."""
-FEW = 64
+CHUNK_DIVISOR = 8
+"""Places are sought at the same time for a fraction 1 / CHUNK_DIVISOR of the remaining balls."""
+MIN_CHUNK = 64
 """Least number of balls for which places are sought at the same time."""
-ALIKE = 0.8
+SIMILAR_RADII = 0.8
 """Places are sought at the same time only for balls with at least this fraction of the largest remaining radius."""
-PROPOSALS = 50_000
+MAX_PROPOSALS = 50_000
 """Largest number of places that are tried at the same time."""
-TRIES = 100_000
+MAX_FAILURES = 100_000
 """Number of consecutive places without room after which the space counts as full."""
-SATURATED = {2: 0.547, 3: 0.384}
+SATURATION_FRACTIONS = {2: 0.547, 3: 0.384}
 """Packing fraction at which random sequential addition of equal balls ends (Feder 1980; Zhang & Torquato 2013)."""
-STRICT = 1.0 + 4.0 * float(np.finfo(float).eps)
+STRICT_FACTOR = 1.0 + 4.0 * float(np.finfo(float).eps)
 """Distances must exceed the sum of the radii by this factor, so that round-off leaves no overlap."""
 
 
@@ -131,7 +131,7 @@ def random_sequential(
     if (space.upper - space.lower < widest).any():
         raise InvalidValue(f"the largest ball is {widest:g} wide, the box only {(space.upper - space.lower).min():g}")
     placed, full = Placed(space, size), partial(_saturated, space, size)
-    return filled(placed, size, np.random.default_rng(seed), TRIES, full)
+    return filled(placed, size, np.random.default_rng(seed), MAX_FAILURES, full)
 
 
 def filled(
@@ -145,9 +145,9 @@ def filled(
     left = left[np.isnan(placed.q[left, 0])]
     rate, in_vain = 1.0, 0
     while len(left):
-        balls = left[: max(len(left) // CHUNK, FEW)]
-        balls = balls[radii[balls] >= ALIKE * radii[balls[0]]]
-        each = int(np.clip(1.0 / rate, 1, max(PROPOSALS // len(balls), 1)))
+        balls = left[: max(len(left) // CHUNK_DIVISOR, MIN_CHUNK)]
+        balls = balls[radii[balls] >= SIMILAR_RADII * radii[balls[0]]]
+        each = int(np.clip(1.0 / rate, 1, max(MAX_PROPOSALS // len(balls), 1)))
         found, rate = placed.propose(balls, each, random)
         left = left[~np.isin(left, found)]
         in_vain = 0 if len(found) else in_vain + len(balls) * each
@@ -180,19 +180,19 @@ class Placed:
         first = first[np.argsort(first)]
         own, x = ball[first], places[first]
         met = self._tree(x).query_pairs(2.0 * self.radii[own].max(initial=0.0), output_type="ndarray")
-        close = self._distance(x[met[:, 0]], x[met[:, 1]]) < STRICT * self.radii[own[met]].sum(axis=1)
+        close = self._distance(x[met[:, 0]], x[met[:, 1]]) < STRICT_FACTOR * self.radii[own[met]].sum(axis=1)
         keeps = np.ones(len(own), dtype=bool)
         keeps[met[close, 1]] = False
         self.take(own[keeps], x[keeps])
-        return own[keeps], max(len(free) / len(ball), 1.0 / PROPOSALS)
+        return own[keeps], max(len(free) / len(ball), 1.0 / MAX_PROPOSALS)
 
     def _free(self, ball: Integers, places: Array) -> Booleans:
         free, size = np.ones(len(ball), dtype=bool), self.radii[ball]
         for there, tree in self.trees.values():
-            reach = STRICT * float(size.max() + self.radii[there].max())
+            reach = STRICT_FACTOR * float(size.max() + self.radii[there].max())
             near = self._tree(places).sparse_distance_matrix(tree, reach, output_type="ndarray")
             i, j = near["i"], there[near["j"]]
-            free[i[self._distance(places[i], self.q[j]) < STRICT * (size[i] + self.radii[j])]] = False
+            free[i[self._distance(places[i], self.q[j]) < STRICT_FACTOR * (size[i] + self.radii[j])]] = False
         return free
 
     def take(self, balls: Integers, x: Array) -> None:
@@ -222,7 +222,11 @@ def _saturated(space: Cell, radii: Array, left: Integers, tries: int) -> Invalid
     n, d = len(radii), len(space.lower)
     there = np.delete(radii, left)
     filled, wanted = (ball_volume(size, d) / space.volume for size in (there, radii))
-    end = f"; for equal balls the limit is {SATURATED[d]}, and less between walls" if d in SATURATED else ""
+    end = (
+        f"; for equal balls the limit is {SATURATION_FRACTIONS[d]}, and less between walls"
+        if d in SATURATION_FRACTIONS
+        else ""
+    )
     return InvalidValue(
         f"random sequential addition placed {len(there)} of {n} balls; then {tries} random places had no room for a "
         f"ball of radius {radii[left[0]]:.3g}. The placed balls fill {filled:.3f} of the space, all {n} would fill "

@@ -118,7 +118,7 @@ def _add(problem: dict[str, Any], openings: dict[str, Any], floor: dict[str, Any
 
 
 def _named_ends(problem: dict[str, Any], openings: dict[str, Any], source: Source) -> Iterator[str]:
-    """Replace names of exits, at which stairs start or end, by the ends of these exits; yields the names."""
+    """Replace the name of an exit at which stairs start or end by the ends of the exit, and yield the name."""
     stairs = problem.get("stairs")
     if not isinstance(stairs, list):
         return

@@ -65,7 +65,7 @@ def _tables_in(value: Any, path: Path) -> Iterator[tuple[Path, Table]]:
 
 
 def complain(complaints: list[Complaint]) -> None:
-    """Raise all complaints at once, from inside a validator."""
+    """Raise one error with all complaints, from inside a validator."""
     if complaints:
         raise PydanticCustomError("complaints", "several", {"complaints": complaints})
 

@@ -11,6 +11,7 @@ from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
 from jostle.crowds.outlines import package
+from jostle.crowds.plan_checks import stop_on
 from jostle.crowds.plans import OUTLET_RADII, Plan
 from jostle.crowds.stairs import BACK, Link
 from jostle.crowds.stops import AnyStop
@@ -322,7 +323,7 @@ class Crowd(ProblemTable):
         for k, stop in enumerate(self.stops):
             with belongs_to("stops", k):
                 stops[stop.name] = stop.build()
-                plan.stop(stop.name, stops[stop.name].target)
+                stop_on(plan, stop.name, stops[stop.name].target)
         gates = [gate.build() for gate in self.gates]
         with belongs_to("groups"):
             return self._groups({"room": plan, "seed": seed, "stops": stops, "gates": gates})

@@ -91,7 +91,7 @@ class ProblemTable(Table):
         Returns
         -------
         str
-            A name of `jo.SCHEMES`: "venel" for first-order problems, "paoli" for others, unless a subclass changes it.
+            A name in `jostle.schemes.SCHEMES`: "venel" for first-order problems, else "paoli", unless overridden.
         """
         return "venel" if self.first_order else "paoli"
 

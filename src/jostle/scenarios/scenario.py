@@ -78,7 +78,7 @@ class RunTable(Table):
     t: Positive = Field(description="End time of the run (s).")
     h: Positive = Field(description="Time step (s).")
     every: Positive | None = Field(
-        None, description=f"Time between two saved frames (s); a {DEFAULT_FRAMES}th of t if not given."
+        None, description=f"Time between two saved frames (s); t / {DEFAULT_FRAMES} by default."
     )
     until: Until | None = Field(
         None, description="Condition that ends the run before t; the default depends on the problem."

@@ -1,4 +1,4 @@
-"""Which contacts a step looks at: those within reach, checked afterwards and widened if a body went further."""
+"""The contacts of a step: those within reach, checked afterwards and extended if a body went further."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def with_checked_reach(
 
 
 def first_reach(h: float, w: Array, before: Array) -> Reach:
-    """How far bodies may go in a step of length h from w: of each, or of any two if w does not say of which bodies.
+    """Expected distance of each body in a step of length h from w, or of any two if w is not given by bodies.
 
-    Who was pushed in the step before, faster than w, will be so again.
+    A body that was pushed in the step before, faster than w, is expected to be pushed again.
     """
     speeds = np.maximum(_speeds(w), _speeds(before))
     if w.ndim != 2:
@@ -98,6 +98,6 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
 
 
 def _speeds(u: Array) -> Array:
-    """(n,) of bodies (n, d), or that of the whole."""
+    """(n,) speeds of bodies (n, d), or the speed of the whole configuration."""
     speeds: Array = np.sqrt(squares(u) if u.ndim == 2 else (u * u).sum())
     return speeds

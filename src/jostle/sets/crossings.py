@@ -1,7 +1,7 @@
-"""Did the centre of a body go through a wall in one step? Afterwards the gap does not tell: a thin wall has two sides.
+"""Whether the centre of a body went through a wall in one step. The gap does not show it: a thin wall has two sides.
 
 Between the times of a step the centre goes straight from x to y, and the walls from where they are to where they will
-be. Only a centre that is nearer to a wall than both of them move can have crossed it; the others are not looked at, and
+be. Only a centre that is nearer to a wall than both of them move can have crossed it; the others are not examined, and
 where no body overlaps by half its radius, those that move by less than half their radius are not even measured. A
 thin wall (`Segments`, `Vessel`) is crossed if the path goes through it an odd number of times. A solid one (`Polygons`,
 `Outside`) is crossed if the path meets its inside and ends beyond its middle, where the gradient of the distance points
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     ends: tuple[Array, Array]
     """q at both times."""
     linearised: bool = False
-    """Did it keep the constraints linearised at the first q? Then nothing crosses walls at rest with convex gaps."""
+    """True if the step kept the constraints linearised at the first q: no convex wall at rest is crossed then."""
     overlap: float = np.inf
     """The deepest overlap at the first q."""
 
@@ -40,9 +40,9 @@ class Crossing(NamedTuple):
     body: int
     wall: str
     moved: float
-    """How far the body and the wall moved in the step, together."""
+    """Distance that the body and the wall moved in the step, together."""
     clearance: float
-    """How far they may: the radius of the body, or for a point half the radius of a solid wall."""
+    """Safe distance: the radius of the body, or for a point half the radius of a solid wall."""
 
 
 def movers(step: Step, way: Array, radii: Array | None, sway: float) -> tuple[Integers, Array]:

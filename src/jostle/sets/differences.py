@@ -11,7 +11,7 @@ falls to a 16th, and that by curvature grows 256-fold. A rung on which the secon
 ones sees a kink, or the far field of g, and does not count. The first minimum of the error is taken.
 
 Afterwards a linearisation costs 2 N evaluations; the second differences, which these contain, and the sizes of q and g
-tell whether the step still serves. Lengths enter only through q, g and g's own behaviour: units do not matter.
+show whether the step is still good. Lengths enter only through q, g and g's own behaviour: units do not matter.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class _Ladder:
         m, far = len(gap), float(np.abs(q).max(initial=0.0))
         self.gap, self.q = gap, q
         self.far = far
-        """How far q is from the origin: steps below the round-off of q have no effect."""
+        """Distance of q from the origin: steps below the round-off of q have no effect."""
         self.flat = 2.0**FLAT_EXPONENT * max(far, float(np.abs(gap).max(initial=0.0)))
         lowest = np.log2(max(16.0 * EPS * far, 2.0**MIN_EXPONENT))
         self.power = int(np.floor(lowest / RUNG)) * RUNG
@@ -257,7 +257,7 @@ class _Ladder:
         ])  # fmt: skip
 
     def _settled(self) -> Booleans:
-        """Which constraints need no further rung: the error is small, or grows again, or the ladder is long enough."""
+        """The constraints that need no further rung: the error is small or grows, or the ladder is long enough."""
         smooth = self._smooth()
         best, last = smooth.min(axis=0), smooth[-1]
         grows = (best <= SHARED_ERROR) & (last > 4.0 * best)

@@ -111,7 +111,7 @@ class Allowance:
 
     @property
     def spent(self) -> bool:
-        """Is nothing left?"""
+        """Whether no work is left."""
         return self.left <= 0
 
 

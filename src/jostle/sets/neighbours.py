@@ -1,4 +1,4 @@
-"""Which balls are near: the pairs (i, j, normal, gap) within reach, from a list that lasts for several steps.
+"""Neighbouring balls: the pairs (i, j, normal, gap) within reach, from a list that lasts for several steps.
 
 Each ball has a reach, the way it may go in a step: a pair is within reach if gap <= reach_i + reach_j. The list holds
 the pairs whose rooms met when it was made, a room being a ball around the same centre, larger than the radius and the
@@ -43,7 +43,7 @@ class PairList(NamedTuple):
     room: Array
 
     def serves(self, q: Array, radii: Array, reach: Array) -> bool:
-        """Are all pairs within reach at q among these?"""
+        """Whether all pairs within reach at q are in the list."""
         if q.shape != self.q.shape:
             return False
         needed = radii + reach

@@ -25,11 +25,11 @@ class Surfaces:
 
     __slots__ = ()
     tabled: ClassVar[bool] = True
-    """Does `near` make a table of the distances of all bodies to all walls?"""
+    """True if `near` makes a table of the distances of all bodies to all walls."""
     solid: ClassVar[bool] = False
-    """Do the walls have an inside, or two sides?"""
+    """True if the walls have an inside; False if they have two sides."""
     straight: ClassVar[bool] = True
-    """Does `hit` know a straight path through walls at rest exactly?"""
+    """True if `hit` is exact for a straight path through walls at rest."""
 
     def distances(self, x: Array) -> Array:
         """(n, k) of points (n, d)."""
@@ -56,7 +56,7 @@ class Surfaces:
         raise NotImplementedError
 
     def sway(self, after: Any) -> float:
-        """How far a point of a wall goes, at most, on its way to where it is in `after`."""
+        """Largest distance that a point of a wall moves to its place in `after`."""
         raise NotImplementedError
 
 

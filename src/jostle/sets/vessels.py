@@ -10,7 +10,7 @@ circumference the gap is concave, as that of `Inside`: a linearised step of leng
 too far out, and the next one brings it back.
 
 Near the axis that is no small number: g has a kink there, the wall is equally far on all sides, and the one row of the
-nearest side does not know of the others. So every part also has staves, as a barrel has, flat boards that touch it from
+nearest side does not contain the others. So every part also has staves, as a barrel has, flat boards that touch it from
 outside at fixed angles. For a ball that the part surrounds (P is further from the axis than the ball), the gap of the
 stave at e_j is the same formula with e_j . q in the place of rho: never smaller than g, and convex. It allows what
 the wall allows, and a ball in the tip of a cone rests on it. For all other balls a stave is only the line in which it
@@ -224,7 +224,7 @@ def _vector(value: InTime, name: str, t: float) -> Array:
 
 
 def _discs(profile: Array) -> Booleans:
-    """Which parts are level and reach the axis: a floor without a hole needs no staves."""
+    """The parts that are level and reach the axis: a floor without a hole needs no staves."""
     a, b = profile[:-1], profile[1:]
     return np.asarray((a[:, 1] == b[:, 1]) & (np.minimum(a[:, 0], b[:, 0]) == 0.0))
 

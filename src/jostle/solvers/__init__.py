@@ -1,4 +1,4 @@
-"""How to project: one file for each algorithm. `SOLVERS` lists them, and a plug-in or a script can add to it.
+"""Solvers of projections, one file for each algorithm. `SOLVERS` lists them, and a plug-in or a script can add to it.
 
 >>> SOLVERS.names()
 ['automatic', 'active_set', 'interior_point', 'gauss_seidel', 'budget']

@@ -54,7 +54,9 @@ class Whitened(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Solver:
-    """How to project. A new solver inherits from this class, defines `_solve`, and is checked like all others.
+    """Base class of the solvers of projections.
+
+    A new solver inherits from this class and defines `_solve`; its answers are checked like those of all others.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ class Solver:
         return Projection(target.copy(), p, found, 0, found.within(self.tol), self.name)
 
     def _plan(self, K: Polyhedron) -> Generator[Solver, Projection, None]:
-        """Who is to try, one after the other; each yield gives back the answer, which did not converge."""
+        """The solvers to try, one after the other; each yield returns the answer, which did not converge."""
         yield self
 
     def _stop(self, K: Polyhedron, unit: Array, s0: Array, noise: Array, part: float) -> tuple[Array, float]:

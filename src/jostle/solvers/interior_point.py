@@ -116,7 +116,7 @@ class InteriorPoint(Solver):
         return most_memory() // BYTES
 
     def _declined(self, what: str, numbers: int) -> Declined:
-        """Why the factors of a problem, of that many numbers, are not computed."""
+        """The reason not to compute the factors of a problem, which have this many numbers."""
         return Declined(
             f"the factors of {what} would take {numbers * BYTES / GIB:.3g} GiB of memory, and "
             f"{most_memory() / GIB:.3g} GiB are allowed; choose GaussSeidel or Automatic"
@@ -160,7 +160,7 @@ class InteriorPoint(Solver):
 
 @cache
 def most_memory() -> int:
-    """How many bytes the factors may take: `MOST_MEMORY`, or half of the machine's memory if that is less."""
+    """Largest size of the factors in bytes: `MOST_MEMORY`, or half of the machine's memory if that is less."""
     try:
         own = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # not every system tells

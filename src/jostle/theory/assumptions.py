@@ -90,7 +90,7 @@ class Numbers:
 
 
 def convex(numbers: Numbers) -> Line:
-    """Is every gap convex in q?"""
+    """The line whether every gap is convex in q."""
     within, found, name, says = numbers.place.within, numbers.of_gaps, "convex", "g_i(t, .) convex"
     row = int(np.argmin(np.nan_to_num(found.lowest, nan=0.0))) if len(found.lowest) else -1
     bent = row >= 0 and found.lowest[row] < -CONVEX_TOLERANCE
@@ -195,7 +195,7 @@ def _eta_bound(numbers: Numbers) -> float | None:
 
 
 def moves(numbers: Numbers) -> bool | None:
-    """Does the set move? None: it does not say so, and nothing moves here and now."""
+    """Whether the set moves; None if it does not say so, and nothing moves at this time and place."""
     if numbers.place.within.moving is not None:
         return numbers.place.within.moving
     return True if np.abs(numbers.of_time.first).max(initial=0.0) > 0.0 else None

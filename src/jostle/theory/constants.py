@@ -47,7 +47,7 @@ class Constants:
     lowest: Array
     """(m,) the smallest eigenvalue of D^2 g_i, relative to the largest in size: negative where g_i is not convex."""
     exact: bool
-    """Do the constants hold at every q, and not only at this one?"""
+    """True if the constants hold at every q, and not only at this one."""
     why: str = ""
     """Why second derivatives are not known."""
 
@@ -72,7 +72,7 @@ def constants(place: Place) -> Constants:
 
 
 def _one_mass_a_body(contacts: Contacts, M: Metric) -> bool:
-    """Has each body the same mass along all axes?"""
+    """Whether each body has the same mass along all axes."""
     return M.diagonal and not np.ptp(M.mass.reshape(contacts.bodies, -1), axis=1).any()
 
 

@@ -31,7 +31,7 @@ class Slopes(NamedTuple):
     in_u: float
     """The same by u; 0 for a `Sweeping`."""
     constant: bool
-    """Is it the same at all times and places?"""
+    """True if the field is the same at all times and places."""
 
 
 def slopes(place: Place, u: Array | None = None) -> Slopes:

@@ -1,4 +1,4 @@
-"""Does a solution obey the impact law at its impacts? u+ = P_C u- - e P_N u-, Paoli 2010 (2).
+"""Check whether a solution obeys the impact law at its impacts, u+ = P_C u- - e P_N u-, Paoli 2010 (2).
 
 An impact is a step in which contacts close that were open. The schemes take two steps for it, so u- is the velocity
 before the first one and u+ that after the second; what the forces do in these two steps is added to u-. C is the cone

@@ -1,4 +1,4 @@
-"""How fast a set moves: the derivatives of the gaps by time, for (A2), (A3) and (A5).
+"""The rates of a moving set: derivatives of the gaps by time, for (A2), (A3) and (A5).
 
 They are differenced at the configuration. The time step of the differences is searched for, as those of gradients are.
 """
@@ -39,7 +39,7 @@ class Rates:
     second: Array
     """(m,) d^2 g_i / dt^2."""
     at_rest: bool
-    """Is it known that the set does not move?"""
+    """Whether it is known that the set does not move."""
 
 
 def rates(place: Place) -> Rates:

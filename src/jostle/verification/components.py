@@ -10,11 +10,11 @@ from jostle.verification.runs import RADIUS, SPEED, NotApplicable, Outcome, rect
 CORRIDOR, STAIRS = 40.0, 10.0
 """Lengths (m) of the corridor and of the stairs that one person walks."""
 PACE_UP, PACE_DOWN = 0.455, 0.518
-"""Speeds on stairs over that on the level: 0.610 and 0.694 of 1.34 m/s (Weidmann 1993)."""
+"""Speeds on stairs relative to level ground: 0.610 and 0.694 m/s of 1.34 m/s (Weidmann 1993)."""
 CLOSE = 0.01
-"""Times agree if they differ by less than this part."""
+"""Largest relative difference of times that agree."""
 REACTION = (10.0, 100.0)
-"""The smallest and the largest reaction time (s)."""
+"""Smallest and largest reaction time (s)."""
 
 
 def corridor() -> Outcome:
@@ -30,7 +30,7 @@ def corridor() -> Outcome:
 
 
 def stairs(pace: float) -> Outcome:
-    """One person walks 10 m of stairs at a part of their speed."""
+    """One person walks 10 m of stairs at a fraction of their speed."""
     way = {"name": "stairs", "start": [[2, 0], [2, 2]], "end": [[20, 0], [20, 2]], "length": STAIRS, "pace": pace}
     sol = solved(
         [rectangle(0, 0, 2, 2), rectangle(20, 0, 24, 2)], {"out": [[24, 0], [24, 2]]}, [{"places": [[1, 1]]}],
@@ -72,7 +72,7 @@ def corner() -> Outcome:
 
 
 def demographics() -> Outcome:
-    """Fifty adults have the walking speeds of a table."""
+    """The walking speeds of fifty adults follow a table."""
     sol = solved(
         [rectangle(0, 0, 20, 10)], {"end": [[20, 4], [20, 6]]}, [{"n": 50, "speed": "weidmann"}], t=0.1, every=0.05,
         refused="weidmann",
@@ -101,7 +101,7 @@ def slow_and_wide() -> Outcome:
 
 
 def family() -> Outcome:
-    """Four people of whom one is slow stay together."""
+    """Four people, one of them slow, stay together."""
     sol = solved(
         [rectangle(0, 0, 25, 4)], {"end": [[25, 0], [25, 4]]},
         [{"places": [[1, 1], [1, 2], [1, 3], [2, 2]], "speed": [1.4, 1.4, 1.4, 0.7], "family": 4}], t=90.0,

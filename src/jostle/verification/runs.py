@@ -1,4 +1,4 @@
-"""Scenarios of the tests: made of a few numbers, solved, and looked at."""
+"""Scenarios of the tests: how they are made from a few numbers and solved."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from jostle.scenarios.writing import document
 from jostle.solution import Solution
 
 RADIUS, SPEED = 0.2, 1.34
-"""Radius (m) and desired speed (m/s) of the people of the tests, if a test does not say others."""
+"""Default radius (m) and desired speed (m/s) of the people in the tests."""
 UNKNOWN_KEY = "unknown key"
-"""How errors of scenarios begin about a key that does not exist in this version."""
+"""Words of the error about a key that scenarios do not have in this version."""
 Corners = Sequence[Sequence[float]]
 
 
 class NotApplicable(Exception):
-    """The test asks for something that this version does not model; the text says what."""
+    """A test needs something that this version does not model; the message names it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out of a test, and whether that is what the test asks for."""
+    """The result of a test in words, and whether the test passed."""
 
     found: str
     passed: bool
@@ -51,9 +51,9 @@ def solved(
     refused: str = UNKNOWN_KEY,
     **more: Any,
 ) -> Solution:
-    """Solve a scenario of a crowd; `NotApplicable` if it needs what scenarios do not have.
+    """Solve a scenario of a crowd; raises `NotApplicable` if it needs something that scenarios do not have.
 
-    `refused` are words of the error of a version that does not have it.
+    `refused` has words of the error message of a version that does not have it.
 
     >>> sol = solved([rectangle(0, 0, 4, 2)], {"east": [[4, 0], [4, 2]]}, [{"places": [[1, 1]]}], t=5.0)
     >>> sol.status

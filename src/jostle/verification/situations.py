@@ -11,13 +11,13 @@ from jostle.solution import Solution
 from jostle.verification.runs import Corners, Outcome, rectangle, solved
 
 IMO_FLOW = 1.33
-"""The largest specific flow (people per metre and second) that IMO allows."""
+"""Largest specific flow that the IMO allows (people per metre and second)."""
 JAM = 10
-"""The number of people that make a jam in these tests."""
+"""Smallest number of people that make a jam in the tests."""
 DENSITIES = (0.5, 1.0, 2.0, 3.0, 4.0)
-"""People a square metre in the corridor whose mean speeds are measured."""
+"""Densities in the corridor (people per square metre) at which mean speeds are measured."""
 NEAR_WEIDMANN = 0.1
-"""Mean speeds (m/s) agree with the curve of Weidmann 1993 if they differ by less."""
+"""Largest difference (m/s) between a mean speed and the curve of Weidmann 1993 that agree."""
 
 
 def _last(sol: Solution) -> float:
@@ -33,14 +33,14 @@ def door_flow() -> Outcome:
     sol = solved([rectangle(0, 0, 8, 5)], {"door": [[8, 2], [8, 3]]}, [{"n": 100}], t=200.0)
     found, use = crowd_summary(sol), exit_use(sol)["door"]
     return Outcome(
-        f"{use.specific:.2f} people a metre and second ({found.inside} left inside); experiments at doors of 1 m: 1.8 "
-        f"to 2.8 (Seyfried 2009, Daamen 2010)",
+        f"{use.specific:.2f} people per metre and second ({found.inside} left inside); experiments at doors of 1 m: "
+        f"1.8 to 2.8 (Seyfried 2009, Daamen 2010)",
         found.inside == 0 and use.specific <= IMO_FLOW,
     )
 
 
 def counterflow() -> Outcome:
-    """Forty people against 0, 4, 20 and 40 in a corridor of 2 m between two rooms; the time grows with their number."""
+    """Forty people walk against 0, 4, 20 and 40 others in a corridor of 2 m; more others take more time."""
     rooms = [rectangle(0, 0, 7, 7), rectangle(7, 2.5, 17, 4.5), rectangle(17, 0, 24, 7)]
     times = []
     for others in (0, 4, 20, 40):
@@ -60,7 +60,7 @@ def counterflow() -> Outcome:
 
 
 def hall() -> Outcome:
-    """A hall with four exits of 1 m is left in about half the time that it takes with two."""
+    """People leave a hall with four exits of 1 m in about half the time that they need with two."""
     size = rectangle(0, 0, 12, 8)
     four: dict[str, Corners] = {
         "a": [[3, 0], [4, 0]], "b": [[8, 0], [9, 0]], "c": [[9, 8], [8, 8]], "d": [[4, 8], [3, 8]],
@@ -74,7 +74,7 @@ def hall() -> Outcome:
 
 
 def allocation() -> Outcome:
-    """Twenty-three people of twelve cabins leave by the exits that they are assigned to."""
+    """Twenty-three people from twelve cabins leave by the exits assigned to them."""
     rooms = [rectangle(0, 3, 15, 5)]
     doors: list[Corners] = []
     main: list[list[float]] = []
@@ -123,7 +123,7 @@ def bottlenecks() -> Outcome:
 
 
 def stairs_jam() -> Outcome:
-    """150 people of a room of 5 m by 8 m go through a corridor of 2 m by 12 m and up stairs: jams before both."""
+    """150 people walk from a room of 5 m by 8 m through a corridor of 2 m by 12 m and up stairs: jams before both."""
     up = {"name": "stairs", "start": [[17, 3], [17, 5]], "end": [[30, 3], [30, 5]], "length": 3.0, "pace": "up"}
     sol = solved(
         [rectangle(0, 0, 5, 8), rectangle(5, 3, 17, 5), rectangle(30, 3, 31, 5)], {"out": [[31, 3], [31, 5]]},
@@ -133,7 +133,7 @@ def stairs_jam() -> Outcome:
     before, at = found.get("door 0", 0), found.get("stairs 'stairs'", 0)
     into, onto = (flow(sol, line).mean for line in ([[5, 3], [5, 5]], [[17, 3], [17, 5]]))
     return Outcome(
-        f"up to {before} people in a jam before the corridor, up to {at} at the stairs; {into:.2f} people a second "
+        f"up to {before} people in a jam before the corridor, up to {at} at the stairs; {into:.2f} people per second "
         f"into the corridor, {onto:.2f} onto the stairs",
         before >= JAM and at >= JAM and onto < into,
     )

@@ -1,10 +1,10 @@
-"""The tests of the guidelines, in their order: what each asks, and the function that answers.
+"""The tests of the guidelines in order: what each test requires, and the function that runs it.
 
-RiMEA      Guideline for Microscopic Evacuation Analysis, version 3.0 (2016), annex 1, tests 1 to 15
-IMO        MSC.1/Circ.1533 (2016), annex 3: tests 1 to 11
-NIST       Technical Note 1822 (2013), whose components became ISO 20414 (2020)
+    RiMEA      Guideline for Microscopic Evacuation Analysis, version 3.0 (2016), annex 1, tests 1 to 15
+    IMO        MSC.1/Circ.1533 (2016), annex 3: tests 1 to 11
+    NIST       Technical Note 1822 (2013), whose components became ISO 20414 (2020)
 
-Numbers of people and sizes are reduced where a test asks for hundreds, so that all of them take less than a minute.
+Numbers of people and sizes are reduced where a test requires hundreds, so that all tests take less than a minute.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from jostle.verification import components, situations
 from jostle.verification.runs import NotApplicable, Outcome
 
 PASS, FAIL, NOT_APPLICABLE = "pass", "fail", "not applicable"
-"""The verdicts."""
+"""Verdicts of a test."""
 
 
 class Line(NamedTuple):
-    """One test of a guideline, with what came out.
+    """One test of a guideline, with its result.
 
     >>> Line("IMO", "1", "Walk 40 m.", "30 s", "pass").verdict
     'pass'
@@ -80,7 +80,7 @@ TESTS = (
     Test("IMO", "1", "One person keeps their speed in a corridor of 40 m.", components.corridor),
     Test("IMO", "2", "One person keeps their speed on stairs upwards.", stairs_up),
     Test("IMO", "3", "One person keeps their speed on stairs downwards.", stairs_down),
-    Test("IMO", "4", "At most 1.33 people a second pass a door of 1 m.", situations.door_flow),
+    Test("IMO", "4", "At most 1.33 people per second pass a door of 1 m.", situations.door_flow),
     Test("IMO", "5", "Ten people start after their response times.", components.reaction_times),
     Test("IMO", "6", "Twenty people go around a corner, and not through walls.", components.corner),
     Test("IMO", "7", "The speeds of fifty people follow a table.", components.demographics),

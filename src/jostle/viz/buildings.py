@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -92,25 +92,23 @@ class Building:
             elif shape.kind == BALL:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
 
-    def openings(self, ax: Axes, gates: Sequence[Gate] | None = None) -> None:
-        """Exits, stairs and doors with their names; with `gates` also their widths and when they are open."""
-        middle, times = np.mean(self.bounds, axis=0), {gate.at: _opening_times(gate) for gate in gates or ()}
+    def openings(self, ax: Axes, details: Mapping[str, str] | None = None, closed: Collection[str] = ()) -> None:
+        """Exits, stairs and doors with their names; those that are closed have the colour of walls.
 
-        def label(name: str, ends: Array, *more: str) -> str:
-            if gates is None:
-                return name
-            width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
-            return ", ".join(filter(None, [name, width, *more, times.get(name, "")]))
-
-        for name, exit_ends in self.plan.exits.items():
-            ends = np.asarray(exit_ends)
-            self._opening(ax, ends, EXIT_COLOUR, label(name, ends), middle)
+        With `details`, which may say more about an opening by its name, the widths are written, too.
+        """
+        middle = np.mean(self.bounds, axis=0)
+        found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
-            ends, length = np.asarray(link.start), float(getattr(link, "length", np.nan))
-            self._opening(ax, ends, STAIRS_COLOUR, label(name, ends, f"{length:g} {self.unit} long"), middle)
+            found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, f"{link.length:g} {self.unit} long"))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
-            ends = np.asarray(door)
-            self._opening(ax, ends, DOOR_COLOUR, label(f"door {number}", ends), np.mean(ends, axis=0) - [0.0, 1.0])
+            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, np.mean(door, axis=0) - [0.0, 1.0], ""))
+        for name, ends, colour, inside, more in found:
+            words = [name]
+            if details is not None:
+                width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
+                words += filter(None, [width, more, details.get(name, "")])
+            self._opening(ax, ends, LIGHT.wall if name in closed else colour, ", ".join(words), inside)
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
         """A segment and its name, on the side that is away from the middle of the plan."""
@@ -149,8 +147,12 @@ class Building:
             ax.add_patch(Polygon(shaft.corners, facecolor=STAIRS_COLOUR, alpha=0.25, edgecolor="none", zorder=0.6))
         balls = [Shape(BALL, np.array([[x, y], [r, 0.0]])) for x, y, r in columns]
         self.walls(ax, [Shape(SEGMENTS, plan.walls.reshape(-1, 2)), *balls])
-        gates = () if people is None or people.gates is None else people.gates.gates
-        self.openings(ax, gates)
+        gates = None if people is None else people.gates
+        details = {} if gates is None else {gate.at: _opening_times(gate) for gate in gates.gates}
+        closed = (
+            [] if gates is None else [gate.at for gate, shut in zip(gates.gates, gates.first.shut, strict=True) if shut]
+        )
+        self.openings(ax, details, closed)
         self.scale_bar(ax)
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():

@@ -67,8 +67,8 @@ def markup() -> str:
     >>> markup().count("<svg")
     1
     """
-    logo = part("logo.svg").strip().replace('role="img" aria-label="jostle"', 'aria-hidden="true"')
-    return part("viewer.html").replace("@logo@", logo)
+    discs = "".join(re.findall("<circle[^>]*>", part("logo.svg")))
+    return part("viewer.html").replace("@discs@", discs)
 
 
 @cache

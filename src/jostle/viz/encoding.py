@@ -10,7 +10,7 @@ The bytes of a frame are arrays one after the other, little-endian, each filled 
     first, second             int32 (c): rows of the bodies of a contact, second = -1 - w for wall w
     force    float32 (c)
     away     int8 (3 c)       127 times the unit vector to the wall
-    walls    float32 (2 w d)  only if walls move: both ends of each line
+    walls    float32 (2 w d)  only if walls move or there are rods: both ends of each line
 
 All places are counted from an origin in the middle, so that 32 bits are enough wherever that is.
 """
@@ -79,7 +79,7 @@ class Encoder:
         radii = None if scene.radii_change else scene.radii(0)
         if radii is not None:
             radii[radii <= 0.0] = scene.point
-        if scene.facts.walls_move:
+        if scene.facts.walls_move or scene.has_rods:
             return cls(scene, small, seen.centre, seen, radii, None, given=tuple(given(scene, quantities)))
         lines = sorted(scene.walls(first.t, seen), key=lambda line: line.kind == WIRE)
         wires = len(segments([line for line in lines if line.kind == WIRE], scene.d))
@@ -137,7 +137,8 @@ class Encoder:
         arrays += [rows.astype("<i4") for rows in bars.rows.T] + [bars.force.astype("<f4"), away]
         w = 0
         if self.walls is None:
-            walls = segments(self.scene.walls(frame.t, self.seen), self.scene.d) - self.origin
+            lines = segments(self.scene.walls(frame.t, self.seen), self.scene.d)
+            walls = np.concatenate([lines, self.scene.rods(frame)]) - self.origin
             w = len(walls)
             arrays.append(walls.astype("<f4"))
         head = np.array([frame.t, m, c, w, step, fast, *[*low, 0.0][:3]], dtype="<f8")

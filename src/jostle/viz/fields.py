@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from jostle.analysis.density_maps import Map
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
-from jostle.colours import BLUE
+from jostle.colours import VERMILION
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
 from jostle.macro.lattice import Lattice
@@ -97,7 +97,7 @@ def arrows(
     if fastest is None:
         fastest = float(np.linalg.norm(u, axis=1).max(initial=0.0)) or 1.0
     scale = fastest / (LONGEST_ARROW * stride * grid.h)
-    ax.quiver(x, y, *u.T, color=BLUE, angles="xy", scale_units="xy", scale=scale, width=0.0035)
+    ax.quiver(x, y, *u.T, color=VERMILION, angles="xy", scale_units="xy", scale=scale, width=0.0035)
     (left, bottom), (right, top) = grid.lower, grid.upper
     ax.set(xlabel="$x$", ylabel="$y$", aspect="equal", xlim=(left, right), ylim=(bottom, top))
     return ax

@@ -87,7 +87,8 @@ class Picture:
             other, r = scene.view(frame), frame.radii[:, None]
             box = box.holding(np.stack([other.lower, other.upper]))
             flat = as_seen(frame.x, view)[:, :2]
-            seen = seen.holding(flat - r).holding(flat + r)
+            rods = as_seen(scene.rods(frame).reshape(-1, scene.d), view)[:, :2]
+            seen = seen.holding(flat - r).holding(flat + r).holding(rods)
             times.append(frame.t)
         if not low < high:
             low, high = (low, low + 1.0) if np.isfinite(low) else (0.0, 1.0)
@@ -127,6 +128,8 @@ class Picture:
             self._plane(ax, frame, values)
         else:
             self._space(ax, frame, values)
+        rods = list(self.flat(self.scene.rods(frame))[..., :2])
+        ax.add_collection(LineCollection(rods, colors=LIGHT.wall, linewidths=1.4, zorder=1.8))
         self.walls(ax, frame.t, self.box.wider(MARGIN))
         if contacts:
             self._bars(ax, frame)

@@ -18,7 +18,8 @@ from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.reading import States
 from jostle.polylines import CELL, Outline, View, enclosure, holding_walls, outlines, sides
-from jostle.shapes import Shape, between
+from jostle.sets.rods import Rods
+from jostle.shapes import Shape, between, parts
 from jostle.solution import Solution
 from jostle.viz.frames import Bars, Frame
 
@@ -222,7 +223,7 @@ class Scene:
         r = frame.radii[:, None]
         nothing = View.empty(self.d)
         box = nothing if len(frame.x) and self.count > 1 else self.ways
-        box = box.holding(frame.x - r).holding(frame.x + r)
+        box = box.holding(frame.x - r).holding(frame.x + r).holding(self.rods(frame).reshape(-1, self.d))
         return self.with_walls(box, self.shapes(frame.t))
 
     def enclosure(self, t: float) -> View:
@@ -241,6 +242,28 @@ class Scene:
                 again = np.flatnonzero(reaches[: len(r)])
                 rows, x = np.append(rows, rows[again]), np.concatenate([x, x[again] + shift * np.eye(self.d)[axis]])
         return rows[len(frame.x) :], x[len(frame.x) :]
+
+    @cached_property
+    def has_rods(self) -> bool:
+        """Are there rods? A file does not know of them."""
+        return bool(self._rods)
+
+    @cached_property
+    def _rods(self) -> tuple[Rods, ...]:
+        problem = self.sol.problem
+        return () if problem is None else tuple(part for part in parts(problem.within) if isinstance(part, Rods))
+
+    def rods(self, frame: Frame) -> Array:
+        """(m, 2, d) the ends of all rods whose bodies are there."""
+        everyone = np.full((self.count, self.dimension), np.nan)
+        everyone[frame.number] = frame.x[:, : self.dimension]
+        found = np.zeros((0, 2, self.d))
+        for rods in self._rods:
+            ends = rods.ends(frame.t, everyone)
+            flat = np.zeros((*ends.shape[:2], self.d))
+            flat[..., : self.dimension] = ends
+            found = np.concatenate([found, flat[np.isfinite(flat).all(axis=(1, 2))]])
+        return found
 
     def shapes(self, t: float) -> tuple[Shape, ...]:
         """The shapes of the walls at time t; between two saved times they move straight on, as bodies do."""

@@ -7,19 +7,22 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 from cycler import cycler
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from jostle.colours import LIGHT, PALETTE, UNKNOWN
 
 BODY_COLOURS, CELL_COLOURS = (
-    LinearSegmentedColormap.from_list(f"jostle {name}", list(stops)).with_extremes(bad=UNKNOWN)
-    for name, stops in (("bodies", LIGHT.bodies), ("cells", LIGHT.cells))
+    LinearSegmentedColormap.from_list(name, list(stops)).with_extremes(bad=UNKNOWN)
+    for name, stops in (("jostle_bodies", LIGHT.bodies), ("jostle", LIGHT.cells))
 )
 """Colour maps of bodies and of fields, from light (zero) to dark blue (largest value); readable in grey."""
+for one in (BODY_COLOURS, CELL_COLOURS):
+    colormaps.register(one, force=True)
 STYLE: Any = {
     "axes.prop_cycle": cycler(color=PALETTE),
-    "image.cmap": CELL_COLOURS,
+    "image.cmap": "jostle",
     "text.color": LIGHT.text,
     "axes.labelcolor": LIGHT.text,
     "axes.titlecolor": LIGHT.text,
@@ -47,8 +50,8 @@ def use_style() -> None:
     >>> with plt.rc_context():
     ...     use_style()
     ...     (line,) = plt.figure().subplots().plot([0.0, 1.0])
-    ...     line.get_color() == PALETTE[0]
-    True
+    ...     line.get_color() == PALETTE[0], plt.get_cmap().name
+    (True, 'jostle')
     >>> plt.close()
     """
     plt.style.use(STYLE)
