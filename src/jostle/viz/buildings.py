@@ -147,12 +147,12 @@ class Building:
             ax.add_patch(Polygon(shaft.corners, facecolor=STAIRS_COLOUR, alpha=0.25, edgecolor="none", zorder=0.6))
         balls = [Shape(BALL, np.array([[x, y], [r, 0.0]])) for x, y, r in columns]
         self.walls(ax, [Shape(SEGMENTS, plan.walls.reshape(-1, 2)), *balls])
-        gates = None if people is None else people.gates
-        details = {} if gates is None else {gate.at: _opening_times(gate) for gate in gates.gates}
-        closed = (
-            [] if gates is None else [gate.at for gate, shut in zip(gates.gates, gates.first.shut, strict=True) if shut]
-        )
-        self.openings(ax, details, closed)
+        if people is None or people.gates is None:
+            self.openings(ax, {})
+        else:
+            gates, shut = people.gates.gates, people.gates.first.shut
+            details = {gate.at: _opening_times(gate) for gate in gates}
+            self.openings(ax, details, [gates[k].at for k in np.flatnonzero(shut)])
         self.scale_bar(ax)
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():
