@@ -93,41 +93,30 @@ class Building:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
 
     def openings(
-        self, ax: Axes, gates: Sequence[Gate] | None = None, is_open: Mapping[str, bool] | None = None
+        self, ax: Axes, details: Mapping[str, str] | None = None, is_open: Mapping[str, bool] | None = None
     ) -> None:
-        """Names of rooms; exits, stairs and doors with their names, and with the state of gates, if `is_open` has it.
+        """Names of rooms; exits, stairs and doors with their names; closed gates have the colour of walls.
 
-        With `gates` their widths and the times when they are open are shown, too. Closed gates are drawn as walls.
+        `is_open` has the state of each gate by the name of its opening. With `details`, which may say more about an
+        opening by its name, the widths are written instead of the states.
         """
-        states = {name: "open" if one else "closed" for name, one in (is_open or {}).items()}
         for name, at in getattr(self.plan, "labels", {}).items():
-            style: dict[str, Any] = {
-                "ha": "center",
-                "va": "center",
-                "fontsize": 8,
-                "fontstyle": "italic",
-                "color": "0.45",
-            }
-            ax.text(float(at[0]), float(at[1]), name, zorder=2, **style)
-        middle, times = np.mean(self.bounds, axis=0), {gate.at: _opening_times(gate) for gate in gates or ()}
-
-        def label(name: str, ends: Array, *more: str) -> str:
-            if gates is None:
-                return f"{name} ({states[name]})" if name in states else name
-            width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
-            return ", ".join(filter(None, [name, width, *more, times.get(name, "")]))
-
-        for name, exit_ends in self.plan.exits.items():
-            ends = np.asarray(exit_ends)
-            colour = LIGHT.wall if states.get(name) == "closed" else EXIT_COLOUR
-            self._opening(ax, ends, colour, label(name, ends), middle)
+            x, y = map(float, at)
+            ax.text(x, y, name, zorder=2, ha="center", va="center", fontsize=8, fontstyle="italic", color="0.45")
+        middle, states = np.mean(self.bounds, axis=0), dict(is_open or {})
+        found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
-            ends, length = np.asarray(link.start), float(getattr(link, "length", np.nan))
-            self._opening(ax, ends, STAIRS_COLOUR, label(name, ends, f"{length:g} {self.unit} long"), middle)
+            found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, f"{link.length:g} {self.unit} long"))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
-            name, ends = f"door {number}", np.asarray(door)
-            colour = LIGHT.wall if states.get(name) == "closed" else DOOR_COLOUR
-            self._opening(ax, ends, colour, label(name, ends), np.mean(ends, axis=0) - [0.0, 1.0])
+            found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, np.mean(door, axis=0) - [0.0, 1.0], ""))
+        for name, ends, colour, inside, more in found:
+            words = name
+            if details is not None:
+                width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
+                words = ", ".join(filter(None, [name, width, more, details.get(name, "")]))
+            elif name in states:
+                words = f"{name} ({'open' if states[name] else 'closed'})"
+            self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words, inside)
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
         """A segment and its name, on the side that is away from the middle of the plan."""
@@ -166,8 +155,12 @@ class Building:
             ax.add_patch(Polygon(shaft.corners, facecolor=STAIRS_COLOUR, alpha=0.25, edgecolor="none", zorder=0.6))
         balls = [Shape(BALL, np.array([[x, y], [r, 0.0]])) for x, y, r in columns]
         self.walls(ax, [Shape(SEGMENTS, plan.walls.reshape(-1, 2)), *balls])
-        gates = () if people is None or people.gates is None else people.gates.gates
-        self.openings(ax, gates)
+        if people is None or people.gates is None:
+            self.openings(ax, {})
+        else:
+            gates, shut = people.gates.gates, people.gates.first.shut
+            details = {gate.at: _opening_times(gate) for gate in gates}
+            self.openings(ax, details, {gates[k].at: False for k in np.flatnonzero(shut)})
         self.scale_bar(ax)
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():
