@@ -116,7 +116,7 @@ def test_people_who_have_not_reacted_are_not_in_a_jam():
 def test_a_plan_is_drawn_before_a_run_with_the_widths_of_its_openings(run):
     ax = jo.viz.plan(run.problem.plan)
     assert words(ax) == ["east, 0.50 m", "west, 1.00 m", "door 0, 1.00 m", "2 m"]
-    assert ax.get_title(loc="left") == "47.72 m²    2 exits, 1.50 m wide"
+    assert ax.get_title(loc="left") == "47.72 m²    2 exits, together 1.50 m wide"
     assert not any(isinstance(each, EllipseCollection) for each in ax.collections)
     walls = next(each for each in ax.collections if isinstance(each, LineCollection))
     assert len(walls.get_segments()) == len(run.problem.plan.walls)

@@ -275,7 +275,7 @@ def crowd(
     start : polygon or array_like, shape (k, 2), optional
         Region in which people are placed at random, a `shapely.Polygon` or its corners. None means the whole plan.
     q0 : array_like, shape (n, 2), optional
-        Positions at the start (m), in the place of random ones.
+        Positions at the start (m), instead of random ones.
     wish : Wish or callable (t, q) -> array, shape (n, 2), optional
         Replaces the walk to an exit, with its speed and goal. A plain function is not checked for openings that are too
         narrow, because it has no goals.

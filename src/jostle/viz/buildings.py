@@ -154,12 +154,12 @@ class Building:
         self.scale_bar(ax)
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():
-            left, _, right, top = floor.bounds
-            words = f"{floor.area:.4g} {self.unit}²"
-            ax.text((left + right) / 2.0, top, words, color="0.3", ha="center", va="bottom", fontsize=8)
+            left, _, _, top = floor.bounds
+            ax.text(left, top, f"{floor.area:.4g} {self.unit}²", color="0.3", ha="left", va="bottom", fontsize=8)
         widths = sum(float(np.linalg.norm(ends[1] - ends[0])) for ends in plan.exits.values())
         count = len(plan.exits)
-        said = [f"{plan.size:.4g} {self.unit}²", f"{count} exit{'s' * (count > 1)}, {widths:.2f} {self.unit} wide"]
+        exits = "1 exit" if count == 1 else f"{count} exits, together"
+        said = [f"{plan.size:.4g} {self.unit}²", f"{exits} {widths:.2f} {self.unit} wide"]
         if people is not None:
             said.append(self._people(ax, people))
         ax.set_title("    ".join(said), fontsize=9, loc="left")
