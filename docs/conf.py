@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import jostle
+from jostle.cli import lessons
+from jostle.cli.notebooks import notebook_text
 from jostle.colours import DARK, FONTS, LIGHT
 
 project = "jostle"
@@ -29,7 +31,7 @@ nb_merge_streams = True
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for figures.py
 MADE = HERE / "_build" / "made"
-"""What is written before the build: the colours of the site, and the style of the figures in the pages."""
+"""What is written before the build: the colours of the site, the style of the figures in the pages, and notebooks."""
 (MADE / "static").mkdir(parents=True, exist_ok=True)
 (MADE / "static" / "palette.css").write_text(
     f"html {{ --fonts: {FONTS}; }}\n"
@@ -41,6 +43,15 @@ startup = MADE / "ipython" / "profile_default" / "startup"
 startup.mkdir(parents=True, exist_ok=True)
 (startup / "style.py").write_text("import jostle.viz\n\njostle.viz.use_style()\n")
 os.environ["IPYTHONDIR"] = str(MADE / "ipython")
+
+(MADE / "notebooks").mkdir(exist_ok=True)
+for name, text in lessons.pages().items():
+    (MADE / "notebooks" / f"{name}.ipynb").write_text(notebook_text(text), encoding="utf-8")
+NOTEBOOK = (
+    "{{download}}`Download this lesson as a notebook </_build/made/notebooks/{name}.ipynb>`, "
+    "or save all lessons with `jostle lessons`."
+)
+"""The line below the title of a lesson."""
 
 PAPERS = ["venel_2009", "paoli_2005_2010", "bernicot_lefebvre_2010", "bourdin_maury_2020"]
 sphinx_gallery_conf = {
@@ -85,6 +96,7 @@ html_sidebars = {"**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"
+smartquotes_action = "De"  # dashes and ellipses; quotation marks and the primes of q'' stay as they are written
 
 UNTOUCHED = re.compile(r"(``.*?``|`[^`]+`|\*\*\S.*?\S\*\*)")
 """Code and bold text in a docstring."""
@@ -140,11 +152,13 @@ def described(place):
 
 
 def tidy_signature(app, what, name, obj, options, signature, return_annotation):
-    """Hide the constructors of classes that the library returns, and defaults that are objects without a short form."""
+    """Hide constructors of classes that the library returns or raises, and defaults that have no short form."""
+    if signature is None:
+        return None
     text = obj.__doc__ or ""
-    if what == "class" and "Attributes\n" in text and "Parameters\n" not in text:
+    if what == "exception" or (what == "class" and "Attributes\n" in text and "Parameters\n" not in text):
         return "", None
-    return None if signature is None else (re.sub(r"=<[^<>]*>", "=...", signature), return_annotation)
+    return re.sub(r"=<[^<>]*>", "=...", signature), return_annotation
 
 
 def skip_aliases(app, what, name, obj, skip, options):
@@ -162,7 +176,15 @@ def forget_sources_of_others(app, env):
     env._viewcode_modules = {name: page for name, page in env._viewcode_modules.items() if name.startswith("jostle")}
 
 
+def offer_notebook(app, docname, source):
+    """Put a link to the notebook of a lesson below its title."""
+    folder, _, name = docname.rpartition("/")
+    if folder == "teaching" and name in lessons.pages():
+        source[0] = re.sub(r"^# .*$", rf"\g<0>\n\n{NOTEBOOK.format(name=name)}", source[0], count=1, flags=re.M)
+
+
 def setup(app):
+    app.connect("source-read", offer_notebook)
     app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before napoleon

@@ -78,6 +78,7 @@ CASES = {
 }  # fmt: skip
 BELOW = {
     ("repair", "in_place"),  # in cli/test_repair.py
+    ("lessons", "overwrite"),  # in cli/test_lessons.py
     ("view", "save"),
     ("view", "browser"),
     ("plot", "save"),

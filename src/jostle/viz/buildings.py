@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,11 +28,11 @@ from jostle.shapes import BALL, SEGMENTS, Shape
 EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
 """Colours of exits, stairs, doors and of the rings of people in jams."""
 MARGIN = 0.05
-"""Margin around a plan, as a part of its larger side."""
+"""Margin around a plan, as a fraction of its larger side."""
 ROUND_LENGTHS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Lengths of scale bars in metres."""
 BAR_PART = 0.15
-"""A scale bar is at least this part of the width of a plan."""
+"""Smallest length of a scale bar, as a fraction of the width of the plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,25 +92,42 @@ class Building:
             elif shape.kind == BALL:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
 
-    def openings(self, ax: Axes, gates: Sequence[Gate] | None = None) -> None:
-        """Exits, stairs and doors with their names; with `gates` also their widths and when they are open."""
+    def openings(
+        self, ax: Axes, gates: Sequence[Gate] | None = None, is_open: Mapping[str, bool] | None = None
+    ) -> None:
+        """Names of rooms; exits, stairs and doors with their names, and with the state of gates, if `is_open` has it.
+
+        With `gates` their widths and the times when they are open are shown, too. Closed gates are drawn as walls.
+        """
+        states = {name: "open" if one else "closed" for name, one in (is_open or {}).items()}
+        for name, at in getattr(self.plan, "labels", {}).items():
+            style: dict[str, Any] = {
+                "ha": "center",
+                "va": "center",
+                "fontsize": 8,
+                "fontstyle": "italic",
+                "color": "0.45",
+            }
+            ax.text(float(at[0]), float(at[1]), name, zorder=2, **style)
         middle, times = np.mean(self.bounds, axis=0), {gate.at: _opening_times(gate) for gate in gates or ()}
 
         def label(name: str, ends: Array, *more: str) -> str:
             if gates is None:
-                return name
+                return f"{name} ({states[name]})" if name in states else name
             width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
             return ", ".join(filter(None, [name, width, *more, times.get(name, "")]))
 
         for name, exit_ends in self.plan.exits.items():
             ends = np.asarray(exit_ends)
-            self._opening(ax, ends, EXIT_COLOUR, label(name, ends), middle)
+            colour = LIGHT.wall if states.get(name) == "closed" else EXIT_COLOUR
+            self._opening(ax, ends, colour, label(name, ends), middle)
         for name, link in self.plan.links.items():
             ends, length = np.asarray(link.start), float(getattr(link, "length", np.nan))
             self._opening(ax, ends, STAIRS_COLOUR, label(name, ends, f"{length:g} {self.unit} long"), middle)
         for number, door in enumerate(getattr(self.plan, "doors", ())):
-            ends = np.asarray(door)
-            self._opening(ax, ends, DOOR_COLOUR, label(f"door {number}", ends), np.mean(ends, axis=0) - [0.0, 1.0])
+            name, ends = f"door {number}", np.asarray(door)
+            colour = LIGHT.wall if states.get(name) == "closed" else DOOR_COLOUR
+            self._opening(ax, ends, colour, label(name, ends), np.mean(ends, axis=0) - [0.0, 1.0])
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
         """A segment and its name, on the side that is away from the middle of the plan."""
@@ -154,18 +171,18 @@ class Building:
         self.scale_bar(ax)
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():
-            left, _, right, top = floor.bounds
-            words = f"{floor.area:.4g} {self.unit}²"
-            ax.text((left + right) / 2.0, top, words, color="0.3", ha="center", va="bottom", fontsize=8)
+            left, _, _, top = floor.bounds
+            ax.text(left, top, f"{floor.area:.4g} {self.unit}²", color="0.3", ha="left", va="bottom", fontsize=8)
         widths = sum(float(np.linalg.norm(ends[1] - ends[0])) for ends in plan.exits.values())
         count = len(plan.exits)
-        said = [f"{plan.size:.4g} {self.unit}²", f"{count} exit{'s' * (count > 1)}, {widths:.2f} {self.unit} wide"]
+        exits = "1 exit" if count == 1 else f"{count} exits, together"
+        said = [f"{plan.size:.4g} {self.unit}²", f"{exits} {widths:.2f} {self.unit} wide"]
         if people is not None:
             said.append(self._people(ax, people))
         ax.set_title("    ".join(said), fontsize=9, loc="left")
 
     def _people(self, ax: Axes, people: Crowd) -> str:
-        """Draw people where they start, and the regions where others come in; how many there are, in words."""
+        """Draw people where they start, and the regions where others enter; return their number in words."""
         n = len(people.q0)
         radii = np.broadcast_to(people.within.radii_at(0.0), (n,))
         here = np.ones(n, dtype=bool) if people.presence is None else people.presence.here
@@ -208,7 +225,7 @@ def draw_people(ax: Axes, q: Array, radii: Array, group: Integers, jammed: Boole
 
 
 def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
-    """The names of the groups, and what the ring means, below the plan."""
+    """Draw the legend below the plan: names of the groups, and the meaning of the ring."""
     dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 6}
     handles = [
         Line2D([], [], markerfacecolor=GROUPS[k % len(GROUPS)], markeredgecolor="0.6", label=name, **dot)
