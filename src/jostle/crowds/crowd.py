@@ -25,13 +25,13 @@ from jostle.crowds.openings import check_ways
 from jostle.crowds.plan_checks import check_inside
 from jostle.crowds.plans import Plan
 from jostle.crowds.reactions import Reaction
-from jostle.crowds.stair_paces import StairPaces
+from jostle.crowds.stair_paces import StairPaces, has_paces
 from jostle.crowds.stairs import passages
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP
 from jostle.crowds.strategies import inhibition as inhibited
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.problems import Sweeping
 from jostle.schemes.state import State
@@ -106,7 +106,7 @@ class Crowd(Sweeping):
         gates: Gates | None = None,
     ):
         late = np.array(np.broadcast_to(finite(reaction, "reaction"), np.shape(q0)[:1]))
-        if any(link.pace != 1.0 for link in plan.links.values()) and not _has_paces(wish):
+        if any(link.pace != 1.0 for link in plan.links.values()) and not has_paces(wish):
             wish = StairPaces(wish, plan)
         if late.any() and not isinstance(wish, Reaction):
             wish = Reaction(wish, late)
@@ -379,15 +379,6 @@ def crowd(
         q0=places, wish=wished, within=within, plan=room, groups=names, group=group, reaction=late, entries=entries,
         gates=shutting, present=None if here.all() else here,
     )  # fmt: skip
-
-
-def _has_paces(wish: Wish) -> bool:
-    """Tell whether a wish, or one that it wraps, knows how fast people walk on stairs."""
-    while isinstance(wish, Behaviour):
-        if isinstance(wish, StairPaces):
-            return True
-        wish = wish.wish
-    return False
 
 
 def _passing(to: Callable[..., Wish], closed: Array) -> Wish:

@@ -7,6 +7,7 @@ metres, or in the unit of the radii.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from os import PathLike
@@ -34,8 +35,6 @@ from jostle.schemes.state import State
 
 OUTLET_RADII = 4.0
 """Default distance behind an exit at which people are removed from a run, in multiples of the largest radius."""
-MAX_NAMES = 6
-"""Largest number of exits that the text of a plan names."""
 
 
 @check_arguments
@@ -137,8 +136,7 @@ class Plan:
     def __repr__(self) -> str:
         counts = {"door": len(self.doors), "stair": len(self.links), "column": len(self.columns)}
         more = "".join(f", {count} {name}{'s' * (count > 1)}" for name, count in counts.items() if count)
-        named = ", ".join(map(repr, [*self.exits][:MAX_NAMES])) + ", ..." * (len(self.exits) > MAX_NAMES)
-        return f"Plan({self.size:.4g} m², exits {named}, {len(self.walls)} walls{more})"
+        return f"Plan({self.size:.4g} m², exits {reprlib.repr([*self.exits])[1:-1]}, {len(self.walls)} walls{more})"
 
     _repr_html_ = html
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.crowds.geometry import Geometry
-from jostle.crowds.wish import Behaviour
+from jostle.crowds.wish import Behaviour, Wish
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,3 +39,12 @@ class StairPaces(Behaviour):
                 ways = (link.pace_at(depth[on], back=way) for way in (False, True))
                 paces[on] = np.where(back, *reversed(tuple(ways)))
         return paces
+
+
+def has_paces(wish: Wish) -> bool:
+    """Tell whether a wish, or one that it wraps, knows how fast people walk on stairs."""
+    while isinstance(wish, Behaviour):
+        if isinstance(wish, StairPaces):
+            return True
+        wish = wish.wish
+    return False

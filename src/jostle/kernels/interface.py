@@ -1,6 +1,6 @@
 """What a set of kernels offers, and which set serves which arrays.
 
-Kernels take arrays and return arrays; they know no class, no error and no number of threads of ours. `reference` says
+Kernels take arrays and return arrays; they use no classes, errors or thread settings of jostle. `reference` says
 what each of them computes, in plain NumPy; `cpu` computes it in compiled loops. `cuda` computes what a step of many
 bodies needs on arrays of CuPy: the kernels of `ContactKernels`. A set for another device is one more package with these
 names, and one more entry of `PACKAGES`.
@@ -224,7 +224,7 @@ def kernels_for(array: Any) -> Kernels:
 
 
 def offers(array: Any, names: frozenset[str]) -> bool:
-    """Do all kernels of these names exist for an array? Nothing is imported to say so for arrays of NumPy.
+    """Whether all kernels of these names exist for an array. Nothing is imported to say so for arrays of NumPy.
 
     >>> offers(np.zeros(3), ALL_KERNELS)
     True
