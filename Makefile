@@ -46,6 +46,7 @@ bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers besi
 	$(BENCH)/bin/python benchmarks/crowd.py
 	$(BENCH)/bin/python benchmarks/ways.py
 	$(BENCH)/bin/python benchmarks/doors.py
+	$(BENCH)/bin/python benchmarks/validation.py
 	$(BENCH)/bin/python benchmarks/sweeps.py
 	$(BENCH)/bin/python benchmarks/macro.py
 	$(BENCH)/bin/python benchmarks/sticky.py

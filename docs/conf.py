@@ -96,6 +96,7 @@ html_sidebars = {"**": []}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 default_role = "code"
+smartquotes_action = "De"  # dashes and ellipses; quotation marks and the primes of q'' stay as they are written
 
 UNTOUCHED = re.compile(r"(``.*?``|`[^`]+`|\*\*\S.*?\S\*\*)")
 """Code and bold text in a docstring."""
@@ -151,11 +152,13 @@ def described(place):
 
 
 def tidy_signature(app, what, name, obj, options, signature, return_annotation):
-    """Hide the constructors of classes that the library returns, and defaults that are objects without a short form."""
+    """Hide constructors of classes that the library returns or raises, and defaults that have no short form."""
+    if signature is None:
+        return None
     text = obj.__doc__ or ""
-    if what == "class" and "Attributes\n" in text and "Parameters\n" not in text:
+    if what == "exception" or (what == "class" and "Attributes\n" in text and "Parameters\n" not in text):
         return "", None
-    return None if signature is None else (re.sub(r"=<[^<>]*>", "=...", signature), return_annotation)
+    return re.sub(r"=<[^<>]*>", "=...", signature), return_annotation
 
 
 def skip_aliases(app, what, name, obj, skip, options):

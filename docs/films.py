@@ -11,16 +11,18 @@ from pathlib import Path
 import numpy as np
 from imageio_ffmpeg import get_ffmpeg_exe
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
 import jostle as jo
-from jostle.colours import GREEN
+from jostle.colours import GREEN, LIGHT
 from jostle.viz.density_pictures import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION
 from jostle.viz.field_values import images_of
 from jostle.viz.movie import between
 from jostle.viz.picture import Picture
+from jostle.viz.style import BODY_COLOURS
 
 SECONDS, PAUSE = 5.0, 1.0
 """How long a film takes, and how long its last picture stays."""
@@ -51,7 +53,13 @@ def evacuation(fps):
 def bodies(sol, fps, more):
     picture = Picture.of(sol, range(len(sol.t)), "speed", (AZIMUTH, ELEVATION))
     for t in np.linspace(sol.t[0], sol.t[-1], int(SECONDS * fps)):
-        yield pixels(lambda ax, t=t: (picture.onto(ax, between(picture.scene, t), False), more(ax)))
+        yield pixels(lambda ax, t=t: (picture.onto(ax, between(picture.scene, t), False), clear(ax), more(ax)))
+
+
+def clear(ax):
+    """Without the arrows that show the axes of space."""
+    for line in list(ax.lines):
+        line.remove()
 
 
 def blocks(fps):
@@ -85,7 +93,7 @@ def mp4(pictures, path, fps):
     subprocess.run([get_ffmpeg_exe(), "-y", "-v", "error", *raw, *kind, str(path)], input=data, check=True)
 
 
-def gif(films, path, fps, height=360, colours=48):
+def gif(films, path, fps, height=360):
     """Films side by side, in few colours."""
     rows = []
     for parts in zip(*films, strict=True):
@@ -97,10 +105,20 @@ def gif(films, path, fps, height=360, colours=48):
             row.paste(one, (at, 10))
             at += one.width + 20
         rows.append(row)
-    palette = rows[len(rows) // 2].quantize(colours, dither=Image.Dither.NONE)
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(tones())
     few = [row.quantize(palette=palette, dither=Image.Dither.NONE) for row in rows]
     durations = [round(1000 / fps)] * (len(few) - 1) + [round(1000 * PAUSE)]
     few[0].save(path, save_all=True, append_images=few[1:], duration=durations, loop=0, optimize=True)
+
+
+def tones():
+    """The colours of the gif: white, the doors, and shades of the walls, the glass and the bodies."""
+    ramp = BODY_COLOURS(np.linspace(0.0, 1.0, 36))[:, :3]
+    part = np.linspace(0.1, 1.0, 10)[:, None]
+    shades = [1.0 - part * (1.0 - np.array(to_rgb(colour))) for colour in (LIGHT.wall, LIGHT.glass)]
+    every = np.concatenate([[[1.0, 1.0, 1.0], to_rgb(GREEN)], *shades, ramp, 0.8 * ramp[::3], 0.6 * ramp[::4]])
+    return np.round(255 * every).astype(int).ravel().tolist()
 
 
 def seen(film):

@@ -126,7 +126,7 @@ def test_a_crowd_is_drawn_on_its_plan_and_as_a_map(here, jostle):
     assert (here / "b.png").read_bytes()[:4] == b"\x89PNG"
     code, _, err = jostle("plot", "a.vtkhdf", "--layer", "speed", "--colour", "speed", "--save", "c.png")
     assert code == 1
-    assert "give one of them" in err
+    assert "use one of them" in err
 
 
 def test_a_report_is_replaced_only_if_one_says_so_and_may_be_without_a_film(here, jostle):

@@ -92,7 +92,7 @@ def test_a_package_adds_a_format_and_a_colour_to_the_command_line(extras, two, t
     assert written == (0, f"{target}\n", "")
     assert target.read_text().splitlines()[:4] == ["2", "t = 0.0", "A 0.0 0.0 0.0", "A 2.0 1.0 0.0"]
     assert len(target.read_text().splitlines()) == 12
-    assert (again[0], "exists already: --overwrite replaces it" in again[2]) == (1, True)
+    assert (again[0], "exists already: replace it with --overwrite" in again[2]) == (1, True)
     assert (misspelt[0], "did you mean .xyz?" in misspelt[2]) == (1, True)
     assert plotted[0] == 0
     assert picture.stat().st_size > 1000

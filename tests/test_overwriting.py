@@ -122,7 +122,7 @@ def test_an_export_replaces_nothing_unless_one_says_so(here, jostle, old, suffix
     target.write_text("mine")
     code, out, err = jostle("export", "old.vtkhdf", f"a.{suffix}")
     assert (code, out) == (1, "")
-    assert "--overwrite replaces it" in err
+    assert "replace it with --overwrite" in err
     assert target.read_text() == "mine"
     assert jostle("export", "old.vtkhdf", f"a.{suffix}", "--overwrite")[0] == 0
     assert target.stat().st_size > 100
@@ -138,7 +138,7 @@ def test_a_page_a_picture_or_a_film_replaces_nothing_unless_one_says_so(here, jo
     target.write_text("mine")
     code, out, err = jostle(command, "old.vtkhdf", *arguments)
     assert (code, out) == (1, "")
-    assert err == f"error: {target.name} exists already: --overwrite replaces it; or give another name\n"
+    assert err == f"error: {target.name} exists already: replace it with --overwrite, or choose another name\n"
     assert target.read_text() == "mine"
     assert jostle(command, "old.vtkhdf", *arguments, "--overwrite") == (0, f"{target.name}\n", "")
     assert target.stat().st_size > 100
@@ -151,7 +151,7 @@ def test_a_trajectory_under_the_name_of_a_picture_is_never_replaced(here, jostle
     shutil.copy("old.vtkhdf", target)
     code, out, err = jostle(command, "old.vtkhdf", *arguments, "--overwrite")
     assert (code, out) == (1, "")
-    assert err == f"error: {target.name} is a trajectory, which is never replaced: give another name\n"
+    assert err == f"error: {target.name} is a trajectory, which is never replaced: choose another name\n"
     assert target.read_bytes() == old[0]
 
 

@@ -47,7 +47,7 @@ def test_what_does_not_fit_is_refused_before_it_reaches_a_kernel():
         jo.project([-1.0], K, guess=np.array([np.nan]), solver=jo.GaussSeidel())
     with pytest.raises(jo.InvalidValue, match="not one of 0 to 1"):
         jo.Pairs(np.array([0]), np.array([5]), np.ones((1, 1)), bodies=2)
-    with pytest.raises(jo.InvalidValue, match="second ones"):
+    with pytest.raises(jo.InvalidValue, match="one row per contact"):
         jo.Pairs(np.array([0]), np.array([1, 1]), np.ones((1, 1)), bodies=2)
     with pytest.raises(jo.InvalidValue, match="mass is a metric of 2 coordinates"):
         jo.ActiveSet().project([-1.0], K, metric(1.0, (2,)))

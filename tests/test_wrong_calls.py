@@ -319,6 +319,7 @@ def calls(path):
             "walls": [[[1, 1], [1, 2]]],
             "columns": [[3, 2, 0.3]],
             "links": (),
+            "labels": {"hall": (3.0, 2.0)},
         },
         "Room": {"corners": area, "doors": [((6, 1), (6, 3))]},
         "crowd": {

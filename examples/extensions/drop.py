@@ -16,11 +16,15 @@ class Drop(ProblemTable):
     height: Positive = Field(1.0, description="Height of the ball at the start (m).")
     e: float = Field(0.0, ge=0.0, le=1.0, description="Restitution coefficient.")
 
-    example: ClassVar[str] = 'problem = { kind = "drop", height = 2.0 }\nrun = { t = 1.0, h = 0.01 }\n'
+    example: ClassVar[str] = """
+problem = { kind = "drop", height = 2.0 }
+run = { t = 1.0, h = 0.01 }
+"""
 
     def build(self, seed):
         floor = jo.HalfSpace([1.0])
-        return Built(jo.Motion(q0=[self.height], force=[-9.81], within=floor, law=jo.Restitution(self.e)))
+        law = jo.Restitution(self.e)
+        return Built(jo.Motion(q0=[self.height], force=[-9.81], within=floor, law=law))
 
 
 KINDS.register("drop", Drop)  # in a package, use an entry point instead

@@ -9,7 +9,7 @@ import jostle as jo
 
 @dataclass(frozen=True, eq=False)
 class Fatigue(jo.crowds.Behaviour):
-    """A wish around another one; whatever is not redefined here (goals, ways, who is nearer) is passed on."""
+    """Wraps a wish; goals, ways and distances are passed on unchanged."""
 
     half_time: float = 30.0
     """Time after which people walk half as fast (s)."""

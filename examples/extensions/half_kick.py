@@ -1,6 +1,7 @@
-"""A scheme: Maury's scheme with the first half step of Störmer and Verlet, of second order in free flight.
+"""A scheme: Maury's with the first half step of Störmer and Verlet, second order.
 
-`step` contains only the equation. The base class handles absent bodies, checks, overlaps and statistics.
+`step` contains only the equation. The base class handles absent bodies, checks, overlaps
+and statistics.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from jostle.schemes.reach import project_velocity
 
 @dataclass(frozen=True, kw_only=True)
 class HalfKick(jo.Scheme):
-    """The first step gives the force half its time; then the velocities belong to the middles of the steps."""
+    """The force acts for half a step in the first step, so u belongs to mid-steps."""
 
     abilities: ClassVar[frozenset[str]] = frozenset({SECOND, MOVING})
     linearises: ClassVar[bool] = True
@@ -23,7 +24,8 @@ class HalfKick(jo.Scheme):
         t, q, u, M = state.t, state.q, state.u, problem.metric(state.q)
         kick = h / 2 if state.projection is None else h
         predicted = u + kick * problem.acceleration(t, q, u)
-        contacts, P = project_velocity(self.solver, problem.within, state, h, predicted, M)
+        Q = problem.within
+        contacts, P = project_velocity(self.solver, Q, state, h, predicted, M)
         return jo.State(t + h, q + h * P.point, P.point, P, contacts, P.multipliers)
 
 

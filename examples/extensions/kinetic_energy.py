@@ -1,9 +1,9 @@
-"""A colour: the kinetic energy of each body, for pictures, films, the viewer and the command line."""
+"""A colour: the kinetic energy of each body, for pictures, films and the viewer."""
 
 import jostle as jo
 
 LENGTH_TIME_MASS = (2, -2, 1)
-"""Exponents of length, time and mass in the unit of energy, for the label of the colour bar."""
+"""Exponents of length, time and mass in the unit of energy, for the colour bar."""
 
 
 def energy(frame):
@@ -16,5 +16,6 @@ def lacks(scene):
     return "needs masses, and none are known" if scene.facts.masses is None else ""
 
 
-QUANTITY = jo.viz.Quantity("energy", energy, "kinetic energy", LENGTH_TIME_MASS, low=0.0, lacks=lacks)
-jo.viz.QUANTITIES.register("energy", QUANTITY)  # jo.viz.draw(sol, colour="energy"), jostle plot --colour energy
+NAME = "kinetic energy"
+QUANTITY = jo.viz.Quantity("energy", energy, NAME, LENGTH_TIME_MASS, low=0.0, lacks=lacks)
+jo.viz.QUANTITIES.register("energy", QUANTITY)  # jo.viz.draw(sol, colour="energy")

@@ -1,4 +1,4 @@
-"""A constraint with a moving boundary: a piston that pushes beads along a line, written as a function."""
+"""A constraint with a moving boundary: a piston that pushes beads along a line."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ def push(t, q):
 
 @jo.constraints(gradient=push, convex=True, moving=True, length=0.1)
 def piston(t, q):
-    """The first bead stays in front of the piston, whose face is at STROKE sin(FREQUENCY t)."""
+    """The first bead stays in front of the piston at STROKE sin(FREQUENCY t)."""
     return [q.ravel()[0] - 0.1 - STROKE * np.sin(FREQUENCY * t)]
 
 

@@ -1,4 +1,4 @@
-"""A solver: projected Gauss-Seidel on the multipliers, row by row, with a dense matrix."""
+"""A solver: projected Gauss-Seidel on the multipliers, with a dense matrix."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from jostle.solvers import SOLVERS
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectedGaussSeidel(jo.Solver):
-    """The stopping test, the residuals and the refusal of empty sets are those of every solver."""
+    """The base class adds the stopping test, residuals and a check for empty sets."""
 
     tol: float = 1e-6
     max_iterations: int = 10_000
@@ -29,4 +29,4 @@ class ProjectedGaussSeidel(jo.Solver):
         return u, p, iterations
 
 
-SOLVERS.register("projected_gauss_seidel", ProjectedGaussSeidel)  # [solver] kind = "projected_gauss_seidel"
+SOLVERS.register("projected_gauss_seidel", ProjectedGaussSeidel)  # for scenario files

@@ -6,9 +6,9 @@ import jostle as jo
 
 
 def write_xyz(sol, path):
-    """For each saved time the number of bodies, the time, and a line for each body that is there.
+    """Write the number of bodies, the time and a line per body, for each saved time.
 
-    `path` is a new file; it gets the name that was asked for when it is complete.
+    `path` is a temporary file, which gets its final name when it is complete.
     """
     with open(path, "w") as file:
         for t, q in zip(sol.t, sol.q, strict=True):
@@ -18,4 +18,4 @@ def write_xyz(sol, path):
             file.writelines(f"A {a:g} {b:g} {c:g}\n" for a, b, c in x)
 
 
-jo.io.EXPORTS.register("xyz", write_xyz)  # jo.io.export(sol, "run.xyz"), jostle export run.vtkhdf run.xyz
+jo.io.EXPORTS.register("xyz", write_xyz)  # jostle export run.vtkhdf run.xyz

@@ -137,6 +137,8 @@ class RecordedPlan:
     stairs: Mapping[str, Stair]
     doors: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
     """(k, 2, 2) the doors between rooms; files of earlier versions have none."""
+    labels: Mapping[str, Array] = field(default_factory=dict)
+    """Names of rooms and the points (2,) where pictures show them; files of earlier versions have none."""
 
     @cached_property
     def area(self) -> Any:
@@ -177,6 +179,25 @@ class HasSpeeds(Protocol):
     """A problem of people with known desired speeds, such as `crowds.Crowd`."""
 
     wish: Any
+
+
+class RecordedGate(NamedTuple):
+    """A door or an exit that opens and closes during a run."""
+
+    name: str
+    ends: Array
+    """(2, 2)"""
+    open: Array
+    """(k, 2) the intervals (from, to) in which it is open."""
+    most: int | None
+    """The number of people behind whom it closes for good, if there is one."""
+
+
+@runtime_checkable
+class HasGates(Protocol):
+    """A problem of people in a building with gates, such as `crowds.Crowd`; None if there are none."""
+
+    gates: Any
 
 
 @runtime_checkable
@@ -222,6 +243,8 @@ class Facts:
         Desired speed of each person of a crowd; None if unknown.
     reaction : array, shape (n,), or None
         Time before which each person of a crowd does not walk; None if unknown.
+    gates : tuple of RecordedGate
+        Doors and exits of a crowd that open and close.
 
     Examples
     --------
@@ -247,6 +270,7 @@ class Facts:
     weighted: bool = False
     speeds: Array | None = None
     reaction: Array | None = None
+    gates: tuple[RecordedGate, ...] = ()
 
     @classmethod
     def of(
@@ -296,6 +320,7 @@ class Facts:
             weighted=isinstance(problem, Sweeping) and problem.mass is not None,
             speeds=_speeds(problem),
             reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
+            gates=_gates(problem.gates) if isinstance(problem, HasGates) and problem.gates is not None else (),
         )
 
 
@@ -367,3 +392,8 @@ def _speeds(problem: Motion | Sweeping) -> Array | None:
         return np.array(problem.wish.speeds(len(problem.q0)), dtype=float)
     except InvalidValue:  # a plain function has no known speeds
         return None
+
+
+def _gates(gates: Any) -> tuple[RecordedGate, ...]:
+    pairs = zip(gates.gates, gates.ends, strict=True)
+    return tuple(RecordedGate(gate.at, np.array(ends), np.array(gate.open), gate.most) for gate, ends in pairs)

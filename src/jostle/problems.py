@@ -50,8 +50,8 @@ class Motion:
     force : array_like or callable (t, q) -> array or (t, q, u) -> array, default 0.0
         Force on each coordinate.
     mass : float, array_like, or callable (q) -> array, default 1.0
-        One number, one for each body, one for each coordinate, a symmetric positive definite matrix, or a function M(q)
-        that returns one of these.
+        One number, one for each body, one for each coordinate, or a symmetric positive definite matrix; or a function
+        of q that returns a mass in any of these forms.
     law : ImpactLaw, optional
         Impact law, such as ``jo.Restitution(0.8)``. None: ``Restitution(0.0)``, inelastic impacts.
     present : array_like of bool, shape (n,), optional
@@ -141,7 +141,7 @@ class Motion:
         Returns
         -------
         Metric
-            The metric, which a function `mass` is evaluated for.
+            The metric; a function `mass` is evaluated at q.
         """
         if isinstance(self.mass, Metric):
             return self.mass

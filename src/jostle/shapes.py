@@ -49,8 +49,17 @@ PLACES = ("normal", "offset", "lower", "upper", "centre", "radius", "ends", "ver
 
 
 class Shape(NamedTuple):
-    """One wall, or several segments: a kind, and points (m, d) whose meaning depends on it; see `jostle.shapes`.
+    """A wall, or several straight walls, for files and pictures.
 
+    Parameters
+    ----------
+    kind : str
+        Kind of the shape: "plane", "box", "ball", "bowl", "segments", "line", "solid" or "vessel".
+    points : array, shape (m, d)
+        Points in the space of one body; their meaning depends on the kind, see `jostle.shapes`.
+
+    Examples
+    --------
     >>> Shape("ball", np.array([[3.0, 1.0], [0.5, 0.0]])).kind
     'ball'
     """

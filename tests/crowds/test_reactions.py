@@ -141,7 +141,7 @@ def test_a_crowd_that_has_not_reacted_yet_is_not_blocked():
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ('speed = "weidman"', 'speed = "weidman": must be one of "weidmann", "imo women under 30"'),
+        ('speed = "weidman"', 'speed = "weidman": must be one of "weidmann", "weidmann under 30"'),
         ('speed = { kind = "normal", mean = 1.2 }', "deviation"),
         ('reaction = { kind = "normal", mean = 9, deviation = 1, low = 3, high = 2 }', "must be above low = 3"),
         ("reaction = -1", "a number that is 0 or more; or a list of them, or a distribution such as"),

@@ -5,7 +5,6 @@ import pytest
 
 import jostle as jo
 from jostle.crowds import Group, Link, Plan, Stop, crowd
-from jostle.crowds.stair_paces import CROWDED_STAIRS
 from jostle.crowds.stairs import STAIR_PACES
 from jostle.scenarios import parse
 
@@ -40,13 +39,31 @@ def test_stairs_are_walked_at_their_pace(said, longer):
     assert alone(building(**said)).t[-1] == pytest.approx(level + longer, abs=0.3)
 
 
-def test_a_crowd_on_stairs_keeps_a_longer_time_behind_each_other():
-    """The gap of 0.35 m ahead of the second person allows 0.5 m/s on level ground; the first walks at the pace."""
+def test_a_crowd_on_stairs_is_slower_by_the_pace_too():
+    """The gap of 0.35 m ahead of the first person allows 0.5 m/s on level ground; nobody is ahead of the second."""
     plan = building(pace="up")
     q0 = [(19.0, 1.5), (19.75, 1.5), (21.0, 1.5), (21.75, 1.5)]
     people = crowd(4, radius=R, speed=1.0, room=plan, q0=q0, behaviour=jo.crowds.Pedestrians(T=0.7))
     speeds = np.linalg.norm(people.wish(0.0, people.q0), axis=1)
-    np.testing.assert_allclose(speeds, [STAIR_PACES["up"], CROWDED_STAIRS * 0.5, 1.0, 0.5], rtol=1e-3)
+    np.testing.assert_allclose(speeds, [STAIR_PACES["up"], STAIR_PACES["up"] * 0.5, 1.0, 0.5], rtol=1e-3)
+
+
+def test_behaviours_of_a_file_walk_on_stairs_as_those_of_a_program():
+    text = """
+[problem]
+kind = "crowd"
+behaviour = { kind = "pedestrians", T = 0.7 }
+rooms = [{ corners = [[0, 0], [4, 0], [4, 3], [0, 3]] }, { corners = [[20, 0], [24, 0], [24, 3], [20, 3]] }]
+exits = [{ name = "street", ends = [[0, 1], [0, 2]] }]
+stairs = [{ name = "stairs", start = [[20, 1], [20, 2]], end = [[4, 1], [4, 2]], length = 6.0, pace = "up" }]
+groups = [{ places = [[19.0, 1.5], [19.75, 1.5]], radius = 0.2, speed = 1.0, reaction = [0.0, REACTION] }]
+[run]
+t = 40.0
+"""
+    for reaction, second in ((0.0, STAIR_PACES["up"] * 0.5), (9.0, 0.0)):
+        people = parse(text.replace("REACTION", str(reaction))).build().problem
+        speeds = np.linalg.norm(people.wish(0.0, people.q0), axis=1)
+        np.testing.assert_allclose(speeds, [STAIR_PACES["up"], second], rtol=1e-3)
 
 
 def test_another_behaviour_around_the_wish_does_not_slow_people_on_stairs_twice():

@@ -363,7 +363,8 @@ def test_what_a_key_says_changes_what_is_computed(before, after):
 
 
 SHOWN = {("Scenario", "title"), ("Scenario", "output"), ("OutputTable", "contacts"), ("OutputTable", "precision")}
-"""Keys that decide what the command line shows and stores: the tests of the command line change them."""
+SHOWN |= {("Crowd", "labels"), ("LabelTable", "name"), ("LabelTable", "place")}
+"""Keys that decide what the command line shows and stores: the tests of the command line and of plans change them."""
 NAMES = {("ExitTable", "name"), ("StairsTable", "name"), ("GroupTable", "name")}
 NAMES |= {(table, "name") for table in ("StopTable", "AreaTable", "QueueTable")}
 """Names by which goals and errors call things: test_scenario_crowds."""

@@ -152,7 +152,7 @@ def test_the_command_line_runs_resumes_and_refuses(tmp_path):
     assert (one.steps == two.steps).all()
     assert (tmp_path / "mine.html").stat().st_size > 10_000
     assert json.loads(answers[6][1])["cells"] == [16, 8]
-    assert "on the cpu only" in answers[7][2]
+    assert "on the CPU only" in answers[7][2]
     assert "t = 1.0" in answers[8][1]
 
 

@@ -71,7 +71,7 @@ def test_the_flow_of_a_phase_portrait_does_not_jump_and_its_jumps_do(ball):
 
 
 def test_a_phase_portrait_of_a_coordinate_that_is_not_there_is_refused(ball):
-    with pytest.raises(jo.InvalidValue, match="no coordinate 1: q has 1"):
+    with pytest.raises(jo.InvalidValue, match="coordinate must be a number from 0 to 0, not 1"):
         viz.phase(ball, 1)
 
 

@@ -104,7 +104,8 @@ def test_pressure_is_force_over_circumference():
 
 
 @pytest.mark.parametrize(
-    ("colour", "message"), [("sped", "unknown colour 'sped'; did you mean 'speed'"), ([1.0, 2.0], "24 bodies")]
+    ("colour", "message"),
+    [("sped", "unknown colour 'sped'; did you mean 'speed'"), ([1.0, 2.0], r"one number per body, shape \(24,\)")],
 )
 def test_colours_that_are_not_known_are_refused(pile, colour, message):
     with pytest.raises(jo.InvalidValue, match=message):

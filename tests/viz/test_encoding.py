@@ -128,7 +128,7 @@ def test_radii_that_change_are_written_for_each_frame(tmp_path):
 
 @pytest.mark.parametrize("name", ["pile.vtkhdf", "pile", "pile.html.gz"])
 def test_a_page_is_an_html_file(pile, tmp_path, name):
-    with pytest.raises(jo.InvalidValue, match=rf"a page is a \.html or \.htm file, not '{name}': give it such a name"):
+    with pytest.raises(jo.InvalidValue, match=rf"the name of a page must end in \.html or \.htm, not be '{name}'"):
         page(pile, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
     assert page(pile, tmp_path / "PILE.HTM").exists()
@@ -181,8 +181,8 @@ def test_a_file_is_not_opened_for_each_frame(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("quantities", "words"),
     [
-        ([1, 2], r"must be numbers with names, \{'age': ages\}, not \[1, 2\]"),
-        ({3: np.ones(24)}, "must be numbers with names"),
+        ([1, 2], r"must be a mapping of names to numbers, \{'age': ages\}, not \[1, 2\]"),
+        ({3: np.ones(24)}, "must be a mapping of names to numbers"),
         ({"a": ["x"] * 24}, "'a' must be real numbers, one per body, not"),
         ({"a": 1j * np.ones(24)}, "'a' must be real numbers"),
         ({"a": [1j] * 24}, "'a' must be real numbers"),

@@ -83,7 +83,7 @@ def test_quantities_of_bodies_are_refused(density_run, tmp_path):
         lambda **more: viz.page(density_run[1], tmp_path / "a.html", **more),
         lambda **more: viz.serve(density_run[0], **more),
     ):
-        with pytest.raises(jo.InvalidValue, match="a density has none"):
+        with pytest.raises(jo.InvalidValue, match="a density does not have"):
             show(quantities={"age": [1.0]})
 
 
@@ -151,7 +151,7 @@ def test_a_run_that_is_under_way_is_live_while_its_file_is_fresh(density_run, tm
     output = tmp_path / "run.vtkhdf"
     jo.macro.solve(sol.problem, Splitting(), t=0.05, h=0.05, output=output, checkpoint=keep, progress=look)
     assert [about["live"] for about in seen] == [True, False]
-    assert {about["note"] for about in seen} == {"Not finished: the run is under way, or was killed."}
+    assert {about["note"] for about in seen} == {"Not finished: the run is in progress, or was killed."}
 
 
 def test_the_command_saves_a_page_of_a_density(density_run, tmp_path):

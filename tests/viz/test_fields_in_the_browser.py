@@ -135,7 +135,7 @@ def test_the_state_at_a_checkpoint_gives_way_to_the_frame_that_follows(served, t
         return tmp_path / "run.vtkhdf"
 
     tab = served(written(0.15, 0.25))
-    assert tab.locator("#note").inner_text() == "Not finished: the run is under way, or was killed."
+    assert tab.locator("#note").inner_text() == "Not finished: the run is in progress, or was killed."
     assert tab.locator("#live").is_visible()
     scrub(tab, 2)
     assert values(tab, "density") == pytest.approx(0.25)

@@ -158,3 +158,49 @@ def test_a_plan_has_no_frames_and_no_maps(run):
     for wrong in ({"layer": "density"}, {"k": 3}):
         with pytest.raises(jo.InvalidValue, match="belong to a run"):
             jo.viz.plan(run.problem.plan, **wrong)
+
+
+def test_pictures_show_names_of_rooms_and_the_state_of_gates(tmp_path):
+    """The side exit opens after 2 s; the main exit closes behind the first person. A file keeps all of it."""
+    text = """
+[problem]
+kind = "crowd"
+behaviour = { kind = "plain" }
+rooms = [{ corners = [[0, 0], [9, 0], [9, 3], [0, 3]] }]
+labels = [{ name = "Hall", place = [4.5, 1.5] }]
+exits = [{ name = "main", ends = [[9, 1], [9, 2]] }, { name = "side", ends = [[0, 1], [0, 2]] }]
+gates = [{ at = "main", most = 1 }, { at = "side", open = [[2.0, inf]] }]
+groups = [{ places = [[7.5, 1.5], [5.5, 1.5]], radius = 0.2, speed = 1.0, goal = "main" }]
+[run]
+t = 4.0
+h = 0.1
+every = 0.5
+"""
+    run = jo.scenarios.parse(text).build()
+    sol = jo.solve(**run._replace(until=None)._asdict())
+    jo.io.write(sol, tmp_path / "run.vtkhdf")
+    for shown in (sol, jo.io.read(tmp_path / "run.vtkhdf")):
+        early, late = words(jo.viz.plan(shown, 2)), words(jo.viz.plan(shown, -1))
+        assert {"Hall", "main (open)", "side (closed)"} <= set(early)
+        assert {"main (closed)", "side (open)"} <= set(late)
+
+
+def test_names_of_rooms_are_texts_of_a_drawing(tmp_path):
+    pytest.importorskip("ezdxf")
+    exits = {"east": ((9, 1), (9, 2))}
+    plan = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits=exits, labels={"Hall 1": (4.5, 1.5)})
+    plan.to_dxf(tmp_path / "plan.dxf")
+    assert {name: at.tolist() for name, at in jo.crowds.Plan.from_dxf(tmp_path / "plan.dxf").labels.items()} == {
+        "Hall 1": [4.5, 1.5]
+    }
+    text = """
+[problem]
+kind = "crowd"
+plan = { file = "plan.dxf", shift = [10.0, 0.0] }
+groups = [{ n = 1 }]
+[run]
+t = 9.0
+"""
+    (tmp_path / "hall.toml").write_text(text)
+    scenario = jo.scenarios.load(tmp_path / "hall.toml")
+    assert [(one.name, one.place) for one in scenario.problem.labels] == [("Hall 1", (14.5, 1.5))]

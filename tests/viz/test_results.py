@@ -75,7 +75,7 @@ def test_basins_have_the_colours_of_their_attractors_from_the_lowest_row_up():
 
 
 def test_a_bifurcation_diagram_needs_values_for_each_parameter():
-    with pytest.raises(jo.InvalidValue, match="1 for 2 parameters"):
+    with pytest.raises(jo.InvalidValue, match="one list per parameter, 2, not 1"):
         viz.bifurcation([1.0, 2.0], [[0.1]])
 
 
@@ -102,7 +102,7 @@ def test_cells_outside_the_zone_are_left_out():
 
 
 def test_a_field_of_another_shape_is_refused():
-    with pytest.raises(jo.InvalidValue, match=r"cells \(3, 2\)"):
+    with pytest.raises(jo.InvalidValue, match=r"shape \(3, 2\) \(cells\)"):
         viz.field(GRID, np.ones((2, 3)))
 
 

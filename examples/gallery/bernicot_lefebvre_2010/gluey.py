@@ -2,9 +2,10 @@
 Gluey particles
 ===============
 
-Remark 4.3 of Bernicot and Lefebvre-Lepot 2010. Gluey contacts store the impulse that pressed them together, and they
-open only after they have been pulled apart by the same impulse. Here discs are pressed together, and then the force
-changes its direction. Orange bars push, and purple bars pull.
+Remark 4.3 of Bernicot and Lefebvre-Lepot 2010. Gluey contacts store the impulse that
+pressed them together, and they open only after they have been pulled apart by the same
+impulse. Here discs are pressed together, and then the force changes its direction.
+Orange bars push, and purple bars pull.
 """
 
 import numpy as np

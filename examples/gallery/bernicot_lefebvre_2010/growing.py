@@ -2,9 +2,10 @@
 Particles that grow
 ===================
 
-Radii may depend on time (Bernicot and Lefebvre-Lepot 2010, section 4): :math:`D_{ij}(t, q) = |q_i - q_j| - (r_i(t) +
-r_j(t))`. The discs in a closed box grow until they are jammed. Then no admissible configuration is left, and the run
-ends with an error that says so. The colour is the pressure.
+Radii may depend on time (Bernicot and Lefebvre-Lepot 2010, section 4): :math:`D_{ij}(t,
+q) = |q_i - q_j| - (r_i(t) + r_j(t))`. The discs in a closed box grow until they are
+jammed. Then no admissible configuration is left, and the run ends with an error that
+says so. The colour is the pressure.
 """
 
 import numpy as np
@@ -13,7 +14,9 @@ import jostle as jo
 
 n, side = 60, 10.0
 rates = np.random.default_rng(0).uniform(0.8, 1.2, n)
-start = np.random.default_rng(0).permutation([(x, y) for x in np.arange(0.7, 10, 1.2) for y in np.arange(0.7, 10, 1.2)])
+start = np.random.default_rng(0).permutation(
+    [(x, y) for x in np.arange(0.7, 10, 1.2) for y in np.arange(0.7, 10, 1.2)]
+)
 
 
 def radii(t):

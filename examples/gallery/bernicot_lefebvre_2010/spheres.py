@@ -2,8 +2,9 @@
 Spheres of many sizes
 =====================
 
-Section 4 of Bernicot and Lefebvre-Lepot 2010: rigid spheres with inelastic collisions, (4.2). Their masses are
-proportional to their volumes. No two spheres ever overlap, however long the time step is (Proposition 2.1).
+Section 4 of Bernicot and Lefebvre-Lepot 2010: rigid spheres with inelastic collisions,
+(4.2). Their masses are proportional to their volumes. No two spheres ever overlap,
+however long the time step is (Proposition 2.1).
 """
 
 import numpy as np

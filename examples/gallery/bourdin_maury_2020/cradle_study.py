@@ -2,11 +2,13 @@
 Newton's cradle with several laws and gaps
 ==========================================
 
-Figure 10 of Bourdin and Maury 2020 shows two results for the same cradle with :math:`e = 1`. This example shows more
-of them. Left: five balls that touch, with Moreau's law, with binary impacts in all orders, and with the law of Liu,
-Zhao and Brogliato for linear springs and for Hertz contacts. Right: Moreau's law if some of the balls at rest touch
-and others do not, and the results of random small gaps. In the upper row all masses are equal; in the lower row the
-second and the fourth ball have 0.3 times the mass of the others. All results conserve momentum and energy.
+Figure 10 of Bourdin and Maury 2020 shows two results for the same cradle with :math:`e
+= 1`. This example shows more of them. Left: five balls that touch, with Moreau's law,
+with binary impacts in all orders, and with the law of Liu, Zhao and Brogliato for
+linear springs and for Hertz contacts. Right: Moreau's law if some of the balls at rest
+touch and others do not, and the results of random small gaps. In the upper row all
+masses are equal; in the lower row the second and the fourth ball have 0.3 times the
+mass of the others. All results conserve momentum and energy.
 """
 
 from itertools import product
@@ -22,14 +24,26 @@ def cradle(mass, gaps=(0.0, 0.0, 0.0, 0.0)):
     """Five balls, the first with velocity 1, at these distances from each other."""
     q0 = np.concatenate([[0.0], np.cumsum(1.0 + np.asarray(gaps))])
     balls, law = jo.Line(np.full(5, 0.5)), jo.Restitution(1.0)
-    return jo.Motion(q0=q0, v0=[1.0, 0.0, 0.0, 0.0, 0.0], mass=mass, within=balls, law=law)
+    return jo.Motion(
+        q0=q0, v0=[1.0, 0.0, 0.0, 0.0, 0.0], mass=mass, within=balls, law=law
+    )
 
 
 equal, mixed = np.ones(5), np.array([1.0, 0.3, 1.0, 0.3, 1.0])
-styles = {"Moreau": "s--", "binary": "o-", "Liu-Zhao-Brogliato, linear": "^:", "Liu-Zhao-Brogliato, Hertz": "v-."}
+styles = {
+    "Moreau": "s--",
+    "binary": "o-",
+    "Liu-Zhao-Brogliato, linear": "^:",
+    "Liu-Zhao-Brogliato, Hertz": "v-.",
+}
 colours = dict(zip(styles, (VERMILION, BLUE, PURPLE, GREEN), strict=True))
-figure, axes = plt.subplots(2, 2, figsize=(11, 6.4), sharex=True, sharey=True, layout="constrained")
-balls, laws = np.arange(1, 6), [jo.impacts.compare(cradle(mass)) for mass in (equal, mixed)]
+figure, axes = plt.subplots(
+    2, 2, figsize=(11, 6.4), sharex=True, sharey=True, layout="constrained"
+)
+balls, laws = (
+    np.arange(1, 6),
+    [jo.impacts.compare(cradle(mass)) for mass in (equal, mixed)],
+)
 for left, found in zip(axes[:, 0], laws, strict=True):
     for outcome in found.outcomes:
         law = outcome.law if outcome.law in styles else "binary"
@@ -46,7 +60,13 @@ top.legend(frameon=False, loc="upper left", ncols=2, title="touching (oo) or apa
 sampled = jo.impacts.outcomes(cradle(mixed), samples=500)
 for velocity, count in zip(sampled.velocities, sampled.counts, strict=True):
     bottom.plot(balls, velocity, "o-", label=f"{count / 500:.0%} of random small gaps")
-bottom.plot(balls, sampled.touching, styles["Moreau"], color=colours["Moreau"], label="all touching, Moreau")
+bottom.plot(
+    balls,
+    sampled.touching,
+    styles["Moreau"],
+    color=colours["Moreau"],
+    label="all touching, Moreau",
+)
 bottom.legend(frameon=False, loc="upper left")
 titles = (
     "equal masses, all touching",

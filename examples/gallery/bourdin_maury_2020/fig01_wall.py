@@ -2,9 +2,9 @@
 Collision with a wall
 =====================
 
-Figure 1 of Bourdin and Maury 2020. A ball hits a floor with the velocity :math:`u^-`. After the impact its velocity
-is :math:`u^+ = u^- - (1 + e) P_N u^-`. For :math:`e = 0` it slides along the floor, and for :math:`e = 1` it is
-reflected.
+Figure 1 of Bourdin and Maury 2020. A ball hits a floor with the velocity :math:`u^-`.
+After the impact its velocity is :math:`u^+ = u^- - (1 + e) P_N u^-`. For :math:`e = 0`
+it slides along the floor, and for :math:`e = 1` it is reflected.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,10 @@ from jostle.colours import BLUE, PALE_BLUE, VERMILION
 
 floor = jo.Cone([[0.0, 1.0]])  # u_y >= 0
 before = np.array([1.0, -0.8])
-after = {e: jo.impact(before, floor, law=jo.Restitution(e)).velocity for e in (0.0, 0.25, 0.5, 0.75, 1.0)}
+after = {
+    e: jo.impact(before, floor, law=jo.Restitution(e)).velocity
+    for e in (0.0, 0.25, 0.5, 0.75, 1.0)
+}
 
 figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
 ax.axhline(0.0, color="black", linewidth=2)

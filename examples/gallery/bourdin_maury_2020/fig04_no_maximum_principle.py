@@ -2,9 +2,10 @@
 There is no maximum principle
 =============================
 
-Figure 4 of Bourdin and Maury 2020. Four discs are pushed together, faster from the sides. If the contacts were glued
-(:math:`B u = 0`), the contact in the middle would pull, although its discs approach each other. With contacts that
-only push, these two discs are pushed apart, and the pressure of their contact is zero.
+Figure 4 of Bourdin and Maury 2020. Four discs are pushed together, faster from the
+sides. If the contacts were glued (:math:`B u = 0`), the contact in the middle would
+pull, although its discs approach each other. With contacts that only push, these two
+discs are pushed apart, and the pressure of their contact is zero.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +32,25 @@ for ax, (name, (u, p)) in zip(axes, cases.items(), strict=True):
         ax.add_patch(plt.Circle(centre, 0.5, facecolor=PALE_BLUE, edgecolor="0.4"))
     for row, force in zip(G.reshape(-1, 4, 2), p, strict=True):
         i, j = np.flatnonzero(np.abs(row).sum(axis=1) > 0)
-        ax.plot(*q[[i, j]].T, color=PUSH if force > 0 else PULL, linewidth=5 * np.sqrt(abs(force)))
-    ax.quiver(*q.T, *u.T, angles="xy", scale_units="xy", scale=3.2, width=0.012, pivot="mid", zorder=4)
-    ax.set(xlim=(-1.6, 1.6), ylim=(-1.3, 1.3), aspect="equal", title=f"{name}, $p = {p[-1] + 0:.2f}$ in the middle")
+        ax.plot(
+            *q[[i, j]].T,
+            color=PUSH if force > 0 else PULL,
+            linewidth=5 * np.sqrt(abs(force)),
+        )
+    ax.quiver(
+        *q.T,
+        *u.T,
+        angles="xy",
+        scale_units="xy",
+        scale=3.2,
+        width=0.012,
+        pivot="mid",
+        zorder=4,
+    )
+    ax.set(
+        xlim=(-1.6, 1.6),
+        ylim=(-1.3, 1.3),
+        aspect="equal",
+        title=f"{name}, $p = {p[-1] + 0:.2f}$ in the middle",
+    )
     ax.set_axis_off()

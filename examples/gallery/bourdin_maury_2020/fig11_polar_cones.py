@@ -2,9 +2,9 @@
 Mutually polar cones
 ====================
 
-Figure 11 of Bourdin and Maury 2020 and its use: every velocity :math:`U` is the sum of its projections onto the cone
-:math:`C` of admissible velocities and onto its polar cone :math:`N`, and the two projections are orthogonal (Moreau
-1962).
+Figure 11 of Bourdin and Maury 2020 and its use: every velocity :math:`U` is the sum of
+its projections onto the cone :math:`C` of admissible velocities and onto its polar cone
+:math:`N`, and the two projections are orthogonal (Moreau 1962).
 """
 
 import matplotlib.pyplot as plt
@@ -13,16 +13,27 @@ import numpy as np
 import jostle as jo
 from jostle.colours import BLUE, PALE_BLUE, PALE_ORANGE, VERMILION
 
-C = jo.Cone([[np.sin(np.radians(20)), np.cos(np.radians(20))], [np.sin(np.radians(80)), -np.cos(np.radians(80))]])
+C = jo.Cone(
+    [
+        [np.sin(np.radians(20)), np.cos(np.radians(20))],
+        [np.sin(np.radians(80)), -np.cos(np.radians(80))],
+    ]
+)
 edges = {
     "C": [np.radians(-20), np.radians(80)],
     "N": [np.radians(170), np.radians(250)],
 }
 figure, ax = plt.subplots(figsize=(6, 6), layout="constrained")
 for (name, (a, b)), colour in zip(edges.items(), (PALE_BLUE, PALE_ORANGE), strict=True):
-    fan = 3.0 * np.array([[0, 0], *[[np.cos(s), np.sin(s)] for s in np.linspace(a, b, 40)]])
+    fan = 3.0 * np.array(
+        [[0, 0], *[[np.cos(s), np.sin(s)] for s in np.linspace(a, b, 40)]]
+    )
     ax.add_patch(plt.Polygon(fan, facecolor=colour, edgecolor="0.5"))
-    ax.text(*(1.35 * np.array([np.cos((a + b) / 2), np.sin((a + b) / 2)])), f"${name}$", fontsize=16)
+    ax.text(
+        *(1.35 * np.array([np.cos((a + b) / 2), np.sin((a + b) / 2)])),
+        f"${name}$",
+        fontsize=16,
+    )
 
 parts = []
 arrow = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.007, "zorder": 3}

@@ -2,13 +2,14 @@
 One room, with people and with a density
 ========================================
 
-A thousand people leave a room, once as discs (Venel 2009) and once as a density (Maury, Roudneff-Chupin and
-Santambrogio 2010; section 6 of Bourdin and Maury 2020), with the same plan, radius and speed. The density 1 is the
-densest packing of the discs.
+A thousand people leave a room, once as discs (Venel 2009) and once as a density (Maury,
+Roudneff-Chupin and Santambrogio 2010; section 6 of Bourdin and Maury 2020), with the
+same plan, radius and speed. The density 1 is the densest packing of the discs.
 
-Where the density is 1, it flows like a liquid, and the pressure drives it through the door faster than people walk.
-Discs form arches, which carry the pressure to the walls. People therefore pass the door at their own speed, and their
-centres use only the width of the door minus two radii.
+Where the density is 1, it flows like a liquid, and the pressure drives it through the
+door faster than people walk. Discs form arches, which carry the pressure to the walls.
+People therefore pass the door at their own speed, and their centres use only the width
+of the door minus two radii.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +31,9 @@ curves = {"people": (people.t, inside), "density": (density.t, full * density.ma
 figure, axes = plt.subplots(2, 2, figsize=(10, 8), layout="constrained")
 for name, (t, n) in curves.items():
     axes[0, 0].plot(t, n, label=name)
-    axes[0, 1].plot(0.5 * (t[5:] + t[:-5]), (n[:-5] - n[5:]) / (t[5:] - t[:-5]), label=name)
+    axes[0, 1].plot(
+        0.5 * (t[5:] + t[:-5]), (n[:-5] - n[5:]) / (t[5:] - t[:-5]), label=name
+    )
 axes[0, 0].set(xlabel="$t$ (s)", ylabel="people inside")
 axes[0, 1].set(xlabel="$t$ (s)", ylabel="people a second through the door")
 axes[0, 0].legend()

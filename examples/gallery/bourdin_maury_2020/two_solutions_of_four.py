@@ -2,10 +2,12 @@
 Four problems with two solutions each
 =====================================
 
-A particle on a floor is at rest at :math:`t = 0`, as in figure 9 of Bourdin and Maury 2020 (after Schatzman 1978 and
-Ballard 2000). Each panel shows two motions under the same force; both satisfy the equation of motion and the impact
-law up to round-off. The grey bands show where the force pushes up (:math:`e = 0`) or presses most. In the first three
-panels the force jumps infinitely often as :math:`t \\to 0`; in the last panel it is infinitely smooth.
+A particle on a floor is at rest at :math:`t = 0`, as in figure 9 of Bourdin and Maury
+2020 (after Schatzman 1978 and Ballard 2000). Each panel shows two motions under the
+same force; both satisfy the equation of motion and the impact law up to round-off. The
+grey bands show where the force pushes up (:math:`e = 0`) or presses most. In the first
+three panels the force jumps infinitely often as :math:`t \\to 0`; in the last panel it
+is infinitely smooth.
 """
 
 import matplotlib.pyplot as plt
@@ -28,9 +30,21 @@ for axis, (title, pair) in zip(axes.flat, pairs.items(), strict=True):
     force = np.array([pair.force(s) for s in t])
     level = 0.0 if pair.e == 0.0 else -1.5
     strong = force > level if pair.e == 0.0 else force < level
-    axis.fill_between(t, 0, 1, where=strong, color="0.9", transform=axis.get_xaxis_transform(), step="mid")
+    axis.fill_between(
+        t,
+        0,
+        1,
+        where=strong,
+        color="0.9",
+        transform=axis.get_xaxis_transform(),
+        step="mid",
+    )
     for motion, style in ((pair.first, "-"), (pair.second, "--")):
         axis.plot(t, motion.q(t) / scale, style)
     worst = max(max(errors) for errors in checks[title])
-    axis.set(xlabel="$t$", xscale="linear" if smooth else "log", title=f"{title}: residuals {worst:.0e}")
+    axis.set(
+        xlabel="$t$",
+        xscale="linear" if smooth else "log",
+        title=f"{title}: residuals {worst:.0e}",
+    )
     axis.set_ylabel("$q \\,/\\, t^8 e^{-1/t}$" if smooth else "$q / t^2$")

@@ -2,9 +2,10 @@
 Elastic impacts in a corner
 ===========================
 
-Condition (H6) of Paoli 2010, with :math:`e = 1`. Particles are shot at a corner and next to it. At a right angle, all
-of them come back in parallel, whichever face they hit first. At 60 degrees, the particle that hits the vertex comes
-back in a different direction from its neighbours: the motion does not depend continuously on the data.
+Condition (H6) of Paoli 2010, with :math:`e = 1`. Particles are shot at a corner and
+next to it. At a right angle, all of them come back in parallel, whichever face they hit
+first. At 60 degrees, the particle that hits the vertex comes back in a different
+direction from its neighbours: the motion does not depend continuously on the data.
 """
 
 import matplotlib.pyplot as plt
@@ -29,4 +30,8 @@ for ax, degrees in zip(axes, (90, 60), strict=True):
         ax.lines[-2].set_color(colour)
         ax.lines[-1].set_color(colour)
     holds = jo.analysis.orthogonal(K.linearise(0.0, np.zeros(2)).cone())
-    ax.set(xlim=(-0.1, 1.3), ylim=(-0.1, 1.2), title=f"{degrees}°: (H6) {'holds' if holds else 'fails'}")
+    ax.set(
+        xlim=(-0.1, 1.3),
+        ylim=(-0.1, 1.2),
+        title=f"{degrees}°: (H6) {'holds' if holds else 'fails'}",
+    )

@@ -2,9 +2,10 @@
 Inelastic impacts in a corner
 =============================
 
-Condition (H5) of Paoli 2005, with :math:`e = 0`. Particles are shot into a corner and next to it. If the angle is at
-most a right angle, all of them end in the corner (open circles). If it is obtuse, only the particle that hits the
-vertex stays there, and the others slide out.
+Condition (H5) of Paoli 2005, with :math:`e = 0`. Particles are shot into a corner and
+next to it. If the angle is at most a right angle, all of them end in the corner (open
+circles). If it is obtuse, only the particle that hits the vertex stays there, and the
+others slide out.
 """
 
 import matplotlib.pyplot as plt
@@ -25,6 +26,17 @@ for ax, degrees in zip(axes, (60, 90, 120), strict=True):
         sol = jo.solve(shot, jo.Paoli(), t=4.0, h=0.02)
         after[degrees, offset] = np.linalg.norm(sol.u[-1])
         jo.viz.paths(sol, ax=ax)
-        ax.plot(*sol.q[-1], "o", color=VERMILION, markerfacecolor="white", markersize=6, zorder=5)
+        ax.plot(
+            *sol.q[-1],
+            "o",
+            color=VERMILION,
+            markerfacecolor="white",
+            markersize=6,
+            zorder=5,
+        )
     holds = jo.analysis.acute(K.linearise(0.0, np.zeros(2)).cone())
-    ax.set(xlim=(-0.7, 1.3), ylim=(-0.2, 1.3), title=f"{degrees}°: (H5) {'holds' if holds else 'fails'}")
+    ax.set(
+        xlim=(-0.7, 1.3),
+        ylim=(-0.2, 1.3),
+        title=f"{degrees}°: (H5) {'holds' if holds else 'fails'}",
+    )

@@ -2,9 +2,9 @@
 A double pendulum that hits a stop
 ==================================
 
-The mass matrix :math:`M(q)` depends on the configuration, as in Paoli 2010, (1). The first of two rods must not pass
-the vertical, :math:`\\theta_1 \\ge 0`, with :math:`e = 1/2`. The impact changes both velocities, through
-:math:`M^{-1}`.
+The mass matrix :math:`M(q)` depends on the configuration, as in Paoli 2010, (1). The
+first of two rods must not pass the vertical, :math:`\\theta_1 \\ge 0`, with :math:`e =
+1/2`. The impact changes both velocities, through :math:`M^{-1}`.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 A crowd leaves a room
 =====================
 
-Section 4.2 of Venel 2009. All people want to walk to the door, and their velocities are the closest ones without
-overlaps. The orange bars are the reactions :math:`\\lambda_{ij}`. They form arches that close the door for a moment.
+Section 4.2 of Venel 2009. All people want to walk to the door, and their velocities are
+the closest ones without overlaps. The orange bars are the reactions
+:math:`\\lambda_{ij}`. They form arches that close the door for a moment.
 """
 
 import jostle as jo
@@ -11,7 +12,9 @@ import jostle as jo
 room = jo.crowds.Room([(0, 0), (7, 0), (7, 6), (0, 6)], doors=[((7, 2.6), (7, 3.5))])
 people = jo.crowds.crowd(80, radius=0.22, room=room, speed=1.4, seed=2)
 out = jo.Outlet(lambda q: q[:, 0] > 8.0)
-sol = jo.solve(people, jo.Venel(), t=60.0, h=0.04, every=0.2, change=out, until=room.empty)
+sol = jo.solve(
+    people, jo.Venel(), t=60.0, h=0.04, every=0.2, change=out, until=room.empty
+)
 
 jo.viz.strip(sol, [0.0, 4.0, 10.0], colour="pressure")
 

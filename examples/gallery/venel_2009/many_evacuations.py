@@ -2,8 +2,9 @@
 Many evacuations: a band instead of a curve
 ===========================================
 
-In the crowd of Venel 2009, section 4.2, people start at random positions, so one run is one sample. A study runs the
-same room with ten seeds on all cores, with and without people who slow down behind others; see :doc:`/sweeps`.
+In the crowd of Venel 2009, section 4.2, people start at random positions, so one run is
+one sample. A study runs the same room with ten seeds on all cores, with and without
+people who slow down behind others; see :doc:`/sweeps`.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +24,7 @@ study = jo.ensembles.Study(
 results = jo.ensembles.sweep(study)
 for case, name in enumerate(["walk on", "slow down"]):
     time = results.summary("evacuation_time", case)
-    print(f"{name}: {time.mean:.1f} s, 95 % interval of the mean {time.low:.1f} to {time.high:.1f} s")
+    print(f"{name}: {time.mean:.1f} s, 95 % interval {time.low:.1f} to {time.high:.1f} s")
 
 # %%
 # At each time, the band contains nine of the ten runs, and the line is the median:
@@ -35,8 +36,9 @@ inside = {
 jo.viz.quantile_band(t, inside, names=("$t$ (s)", "people inside"))
 
 # %%
-# The mean flow and its 95 % confidence interval, as a function of the number of runs :math:`n`. The interval shrinks
-# like :math:`1 / \sqrt{n}`, and a rule can end a study when it is narrow enough.
+# The mean flow and its 95 % confidence interval, as a function of the number of runs
+# :math:`n`. The interval shrinks like :math:`1 / \sqrt{n}`, and a rule can end a study
+# when it is narrow enough.
 counts = [3, 5, 7, 10]
 flows = {
     name: [results["flow"][results["case"] == case][:n] for n in counts]

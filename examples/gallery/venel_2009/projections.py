@@ -2,9 +2,10 @@
 Exact and linearised projections
 ================================
 
-Figure 2 of Venel 2009. The next position is the projection of :math:`q + h f` onto the set :math:`Q` outside two
-discs (the catching-up algorithm, open circles), or onto the convex subset :math:`\\tilde Q(q)`, which is bounded by
-half-planes (dashed lines and filled circles).
+Figure 2 of Venel 2009. The next position is the projection of :math:`q + h f` onto the
+set :math:`Q` outside two discs (the catching-up algorithm, open circles), or onto the
+convex subset :math:`\\tilde Q(q)`, which is bounded by half-planes (dashed lines and
+filled circles).
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +35,9 @@ for step, colour in (([-0.75, -0.75], BLUE), ([0.4, -1.05], VERMILION)):
     ax.plot(*np.stack([theory, target, scheme]).T, ":", color=colour)
     ax.plot(*theory, "o", color=colour, markerfacecolor="white")
     ax.plot(*scheme, "o", color=colour)
-    ax.annotate("$q + h f$", target, xytext=(4, -14), textcoords="offset points", color=colour)
+    ax.annotate(
+        "$q + h f$", target, xytext=(4, -14), textcoords="offset points", color=colour
+    )
 ax.plot(*q, "ko")
 ax.annotate("$q$", q, xytext=(6, 6), textcoords="offset points")
 ax.set(xlim=(-1.6, 1.9), ylim=(-0.95, 1.25), aspect="equal", xticks=[], yticks=[])

@@ -21,7 +21,7 @@ try:
     from jostle.cli.show import say, show_warning
     from jostle.errors import JostleError
     from jostle.scenarios import ScenarioError
-except KeyboardInterrupt:  # Ctrl-C while all this is imported
+except KeyboardInterrupt:  # Ctrl-C during the imports
     sys.exit(INTERRUPTED)
 
 app = typer.Typer(
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(WRONG if isinstance(error, ScenarioError) else FAILED)
     except UnicodeEncodeError as error:
         wrong = error.object[error.start : error.end]
-        say(f"error: {wrong!r} in a name cannot be written in {error.encoding}; choose another name", error=True)
+        say(f"error: {wrong!r} in a name cannot be encoded in {error.encoding}; choose another name", error=True)
         sys.exit(FAILED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""What the commands say about crowds: the answers of an evacuation, as lines and as JSON."""
+"""Answers about crowds on the command line: figures of an evacuation, as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ JAMS_SHOWN = 4
 
 
 def answers(sol: Solution) -> dict[str, Any]:
-    """The answers of a run of people; empty for bodies that are no crowd, and for runs without the facts.
+    """The answers about a run of people; empty for other bodies, and for runs without the necessary facts.
 
     >>> import jostle as jo
     >>> answers(jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.1))
@@ -33,7 +33,7 @@ def answers(sol: Solution) -> dict[str, Any]:
 
 
 def lines(crowd: dict[str, Any]) -> dict[str, str]:
-    """The answers as names and texts, one for each line.
+    """The answers as names and texts, one per line.
 
     >>> found = lines({"people": 3, "inside_at_end": 1, "exits": {}, "jams": [], "blocked": True, "blockade": "held"})
     >>> found["people"], found["blocked"]

@@ -1,4 +1,4 @@
-"""What the commands do with moving densities: run them, and summaries of scenarios and files."""
+"""Moving densities on the command line: runs, and summaries of scenarios and files."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from jostle.io import Checkpoint, Images, Output
     from jostle.scenarios import DensityRun
 
-UNFINISHED = "not finished: the run is under way, or was killed"
-"""Nobody holds a lock on a file of fields, so that a run which goes on and one that was killed look the same."""
+UNFINISHED = "not finished: the run is in progress, or was killed"
+"""Status of an unfinished run. Image files have no lock, so a run in progress and a killed run look the same."""
 
 
 def summary(images: Images, path: Path) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def summary(images: Images, path: Path) -> dict[str, Any]:
 
 
 def of_scenario(run: DensityRun) -> dict[str, Any]:
-    """What a scenario about a density would compute."""
+    """A summary of what a scenario about a density computes."""
     problem = run.problem
     return {
         "cells": list(problem.grid.shape), "mass": problem.mass, "scheme": repr(run.scheme),
@@ -60,6 +60,6 @@ def solved(
     from jostle.macro import solve
 
     if device != "cpu":
-        raise InvalidValue(f"densities are computed on the cpu only, not on {device!r}")
+        raise InvalidValue(f"densities are computed on the CPU only, not on {device!r}")
     solve(**run._asdict(), output=output, checkpoint=checkpoint, resume=resume, progress=progress)
     return read_images(output.path)

@@ -147,7 +147,7 @@ def export(
     from jostle.io import export as exported
 
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
-        raise InvalidValue(f"{target} is the trajectory itself: give another name")
+        raise InvalidValue(f"{target} is the trajectory itself: choose another name")
     check_free(target, overwrite)
     if target.suffix in (".pvd", ".vtp"):
         for part in (target.with_suffix(".pvd"), target.with_name(f"{target.stem}_000000.vtp")):
@@ -216,7 +216,7 @@ def plot(
     check_free(wanted, overwrite)
     run = people_of(str(trajectory)) if trajectory.suffix == ".toml" or is_shipped(trajectory) else shown(trajectory)
     if layer is not None and colour is not None:
-        raise InvalidValue("--layer is a map of a whole run and --colour belongs to moments: give one of them")
+        raise InvalidValue("--layer draws a map of the whole run and --colour single frames: use one of them")
     figure: Any
     if isinstance(run, Crowd):
         if layer is not None or colour is not None:
@@ -224,14 +224,14 @@ def plot(
         figure = plan(run).figure
     elif isinstance(run, Images):
         if layer is not None:
-            raise InvalidValue(f"{trajectory} holds a density: --layer is for runs of people")
+            raise InvalidValue(f"{trajectory} contains a density: --layer is for runs of people")
         figure = densities(run, moments, colour=colour or "density")
     elif layer is not None:
         figure = plan(run, layer=layer).figure
     elif colour is None and plan_of(run) is not None:
         try:
             figure = plans(run, moments)
-        except MissingPackage:  # people without their plan need no shapely
+        except MissingPackage:  # people without a floor plan need no shapely
             figure = strip(run, moments, colour="speed")
     else:
         figure = strip(run, moments, colour=colour or "speed")
@@ -269,12 +269,12 @@ def check_free(target: Path, overwrite: bool) -> None:
     if not os.path.lexists(target):
         return
     if not overwrite:
-        raise FileIsThere(f"{target} exists already: --overwrite replaces it; or give another name")
+        raise FileIsThere(f"{target} exists already: replace it with --overwrite, or choose another name")
     try:
         about(target)
     except JostleError:  # it is not a trajectory
         return
-    raise FileIsThere(f"{target} is a trajectory, which is never replaced: give another name")
+    raise FileIsThere(f"{target} is a trajectory, which is never replaced: choose another name")
 
 
 def beside(trajectory: Path, suffix: str) -> Path:

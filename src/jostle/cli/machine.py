@@ -75,7 +75,7 @@ def _ffmpeg() -> str:
         return str(get_ffmpeg_exe())
     except ImportError:
         return "missing: pip install 'jostle[movie]'"
-    except RuntimeError as error:  # the package is there without its program
+    except RuntimeError as error:  # the package is installed without its program
         return f"missing: {error}"
 
 
@@ -91,7 +91,7 @@ def _gpu() -> str:
 
 
 def _plugins() -> list[str]:
-    """What installed packages add to the lists that scenario files choose from, and which of it is broken."""
+    """The plug-ins of installed packages for scenario files, and which of them are broken."""
     from jostle.ensembles.measures import CURVES, MEASURES
     from jostle.macro.motion.schemes import DENSITY_SCHEMES
     from jostle.scenarios import KINDS

@@ -18,7 +18,7 @@ def movie(
     colour: Colour = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Save a film of a trajectory or of a moving density. It has 25 pictures a second."""
+    """Save a film of a trajectory or of a moving density. It has 25 pictures per second."""
     from jostle.terminal import progress_bar
     from jostle.viz.films import KINDS
     from jostle.viz.sources import need_matplotlib, target_for

@@ -30,7 +30,7 @@ def repair(
 
     if in_place and target is not None:
         raise InvalidValue("give either a file to write or --in-place, not both")
-    if are_images(trajectory):  # those are written whole
+    if are_images(trajectory):  # image files are always complete
         say(f"{trajectory} needs no repair: {len(read_images(trajectory).t)} frames")
         return
     times = read(trajectory).t

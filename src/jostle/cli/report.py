@@ -33,7 +33,7 @@ def report(
     from jostle.viz import report as written
 
     if are_images(trajectory):
-        raise InvalidValue(f"{trajectory} holds a density, and reports are about people: see jostle info {trajectory}")
+        raise InvalidValue(f"{trajectory} contains a density, not people: see jostle info {trajectory}")
     wanted = target_for(target or beside(trajectory, ".html"), "a report", PAGES, trajectory)
     check_free(wanted, overwrite)
     made = written(solution(trajectory), wanted, film=film)

@@ -26,7 +26,7 @@ EXIT_CODES = {NOT_CONVERGED: 3, BLOCKED: 4}
 EXIT_INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 SCENARIO = "scenario"
-"""The name under which a trajectory stores the text of its scenario."""
+"""Key under which a trajectory stores the text of its scenario."""
 
 Source = Annotated[str, typer.Argument(help="A .toml file, or a name from jostle list.")]
 Settings = Annotated[
@@ -96,7 +96,7 @@ def resume(
             f"no checkpoint {checkpoint_of(trajectory)}: the run stopped before the first one; start it again with "
             f"`jostle run --overwrite`"
         )
-    if not are_images(trajectory):  # those are written whole
+    if not are_images(trajectory):  # image files are always complete
         repair(trajectory)
     chosen = parse(words[SCENARIO], str(trajectory), settings=settings or ())
     _compute(chosen, trajectory, Compute(threads, device, checkpoint, quiet, as_json), resume=True)
@@ -116,7 +116,7 @@ def bench(
     _use(threads)
     chosen = load(scenario, settings=settings or (), seed=seed).build()
     if not isinstance(chosen, Run):
-        raise InvalidValue(f"{scenario} moves a density: jostle bench measures runs of bodies only")
+        raise InvalidValue(f"{scenario} is about a density: jostle bench measures runs of bodies only")
     watch = Clock()
     end = min(chosen.t, steps * chosen.h)
     keep = chosen._asdict() | {"t": end, "every": end, "until": None}
@@ -171,7 +171,7 @@ def _use(threads: int | None) -> None:
         from jostle.kernels.threads import most_threads, use_threads
 
         if not 1 <= threads <= (most := most_threads()):
-            raise InvalidValue(f"threads must be between 1 and {most}, the cores that there are, not {threads}")
+            raise InvalidValue(f"threads must be between 1 and {most}, the number of cores, not {threads}")
         use_threads(threads)
 
 

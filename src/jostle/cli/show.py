@@ -1,4 +1,4 @@
-"""What the commands print: lines and tables. Text from files cannot send control sequences to the terminal."""
+"""Output of the commands: lines and tables. Text from files cannot send control sequences to the terminal."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def summary(sol: Solution, path: Path) -> dict[str, Any]:
 
 
 def _status(sol: Solution, path: Path) -> str:
-    """The status of a run; one that claims to be running, but that no process writes, was killed."""
+    """The status of a run; a run marked as running that no process writes was killed."""
     from jostle.io.container import being_written
 
     return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 
 
 def plain(text: object, encoding: str | None = None) -> str:
-    """A text in which control characters, and characters that the encoding lacks, are written as escapes.
+    """A text with escapes for control characters and for characters that the encoding lacks.
 
     >>> print(plain("a \\x1b[31mred\\x1b[0m title, caf\\xe9", "ascii"))
     a \\x1b[31mred\\x1b[0m title, caf\\xe9
@@ -61,7 +61,7 @@ def say(text: object = "", *, error: bool = False, end: str = "\n") -> None:
 
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as a line on stderr, without the line of the program that it comes from."""
+    """Print a warning as a line on stderr, without its source line."""
     say(f"warning: {message}", error=True)
 
 
@@ -71,14 +71,14 @@ def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str
     name = plain(title, console.encoding) or None
     table = Table(title=name, show_header=False, box=None, padding=(0, 2), title_justify="left")
     table.add_column(style=style, no_wrap=True)
-    table.add_column(overflow="fold")  # long names go on in the next line, so that they can be copied
+    table.add_column(overflow="fold")  # long names continue on the next line, so that they can be copied
     for cells in rows:
         table.add_row(*(plain(cell, console.encoding) for cell in cells))
     console.print(table)
 
 
 def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
-    """Print names and values, one on each line, or all as one line of JSON."""
+    """Print names and values, one per line, or all as one line of JSON."""
     if as_json:
         say(json.dumps(values))
         return

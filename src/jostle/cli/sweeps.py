@@ -1,4 +1,4 @@
-"""``jostle sweep``: many runs of a study file; and what ``jostle info`` says about the folder of a study."""
+"""``jostle sweep``: the runs of a study file; and the output of ``jostle info`` for the folder of a study."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXIT_FAILED_RUNS = 5
 MAX_SHOWN_ROWS = 60
 """Largest number of rows of the summary that are printed; the files have all of them."""
 INTERVALS = {"95 % interval": ("low", "high"), "5 % to 95 % of runs": ("q5", "q95")}
-"""Columns of the printed summary, and the two columns of the whole summary that each is made of."""
+"""Columns of the printed summary, and the two columns of the full summary from which each is made."""
 
 
 def sweep(

@@ -130,6 +130,17 @@ class Crowd(Sweeping):
         """Longest time step (s) of which `solve` does not warn."""
         return self.wish.longest_step
 
+    @property
+    def level_wish(self) -> Wish:
+        """The wish without the pace of stairs, which a crowd adds around its wish.
+
+        Behaviours that change speeds belong inside: `people.wishing(behaviour(people.level_wish, plan, radii))`.
+        """
+        late = isinstance(self.wish, Reaction)
+        wish = self.wish.wish if isinstance(self.wish, Reaction) else self.wish
+        wish = wish.wish if isinstance(wish, StairPaces) else wish
+        return Reaction(wish, self.reaction) if late else wish
+
     def members(self, name: str) -> Integers:
         """The numbers of the people in a group.
 
@@ -275,7 +286,7 @@ def crowd(
     start : polygon or array_like, shape (k, 2), optional
         Region in which people are placed at random, a `shapely.Polygon` or its corners. None means the whole plan.
     q0 : array_like, shape (n, 2), optional
-        Positions at the start (m), in the place of random ones.
+        Positions at the start (m), instead of random ones.
     wish : Wish or callable (t, q) -> array, shape (n, 2), optional
         Replaces the walk to an exit, with its speed and goal. A plain function is not checked for openings that are too
         narrow, because it has no goals.

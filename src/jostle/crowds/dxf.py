@@ -23,6 +23,8 @@ CROWDED = 100
 """Largest mean number of corners within the distance JOINED of a corner."""
 BROKEN = (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, RuntimeError)
 """Errors that ezdxf and shapely raise for invalid drawings."""
+ROOMS = "ROOMS"
+"""Layer of texts that are names of rooms."""
 STRAIGHT = {"LINE", "LWPOLYLINE", "POLYLINE", "ARC", "CIRCLE", "ELLIPSE", "SPLINE"}
 """Types of entities that are read."""
 
@@ -37,7 +39,8 @@ def read_dxf(
     Lengths are converted to metres by the unit in the header ($INSUNITS). A drawing without a unit, or one that would
     be smaller than a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for
     millimetres. Circles inside the area become exact columns; other curves become polylines within the distance ROUND,
-    and gaps up to JOINED are closed. `limits` has the largest sizes of drawings.
+    and gaps up to JOINED are closed. Texts on the layer ROOMS are names of rooms. `limits` has the largest sizes of
+    drawings.
     """
     name, ezdxf = regular_file(path, "a DXF drawing"), package("ezdxf")
     if scale is not None and not 0.0 < scale < np.inf:
@@ -63,10 +66,14 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
     lines: list[Array] = []
     circles: list[tuple[Array, Array]] = []
     named: dict[str, Array] = {}
+    labels: dict[str, Array] = {}
     layers, corners = set(), 0
     for entity in package("ezdxf.disassemble").recursive_decompose(drawing.modelspace()):
         layer = str(entity.dxf.layer)
         layers.add(layer)
+        if layer.upper() == ROOMS and entity.dxftype() in ("TEXT", "MTEXT"):
+            words = entity.plain_text() if entity.dxftype() == "MTEXT" else entity.dxf.text
+            labels[" ".join(str(words).split())] = scale * np.array([entity.dxf.insert.x, entity.dxf.insert.y])
         if entity.dxftype() not in STRAIGHT:
             continue
         if layer.upper() == walls.upper() and entity.dxftype() == "CIRCLE":
@@ -99,7 +106,7 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
             raise
     if not columns.all():  # some are part of the outline
         found = _enclosed(named, lines + [circles[k][1] for k in np.flatnonzero(~columns)])
-    return found | {"columns": [circles[k][0] for k in np.flatnonzero(columns)]}
+    return found | {"columns": [circles[k][0] for k in np.flatnonzero(columns)], "labels": labels}
 
 
 def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
@@ -185,7 +192,22 @@ def _gap(shapely: Any, noded: Any) -> str:
 
 
 def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
-    """Write walls and columns as lines and circles on the layer WALLS, exits on layers EXITS-name, in metres."""
+    """Write a plan as a CAD drawing (DXF) in metres.
+
+    Walls and columns are on the layer WALLS, exits on layers EXITS-name, and names of rooms on ROOMS.
+
+    Parameters
+    ----------
+    plan : Plan
+        The floor plan.
+    path : str or path
+        The file, which is overwritten.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan has stairs.
+    """
     ezdxf = package("ezdxf")
     if plan.links:
         raise InvalidValue(f"DXF drawings cannot contain stairs; write each floor without {list(plan.links)}")
@@ -200,4 +222,6 @@ def write_dxf(plan: Geometry, path: str | PathLike[str]) -> None:
         layer = f"EXITS-{name}"
         drawing.layers.add(layer, color=1)
         space.add_line(tuple(a), tuple(b), dxfattribs={"layer": layer})
+    for name, (x, y) in plan.labels.items():
+        space.add_text(name, height=0.3, dxfattribs={"layer": ROOMS, "insert": (x, y)})
     drawing.saveas(fspath(path))

@@ -41,6 +41,10 @@ class Geometry(Protocol):
     def links(self) -> dict[str, Link]:
         """Stairs to other floors."""
 
+    @property
+    def labels(self) -> dict[str, Array]:
+        """(2,) each: names of rooms and where pictures show them."""
+
     def inside(self, q: Array) -> Booleans:
         """(n,) whether positions (n, 2) are in the plan, or on its stairs."""
 

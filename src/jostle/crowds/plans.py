@@ -56,6 +56,8 @@ class Plan:
         Round columns, (x, y, radius) each.
     links : sequence of Link, default ()
         Stairs and lifts between floors; the attribute `links` holds them by name.
+    labels : dict of str to array_like, shape (2,), default None
+        Names of rooms, and the points where pictures show them.
 
     Attributes
     ----------
@@ -87,6 +89,8 @@ class Plan:
     columns: Array
     doors: Array
     links: dict[str, Link]
+    labels: dict[str, Array]
+    """(2,) each: names of rooms and the points where pictures show them."""
     convex: bool
 
     def __init__(
@@ -98,12 +102,14 @@ class Plan:
         walls: ArrayLike = (),
         columns: ArrayLike = (),
         links: Sequence[Link] = (),
+        labels: Mapping[str, ArrayLike] | None = None,
     ):
         rooms, convex = rooms_of(area)
         self.columns = columns_of(columns)
         self.exits = {name: a_segment(ends, f"exit {name!r}") for name, ends in exits.items()}
         self.doors = np.array([a_segment(ends, f"door {k}") for k, ends in enumerate(doors)]).reshape(-1, 2, 2)
         self.links = {link.name: link for link in links}
+        self.labels = {name: shaped(at, f"label {name!r}", 2) for name, at in (labels or {}).items()}
         if not self.exits:
             raise InvalidValue("a plan needs at least one exit")
         if len(self.links) < len(links):
@@ -178,15 +184,7 @@ class Plan:
         """
         return cls(**read_wkt(text, exits))
 
-    def to_wkt(self) -> str:
-        """The plan as well-known text that `from_wkt` reads, without the names of exits.
-
-        Returns
-        -------
-        str
-            A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order.
-        """
-        return write_wkt(self)
+    to_wkt = write_wkt
 
     @classmethod
     def from_dxf(
@@ -209,18 +207,15 @@ class Plan:
         -------
         Plan
             The plan, in metres.
+
+        Raises
+        ------
+        InvalidValue
+            If the file cannot be read, if its unit is unknown or implausible, or if its walls do not close.
         """
         return cls(**read_dxf(path, walls=walls, exits=exits, scale=scale))
 
-    def to_dxf(self, path: str | PathLike[str]) -> None:
-        """Write a CAD drawing (DXF) in metres: walls on the layer WALLS, each exit on a layer EXITS-name.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        """
-        write_dxf(self, path)
+    to_dxf = write_dxf
 
     @classmethod
     def from_png(
@@ -251,20 +246,15 @@ class Plan:
         -------
         Plan
             The plan; its lower left corner is that of the picture.
+
+        Raises
+        ------
+        InvalidValue
+            If the picture cannot be read, or if no straight exit borders the floor.
         """
         return cls(**read_png(path, scale=scale, walls=walls, exits=exits, tolerance=tolerance))
 
-    def to_png(self, path: str | PathLike[str], *, scale: float) -> None:
-        """Write a picture of the plan: black walls, red exits, white floor.
-
-        Parameters
-        ----------
-        path : str or path
-            The file, which is overwritten.
-        scale : float
-            Size of a pixel (m).
-        """
-        write_png(self, path, scale=scale)
+    to_png = write_png
 
     def inside(self, q: Array) -> Booleans:
         """Tell which positions are in the plan, or on its stairs.

@@ -71,7 +71,17 @@ def read_png(
 
 
 def write_png(plan: Geometry, path: str | PathLike[str], *, scale: float) -> None:
-    """Write a picture: pixels are white if their centre is in the plan, red behind an exit, and black elsewhere."""
+    """Write a picture of a plan: white floor, red pixels behind exits, and black elsewhere.
+
+    Parameters
+    ----------
+    plan : Plan
+        The floor plan.
+    path : str or path
+        The file, which is overwritten.
+    scale : float
+        Size of a pixel (m).
+    """
     shapely = package("shapely")
     low, high = np.array(plan.area.bounds).reshape(2, 2)
     columns, rows = (np.ceil(np.round((high - low) / scale, 6)).astype(int) + 2 * MARGIN).tolist()

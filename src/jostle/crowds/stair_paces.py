@@ -8,21 +8,16 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.crowds.geometry import Geometry
-from jostle.crowds.wish import Behaviour, polar
-
-CROWDED_STAIRS = 0.6
-"""Walking speed in a crowd on stairs relative to that on level ground with the same gaps, because people keep a longer
-time gap. With this value the flows over stairs are near those of Weidmann 1993, 0.85 people/s/m upwards and 0.98
-downwards (`python benchmarks/validation.py`)."""
+from jostle.crowds.wish import Behaviour
 
 
 @dataclass(frozen=True, eq=False)
 class StairPaces(Behaviour):
-    """People on stairs walk at their own speed times the pace of the stairs, and slower in a crowd; see `Link`.
+    """People on stairs walk at the pace of these times the speed that they would have on level ground; see `Link`.
 
-    Where the wish inside has the speed v on level ground, and v0 is the desired speed, the speed on stairs is the
-    smaller one of pace v0 and CROWDED_STAIRS v. Stairs with a pace above CROWDED_STAIRS have pace v instead of the
-    latter. A crowd on a plan whose stairs have a pace has this behaviour around its wish.
+    This holds for crowds, too: with the same gaps between them people on stairs are slower by the same factor, so the
+    flow over stairs is the smaller, the smaller the pace is. It is near that of Weidmann 1993 (`python
+    benchmarks/validation.py`). A crowd on a plan whose stairs have a pace has this behaviour around its wish.
     """
 
     plan: Geometry
@@ -30,14 +25,7 @@ class StairPaces(Behaviour):
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
         pace = self._paces(q, wished)
-        on = np.flatnonzero(pace != 1.0)
-        if len(on) == 0:
-            return wished
-        speed, direction = polar(wished[on])
-        own = np.minimum(pace[on] * self.wish.speeds(len(q))[on], np.maximum(pace[on], CROWDED_STAIRS) * speed)
-        wished = wished.copy()
-        wished[on] = own[:, None] * direction
-        return wished
+        return wished if (pace == 1.0).all() else pace[:, None] * wished
 
     def _paces(self, q: Array, wished: Array) -> Array:
         """(n,) pace at the position of each person; 1 off the stairs."""

@@ -51,8 +51,25 @@ def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -
 
 
 def write_wkt(plan: Geometry) -> str:
-    """A GEOMETRYCOLLECTION that `read_wkt` reads: the area, the walls inside it, the exits in order; 17 digits.
+    """The plan as well-known text that `Plan.from_wkt` reads, without the names of exits.
 
+    Parameters
+    ----------
+    plan : Plan
+        The floor plan.
+
+    Returns
+    -------
+    str
+        A GEOMETRYCOLLECTION of the area, the walls inside it and the exits in order, with 17 digits.
+
+    Raises
+    ------
+    InvalidValue
+        If the plan has stairs.
+
+    Examples
+    --------
     >>> from jostle.crowds.plans import Plan
     >>> write_wkt(Plan([(0, 0), (4, 0), (4, 3), (0, 3)], exits={"east": ((4, 1), (4, 2))}))
     'GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))'

@@ -6,7 +6,7 @@
     jostle/problem/force    the entries of a constant force, or empty
     jostle/problem/text     UTF-8: dimension, period, walls, names, units, plan; whether a first-order problem has a
                             mass; for a crowd the desired speeds and, if there are any, the reaction times, one for all
-                            or one per person
+                            or one per person, and the gates
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.facts import Facts, Groups, RecordedPlan, Stair, Units
+from jostle.facts import Facts, Groups, RecordedGate, RecordedPlan, Stair, Units
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
 
@@ -78,6 +78,11 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         said["speeds"] = _short(facts.speeds)
     if facts.reaction is not None and facts.reaction.any():
         said["reaction"] = _short(facts.reaction)
+    if facts.gates:
+        said["gates"] = [
+            {"name": gate.name, "ends": gate.ends.tolist(), "open": _finite(gate.open), "most": gate.most}
+            for gate in facts.gates
+        ]
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -90,6 +95,11 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
 def _short(values: Array) -> float | list[float]:
     """One number, if all are the same; or else one for each."""
     return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]
+
+
+def _finite(values: Array) -> list[list[float | None]]:
+    """Rows of numbers as JSON has them: None for infinite ones."""
+    return [[float(value) if np.isfinite(value) else None for value in row] for row in values]
 
 
 def _flat(values: Array | None) -> Array:
@@ -116,6 +126,7 @@ def _plan(plan: Any) -> dict[str, Any] | None:
         "exits": {name: np.asarray(ends).tolist() for name, ends in plan.exits.items()},
         "stairs": stairs,
         "doors": np.asarray(plan.doors).tolist(),
+        **({"labels": {name: at.tolist() for name, at in plan.labels.items()}} if plan.labels else {}),
     }
 
 
@@ -147,7 +158,15 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         weighted=bool(said.get("weighted", False)),
         speeds=_of_people("speeds", said.get("speeds"), bodies),
         reaction=_of_people("reaction", said.get("reaction"), bodies),
+        gates=tuple(_gate(one) for one in said.get("gates", [])),
     )
+
+
+def _gate(said: dict[str, Any]) -> RecordedGate:
+    times = [[-np.inf if a is None else float(a), np.inf if b is None else float(b)] for a, b in said["open"]]
+    most = None if said["most"] is None else int(said["most"])
+    ends = np.array(said["ends"], dtype=float).reshape(2, 2)
+    return RecordedGate(str(said["name"]), ends, np.array(times).reshape(-1, 2), most)
 
 
 def _of_people(name: str, said: float | list[float] | None, bodies: int) -> Array | None:
@@ -182,7 +201,8 @@ def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
         for name, one in plan["stairs"].items()
     }  # fmt: skip
     exits = {str(name): array(ends, 2, 2) for name, ends in plan["exits"].items()}
-    return RecordedPlan(str(plan["area"]), exits, stairs, array(plan.get("doors", []), -1, 2, 2))
+    labels = {str(name): array(at, 2) for name, at in plan.get("labels", {}).items()}
+    return RecordedPlan(str(plan["area"]), exits, stairs, array(plan.get("doors", []), -1, 2, 2), labels)
 
 
 def _check(arrays: dict[str, NDArray[Any]]) -> int:

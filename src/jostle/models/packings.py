@@ -78,8 +78,8 @@ def random_close_packing(
 
     No two balls overlap, and the radii are the largest possible up to the relative error `tol`. In a large periodic
     space equal spheres fill 0.64 of the volume; equal numbers of discs of radii 1 and 1.4 fill 0.84 of the area (equal
-    discs partly crystallise). The packing is isostatic: the N balls that are not rattlers have 2 d (1 - 1/N) + 2/N
-    contacts each on average.
+    discs partly crystallise). The packing is isostatic: in a periodic space the N balls that are not rattlers have
+    2 d (1 - 1/N) + 2/N contacts each on average.
 
     Parameters
     ----------

@@ -108,7 +108,8 @@ def _add(problem: dict[str, Any], openings: dict[str, Any], floor: dict[str, Any
     walls = (np.asarray(floor.get("walls", np.zeros((0, 2, 2)))).reshape(-1, 2, 2) + shift).tolist()
     columns = np.array(floor.get("columns", np.zeros((0, 3))), dtype=float).reshape(-1, 3)
     columns[:, :2] += shift
-    for key, values in (("rooms", rooms), ("walls", walls), ("columns", columns.tolist())):
+    labels = [{"name": name, "place": (at + shift).tolist()} for name, at in floor.get("labels", {}).items()]
+    for key, values in (("rooms", rooms), ("walls", walls), ("columns", columns.tolist()), ("labels", labels)):
         if values:
             problem[key] = [*problem.get(key, []), *values]
     for name, ends in floor["exits"].items():

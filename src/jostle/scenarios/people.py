@@ -68,6 +68,13 @@ class RoomTable(Table):
     )
 
 
+class LabelTable(Table):
+    """The name of a room, for pictures."""
+
+    name: Text = Field(description="Name of a room.")
+    place: Point = Field(description="Point [x, y] (m) where pictures show the name.")
+
+
 class ExitTable(Table):
     """A way out of the building."""
 
@@ -189,6 +196,9 @@ class Crowd(ProblemTable):
     walls: Annotated[tuple[Ends, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Thin walls inside, each given by its two ends (m)."
     )
+    labels: Annotated[tuple[LabelTable, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
+        (), description="Names of rooms, which pictures and reports show."
+    )
     columns: Annotated[tuple[Column, ...], Field(max_length=MOST_ENTRIES, strict=False)] = Field(
         (), description="Round columns, [x, y, radius] each (m)."
     )
@@ -278,7 +288,10 @@ class Crowd(ProblemTable):
         exits = {one.name: one.ends for one in self.exits}
         try:
             links = [way.build() for way in self.stairs]
-            return Plan(area, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links)
+            labels = {one.name: one.place for one in self.labels}
+            return Plan(
+                area, exits=exits, doors=self.doors, walls=self.walls, columns=self.columns, links=links, labels=labels
+            )
         except JostleError:
             self._blame(area, exits)
             raise
@@ -344,7 +357,7 @@ class Crowd(ProblemTable):
     def build(self, seed: int) -> Built:
         plan = self.floor_plan()
         people = self._people(plan, seed)
-        radii, wish = people.within.radii_at(0.0), people.wish
+        radii, wish = people.within.radii_at(0.0), people.level_wish
         if self.avoid_jams:
             wish = AvoidJams(wish)
         people = people.wishing(self._behaviour().build(wish, plan, radii))

@@ -149,7 +149,20 @@ class Rods(ConstraintSet):
         return deepest(-np.abs(distance - length), length)
 
     def ends(self, t: float, q: Array) -> Array:
-        """(m, 2, d) the places of both ends of each rod."""
+        """The positions of the two ends of each rod.
+
+        Parameters
+        ----------
+        t : float
+            Time.
+        q : array, shape (n, d)
+            Positions of the bodies.
+
+        Returns
+        -------
+        array, shape (m, 2, d)
+            First and second end of each rod.
+        """
         apart, _, _ = self._measured(t, q)
         start = q.reshape(-1, apart.shape[1])[self.pairs[:, 0]]
         return np.stack([start, start + apart], axis=1)

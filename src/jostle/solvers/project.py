@@ -57,7 +57,7 @@ def project(
     EmptySet
         If the set has no points.
     InvalidValue
-        If `onto` is none of these sets, or shapes do not fit.
+        If `onto` is another kind of object, or shapes do not fit.
 
     Examples
     --------

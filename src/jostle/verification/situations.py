@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from jostle.analysis import crowd_summary, exit_use, flow, jams, weidmann
+from jostle.analysis.level_of_service import FRUIN
 from jostle.solution import Solution
 from jostle.verification.runs import Corners, Outcome, rectangle, solved
 
 IMO_FLOW = 1.33
 """Largest specific flow that the IMO allows (people per metre and second)."""
+CONGESTION = FRUIN["walkways"][-1]
+"""Density above which a walkway has the level of service F (people per square metre)."""
 JAM = 10
 """Smallest number of people that make a jam in the tests."""
 DENSITIES = (0.5, 1.0, 2.0, 3.0, 4.0)
@@ -129,13 +132,15 @@ def stairs_jam() -> Outcome:
         [rectangle(0, 0, 5, 8), rectangle(5, 3, 17, 5), rectangle(30, 3, 31, 5)], {"out": [[31, 3], [31, 5]]},
         [{"n": 150, "region": rectangle(0, 0, 5, 8)}], t=240.0, h=0.07, doors=[[[5, 3], [5, 5]]], stairs=[up],
     )  # fmt: skip
-    found = {jam.opening: jam.people for jam in jams(sol)}
-    before, at = found.get("door 0", 0), found.get("stairs 'stairs'", 0)
-    into, onto = (flow(sol, line).mean for line in ([[5, 3], [5, 5]], [[17, 3], [17, 5]]))
+    before = {jam.opening: jam.people for jam in jams(sol)}.get("door 0", 0)
+    into, onto = (flow(sol, line) for line in ([[5, 3], [5, 5]], [[17, 3], [17, 5]]))
+    half = int(np.searchsorted(sol.t, np.median(onto.passed)))
+    density = float(((sol.q[half, :, 0] > 14.0) & (sol.q[half, :, 0] < 17.0)).sum() / 6.0)
     return Outcome(
-        f"up to {before} people in a jam before the corridor, up to {at} at the stairs; {into:.2f} people per second "
-        f"into the corridor, {onto:.2f} onto the stairs",
-        before >= JAM and at >= JAM and onto < into,
+        f"up to {before} people in a jam before the corridor; {into.mean:.2f} people per second into the corridor, "
+        f"{onto.mean:.2f} onto the stairs; {density:.1f} people/m² before the stairs when half of all have passed "
+        f"(congestion: above {CONGESTION:.2f}, level F of Fruin 1971)",
+        before >= JAM and onto.mean < into.mean and density > CONGESTION,
     )
 
 

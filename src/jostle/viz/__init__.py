@@ -1,20 +1,20 @@
 """Plots, films, and the browser viewer.
 
-draw, strip                                       one moment of a solution, several side by side
+draw, strip                                         one frame of a solution, or several side by side
 history, paths, phase, impacts, energies, balance   curves of a solution
-orders, evacuation, bifurcation, basins              what many numbers say
-quantile_band, mean_curve                         what many runs say: quantiles, confidence intervals
-field, arrows                                     densities, pressures, velocities of a continuum
-plan, plans                                       a crowd on its plan: names, scale, groups, counters, maps
-report                                            one HTML page about a crowd: answers, plan, film, maps, tables
-density, densities, mass_inside                   runs of moving densities, and files of them
-animate                                           a film: mp4 or gif
-page, serve, widget                               the viewer: one HTML file, in the browser, in a notebook
-use_style                                         the colours of jostle for your own figures of matplotlib
-QUANTITIES, OUTLINES                              open lists: what bodies are coloured by, what walls look like
+orders, evacuation, bifurcation, basins             convergence orders, evacuation curves, diagrams of many runs
+quantile_band, mean_curve                           quantiles and confidence intervals of many runs
+field, arrows                                       densities, pressures, velocities of a continuum
+plan, plans                                         a crowd on its floor plan: names, scale, groups, counters, maps
+report                                              one HTML page about a crowd: answers, plan, film, maps, tables
+density, densities, mass_inside                     runs of moving densities, and their files
+animate                                             a film: mp4 or gif
+page, serve, widget                                 the viewer: as an HTML file, in the browser, in a notebook
+use_style                                           the colours of jostle for other matplotlib figures
+QUANTITIES, OUTLINES                                registries: quantities that colour bodies, shapes of walls
 
-What shows a solution also takes the path of a trajectory file. All but the viewer draw with matplotlib. A function
-that draws one thing takes the Axes to draw on, `ax`, and returns it.
+Functions that show a solution also take the name of a trajectory file. All except the viewer draw with matplotlib. A
+function that draws one picture takes the Axes to draw on, `ax`, and returns it.
 """
 
 from __future__ import annotations
@@ -95,12 +95,12 @@ _DRAWN = {
 
 
 def __dir__() -> list[str]:
-    """Completion and the documentation see what is not imported yet."""
+    """List names that are not imported yet, for completion and the documentation."""
     return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:
-    """What needs matplotlib is imported when it is first used."""
+    """Import functions that need matplotlib when they are first used."""
     module = next((module for module, names in _DRAWN.items() if name in names), None)
     if module is None:
         raise AttributeError(f"module 'jostle.viz' has no attribute {name!r}")

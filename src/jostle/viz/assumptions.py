@@ -1,4 +1,4 @@
-"""What a report of a crowd assumes: the model, the numbers of the people, and how its figures are defined."""
+"""The assumptions of a crowd report: the model, the parameters of the people, and the definitions of its figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jostle.solution import Solution
 
 
 def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Names and texts, for a table.
+    """Names and texts of the table of assumptions.
 
     >>> import jostle as jo
     >>> walker = jo.Sweeping(q0=[[0.0, 0.0]], velocity=[1.0, 0.0], within=jo.Balls([0.2]))
@@ -29,13 +29,14 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
     return [
         (
             "model",
-            "people are discs that never overlap; their velocity is the nearest to the one they wish (Venel 2009)",
+            "people are discs that do not overlap; their velocity is the admissible one nearest to the desired one "
+            "(Venel 2009)",
         ),
         ("scheme", scheme),
         ("time step", f"{np.median(steps):.4g} s" if len(steps) else "no step"),
         ("worst overlap", f"{sol.overlap:.1e} of the smallest radius"),
         ("radii of people", _range(radii, "m")),
-        ("desired speeds", "not known" if speeds is None else _range(speeds, "m/s")),
+        ("desired speeds", "unknown" if speeds is None else _range(speeds, "m/s")),
         ("density", f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
         (
             "jam",

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,11 +28,11 @@ from jostle.shapes import BALL, SEGMENTS, Shape
 EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
 """Colours of exits, stairs, doors and of the rings of people in jams."""
 MARGIN = 0.05
-"""Margin around a plan, as a part of its larger side."""
+"""Margin around a plan, as a fraction of its larger side."""
 ROUND_LENGTHS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 """Lengths of scale bars in metres."""
 BAR_PART = 0.15
-"""A scale bar is at least this part of the width of a plan."""
+"""Smallest length of a scale bar, as a fraction of the width of the plan."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,23 +92,29 @@ class Building:
             elif shape.kind == BALL:
                 ax.add_patch(Circle(shape.points[0], float(shape.points[1][0]), color="0.2", zorder=5))
 
-    def openings(self, ax: Axes, details: Mapping[str, str] | None = None, closed: Collection[str] = ()) -> None:
-        """Exits, stairs and doors with their names; those that are closed have the colour of walls.
+    def openings(
+        self, ax: Axes, details: Mapping[str, str] | None = None, is_open: Mapping[str, bool] | None = None
+    ) -> None:
+        """Names of rooms; exits, stairs and doors with their names, and with the state of gates, if `is_open` has it.
 
-        With `details`, which may say more about an opening by its name, the widths are written, too.
+        With `details`, which may say more about an opening by its name, widths take the place of states. Closed gates
+        are drawn as walls.
         """
-        middle = np.mean(self.bounds, axis=0)
+        for name, at in getattr(self.plan, "labels", {}).items():
+            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "fontstyle": "italic"}
+            ax.text(float(at[0]), float(at[1]), name, color="0.45", zorder=2, **style)
+        middle, states = np.mean(self.bounds, axis=0), is_open or {}
         found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
             found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, f"{link.length:g} {self.unit} long"))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
             found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, np.mean(door, axis=0) - [0.0, 1.0], ""))
         for name, ends, colour, inside, more in found:
-            words = [name]
+            words = f"{name} ({'open' if states[name] else 'closed'})" if name in states else name
             if details is not None:
                 width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
-                words += filter(None, [width, more, details.get(name, "")])
-            self._opening(ax, ends, LIGHT.wall if name in closed else colour, ", ".join(words), inside)
+                words = ", ".join(filter(None, [name, width, more, details.get(name, "")]))
+            self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words, inside)
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
         """A segment and its name, on the side that is away from the middle of the plan."""
@@ -152,7 +158,7 @@ class Building:
         else:
             gates, shut = people.gates.gates, people.gates.first.shut
             details = {gate.at: _opening_times(gate) for gate in gates}
-            self.openings(ax, details, [gates[k].at for k in np.flatnonzero(shut)])
+            self.openings(ax, details, {gate.at: not one for gate, one in zip(gates, shut, strict=True)})
         self.scale_bar(ax)
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():
@@ -167,7 +173,7 @@ class Building:
         ax.set_title("    ".join(said), fontsize=9, loc="left")
 
     def _people(self, ax: Axes, people: Crowd) -> str:
-        """Draw people where they start, and the regions where others come in; how many there are, in words."""
+        """Draw people where they start, and the regions where others enter; return their number in words."""
         n = len(people.q0)
         radii = np.broadcast_to(people.within.radii_at(0.0), (n,))
         here = np.ones(n, dtype=bool) if people.presence is None else people.presence.here
@@ -210,7 +216,7 @@ def draw_people(ax: Axes, q: Array, radii: Array, group: Integers, jammed: Boole
 
 
 def name_groups(figure: Figure, names: Sequence[str], ring: str = "") -> None:
-    """The names of the groups, and what the ring means, below the plan."""
+    """Draw the legend below the plan: names of the groups, and the meaning of the ring."""
     dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 6}
     handles = [
         Line2D([], [], markerfacecolor=GROUPS[k % len(GROUPS)], markeredgecolor="0.6", label=name, **dot)

@@ -110,7 +110,7 @@ def _(sol: Solution) -> str:
         sizes = _number(least) if least == most else f"{_number(least)} to {_number(most)}"
         rows["steps"] = f"{len(stats):,}, h = {with_time(sizes, units)}"
         rows["solver"] = _listed(filter(None, dict.fromkeys(stats["solver"].tolist())))
-        rows["iterations"] = f"{stats['iterations'].mean():.3g} a step, at most {stats['iterations'].max()}"
+        rows["iterations"] = f"{stats['iterations'].mean():.3g} per step, at most {stats['iterations'].max()}"
         sized = sol.facts.radii is not None and bool((sol.facts.radii > 0.0).any())
         rows["largest overlap"] = _small(sol.overlap) + " of the smallest radius" * sized
         rows["largest residual"] = _small(sol.residual)
@@ -300,7 +300,7 @@ def _(run: Evolution) -> str:
     rows["largest density"] = _number(float(np.max(run.density[-1])))
     if len(stats):
         rows["largest excess"] = _small(float(stats["excess"].max()))
-        rows["iterations"] = f"{stats['iterations'].mean():.3g} a step, at most {stats['iterations'].max()}"
+        rows["iterations"] = f"{stats['iterations'].mean():.3g} per step, at most {stats['iterations'].max()}"
     sketch = Sketch.of(View(np.asarray(grid.lower), np.asarray(grid.upper)))
     if sketch is None:
         return write_card("Evolution", rows)

@@ -1,6 +1,6 @@
 """The report of a run of people: one HTML page with plan, film, curves, maps, tables, assumptions and versions.
 
-Everything is inside the page: it needs no network and nothing to install. The film is the viewer of `page`.
+The page is self-contained and needs no network. The film is the viewer of `page`.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from jostle.viz.style import axes, legend, pen
 from jostle.viz.viewer import PAGES, page
 
 MOST_BYTES = 8_000_000
-"""Largest size of a report by default."""
+"""Default for the largest size of a report, in bytes."""
 FILM_SHARE = 0.6
-"""Part of the size that the film may take."""
+"""Fraction of the size that the film may take."""
 DOTS = 110
-"""Dots per inch of the pictures."""
+"""Resolution of the pictures, in dots per inch."""
 MOMENTS = 4
-"""Number of moments that are drawn on the plan."""
+"""Number of frames drawn on the floor plan."""
 SCENARIO = "scenario"
-"""The name under which a trajectory stores the text of its scenario."""
+"""Key under which a trajectory stores the text of its scenario."""
 
 
 @check_arguments
@@ -56,11 +56,39 @@ def report(
     film: bool = True,
     most_bytes: Count = MOST_BYTES,
 ) -> Path:
-    """Write the report of a crowd, a .html file: answers, plan, film, curves, maps, tables, assumptions, versions.
+    """Write a report about a crowd as one HTML page.
 
-    `sol` may be the path of a trajectory file, which also knows its scenario and its versions. The film is left out
-    with `film=False`; frames of it are left out evenly if the page would be larger than `most_bytes`.
+    It contains answers, the floor plan, a film, curves, maps, tables, assumptions and versions.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file, which also contains the scenario and the versions.
+    path : str or path
+        Name of the page, .html.
+    title : str, default ""
+        Title of the report; empty: the title of the scenario.
+    plan : Plan or Room, optional
+        The floor plan. None: that of the run, which must then be known.
+    film : bool, default True
+        Whether the page contains a film.
+    most_bytes : int, default 8_000_000
+        Largest size of the page, in bytes; frames of the film are left out evenly to fit.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    InvalidValue
+        If the floor plan is unknown, the suffix is wrong, or the page does not fit into `most_bytes`.
+    WriteFailed
+        If the page cannot be written.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> room = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
     >>> people = jo.crowds.crowd(5, radius=0.2, room=room, speed=1.3)
@@ -89,8 +117,8 @@ def report(
     )
     if len(html.encode()) > most_bytes:
         raise InvalidValue(
-            f"the report takes {len(html.encode())} bytes, more than most_bytes = {most_bytes}: give film=False, or "
-            f"more bytes"
+            f"the report takes {len(html.encode())} bytes, more than most_bytes = {most_bytes}: use film=False, or "
+            f"increase most_bytes"
         )
     with whole(target) as new:
         new.write_text(html, encoding="utf-8")
@@ -98,7 +126,7 @@ def report(
 
 
 def _answers(shot: Shot) -> list[str]:
-    """The verdict and the figures that are asked for first."""
+    """The verdict and the most important figures."""
     found, sol = shot.found, shot.sol
     inside = "all have left" if not found.inside else f"{found.inside} still inside at t = {sol.t[-1]:.1f} s"
     verdict = f"{found.people} people, {inside}. "
@@ -133,7 +161,7 @@ def _answers(shot: Shot) -> list[str]:
 
 
 def _pictures(shot: Shot) -> list[str]:
-    """The plan at some moments, the curves, and the maps."""
+    """The floor plan at several times, the curves, and the maps."""
     last = len(shot.sol.t) - 1
     moments = sorted({round(last * share) for share in np.linspace(0.0, 1.0, MOMENTS + 1)[:MOMENTS]})
     html = ["<h2>Plan</h2>", _plans(shot, moments), "<h2>Curves</h2>"]
@@ -167,7 +195,7 @@ def _plans(shot: Shot, moments: Sequence[int]) -> str:
 
 
 def _inside(found: CrowdSummary, sol: Solution) -> Figure:
-    """How many are inside, and how many left by each exit, over time."""
+    """The number of people inside, and of people who left by each exit, over time."""
     ax = axes(None, (5.4, 3.4))
     t = np.asarray(sol.t)
     left, start = found.travel.left, found.travel.start
@@ -184,7 +212,7 @@ def _inside(found: CrowdSummary, sol: Solution) -> Figure:
 
 
 def _travel(found: CrowdSummary) -> Figure:
-    """How long people took, and how much of it was lost."""
+    """Travel times of people, and time losses."""
     ax = axes(None, (5.4, 3.4))
     out = np.isfinite(found.travel.left)
     bins = np.linspace(0.0, max(float(found.travel.time[out].max(initial=0.0)), 1.0), 21).tolist()

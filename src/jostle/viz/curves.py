@@ -1,4 +1,4 @@
-"""Curves of a `Solution`: coordinates over time, ways in the plane, phase portraits, impacts, energies."""
+"""Curves of a `Solution`: coordinates over time, paths in the plane, phase portraits, impacts, energies."""
 
 from __future__ import annotations
 
@@ -24,13 +24,27 @@ from jostle.viz.sources import Shown, solution
 from jostle.viz.style import axes, legend, pen
 
 WRAPPED = 0.5
-"""A body that moves by more than this fraction of a period between two frames has crossed the end of the cell."""
+"""A body that moves by more than this fraction of a period between two frames has crossed an end of the cell."""
 
 
 @check_arguments
 def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
-    """Each coordinate of q over time.
+    """Plot each coordinate of q over time.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> ax = history(jo.solve(jo.models.cradle(3, gap=0.1), jo.Paoli(), t=2.0, h=0.01))
@@ -49,10 +63,26 @@ def history(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
 @check_arguments
 def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION)) -> Axes:
-    """The ways of all bodies, with the walls: a dot where each starts. Space is seen from `view`, as in `draw`.
+    """Plot the paths of all bodies, with the walls and a dot at each start.
 
-    A way ends where a body goes through the end of a periodic cell or takes stairs, and begins again behind it.
+    A path is interrupted where a body crosses the end of a periodic cell or takes stairs.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+    view : (float, float), default (-62, 16)
+        Azimuth and elevation of the view of bodies in space, in degrees.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> ax = paths(jo.solve(jo.models.labyrinth(), jo.Venel(), t=5.0, h=0.01))
@@ -85,8 +115,29 @@ def paths(sol: Shown, *, ax: Axes | None = None, view: tuple[Finite, Finite] = (
 
 @check_arguments
 def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
-    """The phase portrait (q_k, u_k) of a coordinate, numbered from 0; jumps of the velocity are thin lines.
+    """Plot the phase portrait (q_k, u_k) of one coordinate; jumps of the velocity are thin lines.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file.
+    coordinate : int, default 0
+        Number k of the coordinate, from 0.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no such coordinate.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> ax = phase(jo.solve(jo.models.impact_oscillator(), jo.Paoli(), t=20.0, h=0.01))
@@ -97,7 +148,7 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
     sol = solution(sol)
     q, u = _rows(sol.q), _rows(sol.u)
     if not 0 <= coordinate < q.shape[1]:
-        raise InvalidValue(f"there is no coordinate {coordinate}: q has {q.shape[1]}, numbered from 0")
+        raise InvalidValue(f"coordinate must be a number from 0 to {q.shape[1] - 1}, not {coordinate}")
     ax = axes(ax, (4.8, 4.0))
     x, v = q[:, coordinate], u[:, coordinate]
     hit = _hits(sol)
@@ -111,8 +162,22 @@ def phase(sol: Shown, coordinate: int = 0, *, ax: Axes | None = None) -> Axes:
 
 @check_arguments
 def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
-    """Each impact as a bar at its time, as high as its impulse.
+    """Plot each impact as a bar at its time, with its impulse as height.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution that has impacts; they are not stored in trajectory files.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
@@ -133,10 +198,24 @@ def impacts(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
 @check_arguments
 def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
-    """Kinetic energy over time, and potential and total energy where the force is constant.
+    """Plot the kinetic energy over time, and the potential and total energy if the force is constant.
 
-    Of a moving density there is the kinetic energy.
+    For a moving density only the kinetic energy is plotted.
 
+    Parameters
+    ----------
+    sol : Solution, Evolution, Images, str or path
+        A solution, the run of a density, or the name of a file.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
@@ -156,7 +235,7 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
     energy, ax = sol.energy(), axes(ax)
     hit = _hits(sol)
     keep = np.ones(len(sol.t), dtype=bool)
-    keep[np.intersect1d(hit + 1, hit)] = False  # between the two steps of an impact the velocity means nothing
+    keep[np.intersect1d(hit + 1, hit)] = False  # the velocity between the two steps of an impact has no meaning
     curves = {r"kinetic $\frac{1}{2}|u|_M^2$": energy.kinetic}
     if energy.potential is not None and energy.total is not None:
         curves |= {r"potential $-f \cdot q$": energy.potential, "total": energy.total}
@@ -169,8 +248,22 @@ def energies(sol: Shown | ShownDensity, *, ax: Axes | None = None) -> Axes:
 
 @check_arguments
 def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
-    """The balance of energy over time: kinetic, work of forces and of walls that move, dissipated, error.
+    """Plot the energy balance over time: kinetic energy, work of forces and moving walls, dissipated energy, and error.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]), law=jo.Restitution(0.5))
@@ -193,16 +286,18 @@ def balance(sol: Shown, *, ax: Axes | None = None) -> Axes:
 
 
 def _rows(values: Array) -> Array:
-    """(k, N) one row for each saved time; those of a file are read."""
+    """(k, N): one row per frame, read from the file if needed."""
     return np.asarray(values).reshape(len(values), -1)
 
 
 def _hits(sol: Solution) -> Integers:
-    """(m,) the intervals between saved times, numbered by their first, in which an impact was going on."""
+    """(m,): the intervals between saved times during which there was an impact, numbered by their first time."""
     if sol.recorded is None or len(sol.t) < 2:
         return np.zeros(0, dtype=np.int64)
     interval = np.searchsorted(sol.t, sol.recorded.t) - 1
-    at_end = sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t  # its second step is in the next one
+    at_end = (
+        sol.t[np.minimum(interval + 1, len(sol.t) - 1)] == sol.recorded.t
+    )  # its second step is in the next interval
     found = np.unique(np.concatenate([interval, interval[at_end] + 1]))
     return np.asarray(found[(found >= 0) & (found < len(sol.t) - 1)], dtype=np.int64)
 

@@ -31,7 +31,7 @@ from jostle.viz.style import CELL_COLOURS, axes, legend, pen
 from jostle.viz.units import with_time, with_unit
 
 LABELS = {"density": r"density $\rho$", "pressure": "pressure $p$", "speed": "speed $|u|$"}
-"""What cells can be coloured by, and what the colour bar says."""
+"""Quantities by which cells can be coloured, and the labels of their colour bars."""
 HEADROOM = 1.05
 """The axis of a curve that starts at zero ends at this multiple of its maximum."""
 CONTOURS = 6
@@ -42,19 +42,19 @@ WALL, EXIT, ARROW = to_rgba("0.3"), to_rgba(GREEN, 0.55), ORANGE
 
 @dataclass(frozen=True, eq=False)
 class DensityPicture:
-    """Fields, what of them is shown, and the scale that some of their frames share."""
+    """Fields, the quantity that is shown, and the colour scale that several frames share."""
 
     images: Images
     colour: str
     key: ScalarMappable
     most: Mapping[str, float]
-    """The largest pressure and the largest speed of these frames."""
+    """The largest pressure and the largest speed of the frames."""
 
     @classmethod
     def of(cls, images: Images, numbers: Sequence[int], colour: str) -> DensityPicture:
-        """On a scale that fits the frames with these numbers."""
+        """Choose a scale that fits the frames with these numbers."""
         if colour not in LABELS:
-            raise InvalidValue(f"the colour of a density is one of {', '.join(LABELS)}, not {colour!r}")
+            raise InvalidValue(f"colour must be one of {', '.join(LABELS)}, not {colour!r}")
         most = {
             name: max(float(np.nanmax(_values(images, name, k), initial=0.0)) for k in numbers)
             for name in ("pressure", "speed")
@@ -101,7 +101,7 @@ class DensityPicture:
         )  # fmt: skip
 
     def _sides(self, ax: Axes) -> None:
-        """The sides of the grid: closed ones are walls."""
+        """Draw the sides of the grid; closed sides are walls."""
         (left, bottom), (right, top) = self.images.lower, self.images.upper
         (at_left, at_right), (at_bottom, at_top) = self.images.closed
         for closed, x, y in (
@@ -115,7 +115,7 @@ class DensityPicture:
 
 
 def _values(images: Images, name: str, k: int) -> Array:
-    """(nx, ny): what the cells of frame k are coloured by."""
+    """(nx, ny): the numbers by which the cells of frame k are coloured."""
     needed = ("density", "velocity") if name == "speed" else (name,)
     return values({field: np.asarray(images.fields[field][k]) for field in needed}, name)
 
@@ -130,12 +130,35 @@ def density(
     arrows: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Frame k of a moving density: the cells, the walls, the exits.
+    """Draw one frame of a moving density, with its walls and exits.
 
-    `sol` is what `jo.macro.solve` returns, or the path of its file. `colour` is "density", "pressure" or "speed".
-    `contours` adds lines of equal pressure, `arrows` the velocity. Without `ax` there is a new figure, with a colour
-    bar.
+    Parameters
+    ----------
+    sol : Evolution, Images, str or path
+        The result of `jo.macro.solve`, its images, or the name of its file.
+    k : int, default -1
+        Number of the frame; negative numbers count from the end.
+    colour : {"density", "pressure", "speed"}, default "density"
+        The quantity by which cells are coloured.
+    contours : bool, default False
+        Whether lines of equal pressure are drawn.
+    arrows : bool, default False
+        Whether the velocity is drawn as arrows.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure, with a colour bar.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no such frame, or the colour is unknown.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [4, 2], h=1 / 8, closed=True)
     >>> left, right = grid.block([0.5, 0.5], [1.5, 1.5]), grid.block([2, 0.5], [3, 1.5])
@@ -166,8 +189,33 @@ def densities(
     contours: bool = False,
     arrows: bool = False,
 ) -> Figure:
-    """Several frames of a moving density side by side, on one scale: a number of them, or those at given times.
+    """Draw several frames of a moving density side by side, on one colour scale.
 
+    Parameters
+    ----------
+    sol : Evolution, Images, str or path
+        The result of `jo.macro.solve`, its images, or the name of its file.
+    moments : int or sequence of float, default 3
+        Number of frames from start to end, or the times of the frames.
+    colour : {"density", "pressure", "speed"}, default "density"
+        The quantity by which cells are coloured.
+    contours : bool, default False
+        Whether lines of equal pressure are drawn.
+    arrows : bool, default False
+        Whether the velocity is drawn as arrows.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure.
+
+    Raises
+    ------
+    InvalidValue
+        If a time lies outside the run, or the colour is unknown.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
     >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
@@ -191,8 +239,27 @@ def densities(
 
 @check_arguments
 def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | None = None) -> Axes:
-    """The mass of a density that has not left, over time: of one run, or of several with names.
+    """Plot the mass of a density that has not left, over time.
 
+    Parameters
+    ----------
+    runs : Evolution, Images, str or path, or a mapping of str to these
+        One run, or several runs by name.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no run.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> grid = jo.macro.Grid([0, 0], [2, 1], h=1 / 8)
     >>> block = jo.macro.Flow(grid=grid, density=grid.block([0, 0], [1, 1]), velocity=grid.velocity(1.0, 0))
@@ -203,7 +270,7 @@ def mass_inside(runs: ShownDensity | Mapping[str, ShownDensity], *, ax: Axes | N
     """
     named = {name: images_of(run) for name, run in (runs if isinstance(runs, Mapping) else {"": runs}).items()}
     if not named:
-        raise InvalidValue("there is no run to draw: give one, or some by their names, {'wide door': sol}")
+        raise InvalidValue("there is no run to draw: give a run, or several by name, {'wide door': sol}")
     ax = axes(ax)
     for number, (name, images) in enumerate(named.items()):
         ax.plot(images.t, images.totals["mass"], label=name, linewidth=1.4, **pen(number))

@@ -1,8 +1,8 @@
-"""The page as text: the markup, the styles and the scripts of the folder web, joined.
+"""The HTML page of the viewer, joined from the markup, the styles and the scripts of the folder web.
 
-One script for all: the page in a file has its frames inside (embedded.js), that of the server asks for them
-(served.js), the one in a notebook gets them from Python (notebook.js). A policy in the page itself lets the browser run
-these scripts alone, known by their hash, and lets nothing leave the machine.
+All pages share one script. A page in a file contains its frames (embedded.js), a served page requests them (served.js),
+and a page in a notebook gets them from Python (notebook.js). A content security policy in the page lets the browser run
+only these scripts, identified by their hash, and send nothing to other machines.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ EMBEDDED, SERVED, NOTEBOOK = "embedded.js", "served.js", "notebook.js"
 
 @cache
 def part(name: str) -> str:
-    """The text of a file of the folder web."""
+    """The text of a file in the folder web."""
     return (files("jostle.viz") / "web" / name).read_text(encoding="utf-8")
 
 
 def script(source: str) -> str:
-    """The whole script, with one of the sources of frames.
+    """The whole script, with one source of frames.
 
     >>> "fetch(" in script(SERVED), "fetch(" in script(EMBEDDED)
     (True, False)
@@ -73,7 +73,7 @@ def markup() -> str:
 
 @cache
 def policy(source: str) -> str:
-    """What the browser lets the page do: run its own script, and ask its own server if it has one.
+    """The content security policy: the page may run its own script, and request data from its own server.
 
     >>> [rule.split()[0] for rule in policy(EMBEDDED).split("; ")]
     ['default-src', 'script-src', 'style-src', 'img-src', 'base-uri', 'form-action']

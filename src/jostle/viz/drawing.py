@@ -1,8 +1,8 @@
-"""Pictures of a `Solution`: one moment, or several side by side.
+"""Pictures of a `Solution`: one frame, or several side by side.
 
-Discs are to scale, walls are black lines, and orange bars between centres are contact forces, their width the square
-root of the force; gluey contacts that pull are purple. Space is seen from a side, without perspective, and far bodies
-are hidden behind near ones; the forces are not, but they fade with the distance.
+Discs are to scale, walls are black lines, and orange bars between centres are contact forces, whose width is the square
+root of the force; gluey contacts that pull are purple. Bodies in space are drawn without perspective, and far bodies
+are hidden behind near ones; forces are not hidden, but fade with the distance.
 """
 
 from __future__ import annotations
@@ -34,12 +34,36 @@ def draw(
     contacts: bool = True,
     view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
 ) -> Axes:
-    """Frame k of a solution: the bodies to scale, the forces between them, the walls.
+    """Draw one frame of a solution: the bodies to scale, the forces between them, and the walls.
 
-    `colour` is the name of a quantity, such as "speed", "force", "pressure" (the forces on a body over its surface),
-    "group" or one of a plug-in (`jostle.viz.QUANTITIES`), or one number per body. Space is seen from `view`: the angle
-    around the vertical and above the horizon, in degrees. Without `ax` there is a new figure, with a colour bar.
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file.
+    k : int, default -1
+        Number of the frame; negative numbers count from the end.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure, with a colour bar.
+    colour : str or array_like, shape (n,), default "speed"
+        The quantity by which bodies are coloured: a name in `jostle.viz.QUANTITIES`, such as "speed", "force",
+        "pressure" (the forces on a body divided by its surface) or "group"; or one number per body.
+    contacts : bool, default True
+        Whether contact forces are drawn.
+    view : (float, float), default (-62, 16)
+        Azimuth and elevation of the view of bodies in space, in degrees.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Raises
+    ------
+    InvalidValue
+        If the colour is unknown, or the solution does not have what it needs.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> heap = jo.models.spheres(np.full(12, 0.5), box=([0, 0], [4, np.inf]))
     >>> ax = draw(jo.solve(heap, jo.Maury(), t=1.0, h=0.01, every=0.1), k=3)
@@ -66,8 +90,33 @@ def strip(
     contacts: bool = True,
     view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
 ) -> Figure:
-    """Several moments side by side, on one scale: a number of moments from start to end, or the frames at given times.
+    """Draw several frames of a solution side by side, on one scale.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file.
+    moments : int or sequence of float, default 3
+        Number of frames from start to end, or the times of the frames.
+    colour : str or array_like, shape (n,), default "speed"
+        The quantity by which bodies are coloured, as for `draw`.
+    contacts : bool, default True
+        Whether contact forces are drawn.
+    view : (float, float), default (-62, 16)
+        Azimuth and elevation of the view of bodies in space, in degrees.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure.
+
+    Raises
+    ------
+    InvalidValue
+        If a time lies outside the run, or the colour is unknown.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> figure = strip(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), [0.0, 0.5, 2.0])
     >>> [ax.get_title() for ax in figure.axes[:-1]]
@@ -88,7 +137,7 @@ def strip(
 
 
 class Sized(Protocol):
-    """A picture that knows how wide and how high it is."""
+    """A picture with a width and a height."""
 
     @property
     def size(self) -> tuple[float, float]: ...
@@ -108,7 +157,7 @@ def figure_for(picture: Picture, number: int = 1) -> Figure:
 
 
 def frames_at(t: Array, moments: int | Sequence[float]) -> list[int]:
-    """The numbers of frames with the times t: a number of them from start to end, or those nearest to given times.
+    """The numbers of frames: a number of them evenly spaced from start to end, or those nearest to given times.
 
     >>> frames_at(np.array([0.0, 0.1, 0.2, 0.3]), 2), frames_at(np.array([0.0, 0.1, 0.2, 0.3]), [0.12])
     ([0, 3], [1])

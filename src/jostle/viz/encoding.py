@@ -1,18 +1,18 @@
-"""Frames as bytes, for the page: what web/source.js reads.
+"""Frames as bytes for the page, in the format that web/source.js reads.
 
-The bytes of a frame are arrays one after the other, little-endian, each filled up to a multiple of four bytes:
+The bytes of a frame are consecutive arrays, little-endian, each padded to a multiple of four bytes:
 
     head     float64 (9)      t, m, c, w, step, fast, low (3)
-    number   uint32 (m)       only if somebody is not there
+    number   uint32 (m)       only if a body is absent
     q, u     float32 (m d)    or, in small frames, uint16 and int16: q = low + step q', u = fast u'
     radii    float32 (m)      only if radii change
-    sent     float32 (m)      once for each quantity that the page cannot compute
+    sent     float32 (m)      one array per quantity that the page cannot compute
     first, second             int32 (c): rows of the bodies of a contact, second = -1 - w for wall w
     force    float32 (c)
     away     int8 (3 c)       127 times the unit vector to the wall
     walls    float32 (2 w d)  only if walls move or there are rods: both ends of each line
 
-All places are counted from an origin in the middle, so that 32 bits are enough wherever that is.
+All positions are relative to an origin in the middle, so that 32 bits are enough also for distant systems.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ RESOLUTION = 0.01
 MAX_NORMAL = 127
 """Code of a component of length one of the normal of a wall."""
 MAX_WALL_NAMES = 1000
-"""Largest number of walls whose names the page knows; the others have numbers."""
+"""Largest number of walls whose names are sent to the page; the others have numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Encoder:
-    """Turns the frames of a scene into bytes.
+    """Converts the frames of a scene into bytes.
 
     >>> import jostle as jo
     >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
@@ -56,21 +56,21 @@ class Encoder:
 
     scene: Scene
     small: bool
-    """Are places stored in 16 bits?"""
+    """Whether positions are stored in 16 bits."""
     origin: Array
-    """(d,)"""
+    """(d,) the origin of all positions."""
     seen: View
-    """How far walls without an end are shown."""
+    """The box up to which unbounded walls are shown."""
     radii: Array | None
-    """(n,) if they never change."""
+    """(n,) the radii if they never change, else None."""
     walls: Array | None
-    """(w, 2, d) if they are at rest."""
+    """(w, 2, d) the walls if they are at rest, else None."""
     wires: int = 0
     """Number of the last walls that are lines of curved walls in space, which the page may show as glass."""
     given: tuple[Quantity, ...] = ()
-    """What only the user knows."""
+    """Quantities given by the user."""
     note: ClassVar[str] = ""
-    """Rounded places are finer than what is seen, so that the page says nothing about them."""
+    """Empty, because rounding of positions is too fine to be visible."""
 
     @classmethod
     def of(cls, scene: Scene, small: bool, quantities: Given | None = None) -> Encoder:
@@ -87,13 +87,13 @@ class Encoder:
         return cls(scene, small, seen.centre, seen, radii, walls, wires, tuple(given(scene, quantities)))
 
     def continued(self, scene: Scene) -> Encoder:
-        """The same for a scene with more frames: places are counted from where they were."""
+        """The same encoder for a scene with more frames, with the same origin."""
         later = Encoder.of(scene, self.small)
         return replace(later, origin=self.origin, given=self.given)
 
     @cached_property
     def quantities(self) -> list[Quantity]:
-        """Everything that bodies can be coloured by."""
+        """All quantities by which bodies can be coloured."""
         return [*offered(self.scene), *self.given]
 
     @cached_property
@@ -103,11 +103,11 @@ class Encoder:
 
     @cached_property
     def sent(self) -> list[Quantity]:
-        """The quantities that are sent with each frame: those of the user, and those of plug-ins."""
+        """The quantities that are sent with each frame: those of the user and of plug-ins."""
         return [one for one in self.quantities if one.constant is None and not isinstance(one.of, Part)]
 
     def recipe(self, quantity: Quantity) -> dict[str, Any]:
-        """How the page finds the values of a quantity."""
+        """The instructions by which the page computes the values of a quantity."""
         for name, some in (("constant", self.constant), ("sent", self.sent)):
             if quantity in some:
                 return {"part": name, "index": some.index(quantity)}
@@ -145,11 +145,11 @@ class Encoder:
         return joined(head, *arrays)
 
     def fine_enough(self, frame: Frame) -> bool:
-        """Are 16 bits enough for these places?"""
+        """Whether 16 bits are enough for the positions of a frame."""
         return bool(len(frame.x) == 0 or np.ptp(frame.x, axis=0).max() <= MAX_CODE * RESOLUTION * frame.radii.min())
 
     def about(self) -> dict[str, Any]:
-        """What is the same in all frames."""
+        """The data that all frames share."""
         scene = self.scene
         return {
             "d": scene.d,
@@ -180,7 +180,7 @@ class Encoder:
 
 
 def text(data: bytes) -> str:
-    """Bytes as they are written into a page.
+    """Bytes as base64 text, for a page.
 
     >>> text(b"jostle")
     'am9zdGxl'
@@ -189,7 +189,7 @@ def text(data: bytes) -> str:
 
 
 def joined(*arrays: NDArray[Any]) -> bytes:
-    """The bytes of arrays, each filled up to a multiple of four.
+    """The bytes of arrays, each padded to a multiple of four bytes.
 
     >>> joined(np.array([1, 2], "u1"), np.array([3], "<u4")).hex()
     '0102000003000000'

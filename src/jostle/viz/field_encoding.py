@@ -1,12 +1,12 @@
-"""Frames of a moving density as bytes, for the page: what web/fields.js reads.
+"""Frames of a moving density as bytes for the page, in the format that web/fields.js reads.
 
-The bytes of a frame are deflated. They are arrays one after the other, little-endian, each filled up to a multiple of
-four bytes; cell (i, j) is entry i + nx j of each:
+The bytes of a frame are compressed by deflate. They are consecutive arrays, little-endian, each padded to a multiple of
+four bytes; cell (i, j) is entry i + nx j of each array of values:
 
-    head     float64 (1 + 2 f)   t, and for each of the f arrays that follow: low, step
+    head     float64 (1 + 2 f)   t, and for each of the f following arrays: low, step
     values   float32 (nx ny)     or, in small frames, uint16: value = low + step code
 
-The fields of numbers come first, in the order of `FieldEncoder.scalars`, then both components of the velocity.
+Scalar fields come first, in the order of `FieldEncoder.scalars`, then both components of the velocity.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from jostle.viz.quantities import FORCE_PERCENTILE
 from jostle.viz.units import with_unit
 
 DEFLATE_LEVEL = 1
-"""Level of compression: higher levels take several times as long, and save a tenth."""
+"""Level of compression; higher levels take several times as long and save only a tenth."""
 MAX_SAMPLES = 20_000
-"""Largest number of cells of a frame from which the range of the pressure is found."""
+"""Largest number of cells of a frame from which the range of the pressure is determined."""
 ROUNDED = f"Values are rounded to 1/{MAX_CODE} of their range in each frame."
-"""What the page says of small frames."""
+"""Note on the page about rounded frames."""
 
 
 class FieldFrame(NamedTuple):
@@ -41,7 +41,7 @@ class FieldFrame(NamedTuple):
 
     t: float
     fields: dict[str, Array]
-    """(nx, ny), or (nx, ny, 2) for the velocity."""
+    """Fields by name: (nx, ny), or (nx, ny, 2) for the velocity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ class Fields:
         return self.images.t
 
     def frame(self, k: int) -> FieldFrame:
-        """Frame k; `BrokenFile` if another grid took the place of this one in the file."""
+        """Frame k; `BrokenFile` if the file was replaced by a run on another grid."""
         found = {name: np.asarray(frames[k], dtype=float) for name, frames in self.images.fields.items()}
         if any(one.shape[:2] != self.images.shape for one in found.values()):
-            raise BrokenFile(f"{self.images.path} was replaced by a run on another grid while it was read")
+            raise BrokenFile(f"{self.images.path} was replaced by a run on another grid while it was being read")
         return FieldFrame(float(self.t[k]), found)
 
     def frames(self, numbers: Sequence[int]) -> Iterator[FieldFrame]:
@@ -79,7 +79,7 @@ class Fields:
 
 @dataclass(frozen=True, eq=False)
 class FieldEncoder:
-    """Turns the frames of a density into bytes.
+    """Converts the frames of a density into bytes.
 
     >>> reel = Fields(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
     >>> data = zlib.decompress(reel.encoder(small=False).frame(reel.frame(0)))
@@ -89,20 +89,20 @@ class FieldEncoder:
 
     images: Images
     small: bool
-    """Are values stored in 16 bits?"""
+    """Whether values are stored in 16 bits."""
 
     @property
     def note(self) -> str:
-        """What the page says about the precision."""
+        """The note on the page about the precision."""
         return ROUNDED if self.small else ""
 
     @cached_property
     def scalars(self) -> list[str]:
-        """The names of the fields of numbers."""
+        """Names of the scalar fields."""
         return [name for name, values in self.images.fields.items() if len(values.shape) == 3]
 
     def fine_enough(self, frame: FieldFrame) -> bool:
-        """Can the values be rounded? NaN and infinity have no code."""
+        """Whether the values can be rounded, which NaN and infinity cannot."""
         return all(bool(np.isfinite(one).all()) for one in frame.fields.values())
 
     def frame(self, frame: FieldFrame) -> bytes:
@@ -122,7 +122,7 @@ class FieldEncoder:
         return zlib.compress(joined(np.array(head, dtype="<f8"), *arrays), DEFLATE_LEVEL)
 
     def about(self) -> dict[str, Any]:
-        """What is the same in all frames."""
+        """The data that all frames share."""
         images = self.images
         nx, ny = images.shape
         size = np.array([nx, ny]) * images.h
@@ -153,7 +153,7 @@ class FieldEncoder:
 
 @dataclass
 class FieldScales:
-    """Takes up one frame after the other, and says what the colours mean.
+    """Collects frames, and determines the colour scales from them.
 
     >>> reel = Fields(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={"density": np.full((1, 4, 3), 0.25)}))
     >>> reel.scales().about(reel.encoder(small=False))["quantities"][0]["range"]
@@ -162,11 +162,11 @@ class FieldScales:
 
     images: Images
     taken: int = 0
-    """Number of frames taken up."""
+    """Number of frames added."""
     samples: dict[str, list[Array]] = field(default_factory=dict)
 
     def take(self, frame: FieldFrame, encoder: FieldEncoder) -> None:
-        """Take up a frame."""
+        """Add a frame."""
         self.taken += 1
         for name in colours(self.images):
             found = values(frame.fields, name)
@@ -179,7 +179,7 @@ class FieldScales:
             self.samples.setdefault(name, []).append(found)
 
     def about(self, encoder: FieldEncoder) -> dict[str, Any]:
-        """What the page must know about the colours."""
+        """The colour scales, for the page."""
         images, some = self.images, self.taken < len(self.images.t)
         return {
             "quantities": [
@@ -196,7 +196,7 @@ class FieldScales:
         }
 
     def _range(self, name: str) -> list[float]:
-        """The values of the first and the last colour: a density of one is full, and a rare pressure is cut off."""
+        """The values of the first and the last colour: 0 and 1 for a density, up to a percentile for a pressure."""
         found = np.concatenate([np.zeros(0), *self.samples.get(name, [])])
         if name == "density" or not len(found):
             return [0.0, 1.0]
@@ -208,7 +208,7 @@ class FieldScales:
 
 
 def _bits(mask: Booleans | None) -> str | None:
-    """One bit for each cell, as text; None if no cell is meant."""
+    """A mask with one bit per cell, as text; None if it has no cells."""
     if mask is None or not mask.any():
         return None
     return text(np.packbits(mask.T.ravel(), bitorder="little").tobytes())

@@ -1,4 +1,4 @@
-"""A moving density that is given out frame by frame, and goes on as long as its file is being written."""
+"""A moving density that is sent frame by frame, and grows while its file is being written."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from jostle.viz.field_encoding import Fields
 from jostle.viz.viewer import SAMPLED_FRAMES, evenly
 
 MIN_INTERVAL = 0.5
-"""Shortest time between two looks at the file, in seconds."""
+"""Shortest time between two reads of the file, in seconds."""
 LIVE_SECONDS = 180.0
 """A run that is not finished counts as live if its file was written within this time, in seconds.
 
-Nobody holds a lock on a file of fields, which is written whole with each checkpoint."""
-UNFINISHED = "Not finished: the run is under way, or was killed."
-"""What the page says of a run that has not ended."""
+Image files have no lock, because they are rewritten completely with each checkpoint."""
+UNFINISHED = "Not finished: the run is in progress, or was killed."
+"""Note on the page about a run that has not ended."""
 
 
 class FieldStream:
-    """The header and the frames of a moving density; its file is looked at again when it was replaced.
+    """The header and the frames of a moving density; its file is read again when it was replaced.
 
     >>> fields = {"density": np.ones((2, 4, 3))}
     >>> stream = FieldStream(Images(t=np.array([0.0, 1.0]), lower=np.zeros(2), h=0.5, fields=fields), title="A block")
@@ -40,14 +40,14 @@ class FieldStream:
         self.title = title or "jostle"
         self._lock = threading.Lock()
         self._number = 0
-        """How many times another run took the place of the first."""
+        """Number of times the run was replaced by another one."""
         self._trouble = ""
         self._next_look = 0.0
         self._file = _version(images.path)
         self._begin(images)
 
     def header(self) -> tuple[str, dict[str, Any]]:
-        """What the page must know, and a tag that changes when it does."""
+        """A tag that changes with the data, and the data for the page."""
         with self._lock:
             self._look()
             images = self._reel.images
@@ -59,7 +59,7 @@ class FieldStream:
             return f"{self._number}-{len(images.t)}-{live}-{told:x}", about
 
     def frame(self, k: int) -> bytes | None:
-        """The bytes of frame k; None if there is none."""
+        """The bytes of frame k; None if there is no such frame."""
         reel = self._reel
         return reel.encoder(small=False).frame(reel.frame(k)) if 0 <= k < len(reel.t) else None
 
@@ -76,7 +76,7 @@ class FieldStream:
         return time.time() - self._file[2] / 1e9 < LIVE_SECONDS
 
     def _look(self) -> None:
-        """Is there more in the file, or another run?"""
+        """Read the file again if it has changed."""
         before, now = self._reel.images, time.monotonic()
         if before.path is None or now < self._next_look:
             return
@@ -87,7 +87,7 @@ class FieldStream:
         try:
             found = read_images(before.path)
             self._begin(found)
-        except JostleError as error:  # it was removed, or replaced by something else
+        except JostleError as error:  # the file was removed, or replaced
             self._trouble = str(error)
             return
         self._number += not continues(before, found)
@@ -95,7 +95,7 @@ class FieldStream:
 
 
 def continues(before: Images, after: Images) -> bool:
-    """Are the frames that two files share the same? Their grids, times and totals tell.
+    """Whether one run continues another: the grids, times and totals of their common frames agree.
 
     The last frame of an unfinished run is the state at its checkpoint, which the next file may replace.
 
@@ -113,14 +113,14 @@ def continues(before: Images, after: Images) -> bool:
 
 
 def _known(images: Images, frames: int) -> list[Any]:
-    """What tells the first frames of a run from those of another run."""
+    """The data that distinguish the first frames of a run from those of another run."""
     grid = [images.shape, images.h, images.lower, images.closed, images.walls, images.exits]
     names, totals = [list(images.fields), list(images.totals)], [one[:frames] for one in images.totals.values()]
     return [*grid, *names, images.t[:frames], *totals]
 
 
 def _version(path: Path | None) -> tuple[int, int, int] | None:
-    """What tells a file from the one that takes its place, and when it was written; None if there is no file."""
+    """The identity of a file and the time when it was written; None if there is no file."""
     if path is None or not path.exists():
         return None
     found = path.stat()

@@ -13,9 +13,9 @@ from jostle.macro.motion.result import Evolution
 from jostle.viz.units import NO_UNIT, VELOCITY, Unit
 
 ShownDensity = Evolution | Images | str | os.PathLike[str]
-"""The run of a density, the fields of one, or the path of a file of them."""
+"""The run of a density, its fields, or the name of their file."""
 VACUUM = 1e-3
-"""Cells with less density have no speed and no arrow in a picture."""
+"""Density below which a cell has no speed and no arrow in a picture."""
 PRESSURES: Mapping[str, Unit] = {"Flow": (2, -2, 0), "Crowd": (2, -1, 0)}
 """The unit of a pressure whose gradient is an acceleration, and of one whose gradient is a velocity."""
 
@@ -28,7 +28,7 @@ def images_of(shown: ShownDensity) -> Images:
 
 
 def density_in(shown: object) -> Images | None:
-    """The fields of a density; None if something else is shown, such as a solution or a trajectory of bodies.
+    """The fields of a density; None for anything else, such as a solution or a trajectory of bodies.
 
     >>> print(density_in(7))
     None
@@ -39,7 +39,7 @@ def density_in(shown: object) -> Images | None:
 
 
 def colours(images: Images) -> list[str]:
-    """What the cells can be coloured by: each field of numbers, and the speed if there is a velocity.
+    """The quantities by which cells can be coloured: each scalar field, and the speed if there is a velocity.
 
     >>> fields = {"density": np.ones((1, 4, 3)), "pressure": np.ones((1, 4, 3)), "velocity": np.ones((1, 4, 3, 2))}
     >>> colours(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields=fields))
@@ -52,7 +52,7 @@ def colours(images: Images) -> list[str]:
 
 
 def values(fields: Mapping[str, Array], name: str) -> Array:
-    """(nx, ny): what the cells of a frame are coloured by; the speed is NaN where there is no mass.
+    """(nx, ny): the numbers by which the cells of a frame are coloured; the speed is NaN where there is no mass.
 
     >>> velocity = np.array([[[3.0, 4.0], [3.0, 4.0]]])
     >>> values({"density": np.array([[0.5, 0.0]]), "velocity": velocity}, "speed").tolist()
@@ -65,7 +65,7 @@ def values(fields: Mapping[str, Array], name: str) -> Array:
 
 
 def unit_of(images: Images, name: str) -> Unit:
-    """The unit of a field; that of a pressure depends on the problem.
+    """The unit of a field; the unit of a pressure depends on the problem.
 
     >>> unit_of(Images(t=np.zeros(1), lower=np.zeros(2), h=0.5, fields={}, about={"problem": "Crowd"}), "pressure")
     (2, -1, 0)

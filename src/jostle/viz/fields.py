@@ -1,4 +1,4 @@
-"""Densities, pressures and velocities of a continuum: one number, or one arrow, a cell."""
+"""Densities, pressures and velocities of a continuum: one number or one arrow per cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jostle.macro.velocity import Velocity
 from jostle.viz.style import CELL_COLOURS, axes
 
 MAX_ARROWS = 28
-"""Largest number of arrows side by side."""
+"""Largest number of arrows along an axis."""
 LONGEST_ARROW = 1.6
 """Length of the longest arrow, in distances between arrows."""
 
@@ -34,10 +34,33 @@ def field(
     name: str = "",
     ax: Axes | None = None,
 ) -> Axes:
-    """A density or a pressure, one number per cell: of a `macro.Grid` (or one of its faces), a map, or a lattice.
+    """Draw a scalar field, such as a density or a pressure, with one colour per cell.
 
-    `zone` leaves out the other cells, `name` is what the colour bar says; cells with NaN are left white.
+    Parameters
+    ----------
+    on : Grid, Map or Lattice
+        The cells: a `macro.Grid` (cells or faces), a map of `jostle.analysis`, or a lattice.
+    values : array_like
+        One number per cell, face or lattice point; cells with NaN are left white.
+    zone : array_like of bool, optional
+        Cells to draw. None: all cells.
+    name : str, default ""
+        Label of the colour bar.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure, with a colour bar.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Raises
+    ------
+    InvalidValue
+        If the values do not fit the cells.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle.macro as macro
     >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 8, closed=((False, False), (True, True)))
@@ -53,7 +76,9 @@ def field(
     shown: Any
     if isinstance(on, Lattice):
         if numbers.shape != (len(on),):
-            raise InvalidValue(f"the lattice has {len(on)} points, one number each, not shape {numbers.shape}")
+            raise InvalidValue(
+                f"values must have shape ({len(on)},), one number per lattice point, not {numbers.shape}"
+            )
         numbers = numbers if zone is None else np.where(np.asarray(zone), numbers, np.nan)
         known = np.ma.masked_invalid(numbers)
         shown = PolyCollection(list(_cells(on)), array=known, cmap=CELL_COLOURS, edgecolor="face")
@@ -75,10 +100,26 @@ def field(
 def arrows(
     velocity: Velocity, *, zone: ArrayLike | None = None, fastest: Positive | None = None, ax: Axes | None = None
 ) -> Axes:
-    """A velocity field, an arrow for each cell of a zone, or for every second or third if there are many.
+    """Draw a velocity field as arrows, one per cell or fewer on large grids.
 
-    The longest arrow is that of the speed `fastest`; give it to compare two fields.
+    Parameters
+    ----------
+    velocity : Velocity
+        The velocity field of a `macro.Grid`.
+    zone : array_like of bool, shape (nx, ny), optional
+        Cells in which arrows are drawn. None: all cells.
+    fastest : float, optional
+        Speed of the longest arrow, positive; use the same value to compare two fields. None: the largest speed.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle.macro as macro
     >>> grid = macro.Grid([0, 0], [2, 1], h=1 / 2)
@@ -104,15 +145,17 @@ def arrows(
 
 
 def _edges(on: Grid | Map, values: Array) -> tuple[Array, Array, Array]:
-    """The edges of the cells in x and y, and the values by rows, as pcolormesh wants them."""
+    """The edges of the cells along x and y, and the values by rows, as pcolormesh needs them."""
     if isinstance(on, Map):
         if values.shape != (len(on.y) - 1, len(on.x) - 1):
-            raise InvalidValue(f"the map has {len(on.y) - 1} rows of {len(on.x) - 1} cells, not shape {values.shape}")
+            raise InvalidValue(
+                f"values must have the shape of the map, ({len(on.y) - 1}, {len(on.x) - 1}), not {values.shape}"
+            )
         return on.x, on.y, values
     kinds = {on.shape: (0.0, 0.0), on.faces(0): (0.5, 0.0), on.faces(1): (0.0, 0.5)}
     if values.shape not in kinds:
-        expected = f"{on.shape}, on faces {on.faces(0)} or {on.faces(1)}"
-        raise InvalidValue(f"the grid has cells {expected}; the values have shape {values.shape}")
+        expected = f"{on.shape} (cells), {on.faces(0)} or {on.faces(1)} (faces)"
+        raise InvalidValue(f"values must have shape {expected}, not {values.shape}")
     back = kinds[values.shape]
     x, y = (on.lower[k] + on.h * (np.arange(values.shape[k] + 1) - back[k]) for k in (0, 1))
     return x, y, values.T

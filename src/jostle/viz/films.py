@@ -27,42 +27,51 @@ GIF_TICK = 10
 """Shortest duration in a gif, in milliseconds."""
 
 Pixels = NDArray[np.uint8]
-"""(height, width, 3)"""
+"""A picture as pixels, (height, width, 3)."""
 
 
 class Drawn(NamedTuple):
-    """What `animate(..., progress=...)` is called with after each picture.
+    """Progress of a film or a page, passed to ``animate(..., progress=...)`` after each picture.
 
+    Attributes
+    ----------
+    step : int
+        Number of pictures drawn.
+    steps : int
+        Number of all pictures.
+    t : float
+        Time of the run in the last picture.
+    end : float
+        Time of the run in the final picture.
+
+    Examples
+    --------
     >>> Drawn(step=1, steps=50, t=0.0, end=2.0).steps
     50
     """
 
     step: int
-    """Number of pictures drawn."""
     steps: int
-    """Number of pictures of the film."""
     t: float
-    """Time of the run that the last picture shows."""
     end: float
-    """Time of the run that the film ends with."""
 
 
 class Film(Protocol):
-    """A file that takes one picture after the other."""
+    """A film file to which pictures are added."""
 
     def add(self, picture: Pixels) -> None: ...
     def close(self) -> None:
-        """All pictures are there."""
+        """Finish the file after the last picture."""
 
     def abandon(self) -> None:
-        """There will be no film."""
+        """Give up the film."""
 
 
 @contextmanager
 def film(path: str | os.PathLike[str], source: Path | None = None) -> Iterator[Film]:
-    """A film to add pictures to; the file is there when all of them are. The suffix says which kind.
+    """Open a film to add pictures to; the file appears when it is complete. The suffix gives the format.
 
-    `source` is the trajectory that is filmed, and must not be replaced.
+    `source` is the trajectory of the run, which must not be replaced.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +92,7 @@ def film(path: str | os.PathLike[str], source: Path | None = None) -> Iterator[F
 
 
 class Mp4:
-    """h264 in the colour format that every player knows, which needs an even width and height."""
+    """h264 in the colour format that every player supports, which needs an even width and height."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -116,7 +125,7 @@ class Mp4:
             return
         _, said = process.communicate()
         if process.returncode:
-            words = re.sub(r"\[[^\]]* @ 0x[0-9a-f]+\] *", "", said.decode(errors="replace"))  # not where in its memory
+            words = re.sub(r"\[[^\]]* @ 0x[0-9a-f]+\] *", "", said.decode(errors="replace"))  # without memory addresses
             raise OSError(words.strip() or f"ffmpeg ended with {process.returncode}")
 
     def abandon(self) -> None:
@@ -126,7 +135,7 @@ class Mp4:
 
 
 class Gif:
-    """256 colours a picture; pictures that are the same as the one before only make that last longer."""
+    """A gif with 256 colours per picture; a repeated picture only extends the previous one."""
 
     def __init__(self, path: Path) -> None:
         try:

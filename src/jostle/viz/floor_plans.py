@@ -19,7 +19,8 @@ from matplotlib.figure import Figure
 
 from jostle.analysis.crowd_forces import MASS, RELAXATION_TIME, crowd_forces
 from jostle.analysis.crowd_summary import CrowdSummary, crowd_summary
-from jostle.analysis.exits import known_plan
+from jostle.analysis.crowds import crossings
+from jostle.analysis.exits import distance_to_segment, known_plan
 from jostle.analysis.level_of_service import FRUIN, LEVELS
 from jostle.analysis.walks import JAM_SPEED, desired_speeds
 from jostle.arguments import check_arguments
@@ -38,7 +39,9 @@ from jostle.viz.style import CELL_COLOURS
 from jostle.viz.units import with_time, with_unit
 
 NOT_STARTED = 0.02
-"""People who are nearer (m) than this to where they were at the start have not started to walk."""
+"""People who moved by less than this distance, in metres, have not started to walk."""
+GATE_TOUCHED = 1e-3
+"""People whose discs reach into a gate by less than this part of their radius do not stand in it."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
 """Names of the maps that can be drawn."""
 FORCE_LABEL = f"largest load of a person (N)\nif m = {MASS:g} kg, tau = {RELAXATION_TIME:g} s"
@@ -46,12 +49,12 @@ FORCE_LABEL = f"largest load of a person (N)\nif m = {MASS:g} kg, tau = {RELAXAT
 LARGEST_DENSITY = 1e3
 """End of the colours of the level F, in people per square metre."""
 WIDE = 2.5
-"""Plans that are wider than this many times their height are drawn below each other, not side by side."""
+"""Ratio of width to height above which several plans are drawn below each other, not side by side."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shot:
-    """What the pictures of one run share."""
+    """The data that the pictures of one run share."""
 
     sol: Solution
     plan: Any
@@ -84,6 +87,18 @@ class Shot:
             each = [f"{name} {int(use.passed(np.array([t]))[0])}" for name, use in self.found.exits.items()]
             text += f"  ({', '.join(each)})"
         return text
+
+    def gates(self, k: int) -> dict[str, bool]:
+        """Whether each gate is open in frame k, by its times and its number of people; open while somebody is in it."""
+        t, q = float(self.sol.t[k]), np.asarray(self.sol.q[k])
+        here, found = present(q), {}
+        for gate in self.sol.facts.gates:
+            shut = not ((gate.open[:, 0] <= t) & (t < gate.open[:, 1])).any()
+            if gate.most is not None:
+                shut |= int((crossings(self.sol, gate.ends).t <= t).sum()) >= gate.most
+            near = distance_to_segment(q[here], gate.ends) < (1.0 - GATE_TOUCHED) * radii_in(self.sol, k)[here]
+            found[gate.name] = not shut or bool(near.any())
+        return found
 
     def people(self, ax: Axes, k: int) -> None:
         """Discs in the colours of their groups, with rings around those in jams."""
@@ -161,7 +176,7 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
     else:
         shot.layer(ax, layer)
     shot.building.walls(ax, shot.sol.shapes(k))
-    shot.building.openings(ax)
+    shot.building.openings(ax, is_open=shot.gates(k))
     shot.building.scale_bar(ax)
 
 
@@ -169,15 +184,37 @@ def draw_plan(shot: Shot, ax: Axes, k: int, layer: str | None) -> None:
 def plan(
     sol: Shown | Plan | Crowd, k: int = -1, *, layer: str | None = None, plan: Any = None, ax: Axes | None = None
 ) -> Axes:
-    """The plan of a crowd with the people of frame k, or with a map of the whole run as `layer`.
+    """Draw the floor plan of a crowd with the people of one frame, or with a map of the whole run.
 
-    Before a run, `sol` is a `Plan`, which is drawn with the widths of its openings, or the people that
-    `crowds.crowd` returns, who are drawn where they start.
+    Before a run, a `Plan` is drawn with the widths of its openings, and the people of `crowds.crowd` where they start.
 
-    The layers are "density" (mean), "worst density", "level of service" (Fruin 1971, of the worst density), "speed",
-    "jam time", and, if contacts were saved, "force" (the largest load on a person, see `analysis.crowd_forces`). A run
-    that does not know its plan needs it.
+    Parameters
+    ----------
+    sol : Solution, str, path, Plan or Crowd
+        A solution, or the name of a trajectory file; before a run, a floor plan, or the people of `crowds.crowd`.
+    k : int, default -1
+        Number of the frame; negative numbers count from the end.
+    layer : str, optional
+        Map of the whole run to draw: "density" (mean), "worst density", "level of service" (Fruin 1971, of the worst
+        density), "speed", "jam time", or, if contacts were saved, "force" (largest load on a person, see
+        `jostle.analysis.crowd_forces`). None: the people of frame k.
+    plan : Plan or Room, optional
+        The floor plan. None: that of the run, which must then be known.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure, with a legend.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no such frame, the layer is unknown, or the floor plan is unknown.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> room = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 2.2))})
     >>> people = jo.crowds.crowd(12, radius=0.2, room=room, speed=1.3)
@@ -207,8 +244,29 @@ def plan(
 
 @check_arguments
 def plans(sol: Shown, moments: int | Sequence[float] = 3, *, plan: Any = None) -> Figure:
-    """Several moments of a crowd on its plan: side by side, or below each other if the plan is wide.
+    """Draw several frames of a crowd on its floor plan, side by side, or below each other if the plan is wide.
 
+    Parameters
+    ----------
+    sol : Solution, str or path
+        A solution, or the name of a trajectory file.
+    moments : int or sequence of float, default 3
+        Number of frames from start to end, or the times of the frames.
+    plan : Plan or Room, optional
+        The floor plan. None: that of the run, which must then be known.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure.
+
+    Raises
+    ------
+    InvalidValue
+        If a time lies outside the run, or the floor plan is unknown.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> room = jo.crowds.Plan([(0, 0), (9, 0), (9, 3), (0, 3)], exits={"east": ((9, 1), (9, 2.2))})
     >>> people = jo.crowds.crowd(12, radius=0.2, room=room, speed=1.3)

@@ -19,7 +19,7 @@ from jostle.viz.streaming import Stream
 from jostle.viz.viewer import refuse_quantities
 
 LOOK_INTERVAL = 1.0
-"""Time between two looks at a file that is being written, in seconds."""
+"""Time between two reads of a file that is being written, in seconds."""
 
 
 def stream_of(sol: Shown | ShownDensity, title: str, quantities: Given | None) -> Stream | FieldStream:
@@ -37,10 +37,10 @@ def stream_of(sol: Shown | ShownDensity, title: str, quantities: Given | None) -
 
 
 class News(NamedTuple):
-    """What a viewer does not have yet."""
+    """Frames and data that a viewer does not have yet."""
 
     about: dict[str, Any]
-    """What is the same for all frames, with the times and lengths of the frames that are kept."""
+    """The data that all frames share, with the times and lengths of the frames that are kept."""
     first: int
     """Number of the first of the new frames; 0 if they replace all frames that were sent before."""
     frames: list[bytes]
@@ -69,7 +69,7 @@ class Follower:
         self._bytes, self._stride, self._next = 0, 1, 0
 
     def news(self) -> News | None:
-        """What has been saved since the last call; None if nothing has changed."""
+        """The frames saved since the last call; None if nothing has changed."""
         tag, about = self._stream.header()
         if tag == self._tag:
             return None
@@ -122,7 +122,7 @@ class Follower:
 
 
 def follow(follower: Follower, tell: Callable[[News], object], wanted: Callable[[], bool]) -> threading.Thread:
-    """Tell what is new, from a thread, until the run has ended or nobody wants to know."""
+    """Report new frames from a thread, until the run has ended or the viewer is closed."""
 
     def go() -> None:
         pause = threading.Event()

@@ -1,4 +1,4 @@
-"""Numbers of the user to colour bodies by, for one picture or page: ``page(sol, path, quantities={"age": ages})``."""
+"""Numbers given by the user to colour bodies: ``page(sol, path, quantities={"age": ages})``."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from jostle.viz.quantities import Quantity
 from jostle.viz.scene import Scene
 
 Given = Mapping[str, ArrayLike | Callable[[int], ArrayLike]]
-"""Numbers of the user by name: (n,) for all frames, (k, n) for each, or a function of the number of a frame."""
+"""Numbers given by the user, by name: (n,) for all frames, (k, n) per frame, or a function of the frame number."""
 REAL_KINDS = "biufO"
-"""Kinds of NumPy arrays that hold real numbers; in an array of objects None is an unknown number."""
+"""Kinds of NumPy arrays of real numbers; in an array of objects, None is an unknown number."""
 MAX_QUOTED = 60
-"""Largest number of characters of a wrong value that an error repeats."""
+"""Largest number of characters of a wrong value in an error message."""
 
 
 def given(scene: Scene, numbers: Given | None) -> list[Quantity]:
-    """What the user gives, by frame.
+    """The numbers given by the user, as quantities.
 
     >>> import jostle as jo
     >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1))
@@ -39,7 +39,7 @@ def given(scene: Scene, numbers: Given | None) -> list[Quantity]:
 
 
 def checked(numbers: Given | None) -> Given:
-    """What the user gives, which must be numbers with names.
+    """Check that the user gives numbers with names.
 
     >>> list(checked({"age": [30, 40]})), dict(checked(None))
     (['age'], {})
@@ -47,7 +47,7 @@ def checked(numbers: Given | None) -> Given:
     if numbers is None:
         return {}
     if not isinstance(numbers, Mapping) or not all(isinstance(name, str) for name in numbers):
-        raise InvalidValue(f"quantities must be numbers with names, {{'age': ages}}, not {_words(numbers)}")
+        raise InvalidValue(f"quantities must be a mapping of names to numbers, {{'age': ages}}, not {_words(numbers)}")
     return numbers
 
 
@@ -74,7 +74,7 @@ def _by_frame(scene: Scene, name: str, values: ArrayLike) -> Callable[[int], Any
             f"the quantity {name!r} has shape {array.shape}: give one number per body, ({scene.count},), or one per "
             f"frame and body, ({frames}, {scene.count})"
         )
-    unknown = np.full(scene.count, np.nan)  # of frames that were saved later
+    unknown = np.full(scene.count, np.nan)  # for frames that were saved later
     return lambda k: array if array.ndim == 1 else array[k] if k < frames else unknown
 
 

@@ -1,8 +1,9 @@
 """Films of a `Solution` or a moving density: mp4 and gif, in the plane and in space.
 
-Time runs evenly: between two saved times bodies move straight on, as the affine q_h of the papers does, while colours
-and forces are those of the nearer one. Who jumped, say from one floor to another, is where the nearer one has him. The
-scale is the same in all pictures. A density is shown as it was at the nearest saved time.
+Time runs evenly: between two saved times bodies move in straight lines, as the affine q_h of the papers, while colours
+and forces are those of the nearest saved time. Bodies that jumped, for example from one floor to another, are shown
+where they are at the nearest saved time. The scale is the same in all pictures. A density is shown at the nearest saved
+time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ DPI = 110
 TIME_TOLERANCE = 1e-9
 """The end of a run gets a picture if it is missed by less than this fraction of the time between two pictures."""
 MAX_PICTURES = 1_000_000
-"""Largest number of pictures of a film, eleven hours of it."""
+"""Largest number of pictures of a film, which lasts eleven hours."""
 JUMP_FACTOR = 10.0
 """A body has jumped if it went this many times further between two saved times than its velocities allow."""
 
@@ -55,13 +56,44 @@ def animate(
     view: tuple[Finite, Finite] = (AZIMUTH, ELEVATION),
     progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
-    """Write a film, .mp4 or .gif, with 25 pictures a second; `speed` is the time that passes in a second of it.
+    """Write a film of a run, with 25 pictures per second.
 
-    `sol` is a solution, the run of a density, or the path of the file of one. `colour`, `contacts` and `view` are those
-    of `draw`; of a density `colour` is that of `density`, and there is nothing else to choose. Save often enough for
-    what should be seen, say each ``every=speed / 25``. `progress` is called with a `Drawn` after each picture;
-    `terminal.progress_bar` gives one.
+    Save frames often enough for what should be visible, for example ``every=speed / 25``.
 
+    Parameters
+    ----------
+    sol : Solution, Evolution, Images, str or path
+        A solution, the run of a density, or the name of a file.
+    path : str or path
+        Name of the film, .mp4 or .gif.
+    speed : float, default 1.0
+        Time of the run that passes in one second of the film, positive.
+    colour : str or array_like, shape (n,), optional
+        The quantity by which bodies or cells are coloured, as for `draw` and `density`. None: the speed of bodies, the
+        density of cells.
+    contacts : bool, default True
+        Whether contact forces are drawn.
+    view : (float, float), default (-62, 16)
+        Azimuth and elevation of the view of bodies in space, in degrees.
+    progress : callable (Drawn) -> object, optional
+        Called after each picture; `jostle.terminal.progress_bar` makes one that shows a bar. None: nothing is called.
+
+    Returns
+    -------
+    Path
+        The film.
+
+    Raises
+    ------
+    InvalidValue
+        If the suffix, the speed or the colour is wrong, or the film would have too many pictures.
+    MissingPackage
+        If the packages for films are not installed.
+    WriteFailed
+        If the film cannot be written.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=0.4, h=0.02)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +127,7 @@ def _film_of_density(
     with film(path, images.path) as made:
         chosen: Any = "density" if colour is None else colour
         if not isinstance(chosen, str):
-            raise InvalidValue(f"the colour of a density is the name of a field, not {chosen!r}")
+            raise InvalidValue(f"colour must be the name of a field of the density, not {chosen!r}")
         picture = DensityPicture.of(images, frames_at(images.t, times.tolist()), chosen)
 
         def paint(ax: Axes, t: float) -> None:
@@ -112,16 +144,22 @@ def _record(
     paint: Callable[[Axes, float], None],
     progress: Callable[[Drawn], object] | None,
 ) -> None:
-    """Paint and add a picture for each time."""
+    """Paint a picture for each time, and add it to the film."""
     ax = figure.axes[0]
     canvas: Any = FigureCanvasAgg(figure)
     for step, t in enumerate(times, start=1):
-        for artist in (*ax.images, *ax.collections, *ax.lines, *ax.patches, *ax.texts):  # not the axes: ticks are slow
+        for artist in (
+            *ax.images,
+            *ax.collections,
+            *ax.lines,
+            *ax.patches,
+            *ax.texts,
+        ):  # keep the axes, because ticks are slow to draw
             artist.remove()
         paint(ax, float(t))
         if step == 1:
             canvas.draw()
-            figure.set_layout_engine("none")  # from now on nothing moves but what moves
+            figure.set_layout_engine("none")  # keep the layout fixed from now on
         canvas.draw()
         made.add(np.asarray(canvas.buffer_rgba())[..., :3])
         if progress is not None:
@@ -129,26 +167,26 @@ def _record(
 
 
 def moments(saved: Array, speed: float) -> Array:
-    """The times of the pictures, evenly spaced, of a run with these saved times.
+    """Evenly spaced times of the pictures of a film, for a run with these saved times.
 
     >>> moments(np.array([0.0, 0.05, 0.1]), 1.0).round(3).tolist()
     [0.0, 0.04, 0.08]
     """
     if not 0.0 < speed < np.inf:
-        raise InvalidValue(f"speed is the time that passes in a second of the film, positive and finite, not {speed}")
+        raise InvalidValue(f"speed must be positive and finite (time of the run per second of the film), not {speed}")
     duration = float(saved[-1] - saved[0])
     pictures = FPS * (duration / float(speed))
     if pictures > MAX_PICTURES:
         raise InvalidValue(
             f"at speed {speed:g} a film of this run would have {pictures:.3g} pictures, at most "
-            f"{MAX_PICTURES} are drawn: a speed of {duration / 60.0:.3g} makes a minute of it"
+            f"{MAX_PICTURES} are drawn: a speed of {duration / 60.0:.3g} gives a film of one minute"
         )
     count = int(np.floor(pictures + TIME_TOLERANCE)) + 1
     return np.asarray(saved[0] + speed / FPS * np.arange(count))
 
 
 def between(scene: Scene, t: float) -> Frame:
-    """What is seen at a time between two saved ones.
+    """The frame at a time between two saved times.
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[[0.0, 0.0]], v0=[[1.0, 0.0]], within=jo.Balls([0.1]))
@@ -169,7 +207,7 @@ def between(scene: Scene, t: float) -> Frame:
     x[:, wraps] = (x[:, wraps] - scene.cell_start[wraps]) % L + scene.cell_start[wraps]
     fastest = np.maximum(*(scene.speeds(each)[frame.number] for each in (k, after)))
     jumped = np.linalg.norm(way, axis=1) > JUMP_FACTOR * fastest * (saved[after] - saved[k])
-    x = np.where(np.isfinite(x) & ~jumped[:, None], x, frame.x)  # also who came or went in between
+    x = np.where(np.isfinite(x) & ~jumped[:, None], x, frame.x)  # also for bodies that came or left in between
     i, j = frame.bars.rows.T
     shift = x - frame.x
     bars = replace(frame.bars, start=frame.bars.start + shift[i], end=frame.bars.end + shift[np.where(j >= 0, j, i)])
@@ -177,17 +215,17 @@ def between(scene: Scene, t: float) -> Frame:
 
 
 def _picture(sol: Solution, times: Array, colour: str | ArrayLike, view: tuple[Finite, Finite]) -> Picture:
-    """On the scale of all saved times beside these moments."""
+    """A picture on the scale of all saved times next to these times."""
     k = np.clip(np.searchsorted(sol.t, times, side="right") - 1, 0, len(sol.t) - 1)
     beside = np.unique(np.concatenate([k, np.minimum(k + 1, len(sol.t) - 1)]))
     picture = Picture.of(sol, beside.tolist(), colour, view)
     forces = picture.strongest[picture.strongest > 0.0]
-    # one blow would make all other bars thin: the widest is the usual largest force
+    # the widest bar is the median of the largest forces, since one impact would make all other bars thin
     return replace(picture, strongest=np.array([np.median(forces)])) if len(forces) else picture
 
 
 def _figure(picture: Picture | DensityPicture) -> Figure:
-    """A figure with an even number of pixels both ways, and the colour bar."""
+    """A figure with a colour bar and an even number of pixels in both directions."""
     pixels = 2 * np.round(DPI * np.array(figure_size(picture)) / 2.0)
     figure = Figure(figsize=tuple(pixels / DPI), dpi=DPI, layout="constrained")
     picture.bar(figure, figure.subplots())

@@ -1,4 +1,4 @@
-"""Space as it is seen: points of space in the plane of the picture."""
+"""Projection of points of space on the plane of a picture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from jostle.arrays import Array
 
 AZIMUTH, ELEVATION = -62.0, 16.0
-"""Default direction from which space is seen, in degrees."""
+"""Default azimuth and elevation of the view of space, in degrees."""
 
 
 def directions(view: tuple[float, float]) -> Array:

@@ -1,4 +1,4 @@
-"""Some moments of a `Solution` on one scale, as matplotlib draws them; see `jostle.viz.drawing`."""
+"""Frames of a `Solution` on one scale, drawn by matplotlib; see `jostle.viz.drawing`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BALL_HAZE = 0.35
 BAR_HAZE = 0.85
 """Fraction by which the furthest bar of a force fades into the background."""
 GLASS_LAYERS = (0.0, 0.35, 0.55, 0.7, 0.8, 0.88, 0.95)
-"""Curved walls in space are drawn in layers: one where they are steeper than each of these numbers, 1 from the side."""
+"""Steepness from which each layer of a curved wall in space is drawn; 1 is a wall seen from the side."""
 GLASS_OPACITY = 0.045
 """Opacity of each layer of a curved wall."""
 TRIAD_LENGTH = 0.05
@@ -65,16 +65,16 @@ class Picture:
     colour: Quantity | Array
     view: tuple[float, float]
     box: View
-    """It holds the bodies and the walls of all frames,"""
+    """Box of the bodies and the walls of all frames."""
     limits: View
-    """and these are its corners as one sees it: lower left, upper right."""
+    """Lower left and upper right corner of the picture."""
     key: ScalarMappable
     strongest: Array
-    """(m,) the largest force of each of the frames; the widest bar is the largest of these."""
+    """(m,) the largest force of each frame; the maximum has the widest bar."""
 
     @classmethod
     def of(cls, sol: Solution, numbers: Sequence[int], colour: str | ArrayLike, view: tuple[float, float]) -> Picture:
-        """On a scale that fits the saved times with these numbers; one after the other is looked at, none is kept."""
+        """Choose a scale that fits the frames with these numbers; they are read one after the other and not kept."""
         scene, seen = Scene(sol), View.empty(2)
         box, colours = View.empty(scene.d), _colours(scene, colour)
         low = colours.low if isinstance(colours, Quantity) and colours.low is not None else np.inf
@@ -104,7 +104,7 @@ class Picture:
         return cls(scene, colours, view, box, limits, key, np.array(strongest))
 
     def bar(self, figure: Figure | SubFigure, axes: Axes | list[Axes]) -> Colorbar:
-        """Add the colour bar: the label and the unit of the quantity, and the names of groups."""
+        """Add the colour bar, with the label and the unit of the quantity, and the names of groups."""
         if not isinstance(self.colour, Quantity):
             return figure.colorbar(self.key, ax=axes, shrink=0.8)
         bar = figure.colorbar(self.key, ax=axes, label=self.colour.title(self.scene), shrink=0.8)
@@ -137,7 +137,7 @@ class Picture:
         ax.set_title(with_time(f"t = {frame.t:.4g}", self.scene.facts.units))
 
     def walls(self, ax: Axes, t: float, box: View) -> None:
-        """Draw the walls at time t, as far as the box reaches: lines, and curved walls in space as glass."""
+        """Draw the walls at time t inside a box: lines, and curved walls in space as glass."""
         walls = self.scene.walls(t, box)
         if self.scene.d == 2:
             solid = [wall.points for wall in walls if wall.kind == SOLID]
@@ -155,14 +155,14 @@ class Picture:
             self._glass(ax, surface)
 
     def _glass(self, ax: Axes, surface: Revolved) -> None:
-        """A surface that is the more opaque the more it is seen from the side, with its silhouette."""
+        """Draw a surface, which is more opaque where it is seen from the side, with its silhouette."""
         corners, normals = patches(surface)
         seen = self.flat(corners)[..., :2]
         ahead, behind = seen[:, :, 2] - seen[:, :, 0], seen[:, :, 3] - seen[:, :, 1]
         front = ahead[..., 0] * behind[..., 1] - ahead[..., 1] * behind[..., 0] > 0.0
         steep = 1.0 - np.abs(normals @ directions(self.view)[2])
         for side, zorder in ((~front, 1), (front, 4)):
-            for least in GLASS_LAYERS:  # each layer is one path, so that no seams are seen
+            for least in GLASS_LAYERS:  # each layer is one path, so that no seams are visible
                 quads = seen[side & (steep >= least)]
                 if len(quads):
                     path = Path.make_compound_path_from_polys(quads)
@@ -177,7 +177,7 @@ class Picture:
         )
 
     def settle(self, ax: Axes) -> None:
-        """Exact aspect, limits, and the names of the axes."""
+        """Set the aspect, the limits and the labels of the axes."""
         low, high = self.limits
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
         for spine in ax.spines.values():
@@ -229,7 +229,7 @@ class Picture:
         bars, strongest = frame.bars, float(self.strongest.max(initial=0.0))
         if not len(bars.force) or strongest == 0.0:
             return
-        # across the end of a periodic cell a bar is seen from both of its bodies
+        # a bar across the end of a periodic cell is drawn at both of its bodies
         both = np.flatnonzero(bars.rows[:, 1] >= 0)
         j = bars.rows[both, 1]
         away = np.linalg.norm(bars.end[both] - frame.x[j], axis=1) > frame.radii[j]
@@ -252,7 +252,7 @@ class Picture:
         ax.add_collection(PolyCollection(list(quads), facecolors=colours[order].tolist(), zorder=3))
 
     def _triad(self, ax: Axes) -> None:
-        """Where x, y and z point."""
+        """Draw the directions of x, y and z."""
         length = TRIAD_LENGTH * max(self.size)
         low, _ = self.limits
         corner = np.array([low[0] + 1.2 * length, low[1] + 0.2 * length])
@@ -263,7 +263,7 @@ class Picture:
 
 
 def _far(depth: Array) -> Array:
-    """0 for the nearest to the eye, 1 for the furthest."""
+    """0 for the point nearest to the eye, 1 for the furthest."""
     if len(depth) == 0 or np.ptp(depth) == 0.0:
         return 0.0 * depth
     return np.asarray((depth.max() - depth) / np.ptp(depth))
@@ -274,12 +274,12 @@ def _colours(scene: Scene, colour: str | ArrayLike) -> Quantity | Array:
         return chosen(scene, colour)
     given = np.asarray(colour, dtype=float)
     if given.shape != (scene.count,):
-        raise InvalidValue(f"colour has shape {given.shape}; there are {scene.count} bodies, one number for each")
+        raise InvalidValue(f"colour must have one number per body, shape ({scene.count},), not {given.shape}")
     return given
 
 
 def _values(frame: Frame, colour: Quantity | Array) -> Array:
-    """What the colours of a frame say, one number per body."""
+    """The numbers by which the bodies of a frame are coloured."""
     return colour.of(frame) if isinstance(colour, Quantity) else np.asarray(colour[frame.number])
 
 

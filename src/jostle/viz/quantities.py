@@ -1,4 +1,4 @@
-"""What bodies may be coloured by: one list for pictures, films, the viewer and the command line.
+"""Quantities by which bodies are coloured: one registry for pictures, films, the viewer and the command line.
 
 A package adds a quantity with an entry point of the group "jostle.quantities", a script with ``QUANTITIES.register``.
 Either is a function of a `Frame` that returns one number per body, or a `Quantity`, which also has a label, a unit and
@@ -8,7 +8,7 @@ a scale. The page computes a `Part` of a frame itself; all other values are sent
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,14 @@ from jostle.viz.scene import Scene
 from jostle.viz.units import NO_UNIT, Unit, with_unit
 
 FORCE_PERCENTILE = 98.0
-"""Forces above this percentile share the last colour; otherwise an impact would make all others look alike."""
-NO_CONTACTS = "needs contacts, and this file holds none: save them with output=jo.io.Output(path, contacts=True)"
-"""Why a quantity that needs contacts is not available."""
+"""Forces above this percentile share the last colour; otherwise one impact would make all other forces look alike."""
+NO_CONTACTS = "needs contacts, which this file does not contain: save them with jo.io.Output(path, contacts=True)"
+"""Message about a quantity that needs contacts."""
 NO_DURATIONS = (
-    "needs forces, and this file, of the older format 1, does not say over which time its impulses acted: give "
+    "needs forces, but files of the older format 1 do not contain the duration of impulses: use "
     "jo.io.read(path, problem, scheme)"
 )
-"""Why a quantity that needs forces is not available in files of format 1."""
+"""Message about a quantity that needs forces, for files of format 1."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Part:
     """
 
     name: str
-    """'x', 'u', 'radii', 'force', 'number', 'contacts', 'mass' or 'group'."""
+    """Name of the attribute: 'x', 'u', 'radii', 'force', 'number', 'contacts', 'mass' or 'group'."""
     axis: int | None = None
     over_surface: bool = False
-    """Is it divided by the surface of the body: two ends on a line, a circumference in the plane?"""
+    """Whether the number is divided by the surface of the body, see `surface`."""
 
     def __call__(self, frame: Frame) -> Array:
         values = np.asarray(getattr(frame, self.name), dtype=float)
@@ -58,7 +58,9 @@ class Part:
 
 
 def surface(radii: Array, dimension: int) -> Array:
-    """Two ends on a line, a circumference, a surface: the forces over it are the mean stress in the body.
+    """The surface of a body: 2 on a line, the circumference in the plane, the surface in space.
+
+    Forces divided by it are the mean stress in the body.
 
     >>> surface(np.array([1.0]), 1).tolist()
     [2.0]
@@ -68,8 +70,31 @@ def surface(radii: Array, dimension: int) -> Array:
 
 @dataclass(frozen=True)
 class Quantity:
-    """One number per body, with what a colour bar says about it.
+    """A quantity by which bodies are coloured: one number per body, with a label, a unit and a scale.
 
+    Parameters
+    ----------
+    name : str
+        Name by which the quantity is chosen.
+    of : callable (Frame) -> array, shape (n,)
+        The numbers of the bodies of a frame.
+    label : str or callable (Scene) -> str, default ""
+        Label of the colour bar; empty: the name.
+    unit : tuple of int or callable (Scene) -> tuple of int, default (0, 0, 0)
+        Exponents of length, time and mass in the unit.
+    low : float, optional
+        Value of the first colour. None: the smallest value.
+    most : float, default 100.0
+        Percentile of the positive values at which the last colour is reached, between 0 and 100.
+    lacks : callable (Scene) -> str, optional
+        Returns what the scene lacks to show the quantity, as the end of a sentence; empty if it lacks nothing.
+    constant : callable (Scene) -> array, shape (count,), optional
+        Returns the values of all bodies if they are the same during the whole run. None: values may change.
+    categories : callable (Scene) -> tuple of str, optional
+        Returns the names of the values 0, 1, 2 ... if they are categories; empty if they are amounts.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> scene = Scene(jo.solve(jo.models.chain(3, gravity=1.0), jo.Maury(), t=0.1, h=0.1))
     >>> force = chosen(scene, "force")
@@ -78,24 +103,28 @@ class Quantity:
     """
 
     name: str
-    """By which it is chosen."""
     of: Callable[[Frame], Array]
     label: str | Callable[[Scene], str] = ""
-    """On colour bars; the name if it is empty."""
     unit: Unit | Callable[[Scene], Unit] = NO_UNIT
     low: float | None = None
-    """Where the colours begin; the smallest value if it is None."""
     most: float = 100.0
-    """Per cent of the positive values that the colours tell apart."""
-    lacks: Callable[[Scene], str] = lambda scene: ""
-    """What a scene lacks, as the end of a sentence; an empty text if it lacks nothing."""
+    lacks: Callable[[Scene], str] = field(default_factory=lambda: lambda scene: "")
     constant: Callable[[Scene], Array] | None = None
-    """(count,) the values of all bodies, if they keep them for the whole run."""
-    categories: Callable[[Scene], tuple[str, ...]] = lambda scene: ()
-    """The names of the values 0, 1, 2, ... if they are not amounts."""
+    categories: Callable[[Scene], tuple[str, ...]] = field(default_factory=lambda: lambda scene: ())
 
     def sample(self, frame: Frame) -> Array:
-        """What must be known of a frame to find the range."""
+        """Return the values of a frame from which `range` computes the colour scale.
+
+        Parameters
+        ----------
+        frame : Frame
+            The frame.
+
+        Returns
+        -------
+        array
+            The smallest and the largest value, or all positive values if `most` is below 100.
+        """
         values = np.asarray(self.of(frame), dtype=float)
         values = values[np.isfinite(values)]
         if self.most < 100.0:
@@ -103,7 +132,18 @@ class Quantity:
         return np.array([values.min(), values.max()]) if len(values) else values
 
     def range(self, samples: Sequence[Array]) -> list[float]:
-        """The values of the first and the last colour."""
+        """Compute the values of the first and the last colour.
+
+        Parameters
+        ----------
+        samples : sequence of array
+            Samples of the frames.
+
+        Returns
+        -------
+        list of float
+            The two values.
+        """
         values = np.concatenate([np.zeros(0), *samples])
         if len(values) == 0:
             return [self.low or 0.0, (self.low or 0.0) + 1.0]
@@ -112,7 +152,18 @@ class Quantity:
         return [low, high if high > low or self.low is None else low + 1.0]
 
     def title(self, scene: Scene) -> str:
-        """The label with its unit."""
+        """Return the label with its unit.
+
+        Parameters
+        ----------
+        scene : Scene
+            The scene.
+
+        Returns
+        -------
+        str
+            The label of the colour bar.
+        """
         label = self.label(scene) if callable(self.label) else self.label or self.name
         return with_unit(label, scene.facts.units, self.unit(scene) if callable(self.unit) else self.unit)
 
@@ -134,11 +185,11 @@ QUANTITIES: Registry[Quantity | Callable[[Frame], ArrayLike]] = Registry(
     },
     check=_check,
 )  # fmt: skip
-"""Everything that bodies can be coloured by, by name."""
+"""Registry of the quantities by which bodies can be coloured, by name."""
 
 
 def chosen(scene: Scene, name: str) -> Quantity:
-    """The quantity of a name, if the scene has what it needs.
+    """The quantity with a name, if the scene has what it needs.
 
     >>> import jostle as jo
     >>> chosen(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1)), "sped")
@@ -153,7 +204,7 @@ def chosen(scene: Scene, name: str) -> Quantity:
 
 
 def offered(scene: Scene) -> list[Quantity]:
-    """Everything that the bodies of a scene can be coloured by.
+    """All quantities by which the bodies of a scene can be coloured.
 
     >>> import jostle as jo
     >>> [quantity.name for quantity in offered(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.1, h=0.1)))]
@@ -163,8 +214,8 @@ def offered(scene: Scene) -> list[Quantity]:
     for name in QUANTITIES.names():
         try:
             quantity = _quantity(scene, name)
-        except BrokenPlugin as error:  # all others can be shown
-            warn(f"a colour is left out: {error}", JostleWarning)
+        except BrokenPlugin as error:  # the other quantities can still be shown
+            warn(f"a colour is not available: {error}", JostleWarning)
             continue
         if not quantity.lacks(scene):
             found.append(quantity)
@@ -180,7 +231,7 @@ def _quantity(scene: Scene, name: str) -> Quantity:
 
 
 def _checked(name: str, function: Callable[[Frame], ArrayLike]) -> Callable[[Frame], Array]:
-    """The function of a plug-in, whose values are looked at before they are drawn."""
+    """The function of a plug-in, with a check of the values it returns."""
 
     def values(frame: Frame) -> Array:
         found: Any = function(frame)

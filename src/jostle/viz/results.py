@@ -1,4 +1,4 @@
-"""What many numbers say: orders of convergence, evacuation curves, bifurcation diagrams, basins of attraction."""
+"""Plots of results: orders of convergence, evacuation curves, bifurcation diagrams, basins of attraction."""
 
 from __future__ import annotations
 
@@ -32,8 +32,27 @@ DOTS = 4000.0
 
 @check_arguments
 def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes:
-    """Errors over steps h with the fitted lines c h^k, from `jostle.analysis.order`; the names say k.
+    """Plot errors over steps h with the fitted lines c h^k.
 
+    Parameters
+    ----------
+    fits : Order or mapping of str to Order
+        A fit of `jostle.analysis.order`, or several by name; the legend gives the order k of each.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no fit.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> from jostle.analysis import order
     >>> ax = orders({"Maury": order([0.1, 0.05], [0.2, 0.1]), "Paoli": order([0.1, 0.05], [0.04, 0.01])})
@@ -43,7 +62,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
     """
     named = {"": fits} if isinstance(fits, Order) else dict(fits)
     if not named:
-        raise InvalidValue("there is no fit to draw: give an Order, or some by their names, {'Maury': order(h, error)}")
+        raise InvalidValue("there is no fit to draw: give an Order, or several by name, {'Maury': order(h, error)}")
     ax = axes(ax, (4.8, 4.0))
     for number, (name, fit) in enumerate(named.items()):
         colour = pen(number)["color"]
@@ -58,7 +77,7 @@ def orders(fits: Order | Mapping[str, Order], *, ax: Axes | None = None) -> Axes
 
 
 def _label_steps(ax: Axes, steps: Array) -> None:
-    """Ticks at the steps themselves if their labels fit beside each other; else at powers of ten."""
+    """Put ticks at the steps if their labels fit beside each other, otherwise at powers of ten."""
     ax.xaxis.set_minor_formatter(NullFormatter())
     if len(steps) <= MAX_STEP_LABELS and (steps[1:] >= MIN_STEP_RATIO * steps[:-1]).all():
         ax.set_xticks(steps, [f"{h:.3g}" for h in steps])
@@ -67,11 +86,29 @@ def _label_steps(ax: Axes, steps: Array) -> None:
 
 @check_arguments
 def evacuation(runs: Shown | Mapping[str, Shown], area: Any = None, *, ax: Axes | None = None) -> Axes:
-    """How many people are still inside, over time: of one run, or of several with names.
+    """Plot the number of people inside over time.
 
-    `area` is what is to be left, as in `jostle.analysis.leaving_times`. A run whose plan is not known
-    needs it, unless everybody was taken out.
+    Parameters
+    ----------
+    runs : Solution, str or path, or a mapping of str to these
+        One run, or several runs by name.
+    area : Plan, Room, polygon or corners, optional
+        The area that people leave, as in `jostle.analysis.leaving_times`. None: that of the floor plan of the run.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If the area is unknown and somebody did not leave.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> import jostle as jo
     >>> room = jo.crowds.Room([(0, 0), (5, 0), (5, 4), (0, 4)], doors=[((5, 1.2), (5, 2.8))])
@@ -107,8 +144,31 @@ def bifurcation(
     names: tuple[str, str] = (r"$\omega$", "$q$"),
     ax: Axes | None = None,
 ) -> Axes:
-    """For each value of a parameter, all the values that are seen in the long run, once a period say.
+    """Plot a bifurcation diagram: for each value of a parameter, all values seen in the long run.
 
+    Parameters
+    ----------
+    parameter : array_like, shape (n,)
+        Values of the parameter.
+    values : sequence of array_like
+        For each parameter, the observed values, such as the positions once per period.
+    names : (str, str), default ("$\\omega$", "$q$")
+        Labels of the axes.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there are not as many lists of values as parameters.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> ax = bifurcation([2.6, 2.7], [[0.1], [0.2, 0.3]])
     >>> ax.lines[0].get_xydata().tolist()
@@ -117,7 +177,7 @@ def bifurcation(
     """
     where, seen = finite(parameter, "parameter").ravel(), [np.ravel(np.asarray(each, dtype=float)) for each in values]
     if len(where) != len(seen):
-        raise InvalidValue(f"give values for each parameter: there are {len(seen)} for {len(where)} parameters")
+        raise InvalidValue(f"values must have one list per parameter, {len(where)}, not {len(seen)}")
     ax = axes(ax)
     x = np.repeat(where, [len(each) for each in seen])
     y = np.concatenate(seen) if seen else np.zeros(0)
@@ -136,12 +196,36 @@ def basins(
     names: tuple[str, str] = ("$q$", "$u$"),
     ax: Axes | None = None,
 ) -> Axes:
-    """Basins of attraction: the number of the attractor that each start of a grid ends on, as a colour.
+    """Draw basins of attraction: the attractor on which each start of a grid ends, as a colour.
 
-    `label` (rows, columns) is ``jo.ensembles.basins(...).label`` of a grid, its rows from the lowest y to the highest;
-    -1, a start that ends on no periodic orbit, is grey. `x` and `y` are the first and last values of the grid. The
-    legend gives the share of each basin.
+    The legend gives the share of each basin.
 
+    Parameters
+    ----------
+    label : array_like of int, shape (rows, columns)
+        ``jo.ensembles.basins(...).label`` for a grid of starts, with rows from the lowest y to the highest; -1, a start
+        that ends on no periodic orbit, is grey.
+    x : (float, float)
+        First and last value of the grid along x.
+    y : (float, float)
+        First and last value of the grid along y.
+    names : (str, str), default ("$q$", "$u$")
+        Labels of the axes.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the picture.
+
+    Raises
+    ------
+    InvalidValue
+        If the labels are not whole numbers in rows and columns, or the grid is empty.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> ax = basins([[0, 0], [1, -1]], (-1.0, 0.0), (0.0, 1.0))
     >>> [text.get_text() for text in ax.get_legend().get_texts()]

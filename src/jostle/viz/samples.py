@@ -1,4 +1,4 @@
-"""What many runs say together: bands of quantiles, and means with confidence intervals."""
+"""Plots of many runs: bands of quantiles, and means with confidence intervals."""
 
 from __future__ import annotations
 
@@ -28,10 +28,33 @@ def quantile_band(
     names: tuple[str, str] = ("$t$", ""),
     ax: Axes | None = None,
 ) -> Axes:
-    """The median of many curves over t, in the band between two quantiles: a level of 0.9 is from 5 % to 95 %.
+    """Plot the median of many curves over t, and the band between two quantiles.
 
-    `curves` has a row for each curve, or several such arrays by their names. `names` are the labels of the axes.
+    Parameters
+    ----------
+    t : array_like, shape (k,)
+        Abscissa of the curves.
+    curves : array_like, shape (n, k), or mapping of str to array_like
+        One row per curve, or several sets of curves by name.
+    level : float, default 0.9
+        Fraction of the curves inside the band, between 0 and 1; 0.9 is the band from 5 % to 95 %.
+    names : (str, str), default ("$t$", "")
+        Labels of the axes.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there are no curves, or they do not fit t.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> ax = quantile_band([0.0, 1.0], [[3.0, 2.0], [3.0, 1.0], [3.0, 0.0]])
     >>> ax.lines[0].get_ydata().tolist(), ax.get_legend().get_texts()[1].get_text()
@@ -62,10 +85,33 @@ def mean_curve(
     names: tuple[str, str] = ("", ""),
     ax: Axes | None = None,
 ) -> Axes:
-    """The mean of the samples at each x, with bars for its confidence interval.
+    """Plot the mean of the samples at each x, with error bars for its confidence interval.
 
-    `samples` has a list of values for each x, such as a measure of all runs of a case; or several such lists by name.
+    Parameters
+    ----------
+    x : array_like, shape (k,)
+        Abscissa of the samples.
+    samples : sequence of array_like, or mapping of str to sequence
+        The values at each x, such as a measure of all runs of a case; or several such lists by name.
+    confidence : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    names : (str, str), default ("", "")
+        Labels of the axes.
+    ax : matplotlib Axes, optional
+        Where to draw. None: a new figure.
 
+    Returns
+    -------
+    matplotlib Axes
+        The Axes with the plot.
+
+    Raises
+    ------
+    InvalidValue
+        If there are no samples, fewer than two values at an x, or infinite values.
+
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> ax = mean_curve([0.8, 1.2], [[1.0, 1.2, 1.4], [2.0, 2.1, 2.2]])
     >>> ax.lines[0].get_ydata().round(9).tolist()
@@ -77,7 +123,7 @@ def mean_curve(
     for name, each in found.items():
         _check_places(places, len(each), "samples")
         if any(one.n < 2 or not np.isfinite(one.width) for one in each):
-            raise InvalidValue(f"samples {name}: an interval needs at least two values, all of them finite, at each x")
+            raise InvalidValue(f"samples {name}: a confidence interval needs at least two values at each x, all finite")
     ax = axes(ax)
     for number, (name, each) in enumerate(found.items()):
         mean = np.array([one.mean for one in each])
@@ -104,4 +150,4 @@ def _named(values: Any, name: str) -> dict[str, Any]:
 
 def _check_places(places: Any, count: int, name: str) -> None:
     if count != len(places):
-        raise InvalidValue(f"{name} must have one entry for each of the {len(places)} places, not {count}")
+        raise InvalidValue(f"{name} must have {len(places)} entries, one for each abscissa, not {count}")

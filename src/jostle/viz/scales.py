@@ -1,4 +1,4 @@
-"""What the colours and the widths of bars mean, and where the eye is at first, found from some frames of a solution."""
+"""The scales of colours and of force bars, and the initial view, determined from some frames of a solution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_DISTANCE = 0.25
 
 @dataclass
 class Scales:
-    """Takes up one frame after the other.
+    """Collects frames, and determines the scales from them.
 
     >>> import jostle as jo
     >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
@@ -32,12 +32,12 @@ class Scales:
 
     samples: dict[str, list[Array]] = field(default_factory=dict)
     strongest: list[float] = field(default_factory=list)
-    """The largest force of a contact, of each frame that has one."""
+    """The largest contact force of each frame that has contacts."""
     radii: list[float] = field(default_factory=list)
-    """The median of each frame with bodies."""
+    """The median radius of each frame that has bodies."""
 
     def take(self, frame: Frame, encoder: Encoder) -> None:
-        """Take up a frame."""
+        """Add a frame."""
         for quantity in encoder.quantities:
             self.samples.setdefault(quantity.name, []).append(quantity.sample(frame))
         strongest = float(np.abs(frame.bars.force).max(initial=0.0))
@@ -47,7 +47,7 @@ class Scales:
             self.radii.append(float(np.median(frame.radii)))
 
     def about(self, encoder: Encoder) -> dict[str, Any]:
-        """What the page must know."""
+        """The scales and the initial view, for the page."""
         home = _home(encoder.scene)
         return {
             "quantities": [
@@ -72,7 +72,7 @@ class Scales:
 
 
 def _home(scene: Scene) -> View:
-    """What is seen at first: the walls, all bodies at the start, and where they go if it is not far off the walls."""
+    """The initial view: the walls, all bodies at the start, and their paths as far as they stay near the walls."""
     first = scene.frame(0)
     limit = scene.enclosure(first.t).wider(MAX_DISTANCE)
     ways = [np.clip(end, limit.lower, limit.upper) for end in scene.ways]

@@ -1,7 +1,7 @@
-"""What a `Solution` looks like at one saved time: bodies with radii, the forces between them, and the walls.
+"""Scenes of a `Solution` for pictures and the viewer: bodies with radii, the forces between them, and the walls.
 
-Pictures and the viewer both start from here. Space has two or three dimensions: balls on a line lie on the x axis of a
-plane. Bodies of a periodic space are shown within one cell.
+A scene has two or three dimensions: balls on a line lie on the x axis of a plane. Bodies in a periodic space are shown
+within one cell.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAMPLED_FRAMES = 64
 MIN_IMPULSE = 1e-6
 """Impulses below this fraction of the largest in a frame are not shown."""
 CELL_MARGIN = 0.02
-"""A periodic cell is centred at zero if at the start no body is further outside than this fraction of the period."""
+"""A periodic cell is centred at zero if no body starts further outside than this fraction of the period."""
 
 
 class Scene:
@@ -49,19 +49,19 @@ class Scene:
         self.sol = sol
         self.facts = sol.facts
         self.dimension = self.facts.dimension or _dimension(sol)
-        """Of the space the bodies live in: 1, 2 or 3."""
+        """Dimension of the space of the bodies: 1, 2 or 3."""
         self.d = max(self.dimension, 2)
-        """Of the space they are shown in."""
+        """Dimension of the pictures: 2 or 3."""
         if self.dimension > 3:
             raise InvalidValue(f"q has shape {sol.q.shape[1:]}: bodies are shown on a line, in the plane or in space")
         self.count = int(np.prod(sol.q.shape[1:])) // self.dimension
         self.period = np.full(self.dimension, np.inf) if self.facts.period is None else self.facts.period
         q: Any = sol.q
         self.contacts_known = not isinstance(q, States) or q.source.header.contacts
-        """Were the contacts saved? Files hold them if they were asked to."""
+        """Whether contacts are known; files contain them only if `Output(contacts=True)` was used."""
 
     def continued(self, sol: Solution) -> Scene:
-        """The scene of the same run when more of it is saved, without looking at all of it again.
+        """The scene of the same run with more frames, without reading all frames again.
 
         >>> import jostle as jo
         >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
@@ -82,19 +82,19 @@ class Scene:
 
     @property
     def force_name(self) -> str:
-        """What the multipliers are: forces p / h, velocities p of a first-order problem, or not known which."""
+        """What the multipliers are: "force" p / h, "reaction" p of a first-order problem, or "impulse" if unknown."""
         return {2: "force", 1: "reaction"}.get(self._order, "impulse")
 
     @cached_property
     def _order(self) -> int:
-        """2 if the multipliers are impulses over known times, 1 if they are velocities, 0 if that is not known."""
+        """2 if the multipliers are impulses over known times, 1 if they are velocities, 0 if unknown."""
         timed = self.sol.durations is None or np.isfinite(self.sol.durations[1:]).all() or self.sol.scheme is not None
         return self.sol.order if timed or self.sol.order == 1 else 0
 
     def frame(self, k: int) -> Frame:
-        """The saved time k, counted from the end if it is negative."""
+        """Frame k; negative numbers count from the end."""
         if not -len(self.sol.t) <= k < len(self.sol.t):
-            raise InvalidValue(f"there is no frame {k}: the solution has {len(self.sol.t)}")
+            raise InvalidValue(f"there is no frame {k}: the solution has {len(self.sol.t)} frames")
         k = k % len(self.sol.t)
         everyone = self.places(k)
         here = np.flatnonzero(np.isfinite(everyone).all(axis=1))
@@ -110,7 +110,7 @@ class Scene:
         return Frame(k, float(self.sol.t[k]), self.dimension, here, x, u, shown, force, mass, group, bars)
 
     def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
-        """One frame after the other; of a file, as many as follow each other are read at once.
+        """Yield frames; consecutive frames of a file are read together.
 
         >>> import jostle as jo
         >>> scene = Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=1.0, h=0.1))
@@ -128,7 +128,7 @@ class Scene:
             yield from (replace(loaded.frame(row), k=k) for row, k in enumerate(few))
 
     def _loaded(self, some: slice) -> Scene:
-        """The same scene with these frames alone, in memory."""
+        """The same scene with only these frames, in memory."""
         sol, loaded = self.sol, copy(self)
         loaded.__dict__ |= {"cell_start": self.cell_start, "point": self.point, "_order": self._order}
         loaded.sol = replace(
@@ -140,11 +140,11 @@ class Scene:
         return loaded
 
     def places(self, k: int) -> Array:
-        """(count, d) where all bodies are shown in frame k; NaN for those who are not there."""
+        """(count, d) positions of all bodies in frame k, as drawn; NaN for absent bodies."""
         return self._placed(self.sol.q[k])
 
     def everywhere(self) -> Array:
-        """(k, count, d) where all bodies are shown, in all frames."""
+        """(k, count, d) positions of all bodies in all frames, as drawn."""
         return np.stack([self._placed(q) for q in self.sol.q])
 
     def _placed(self, q: Array) -> Array:
@@ -157,11 +157,11 @@ class Scene:
         return self._embedded(x)
 
     def speeds(self, k: int) -> Array:
-        """(count,) how fast all bodies are in frame k."""
+        """(count,) speeds of all bodies in frame k."""
         return np.asarray(np.linalg.norm(self._embedded(np.asarray(self.sol.u[k])), axis=1))
 
     def radii(self, k: int) -> Array:
-        """(count,) the radii of all bodies in frame k, 0 for points."""
+        """(count,) radii of all bodies in frame k, 0 for points."""
         if self.facts.radii is not None:
             return self.facts.radii.copy()
         given = getattr(self.sol, "radii", None)
@@ -177,7 +177,7 @@ class Scene:
 
     @property
     def radii_change(self) -> bool:
-        """May the radii differ from frame to frame?"""
+        """Whether the radii may differ between frames."""
         given = getattr(self.sol, "radii", None)
         if self.facts.radii is not None or (given is None and self.sol.problem is None):
             return False
@@ -185,13 +185,13 @@ class Scene:
 
     @cached_property
     def sized(self) -> bool:
-        """Have the bodies radii, or are they points?"""
+        """Whether the bodies have radii; otherwise they are points."""
         looked_at = np.unique(np.linspace(0, len(self.sol.t) - 1, SAMPLED_FRAMES).astype(int))
-        return any(bool(self.radii(int(k)).any()) for k in looked_at)  # a file has no radius for those who come later
+        return any(bool(self.radii(int(k)).any()) for k in looked_at)  # a file has no radius for bodies that come later
 
     @cached_property
     def cell_start(self) -> Array:
-        """(dimension,) the lower corner of the periodic cell: 0, or around 0 if all bodies start there."""
+        """(dimension,) the lower corner of the periodic cell: 0, or -period / 2 if all bodies start around 0."""
         x = np.asarray(self.sol.q[0], dtype=float).reshape(self.count, self.dimension)
         x = x[np.isfinite(x).all(axis=1)]
         lower, margin = -self.period / 2.0, CELL_MARGIN * self.period
@@ -200,7 +200,7 @@ class Scene:
 
     @cached_property
     def ways(self) -> View:
-        """The box of all places, over the whole run."""
+        """The box of all positions during the whole run."""
         frames = np.unique(np.linspace(0, len(self.sol.t) - 1, SAMPLED_FRAMES).astype(int))
         box = View.empty(self.d)
         for k in frames:
@@ -210,16 +210,16 @@ class Scene:
 
     @cached_property
     def path(self) -> Array:
-        """(k, d) where the first body is, in all frames."""
+        """(k, d) positions of the first body in all frames."""
         return self.everywhere()[:, 0]
 
     @cached_property
     def point(self) -> float:
-        """The radius with which points are shown."""
+        """The radius with which points are drawn."""
         return POINT_RADIUS * (self.with_walls(self.ways, self.shapes(float(self.sol.t[0]))).size or 1.0)
 
     def view(self, frame: Frame) -> View:
-        """A box that holds the bodies and the walls of a frame; for one body alone, its way."""
+        """A box that contains the bodies and the walls of a frame; for a single body, its path."""
         r = frame.radii[:, None]
         nothing = View.empty(self.d)
         box = nothing if len(frame.x) and self.count > 1 else self.ways
@@ -227,14 +227,14 @@ class Scene:
         return self.with_walls(box, self.shapes(frame.t))
 
     def enclosure(self, t: float) -> View:
-        """The box of the walls that have ends, without obstacles; infinite where there are none."""
+        """The box of the bounded walls, without obstacles; infinite where there are none."""
         found = enclosure(self.shapes(t), self.dimension)
         lower, upper = np.full(self.d, -np.inf), np.full(self.d, np.inf)
         lower[: self.dimension], upper[: self.dimension] = found
         return View(lower, upper)
 
     def images(self, frame: Frame) -> tuple[Integers, Array]:
-        """The bodies that reach over the ends of a periodic cell: their rows, and where they are seen once more."""
+        """The bodies that extend beyond the ends of a periodic cell: their rows, and the positions of their images."""
         rows, x = np.arange(len(frame.x)), frame.x
         for axis in np.flatnonzero(np.isfinite(self.period)):
             L, low, r = self.period[axis], self.cell_start[axis], frame.radii[rows]
@@ -266,7 +266,7 @@ class Scene:
         return found
 
     def shapes(self, t: float) -> tuple[Shape, ...]:
-        """The shapes of the walls at time t; between two saved times they move straight on, as bodies do."""
+        """The shapes of the walls at time t; between two saved times they move in straight lines, as bodies do."""
         saved = self.sol.t
         k = int(np.clip(np.searchsorted(saved, t, side="right") - 1, 0, len(saved) - 1))
         if not self.facts.walls_move:
@@ -281,7 +281,7 @@ class Scene:
         return self.sol.shapes(0)
 
     def walls(self, t: float, view: View) -> list[Outline]:
-        """The outlines of the walls at time t, in d dimensions, as far as the view reaches."""
+        """The outlines of the walls at time t inside the view, in d dimensions."""
         axes = slice(0, self.dimension)
         seen = View(view.lower[axes], view.upper[axes])
         lines = outlines(self.shapes(t), seen)
@@ -318,7 +318,7 @@ class Scene:
         shown = np.abs(p) > MIN_IMPULSE * np.abs(p).max(initial=0.0)
         shown &= pairs[:, 0] >= 0
         i, j = (np.where(body >= 0, row[np.clip(body, 0, len(row) - 1)], -1) for body in pairs.T)
-        shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both are there still
+        shown &= (i >= 0) & ((j >= 0) | (pairs[:, 1] < 0))  # both bodies are still present
         if not shown.any():
             return self._no_bars, np.zeros(len(x))
         i, j, wall, f = i[shown], j[shown], pairs[shown, 1], p[shown] / self.duration(k)
@@ -349,12 +349,12 @@ class Scene:
         return apart
 
     def duration(self, k: int) -> float:
-        """The time over which the impulses of frame k acted; 1 if they are no impulses, or shown as such."""
+        """The time over which the impulses of frame k acted; 1 if multipliers are shown as they are."""
         return self.sol.duration(k) if self._order == 2 else 1.0
 
 
 def _dimension(sol: Solution) -> int:
-    """Of the space of one body, where nothing says it: a q of shape (N,) is one body, or balls on a line."""
+    """Dimension of the space of one body if it is unknown: a q of shape (N,) is one body, or balls on a line."""
     shape = sol.q.shape[1:]
     if len(shape) > 1:
         return int(shape[-1])
@@ -368,7 +368,7 @@ def _dimension(sol: Solution) -> int:
 
 
 def _known(sol: Solution) -> int:
-    """How many radii a solution brings with it for a frame."""
+    """Number of radii of a solution per frame."""
     if sol.radii is None:
         return 1
     return int(np.size(sol.radii if isinstance(sol.radii, np.ndarray | float | int) else sol.radii[0]))

@@ -1,13 +1,13 @@
-"""The viewer as a server: on this machine alone, for one run alone, to whoever knows the address.
+"""The viewer as a server on this machine, for one run, for everyone who knows the address.
 
-It listens on 127.0.0.1, at a port that is free, and answers to three addresses below a random word:
+It listens on 127.0.0.1, at a free port, and answers three addresses below a random word:
 
     /SECRET/         the page
-    /SECRET/header   what is the same for all frames, and how many there are
+    /SECRET/header   the data that all frames share, and the number of frames
     /SECRET/frame/K  the bytes of frame K
 
-and to nothing else: no part of an address ever becomes a path of the file system. The header Host must be the address
-of the server, so that a page of someone else, whose name was made to point to this machine, gets no answer.
+and nothing else: no part of an address is used as a path in the file system. The header Host must be the address of the
+server, so that a foreign page whose name was made to point to this machine gets no answer (DNS rebinding).
 """
 
 from __future__ import annotations
@@ -57,8 +57,22 @@ HEADERS = {
 
 
 class Server:
-    """A running server; `with` ends it.
+    """A running server of the viewer, made by `serve`; use it with `with`, or call `close`.
 
+    Parameters
+    ----------
+    stream : Stream or FieldStream
+        The frames to send.
+
+    Attributes
+    ----------
+    address : str
+        Address to open in a browser of this machine.
+    port : int
+        Port of the server.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> from urllib.request import urlopen
     >>> with serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1)) as server:
@@ -72,7 +86,7 @@ class Server:
         self._http.stream, self._http.word = stream, word
         self.port = int(self._http.server_address[1])
         self.address = f"http://{LOOPBACK}:{self.port}/{word}/"
-        """What to open in a browser."""
+        """Address to open in a browser."""
         self._http.hosts = {f"{LOOPBACK}:{self.port}", f"localhost:{self.port}"}
         self._thread = threading.Thread(target=self._http.serve_forever, args=(POLL_INTERVAL,), daemon=True)
         self._thread.start()
@@ -86,12 +100,12 @@ class Server:
         self.close()
 
     def wait(self) -> None:
-        """Stay until the server is closed, or Ctrl-C."""
+        """Wait until the server is closed, or until Ctrl-C."""
         while self._thread.is_alive():
             self._thread.join(0.5)
 
     def close(self) -> None:
-        """End it: nothing listens any more."""
+        """Stop the server."""
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -99,12 +113,32 @@ class Server:
 
 @check_arguments
 def serve(sol: Shown | ShownDensity, *, title: str = "", quantities: Given | None = None) -> Server:
-    """Show a run in browsers of this machine: `server.address` is where, until `server.close()`.
+    """Show a run in browsers of this machine, at `server.address`, until `server.close()`.
 
-    `sol` is a solution, the run of a density, or the path of the file of one. Frames are sent when they are looked at,
-    so runs may be larger than memory; of a file that is still being written the page shows what is new, also when a run
-    that was killed is resumed. `quantities` are further numbers to colour bodies by, as in `page`.
+    Frames are sent when they are viewed, so runs may be larger than memory. For a file that is being written, the page
+    shows new frames, also after a killed run is resumed.
 
+    Parameters
+    ----------
+    sol : Solution, Evolution, Images, str or path
+        A solution, the run of a density, or the name of a file.
+    title : str, default ""
+        Title of the page.
+    quantities : mapping of str to array_like or callable, optional
+        Further numbers by which bodies are coloured, as in `page`. None: no further numbers.
+
+    Returns
+    -------
+    Server
+        The running server.
+
+    Raises
+    ------
+    InvalidValue
+        If a quantity does not fit the bodies.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> server = serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
     >>> server.address.startswith("http://127.0.0.1:")
@@ -135,14 +169,14 @@ class _Listener(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def server_close(self) -> None:
-        """End also the connections that browsers keep."""
+        """Close the connections that browsers keep open, too."""
         super().server_close()
         for connection in list(self._open):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away in the middle of an answer is no news."""
+        """Ignore browsers that disconnect during an answer."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -163,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         try:
             self._answer(found[2], found[3])
-        except JostleError as error:  # the file was taken away, or is damaged
+        except JostleError as error:  # the file was removed, or is damaged
             self._send(HTTPStatus.SERVICE_UNAVAILABLE, PLAIN, str(error).encode())
 
     do_HEAD = do_GET
@@ -187,7 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(HTTPStatus.OK, BYTES, frame)
 
     def _send(self, status: HTTPStatus, kind: str, body: bytes, etag: str = "") -> None:
-        if self.request_version == "HTTP/0.9":  # to which one would answer without a status
+        if self.request_version == "HTTP/0.9":  # which would be answered without a status
             self.request_version = self.protocol_version
         self.send_response(status)
         self.send_header("Content-Security-Policy", f"{policy(SERVED)}; frame-ancestors 'none'")
@@ -207,9 +241,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, PLAIN, status.phrase.encode())
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Requests that are none, and methods other than GET and HEAD: nothing of them is repeated in the answer."""
+        """Refuse invalid requests and methods other than GET and HEAD, without repeating them in the answer."""
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         self._refuse(status)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is written to the terminal."""
+        """Write nothing to the terminal."""

@@ -1,4 +1,4 @@
-"""What is shown, a solution or a file that holds one, and where it may be written to."""
+"""The solution or file to show, and checks of the files to write."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ Shown = Solution | str | os.PathLike[str]
 
 
 def solution(sol: Shown) -> Solution:
-    """The solution itself, or the one in the file.
+    """The solution itself, or the solution in the file.
 
     >>> solution(7)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    jostle.errors.InvalidValue: give a Solution, or the path of a trajectory file, not 7
+    jostle.errors.InvalidValue: sol must be a Solution or the name of a trajectory file, not 7
     """
     if isinstance(sol, Solution):
         return sol
     if not isinstance(sol, str | os.PathLike):
-        raise InvalidValue(f"give a Solution, or the path of a trajectory file, not {sol!r}")
+        raise InvalidValue(f"sol must be a Solution or the name of a trajectory file, not {sol!r}")
     return read(sol)
 
 
 def file_of(sol: Solution) -> Path | None:
-    """The file that a solution was read from, if it was."""
+    """The file from which a solution was read, or None."""
     q: Any = sol.q
     return q.source.path if isinstance(q, States) else None
 
 
 def target_for(path: str | os.PathLike[str], what: str, suffixes: Sequence[str], source: Path | None) -> Path:
-    """Where to write `what`: a name with one of these suffixes that is not the file which is shown.
+    """The path to write `what` to, which must have one of these suffixes and not be the trajectory itself.
 
     >>> target_for("run.html", "a page", [".html", ".htm"], None).name
     'run.html'
     >>> target_for("run.vtkhdf", "a page", [".html", ".htm"], None)
     Traceback (most recent call last):
-    jostle.errors.InvalidValue: a page is a .html or .htm file, not 'run.vtkhdf': give it such a name
+    jostle.errors.InvalidValue: the name of a page must end in .html or .htm, not be 'run.vtkhdf'
     """
     found = Path(path)
     if found.suffix.lower() not in suffixes:
         allowed = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
-        raise InvalidValue(f"{what} is a {allowed} file, not {found.name!r}: give it such a name")
+        raise InvalidValue(f"the name of {what} must end in {allowed}, not be {found.name!r}")
     if source is not None and os.path.exists(found) and os.path.exists(source) and os.path.samefile(found, source):
-        raise InvalidValue(f"{found} is the trajectory itself, which {what} would replace: give another name")
+        raise InvalidValue(f"{found} is the trajectory itself, which {what} would replace: choose another name")
     return found
 
 
 def need_matplotlib(what: str, extra: str = "plot") -> None:
-    """`MissingPackage` if matplotlib is not there, or does not work.
+    """Raise `MissingPackage` if matplotlib is not installed, or does not work.
 
     >>> need_matplotlib("pictures")
     """

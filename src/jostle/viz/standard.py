@@ -23,7 +23,7 @@ def _forces(scene: Scene) -> str:
         return NO_CONTACTS
     if scene.force_name == "impulse":
         return NO_DURATIONS
-    return "" if scene.sized else "needs bodies with a radius, and these are points"
+    return "" if scene.sized else "needs bodies with a radius, but these are points"
 
 
 def _groups(scene: Scene) -> str:
@@ -33,7 +33,7 @@ def _groups(scene: Scene) -> str:
 
 def _unit_of_force(scene: Scene) -> Unit:
     if scene.force_name == "reaction" and scene.facts.weighted:
-        return IMPULSE if scene.facts.masses is not None else NO_UNIT  # a matrix may have any unit
+        return IMPULSE if scene.facts.masses is not None else NO_UNIT  # the entries of a mass matrix may have any unit
     return {"force": NEWTON, "reaction": VELOCITY}.get(scene.force_name, IMPULSE)
 
 
@@ -44,14 +44,14 @@ def _unit_of_pressure(scene: Scene) -> Unit:
 
 
 def _all(values: Any) -> Array:
-    """(count,) the numbers of all bodies; NaN for a body that belongs to no group."""
+    """(count,) the numbers of all bodies; NaN for a body without a group."""
     array = np.zeros(0) if values is None else np.asarray(values, dtype=float)
     return np.where(array < 0.0, np.nan, array)
 
 
 def _axis(name: str, axis: int) -> Quantity:
     label, part, unit = (f"velocity {name[1]}", "u", VELOCITY) if name.startswith("v") else (name, "x", LENGTH)
-    lacks = f"needs {axis + 1} dimensions, and the bodies live in fewer"
+    lacks = f"needs {axis + 1} dimensions, but the bodies have fewer"
     return Quantity(
         name, Part(part, axis=axis), label, unit, lacks=lambda scene: lacks if axis >= scene.dimension else ""
     )
@@ -75,7 +75,7 @@ CONTACTS = Quantity("contacts", Part("contacts"), low=0.0, lacks=_contacts)
 RADIUS = Quantity("radius", Part("radii"), unit=LENGTH)
 MASS = Quantity(
     "mass", Part("mass"), unit=KILOGRAM, constant=lambda scene: _all(scene.facts.masses),
-    lacks=lambda scene: "needs masses, and none are known" if scene.facts.masses is None else "",
+    lacks=lambda scene: "needs masses, which are unknown" if scene.facts.masses is None else "",
 )  # fmt: skip
 GROUP = Quantity(
     "group", Part("group"),

@@ -1,4 +1,4 @@
-"""A solution that is given out frame by frame, and goes on as long as its file is being written."""
+"""A solution that is sent frame by frame, and grows while its file is being written."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from jostle.viz.sources import file_of
 from jostle.viz.viewer import SAMPLED_FRAMES, evenly
 
 MIN_INTERVAL = 0.5
-"""Shortest time between two looks at the file, in seconds."""
+"""Shortest time between two reads of the file, in seconds."""
 IDLE_FACTOR = 10.0
-"""Shortest time between two looks at the file, in multiples of the duration of the last look."""
+"""Shortest time between two reads of the file, in multiples of the duration of the last read."""
 STOPPED = "The run stopped before its end: the process that wrote {name} ended. Continue it with jostle resume {name}"
-"""What the page shows of a run whose process has ended before the run."""
+"""Note on the page about a run whose process ended before the run."""
 
 
 class Stream:
-    """The header and the frames of a solution; a file that is being written is looked at again now and then.
+    """The header and the frames of a solution; a file that is being written is read again at intervals.
 
     >>> import jostle as jo
     >>> stream = Stream(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
@@ -46,14 +46,14 @@ class Stream:
         self._lock = threading.Lock()
         self._file = _identity(self.path)
         self._number = 0
-        """How many times another file took the place of the first."""
+        """Number of times the file was replaced by another one."""
         self._begin(sol, quantities)
         self.live = self.path is not None and sol.status == RUNNING and being_written(self.path)
         self.trouble = ""
         self._next_look = 0.0
 
     def header(self) -> tuple[str, dict[str, Any]]:
-        """What the page must know, and a tag that changes when it does."""
+        """A tag that changes with the data, and the data for the page."""
         with self._lock:
             self._look()
             times, note = self._sol.t.tolist(), self.trouble or self._stopped()
@@ -62,14 +62,14 @@ class Stream:
             return f"{self._number}-{len(times)}-{self.live}-{zlib.crc32(note.encode()):x}", about
 
     def frame(self, k: int) -> bytes | None:
-        """The bytes of frame k; None if there is none."""
+        """The bytes of frame k; None if there is no such frame."""
         encoder = self._encoder
         if not 0 <= k < len(encoder.scene.sol.t):
             return None
         return encoder.frame(encoder.scene.frame(k))
 
     def _stopped(self) -> str:
-        """What to say of a run that was killed."""
+        """The note about a run that was killed; empty otherwise."""
         if self.path is None or self.live or self._sol.status != RUNNING:
             return ""
         return STOPPED.format(name=self.path.name)
@@ -82,14 +82,14 @@ class Stream:
         self._about = self._encoder.about() | self._scales.about(self._encoder)
 
     def _look(self) -> None:
-        """Is there more in the file, or another run?"""
+        """Read the file again if it may have changed."""
         begin = time.monotonic()
         if self.path is None or begin < self._next_look:
             return
         try:
             self._look_at(self.path)
             self.trouble = ""
-        except JostleError as error:  # it was removed, or replaced by something else
+        except JostleError as error:  # the file was removed, or replaced
             self.trouble, self.live = str(error), False
         end = time.monotonic()
         self._next_look = end + max(MIN_INTERVAL, IDLE_FACTOR * (end - begin))
@@ -99,7 +99,7 @@ class Stream:
             said = header_of(file)
         file_now = _identity(path)
         if file_now == self._file and said.frames == len(self._sol.t) and said.status == self._sol.status:
-            self.live = said.status == RUNNING and being_written(path)  # it may have been resumed
+            self.live = said.status == RUNNING and being_written(path)  # the run may have been resumed
             return
         if said.frames == 0:  # a run that starts again
             return

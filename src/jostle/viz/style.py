@@ -44,8 +44,10 @@ MAX_LEGEND_LINES = 8
 
 
 def use_style() -> None:
-    """Draw all further figures of matplotlib in the colours and lines of jostle.
+    """Draw all further matplotlib figures in the colours and line styles of jostle.
 
+    Examples
+    --------
     >>> import matplotlib.pyplot as plt
     >>> with plt.rc_context():
     ...     use_style()
@@ -58,7 +60,7 @@ def use_style() -> None:
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = (6.4, 3.6)) -> Axes:
-    """The Axes that were given, or those of a new figure.
+    """The given Axes, or those of a new figure.
 
     >>> new = axes(None)
     >>> axes(new) is new

@@ -1,4 +1,4 @@
-"""Units of what is drawn, from the names of the units of length, time and mass that a trajectory holds."""
+"""Units of quantities in pictures, from the names of the units of length, time and mass in a trajectory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ NO_UNIT, LENGTH, TIME, MASS = (0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)
 VELOCITY, FORCE, IMPULSE = (1, -1, 0), (1, -2, 1), (1, -1, 1)
 """Derived units as the exponents of length, time and mass."""
 NAMED_UNITS = {FORCE: "N", (0, -2, 1): "N/m", (-1, -2, 1): "Pa", IMPULSE: "N s"}
-"""SI units that have a name."""
+"""SI units with a name of their own."""
 SUPERSCRIPTS = {2: "²", 3: "³"}
 """Exponents as superscripts."""
 
 
 def unit_text(units: Units, unit: Unit) -> str:
-    """The unit in words; an empty text if a unit that it needs is not known, or if it is a plain number.
+    """The name of a unit; empty for a plain number, and if a unit that it needs is unknown.
 
     >>> unit_text(SI, VELOCITY), unit_text(Units(length="m"), VELOCITY)
     ('m/s', '')
@@ -37,7 +37,7 @@ def unit_text(units: Units, unit: Unit) -> str:
 
 
 def with_unit(label: str, units: Units, unit: Unit) -> str:
-    """A label with its unit in brackets.
+    """A label with its unit in parentheses.
 
     >>> with_unit("speed", SI, VELOCITY), with_unit("speed", Units(), VELOCITY)
     ('speed (m/s)', 'speed')
@@ -47,7 +47,7 @@ def with_unit(label: str, units: Units, unit: Unit) -> str:
 
 
 def with_time(text: str, units: Units) -> str:
-    """A time in words, with its unit.
+    """A text about a time, with the unit of time.
 
     >>> with_time("t = 0.5", SI)
     't = 0.5 s'

@@ -1,4 +1,4 @@
-"""The viewer as a file: one HTML page that plays a run in any browser, and asks nobody for anything."""
+"""The viewer as a file: one self-contained HTML page that plays a run in any browser."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from jostle.viz.sources import Shown, file_of, solution, target_for
 PAGES = (".html", ".htm")
 """File formats of pages."""
 SAMPLED_FRAMES = 12
-"""Number of frames whose sizes are measured to estimate how many frames fit."""
+"""Number of frames whose sizes are measured to estimate the number of frames that fit."""
 FILL_FRACTION = 0.95
 """Fraction of the space that the first estimate fills with frames."""
 SPARE_BYTES = 2_500
-"""Bytes for what the estimate leaves out: scales and the note."""
+"""Number of bytes for the scales and the note, which the estimate does not include."""
 FRAME_OVERHEAD = 24
-"""Bytes that a frame takes besides its data: its time and the separators."""
+"""Number of bytes of a frame besides its data, for its time and the separators."""
 
 
 @check_arguments
@@ -48,20 +48,48 @@ def page(
     most_bytes: int = 40_000_000,
     progress: Callable[[Drawn], object] | None = None,
 ) -> Path:
-    """Write a page that plays a run, a .html file: WebGL, no network, nothing to install.
+    """Write a self-contained HTML page that plays a run in any browser, without network access.
 
-    `sol` is a solution, the run of a density, or the path of the file of one. `quantities` are further numbers to
-    colour bodies by, under their names: (n,) one per body, (k, n) one for each frame too, or a function of the number of
-    the frame; those that all runs have are in `jostle.viz.QUANTITIES`. Where the file would be larger than
-    `most_bytes`, places are rounded to 16 bits, finer than a hundredth of the smallest radius, and the values of a
-    density to 16 bits of their range in each frame; where that is not enough, frames are left out evenly, and the page
-    says so. `progress` is called with a `Drawn` after each frame; `terminal.progress_bar` gives one.
+    If the file would be larger than `most_bytes`, positions are rounded to 16 bits (finer than a hundredth of the
+    smallest radius), and the values of a density to 16 bits of their range in each frame. If that is not enough, frames
+    are left out evenly, and the page says so.
 
+    Parameters
+    ----------
+    sol : Solution, Evolution, Images, str or path
+        A solution, the run of a density, or the name of a file.
+    path : str or path
+        Name of the page, .html.
+    title : str, default ""
+        Title of the page; empty: "jostle".
+    quantities : mapping of str to array_like or callable, optional
+        Further numbers by which bodies are coloured, by name: one per body (n,), one per frame and body (k, n), or a
+        function of the frame number. None: only the quantities in `jostle.viz.QUANTITIES`.
+    most_bytes : int, default 40_000_000
+        Largest size of the page, in bytes.
+    progress : callable (Drawn) -> object, optional
+        Called after each frame; `jostle.terminal.progress_bar` makes one that shows a bar. None: nothing is called.
+
+    Returns
+    -------
+    Path
+        The page.
+
+    Raises
+    ------
+    InvalidValue
+        If the suffix is wrong, a quantity does not fit the bodies, or not even one frame fits into `most_bytes`.
+    WriteFailed
+        If the page cannot be written.
+
+    Examples
+    --------
     >>> import jostle as jo, tempfile
     >>> sol = jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     html = page(sol, f"{folder}/rack.html", title="The break").read_text()
-    >>> "<title>The break</title>" in html, "http" in html.replace("http-equiv", "")
+    >>> links = html.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+    >>> "<title>The break</title>" in html, "http" in links
     (True, False)
     """
     reel, source = reel_of(sol, quantities)
@@ -77,20 +105,20 @@ def page(
 
 
 class FrameEncoder(Protocol):
-    """Turns frames into bytes."""
+    """Converts frames into bytes."""
 
     @property
     def note(self) -> str:
-        """What the page says about the precision of its numbers."""
+        """The note on the page about the precision of its numbers."""
 
     def frame(self, frame: Any) -> bytes:
         """The bytes of a frame."""
 
     def fine_enough(self, frame: Any) -> bool:
-        """May the numbers of a frame be rounded to 16 bits?"""
+        """Whether the numbers of a frame may be rounded to 16 bits."""
 
     def about(self) -> dict[str, Any]:
-        """What is the same in all frames."""
+        """The data that all frames share."""
 
 
 class Reel(Protocol):
@@ -101,13 +129,13 @@ class Reel(Protocol):
         """The times of the frames."""
 
     def frames(self, numbers: Sequence[int]) -> Iterator[Any]:
-        """Some of the frames, one after the other; each has a time t."""
+        """Yield some of the frames; each has a time t."""
 
     def encoder(self, small: bool) -> FrameEncoder:
-        """What turns frames into bytes, rounded to 16 bits if they must be small."""
+        """The encoder of the frames, which rounds to 16 bits if `small` is true."""
 
     def scales(self) -> Any:
-        """What takes up frames, and then says what the colours mean."""
+        """The collector of frames that determines the colour scales."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +165,7 @@ class Bodies:
 
 
 class Packed(NamedTuple):
-    """As many frames as there is room for, and what must be known to show them."""
+    """As many frames as fit, and the data needed to show them."""
 
     about: dict[str, Any]
     frames: list[bytes]
@@ -151,7 +179,7 @@ class Packed(NamedTuple):
         per_byte: float = 1.0,
         progress: Callable[[Drawn], object] | None = None,
     ) -> Packed:
-        """Frames that take at most `most_bytes` with the shell, if each byte of theirs becomes `per_byte` bytes."""
+        """Choose frames that take at most `most_bytes` with the shell, with `per_byte` bytes of text per byte."""
         encoder, frames, numbers, scales = _fitting(reel, most_bytes, shell, per_byte, progress or (lambda drawn: None))
         total, notes = len(reel.t), [encoder.note]
         if len(numbers) < total:
@@ -161,11 +189,11 @@ class Packed(NamedTuple):
 
 
 def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, Path | None]:
-    """The frames of a solution or of a moving density, and the file that they are read from.
+    """The frames of a solution or of a moving density, and the file from which they are read.
 
     >>> reel_of(7, None)  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    jostle.errors.InvalidValue: give a Solution, or the path of a trajectory file, not 7
+    jostle.errors.InvalidValue: sol must be a Solution or the name of a trajectory file, not 7
     """
     images = density_in(sol)
     if images is None:
@@ -176,15 +204,15 @@ def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, 
 
 
 def refuse_quantities(quantities: Given | None) -> None:
-    """`InvalidValue` if there are numbers to colour bodies by, where a density is shown."""
+    """Raise `InvalidValue` if quantities of bodies are given for a density."""
     if checked(quantities):
-        raise InvalidValue("quantities are numbers of bodies, and a density has none: leave them out")
+        raise InvalidValue("quantities are numbers of bodies, which a density does not have: remove quantities=")
 
 
 def _fitting(
     reel: Reel, most_bytes: int, shell: int, per_byte: float, progress: Callable[[Drawn], object]
 ) -> tuple[FrameEncoder, list[bytes], list[int], Any]:
-    """The frames, as many as there is room for, which they are, and what they say about all."""
+    """The encoder, the frames that fit, their numbers, and the scales."""
     total = len(reel.t)
     sample = [*reel.frames(evenly(total, SAMPLED_FRAMES))]
     choices = []
@@ -196,7 +224,9 @@ def _fitting(
         choices.append((count, encoder, left, int(max(sizes))))
         if count == total or not all(encoder.fine_enough(frame) for frame in sample):
             break
-    count, encoder, left, largest = max(choices, key=lambda choice: choice[0])  # deflated, rounded ones may be longer
+    count, encoder, left, largest = max(
+        choices, key=lambda choice: choice[0]
+    )  # after compression, rounded frames may be longer
     while count > 0:
         numbers = evenly(total, count)
         frames, scales = list[bytes](), reel.scales()
@@ -214,7 +244,7 @@ def _fitting(
 
 
 def evenly(total: int, count: int) -> list[int]:
-    """At most count of the numbers 0 ... total - 1, as evenly as can be; the last first, if there is one only.
+    """At most `count` of the numbers 0 ... total - 1, evenly spaced; only the last one if count is 1.
 
     >>> evenly(10, 4), evenly(10, 1), evenly(2, 4)
     ([0, 3, 6, 9], [9], [0, 1])

@@ -1,7 +1,7 @@
-"""The viewer in notebooks: the same page, by anywidget.
+"""The viewer in notebooks: the same page, as an anywidget.
 
-All frames are handed over when the widget is made, so that it plays while the kernel is busy, and in a saved notebook.
-Of a file that is still being written, a thread sends each new frame; it needs no answer of the page, so the widget also
+All frames are sent when the widget is created, so that it plays while the kernel is busy, and in a saved notebook.
+If the file is still being written, a thread sends each new frame. It needs no answer from the page, so the widget also
 follows a run that keeps the kernel busy.
 """
 
@@ -34,12 +34,36 @@ def widget(
     height: Count = 560,
     most_bytes: int = 40_000_000,
 ) -> AnyWidget:
-    """The viewer in a notebook, for a solution, the run of a density, or the file of one: the last line of a cell.
+    """Show the viewer in a notebook; use it as the last line of a cell.
 
-    What does not fit into `most_bytes` is rounded and left out as in `page`; runs of any size are for `serve` and
-    ``jostle view``. `height` is in pixels. The widget of a file that is still being written shows new frames as they
-    are saved.
+    A run that does not fit into `most_bytes` is rounded and thinned out as in `page`; use `serve` or ``jostle view``
+    for runs of any size. The widget of a file that is being written shows new frames as they are saved.
 
+    Parameters
+    ----------
+    sol : Solution, Evolution, Images, str or path
+        A solution, the run of a density, or the name of a file.
+    title : str, default ""
+        Title of the viewer.
+    quantities : mapping of str to array_like or callable, optional
+        Further numbers by which bodies are coloured, as in `page`. None: no further numbers.
+    height : int, default 560
+        Height of the viewer, in pixels.
+    most_bytes : int, default 40_000_000
+        Largest size of the frames, in bytes.
+
+    Returns
+    -------
+    anywidget.AnyWidget
+        The widget.
+
+    Raises
+    ------
+    MissingPackage
+        If anywidget is not installed.
+
+    Examples
+    --------
     >>> import jostle as jo
     >>> shown = widget(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1), title="The break")
     >>> shown.about["title"], len(shown.about["times"]), len(shown.frames), shown.height
@@ -60,7 +84,7 @@ def widget(
 
 
 def _following(follower: Follower, height: int) -> AnyWidget:
-    """The widget of a run that goes on."""
+    """The widget of a run in progress."""
     start = follower.news()
     assert start is not None, "the first call tells everything"
     shown: Any = _kind()(about=start.about, frames=b"".join(start.frames), height=height)
@@ -88,7 +112,7 @@ def _following(follower: Follower, height: int) -> AnyWidget:
 
 
 def module() -> str:
-    """The script of the widget: what `render` needs is inside.
+    """The script of the widget, which contains everything that `render` needs.
 
     >>> "export default { render }" in module()
     True
@@ -99,7 +123,7 @@ def module() -> str:
 
 @cache
 def _kind() -> Any:
-    """The class, made when it is first used: anywidget takes long to import, and may not be there."""
+    """The class, created on first use, because anywidget takes long to import and may not be installed."""
     try:
         import anywidget
         import traitlets
