@@ -90,7 +90,7 @@ def test_a_file_that_is_no_trajectory_or_holds_no_frame_is_an_error(here, jostle
     (here / "a.vtkhdf").write_text("no trajectory")
     assert "not an HDF5 file" in jostle("repair", "a.vtkhdf")[2]
     Writer(here / "empty.vtkhdf", shape=(2,), about={}).close()
-    assert "holds no frame" in jostle("repair", "empty.vtkhdf")[2]
+    assert "no frame" in jostle("repair", "empty.vtkhdf")[2]
     assert "there is no file" in jostle("repair", "nowhere.vtkhdf")[2]
     assert sorted(path.name for path in here.iterdir()) == ["a.vtkhdf", "empty.vtkhdf"]
 

@@ -8,13 +8,15 @@ from browsing import facts, image, picked, place, play_faster, scrub, wait_until
 from test_viewer import WITHOUT_WEBGL
 
 from jostle import viz
+from jostle.colours import LIGHT
 from jostle.io import Images
 from jostle.io.images import write_images
 
-EMPTY, FULL, WALL, EXIT = (238, 243, 249), (6, 27, 69), (139, 143, 150), (47, 174, 135)
-"""Colours of cells by day."""
-MARK = (194, 24, 155)
-"""Colour of the frame around the picked cell, by day."""
+EMPTY, FULL, WALL, EXIT, MARK = (
+    tuple(bytes.fromhex(colour[1:]))
+    for colour in (LIGHT.cells[0], LIGHT.cells[-1], LIGHT.solid, LIGHT.exit, LIGHT.mark)
+)
+"""Colours of cells by day, and of the frame around the picked cell."""
 
 
 def cell(sol, x, y):

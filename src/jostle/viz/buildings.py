@@ -95,25 +95,27 @@ class Building:
     def openings(
         self, ax: Axes, details: Mapping[str, str] | None = None, is_open: Mapping[str, bool] | None = None
     ) -> None:
-        """Names of rooms; exits, stairs and doors with their names, and with the state of gates, if `is_open` has it.
+        """Names of rooms; exits, stairs and doors with their names; closed gates have the colour of walls.
 
-        With `details`, which may say more about an opening by its name, widths take the place of states. Closed gates
-        are drawn as walls.
+        `is_open` has the state of each gate by the name of its opening. With `details`, which may say more about an
+        opening by its name, the widths are written instead of the states.
         """
         for name, at in getattr(self.plan, "labels", {}).items():
-            style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "fontstyle": "italic"}
-            ax.text(float(at[0]), float(at[1]), name, color="0.45", zorder=2, **style)
-        middle, states = np.mean(self.bounds, axis=0), is_open or {}
+            x, y = map(float, at)
+            ax.text(x, y, name, zorder=2, ha="center", va="center", fontsize=8, fontstyle="italic", color="0.45")
+        middle, states = np.mean(self.bounds, axis=0), dict(is_open or {})
         found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
             found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, f"{link.length:g} {self.unit} long"))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
             found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, np.mean(door, axis=0) - [0.0, 1.0], ""))
         for name, ends, colour, inside, more in found:
-            words = f"{name} ({'open' if states[name] else 'closed'})" if name in states else name
+            words = name
             if details is not None:
                 width = f"{float(np.linalg.norm(ends[1] - ends[0])):.2f} {self.unit}"
                 words = ", ".join(filter(None, [name, width, more, details.get(name, "")]))
+            elif name in states:
+                words = f"{name} ({'open' if states[name] else 'closed'})"
             self._opening(ax, ends, colour if states.get(name, True) else LIGHT.wall, words, inside)
 
     def _opening(self, ax: Axes, ends: Array, colour: str, name: str, middle: Array) -> None:
@@ -158,7 +160,7 @@ class Building:
         else:
             gates, shut = people.gates.gates, people.gates.first.shut
             details = {gate.at: _opening_times(gate) for gate in gates}
-            self.openings(ax, details, {gate.at: not one for gate, one in zip(gates, shut, strict=True)})
+            self.openings(ax, details, {gates[k].at: False for k in np.flatnonzero(shut)})
         self.scale_bar(ax)
         several = floors(walkable(plan))
         for floor in several if len(several) > 1 else ():
