@@ -41,7 +41,8 @@ def test_a_notebook_that_exists_is_kept_unless_one_says_so(here, jostle):
     mine.write_text("my work")
     code, out, err = jostle("lessons")
     assert (code, out) == (1, "")
-    assert "jamming.ipynb exists already: --overwrite replaces it" in err
+    assert "jamming.ipynb" in err
+    assert "--overwrite" in err
     assert [path.name for path in mine.parent.iterdir()] == ["jamming.ipynb"]
     assert mine.read_text() == "my work"
     assert jostle("lessons", "--overwrite")[0] == 0
