@@ -180,7 +180,7 @@ def test_a_broken_colour_is_named_with_its_package_and_harms_no_other(two, extra
     scene, words = Scene(two[0]), r"'energy' of package 'jostle-extras' cannot be used: RuntimeError: no key"
     with pytest.raises(BrokenPlugin, match=words):
         chosen(scene, "energy")
-    with pytest.warns(jo.JostleWarning, match=f"a colour is left out: .*{words}"):
+    with pytest.warns(jo.JostleWarning, match=f"a colour is not available: .*{words}"):
         assert [quantity.name for quantity in offered(scene)][:2] == ["speed", "force"]
 
 

@@ -382,7 +382,7 @@ def test_checkpoints_that_name_a_solver_as_older_versions_did_are_resumed(tmp_pa
 
 
 def test_what_cannot_be_resumed_says_so(tmp_path):
-    with pytest.raises(InvalidValue, match="resume needs the checkpoint"):
+    with pytest.raises(InvalidValue, match="resume needs a checkpoint"):
         jo.solve(pile(), jo.Maury(), t=0.1, h=H, resume=True)
     with pytest.raises(NoSuchFile, match="there is no checkpoint"):
         jo.solve(pile(), jo.Maury(), t=0.1, h=H, checkpoint=tmp_path / "none", resume=True)
@@ -429,7 +429,7 @@ def test_a_trajectory_of_another_run_is_not_cut_by_a_resume(tmp_path):
     short = tmp_path / "short.vtkhdf"
     jo.solve(pile(), jo.Maury(), t=0.02, h=H, output=short)
     again = {"t": 0.2, "h": H, "checkpoint": file, "resume": True}
-    for path, words in ((other, "belongs to another run: its step 10 led to"), (short, "fewer than the checkpoint")):
+    for path, words in ((other, "belongs to another run: its step 10 ends at"), (short, "fewer than the checkpoint")):
         before = path.read_bytes()
         with pytest.raises(InvalidValue, match=words):
             jo.solve(pile(), jo.Maury(), **again, output=path)
@@ -447,7 +447,7 @@ def test_a_memory_that_cannot_be_kept_is_refused(tmp_path):
 
     for note in ("words", type("Note", (), {"_asdict": lambda self: {"a": object()}})()):
         Forgetful.note = note
-        with pytest.raises(InvalidValue, match=r"cannot hold the memory of this scheme.*`remembers`"):
+        with pytest.raises(InvalidValue, match=r"cannot store the memory of this scheme.*`remembers`"):
             jo.solve(pile(), Forgetful(), t=0.05, h=H, checkpoint=tmp_path / "c")
 
 

@@ -210,12 +210,10 @@ class Rods(ConstraintSet):
         if length.ndim > 1 or length.size not in (1, len(self.pairs)):
             raise InvalidValue(f"there are {len(self.pairs)} rods and lengths of shape {length.shape}")
         if not np.isfinite(length).all():
-            raise NotFinite(
-                f"the length of rod {int(np.argmin(np.isfinite(length.ravel())))} is not finite at t = {t:g}"
-            )
+            raise NotFinite(f"lengths[{int(np.argmin(np.isfinite(length.ravel())))}] is not finite at t = {t:g}")
         if length.min(initial=1.0) <= 0.0:
             row = int(np.argmin(length))
-            raise InvalidValue(f"the length of rod {row} is {length.ravel()[row]:g} at t = {t:g}; it must be positive")
+            raise InvalidValue(f"lengths[{row}] is {length.ravel()[row]:g} at t = {t:g}; it must be positive")
         return np.broadcast_to(length.ravel(), (len(self.pairs),))
 
     def _checked_points(self, t: float) -> Array | None:

@@ -119,7 +119,7 @@ def test_vtk_reads_the_images(blocks, tmp_path):
 
 
 def test_paths_that_cannot_be_written_are_refused_before_the_run(blocks, tmp_path):
-    with pytest.raises(jo.InvalidValue, match=r"written as \.vtkhdf"):
+    with pytest.raises(jo.InvalidValue, match=r"must end in \.vtkhdf"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=tmp_path / "a.h5")
     with pytest.raises(jo.InvalidValue, match="folder"):
         jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, output=tmp_path / "no" / "a.vtkhdf")
