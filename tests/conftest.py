@@ -13,7 +13,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the first example of a test may compile kernels for a minute; and all examples are the same in each run
 settings.register_profile(
-    "jostle", max_examples=50, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "jostle",
+    max_examples=30 if os.environ.get("CI") else 50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("jostle")
 
