@@ -27,6 +27,7 @@ nb_execution_timeout = 300
 if os.environ.get("CI"):  # it takes a minute; the tests run the functions that take less
     nb_execution_excludepatterns = ["verification*"]
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # with tables
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # for figures.py
@@ -89,7 +90,7 @@ html_theme_options = {
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "logo": {"text": "jostle"},
-    "header_links_before_dropdown": 4,
+    "header_links_before_dropdown": 3,
 }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"**": []}

@@ -6,9 +6,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from jostle.colours import BLUE, GREEN, VERMILION
+
 figures = json.loads((Path(__file__).parent / "_static" / "validation.json").read_text())
 OURS, SPEED, FORCE = "Pedestrians", "JuPedSim, speed", "JuPedSim, force"
-STYLE = {OURS: ("tab:blue", "o"), SPEED: ("tab:orange", "s"), FORCE: ("tab:green", "^")}
+STYLE = {OURS: (BLUE, "o"), SPEED: (VERMILION, "s"), FORCE: (GREEN, "^")}
 COLUMNS = " | ".join(STYLE)
 UNITS = {"doors": "people/s/m", "single file": "m/s", "corridor": "m/s", "stairs": "people/s/m"}
 
