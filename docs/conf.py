@@ -90,7 +90,7 @@ html_theme_options = {
     "navigation_with_keys": True,
     "secondary_sidebar_items": ["page-toc"],
     "logo": {"text": "jostle"},
-    "header_links_before_dropdown": 3,
+    "header_links_before_dropdown": 4,
 }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"**": []}
