@@ -17,15 +17,16 @@ author = "the jostle developers"
 copyright = "2026, the jostle developers"
 version = release = jostle.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 extensions += ["sphinx_gallery.gen_gallery", "sphinx-mathjax-offline"]  # the latter for formulas without a network
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
-nb_execution_mode = "force"
+IN_CI = bool(os.environ.get("CI"))
+"""In CI the tests run the code of the pages and of the gallery, and the sources are not copied."""
+nb_execution_mode = "off" if IN_CI else "force"
+extensions += [] if IN_CI else ["sphinx.ext.viewcode"]
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-if os.environ.get("CI"):  # it takes a minute; the tests run the functions that take less
-    nb_execution_excludepatterns = ["verification*"]
 nb_merge_streams = True
 nb_render_markdown_format = "myst"  # with tables
 
@@ -69,7 +70,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "nested_sections": False,
-    "plot_gallery": not os.environ.get("CI"),  # the tests run every program and check its numbers
+    "plot_gallery": not IN_CI,
 }
 
 napoleon_google_docstring = False
@@ -186,7 +187,8 @@ def offer_notebook(app, docname, source):
 
 def setup(app):
     app.connect("source-read", offer_notebook)
-    app.connect("env-updated", forget_sources_of_others)
+    if not IN_CI:
+        app.connect("env-updated", forget_sources_of_others)
     app.extensions["sphinx-mathjax-offline"].parallel_read_safe = True  # it copies files when all is built
     app.connect("autodoc-process-docstring", escape_bars, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", put_colons_back, priority=600)

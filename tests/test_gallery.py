@@ -1,5 +1,6 @@
 """Every program of the gallery runs, draws what it should, and has the numbers of its figure."""
 
+import os
 import runpy
 from pathlib import Path
 
@@ -241,8 +242,15 @@ def test_every_program_of_the_gallery_is_checked():
     assert {path.relative_to(GALLERY).as_posix() for path in GALLERY.rglob("*.py")} == set(CHECKS)
 
 
+LONG = {
+    "bourdin_maury_2020/people_and_density.py", "paoli_2005_2010/bifurcations.py", "venel_2009/many_evacuations.py",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", CHECKS)
 def test_program_of_the_gallery(name, tmp_path, monkeypatch):
+    if os.environ.get("CI") and name in LONG:
+        pytest.skip("takes more than ten seconds: `make test` by hand and `make docs` run it")
     monkeypatch.chdir(tmp_path)
     plt.close("all")  # what other tests left open
     try:
