@@ -13,8 +13,8 @@ matplotlib.use("Agg")
 
 DOCS = Path(__file__).parent.parent / "docs"
 CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?::[^\n]*\n)*(.*?)^```", re.DOTALL | re.MULTILINE)
-LONG = {"verification.md"}
-"""Pages that take a minute; `make docs` runs them."""
+LONG = {"verification.md", "grains.md", "models.md", "buildings.md", "impacts.md", "sweeping.md"}
+"""Pages that take more than ten seconds; `make docs` runs them."""
 PAGES = [
     path
     for path in sorted(DOCS.rglob("*.md"))
