@@ -18,7 +18,7 @@ demo: $(VENV)/demo-ready  ## an hourglass runs: a bar, a trajectory, a picture, 
 	@$(BIN)/jostle plot demo.vtkhdf --save demo.png --overwrite
 	@echo "3 of 4: saving the page demo.html"
 	@$(BIN)/jostle view demo.vtkhdf --save demo.html --overwrite
-	@echo "4 of 4: drawing the film demo.mp4, for about a quarter of a minute"
+	@echo "4 of 4: drawing the film demo.mp4, for about a minute"
 	@$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8 --overwrite
 	@echo "A picture: demo.png. A page to play with in any browser: demo.html. A film: demo.mp4."
 
