@@ -13,9 +13,9 @@ import numpy as np
 from jostle.arrays import Array, Integers
 
 SAMPLE = 1000
-"""About so many rows are looked at."""
+"""Approximate number of rows that are looked at."""
 PATCHES = 16
-"""The bounding box is divided into so many patches along an axis, to see in how many of them there are rows."""
+"""Number of patches along an axis of the bounding box, which tell how much of it has rows."""
 NARROWEST = 2.0
 """The least width of a cell, in mean distances of two bodies in contact."""
 
@@ -34,7 +34,7 @@ class Cut(NamedTuple):
 def cut_space(first: Array, second: Array, rows: int, rows_a_block: int, least: int) -> Cut:
     """first, second: (k, d) where the two bodies of some of the rows are, NaN for walls and for bodies without a place.
 
-    A cell shall have about rows_a_block of the rows, and there shall be at least so many cells along an axis.
+    A cell shall have about `rows_a_block` rows, and an axis at least `least` cells.
     """
     known = np.isfinite(first).all(axis=1)
     first, second = first[known], second[known]

@@ -53,7 +53,7 @@ def most_threads() -> int:
 
 
 def use_threads(count: int) -> None:
-    """Let the kernels use so many threads, from 1 to `most_threads`."""
+    """Set the number of threads that the kernels use, from 1 to `most_threads`."""
     import numba
 
     numba.set_num_threads(count)

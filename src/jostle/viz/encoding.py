@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from jostle.arrays import Array
 from jostle.polylines import WIRE, View, segments
-from jostle.surfaces import surfaces
+from jostle.revolved import surfaces
 from jostle.viz.frames import Frame
 from jostle.viz.given import Given, given
 from jostle.viz.quantities import Part, Quantity, offered

@@ -20,9 +20,9 @@ from jostle.arrays import Array
 from jostle.colours import GROUPS, LIGHT, PULL, PUSH, UNKNOWN
 from jostle.errors import InvalidValue
 from jostle.polylines import CELL, WALL, WIRE, View, segments
+from jostle.revolved import Revolved, patches, surfaces
 from jostle.shapes import SOLID
 from jostle.solution import Solution
-from jostle.surfaces import Revolved, patches, surfaces
 from jostle.viz.frames import Frame
 from jostle.viz.perspective import as_seen, directions
 from jostle.viz.quantities import Quantity, chosen

@@ -64,7 +64,7 @@ from jostle.kernels.sharing import in_step, team
 CLOSE = 0.995
 """How much of the way to the boundary is gone."""
 CORRECTIONS = 2
-"""At most so many corrections of Gondzio's: a solve costs a tenth of a factorisation."""
+"""Largest number of Gondzio's corrections in an iteration: a solve costs a tenth of a factorisation."""
 LONGER, LONGER_BY = 1.08, 0.1
 """They aim at a step longer by this factor, and by so much,"""
 EVEN = 0.1

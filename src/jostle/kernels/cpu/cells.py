@@ -303,7 +303,7 @@ NO_LIST = np.empty(0, np.int32)
 
 
 def _room(most: int, d: int) -> tuple[Ints, Ints, Floats2, Floats]:
-    """Arrays for the (i, j, normal, gap) of so many pairs."""
+    """Empty arrays for the (i, j, normal, gap) of pairs."""
     return np.empty(most, np.int64), np.empty(most, np.int64), np.empty((most, d)), np.empty(most)
 
 

@@ -13,7 +13,7 @@ from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats2, Ints, Ints2, OutInts, OutInts2
 
 LEAF = 8
-"""Groups of at most so many bodies are not cut any further."""
+"""Largest number of bodies of a group that is not cut any further."""
 FILL = 8
 """Numbers a body that are made room for at first; if a dissection fills in more it is done again."""
 

@@ -13,14 +13,14 @@ from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Bools, Bools2, Floats, Floats2, Ints2, OutBools, OutFloats
 
 FEW = 40
-"""A grid of so few cells is not made coarser,"""
+"""Largest number of cells of a grid that is not made coarser."""
 SETTLE = 12
-"""but swept so many times."""
+"""Number of sweeps on the coarsest grid."""
 HALF = 0.5
 TIGHTER = 1e-5
-"""So much smaller a residual is asked for when no cell changes sides any more,"""
+"""Factor of the residual that is asked for when no cell changes sides any more, or after PATIENCE steps."""
 PATIENCE = 10
-"""or after so many steps."""
+"""Number of steps after which the smaller residual is asked for."""
 
 
 def obstacle(

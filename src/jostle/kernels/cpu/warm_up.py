@@ -44,7 +44,7 @@ def _named(kernel: Any) -> str:
 
 
 def warm_up(processes: int) -> Iterator[tuple[str, int, int]]:
-    """Compile all kernels by so many processes; yields (task, tasks done, tasks) as each is done."""
+    """Compile all kernels by several processes; yields (task, tasks done, tasks) as each is done."""
     all_tasks = tasks()
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         waiting = [pool.submit(perform, task) for task in all_tasks]

@@ -13,7 +13,7 @@ from jostle.kernels.cuda.arrangement import arranged
 from jostle.kernels.cuda.launch import COLOURS, PIECE, SWEEPING_THREADS, each, floats, function, on_host, whole
 
 ITERATIONS_A_LAUNCH = 2000
-"""A launch does at most so many iterations: it must end before a watchdog stops it, and let Ctrl-C in."""
+"""Largest number of iterations of a launch, which must end before a watchdog stops it, and let Ctrl-C in."""
 STANDING = np.dtype(
     [(name, float) for name in ("theta", "beta", "lowest", "size", "against", "linear")]
     + [(name, np.int64) for name in ("phase", "iteration", "tested", "restarted", "swapped", "steps")]

@@ -15,7 +15,7 @@ SOURCES = ("common.cu", "contacts.cu", "cells.cu", "arrangement.cu", "fused.cu")
 THREADS, MOST_BLOCKS = 256, 8192
 """Threads of a block, and most blocks, in kernels that treat each row or body by itself; threads may take several."""
 PARTS = 4096
-"""So many threads look for what all bodies have in common, each among a part of them."""
+"""Number of threads that look for what all bodies have in common, each among a part of them."""
 SWEEPING_THREADS, RESIDENT = 128, 6
 """Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
 PIECE = 4 * SWEEPING_THREADS

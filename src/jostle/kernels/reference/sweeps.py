@@ -11,9 +11,9 @@ from jostle.kernels.reference.contacts import pairs_to_dense
 from jostle.kernels.reference.dense import exact
 
 RISE = 1e-13
-"""The dual objective rose if it did so by more than this part of itself."""
+"""The dual objective rose if it did so by more than this fraction of itself."""
 FAR = 3.0
-"""A row is out of reach if its slack exceeds so many times what it changed between two tests."""
+"""A row is out of reach if its slack exceeds FAR times what it changed between two tests."""
 
 
 def next_test(iteration: int, every: int) -> int:

@@ -56,7 +56,7 @@ def surfaces(shapes: Sequence[Shape]) -> list[Revolved]:
 
 
 def patches(surface: Revolved, around: int = 60, along: int = 2) -> Patches:
-    """The surface as quadrilaterals: so many around the axis, and along each piece of the profile.
+    """The surface as quadrilaterals, cut around the axis and along each piece of the profile.
 
     Normals turn evenly along the profile, except at sharp edges.
 
