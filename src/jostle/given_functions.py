@@ -23,8 +23,11 @@ def from_host(field: Field, place: Any) -> Field:
 
 
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
-    """A read-only array in the shape of q0."""
-    like = alike(value, name, q0, "q0")
+    """A read-only array in the shape of q0; a list of one entry for several coordinates is refused, a number is not."""
+    given = finite(value, name)
+    if given.ndim > 0 and given.size == 1 and q0.shape[-1:] > (1,):
+        raise InvalidValue(f"{name} has one entry, and q0 has {q0.shape[-1]} coordinates: give one entry for each")
+    like = alike(given, name, q0, "q0")
     like.setflags(write=False)
     return like
 

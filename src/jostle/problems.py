@@ -36,7 +36,7 @@ Admissible = ConstraintSet
 class Motion:
     """A second-order problem: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
 
-    All arrays have the shape of q0, or broadcast to it.
+    All arrays have the shape of q0, or broadcast to it; a list with one entry is refused if q0 has several coordinates.
 
     Parameters
     ----------
