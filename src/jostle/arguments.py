@@ -192,7 +192,7 @@ def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
         shown = described(value)
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
-        hint = ": give an object, with its brackets" if isinstance(value, type) else ""
+        hint = ": give an object, with parentheses" if isinstance(value, type) else ""
         raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 

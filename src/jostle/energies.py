@@ -192,7 +192,7 @@ def _check_potential(problem: Motion, t: float, q: Array, u: Array) -> None:
     size = float(np.abs(problem.force(t, q, u) * along).sum()) + abs(float(found.G[0, 0]))
     if found.error[0] <= CERTAIN_ERROR and error > POTENTIAL_TOLERANCE * size:
         raise InvalidValue(
-            f"the potential does not belong to the force: at t = {t:g} its slope in a direction is "
+            f"the potential does not match the force: at t = {t:g} its slope in a direction is "
             f"{float(found.G[0, 0]):.6g}, and minus the force in that direction is {-power:.6g}; give the potential of "
             f"the whole force, or none"
         )

@@ -196,7 +196,7 @@ def solve(
         1.7560  0 - wall 0   -2.8288    2.2630    5.1115
     """
     if not isinstance(scheme, Scheme):
-        raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
+        raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if tol is not None:
         _check_alone(change=change, output=output, checkpoint=checkpoint, resume=resume or None)
 

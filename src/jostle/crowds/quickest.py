@@ -115,7 +115,7 @@ def quickest(
     """
     check_wish(wish, "quickest")
     if not wish.goals:
-        raise InvalidValue("quickest needs a wish that knows ways to exits, such as plan.walk(...), not a FreeWish")
+        raise InvalidValue("quickest needs a wish that knows paths to exits, such as plan.walk(...), not a FreeWish")
     size = finite(radii, "radii")
     if not (size > 0.0).all() or size.ndim > 1:
         raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")

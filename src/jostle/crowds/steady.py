@@ -41,7 +41,7 @@ def steady(people: Crowd) -> Crowd:
     if lost.any():
         i, j = np.argwhere(lost)[0]
         place = [float(centre[i, j]) for centre in grid.centres]
-        raise InvalidValue(f"the wish at {place} is zero: no way leads from there to the goal; keep that part empty")
+        raise InvalidValue(f"the wish at {place} is zero: no path leads from there to the goal; keep that part empty")
     there = domain.zone.astype(float)
     cells = grid.velocity(U[..., 0], U[..., 1])
     u = _leading_out(domain, U, (cells.faces(0, there).copy(), cells.faces(1, there).copy()), fastest)

@@ -108,7 +108,7 @@ class Comparison:
         for outcome in self.outcomes:
             if outcome.law.startswith(law):
                 return outcome
-        raise InvalidValue(f"no law is called {law!r}; there are {', '.join(outcome.law for outcome in self.outcomes)}")
+        raise InvalidValue(f"unknown law {law!r}; the laws are {', '.join(outcome.law for outcome in self.outcomes)}")
 
     @property
     def spread(self) -> float:

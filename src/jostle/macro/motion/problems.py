@@ -29,7 +29,7 @@ from jostle.macro.velocity import Velocity
 
 EMPTY_FRACTION = 1e-3
 """A domain counts as empty when less than this fraction of the initial mass is left."""
-WishedVelocity = Callable[[float, Array], ArrayLike]
+DesiredVelocity = Callable[[float, Array], ArrayLike]
 """U(t, q): the desired velocities (n, 2) of people at the points q (n, 2), as for `Sweeping`."""
 
 
@@ -82,7 +82,7 @@ class Crowd:
 
     grid: Grid
     density: ArrayLike
-    velocity: Velocity | WishedVelocity
+    velocity: Velocity | DesiredVelocity
     walls: ArrayLike | None = None
     exits: ArrayLike | None = None
     barriers: tuple[ArrayLike, ArrayLike] | None = None
