@@ -81,7 +81,7 @@ class CrowdForces:
         """The modelling assumption in words."""
         return (
             f"F = m p / tau with a mass m = {self.mass:g} kg and a relaxation time tau = {self.relaxation_time:g} s "
-            f"for each person; p, the velocity by which contacts change a person's wish, is computed"
+            f"for each person; p, by which contacts change the desired velocity of a person, is computed"
         )
 
     def above(self, threshold: Threshold) -> Array:

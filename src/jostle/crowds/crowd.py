@@ -50,7 +50,7 @@ class Crowd(Sweeping):
     q0 : array_like, shape (n, 2)
         Positions at the start (m).
     wish : Wish
-        Velocities that people wish for, with the goals behind them. Stair paces and reaction times are wrapped around
+        Rule for the desired velocities and goals of people. Stair paces and reaction times are wrapped around
         it.
     within : ConstraintSet
         Positions without overlap: discs, walls and columns.
@@ -172,7 +172,7 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose or in a lift, somebody is still to enter, or a closed gate will open.
+        """Tell whether somebody waits on purpose or in a lift, somebody will enter later, or a closed gate will open.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Quickest ways instead of shortest ways: people avoid places where others are.
+"""Quickest paths instead of shortest paths: people avoid places where others are.
 
 The wish is to walk along -grad d, where the potential d of a goal solves the eikonal equation
 
@@ -190,7 +190,7 @@ class Quickest(Behaviour):
         self._look(None)
 
     def _ways(self, size: int, closed: Array) -> Ways:
-        """The shortest ways of people of one size, on the grid of the floor."""
+        """The shortest paths of people of one size, on the grid of the floor."""
         return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
 
     @property

@@ -1,4 +1,4 @@
-"""The shortest ways of a disc to the exits of a plan.
+"""The shortest paths of a disc to the exits of a plan.
 
 The centre of a disc of radius r can be where the walls are at least r away. There the length of the shortest way to an
 exit solves the eikonal equation |grad d| = 1, d = 0 at the exit (Maury & Venel 2008, section 2). Near the exit and in
@@ -160,7 +160,7 @@ class Ways:
         return Ways(radius, grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
 
     def directions(self, q: Array, goal: Integers) -> Array:
-        """(n, 2) unit vectors from q along the shortest ways to the goals (n,)."""
+        """(n, 2) unit vectors from q along the shortest paths to the goals (n,)."""
         rows, columns = self.grid.shape
         x, y = (q - self.grid.lower).T / self.grid.step
         i, j = np.floor(x), np.floor(y)

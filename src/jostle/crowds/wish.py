@@ -24,7 +24,7 @@ NEAREST = -1
 
 
 class Wish(ABC):
-    """Base class of the velocities that people wish for, with the goals behind them.
+    """Base class of rules for the desired velocities of people, and their goals.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Wish(ABC):
 
     @abstractmethod
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        """The velocities that people wish for on their way to given goals.
+        """The desired velocities of people on their way to given goals.
 
         Parameters
         ----------

@@ -70,7 +70,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """The result of `compare`: a table of outcomes, which prints itself.
+    """The result of `compare`: the outcomes of all laws. It prints as a table.
 
     ``comparison["Moreau"]`` is the first `Outcome` whose law has a name that begins like this.
 

@@ -54,7 +54,7 @@ OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
 
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
-    """The default solver: picks an algorithm by the size of the problem, and says which in ``Projection.solver``.
+    """The default solver: chooses an algorithm by the size of the problem; ``Projection.solver`` names it.
 
     Up to 128 rows are solved by `ActiveSet`. Larger problems of spheres are solved by `GaussSeidel`, those of discs by
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are

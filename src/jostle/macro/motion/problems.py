@@ -39,7 +39,7 @@ class Crowd:
     """People as a density of at most one, who move with their desired velocity as far as the others allow.
 
     `jo.crowds.density` makes a crowd from a floor plan. Mass that enters an exit, or leaves through an open side of the
-    grid, is gone.
+    grid, is removed.
 
     Parameters
     ----------
@@ -168,9 +168,9 @@ class Crowd:
 @check_arguments
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Flow:
-    """A mass with a density of at most one that flies freely until it meets more than fits.
+    """A mass with a density of at most one that moves freely until it is saturated.
 
-    Mass that enters an exit, or leaves through an open side of the grid, is gone.
+    Mass that enters an exit, or leaves through an open side of the grid, is removed.
 
     Parameters
     ----------
