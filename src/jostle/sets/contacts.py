@@ -242,8 +242,8 @@ class Contacts:
         """The rates dg/dt of a moving set at the two ends of a step, at the same configuration.
 
         They are those of the parabola through the gaps at t, t + h/2 and t + h; the set is not evaluated outside the
-        step. Walls of constant acceleration have no error; the error of others is h^2 / 12 times the third derivative of
-        the gap.
+        step. Walls of constant acceleration have no error; the error of others is h^2 / 12 times the third derivative
+        of the gap.
 
         Parameters
         ----------
