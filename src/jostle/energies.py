@@ -208,7 +208,7 @@ def _warn_of_drift(found: EnergyBalance) -> None:
     if abs(between[best]) > abs(lost[best]):
         remedy = "Paoli is of second order between impacts, where the set is at rest"
     warn(
-        f"with e = 1 the energy should not change, and this run changed it by {change:.3g}, "
+        f"with e = 1 the energy should not change, but this run changed it by {change:.3g}, "
         f"{abs(change) / largest:.1%} of the largest kinetic energy: {-lost[best]:+.3g} at impacts, "
         f"{between[best]:+.3g} between them. Choose a smaller h; {remedy}",
         EnergyDrift,

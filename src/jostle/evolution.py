@@ -274,8 +274,8 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
     longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
     if step > longest * (1.0 + STEP_TOLERANCE):
         warn(
-            f"h = {step:g} is longer than {longest:g}, the longest step with which the behaviour of these people gives "
-            f"about the results of short steps; take h = {longest / 2.0:.2g}",
+            f"h = {step:g} is longer than {longest:g}, the longest step for which the results of this behaviour are "
+            f"close to those of short steps; take h = {longest / 2.0:.2g}",
             LongStep,
         )
 

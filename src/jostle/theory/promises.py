@@ -193,7 +193,7 @@ def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
     if not steps:
         return Line("energy", says, UNKNOWN, missing or "the masses are not in the file: give the problem")
     if isinstance(sol.problem, Motion) and sol.problem.within.moving is not False:
-        return Line("energy", says, UNKNOWN, "the set moves, or does not say that it is at rest: contacts may do work")
+        return Line("energy", says, UNKNOWN, "the set may move: contacts may do work")
     kinetic = max(0.5 * max(step.metric.norm(step.after), step.metric.norm(step.before)) ** 2 for step in steps)
     inside = np.array([len(fresh(sol, step.k)) > 0 for step in steps])  # an impact takes two steps
     taken_up = np.cumsum([step.work for step in steps])[~inside]
