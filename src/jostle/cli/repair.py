@@ -1,4 +1,4 @@
-"""``jostle repair``: mends a trajectory whose run was killed."""
+"""``jostle repair``: repairs a trajectory whose run was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wish that does not change in time, on the faces of cells, such that a way leads from every cell to an exit.
+"""A wish that does not change in time, on the faces of cells, such that a path leads from every cell to an exit.
 
 Cells approximate slanted walls roughly: people who follow a wish along a wall may enter a cell that all wishes lead
 into, and none out of. From such a cell they wish to go to a neighbour from which a way leads on.

@@ -22,7 +22,7 @@ from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
 ALIKE = 0.1
-"""Relative difference of radii below which people share the ways of the widest of them."""
+"""Relative difference of radii below which people share the paths of the widest of them."""
 FASTEST = 10.0
 """Fastest speed of a person in metres per second: that of a sprinter."""
 FASTEST_IN_RADII = 40.0

@@ -1,4 +1,4 @@
-"""Wishes, the velocities that people would like to have, and behaviours that change a wish.
+"""Wishes, which are rules for the desired velocities of people, and behaviours that change a wish.
 
 A wish is a function (t, q) -> (n, 2), the velocity U of the sweeping process (Venel 2009, section 4.2), which knows the
 goals of people and the ways to them. A behaviour is a wish around another wish: it changes where people go (`chosen`)

@@ -1,4 +1,4 @@
-"""Impact laws side by side: one configuration, one velocity before, and what each law makes of it.
+"""Impact laws side by side: one configuration, one velocity before, and the velocity that each law predicts.
 
 Moreau's law takes all contacts at once, sequences of binary impacts take one after the other, and the law of Liu, Zhao
 and Brogliato takes them as springs. For two bodies all of them agree; for more they need not (Nguyen & Brogliato 2018,

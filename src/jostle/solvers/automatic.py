@@ -49,7 +49,7 @@ MAX_FALLBACK_ROWS = 2000
 """The active-set method is the last attempt for at most this many rows (with masses over many decades, for example)."""
 
 OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
-"""Kernels of the solvers that are tried beside Gauss-Seidel; without them only Gauss-Seidel is used."""
+"""Kernels of the solvers other than Gauss-Seidel; if a device lacks them, only Gauss-Seidel is used."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from jostle.theory.steps_taken import Taken, taken, why_not
 BALANCE_TOLERANCE = 1e-6
 """An imbalance up to this fraction of the impulses is round-off and the tolerance of the solver."""
 FILE_TOLERANCE = 1e-3
-"""The same for files, which hold numbers of single precision."""
+"""BALANCE_TOLERANCE of solutions from files, which contain numbers in single precision."""
 OVERLAP_TOLERANCE = 1e-6
 """Overlaps up to this fraction of the smallest radius are round-off and the tolerance of the solver."""
 BETWEEN = (0.25, 0.5, 0.75, 1.0)
