@@ -241,7 +241,7 @@ class Sweeping:
     within : ConstraintSet, optional
         The admissible set Q(t). None: no constraints.
     velocity : array_like or callable (t, q) -> array, default 0.0
-        Wished velocity U of each coordinate.
+        Desired velocity U of each coordinate.
     mass : float or array_like, optional
         Matrix M of the metric in which normals are taken and projections made, M (q' - U) = G^T p: one number, one for
         each body, one for each coordinate, or a symmetric positive definite matrix. None: the Euclidean metric.
@@ -251,7 +251,7 @@ class Sweeping:
     Attributes
     ----------
     velocity : callable (t, q) -> array
-        The wished velocity as a function, whatever was given.
+        The desired velocity as a function, even if a constant was given.
     mass : Metric or None
         The metric of the projections; None: the Euclidean one.
     presence : Presence or None

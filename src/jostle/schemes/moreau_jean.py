@@ -49,7 +49,7 @@ DRIFT_NOISE = 16.0
 class MoreauJean(Scheme):
     """Second order on velocities, e in [0, 1]; positions may overlap by O(h), which ``sol.overlap`` shows.
 
-    Walls and radii may move, and each contact may have an e of its own.
+    Walls and radii may move, and each contact may have its own e.
 
     Parameters
     ----------

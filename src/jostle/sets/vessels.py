@@ -218,7 +218,7 @@ def _vector(value: InTime, name: str, t: float) -> Array:
     vector = finite(at(value, t), f"{name} of the vessel at t = {t:g}")
     if vector.shape != (3,):
         raise InvalidValue(
-            f"{name} of the vessel has shape {vector.shape}; a vessel lives in space, its {name} is (3,)"
+            f"{name} of the vessel has shape {vector.shape}; a vessel is three-dimensional: give shape (3,)"
         )
     return vector
 
