@@ -17,9 +17,10 @@ import victim
 from victim import assert_right
 
 from jostle.io import layout
-from jostle.io.container import clear_flags, reading, superblock
+from jostle.io.container import reading
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
+from jostle.io.superblock import clear_flags, superblock
 from jostle.io.trajectory import BrokenFile, FileInUse, Writer
 
 PATIENCE = 300.0

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jostle.analysis.crowds import crossings, leaving_times
+from jostle.analysis.crowds import crossings
+from jostle.analysis.evacuation import leaving_times
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue

@@ -202,7 +202,7 @@ def plot(
     """Save a picture of a trajectory, density or floor plan."""
     from jostle.crowds.crowd import Crowd
     from jostle.io import Images
-    from jostle.io.container import whole
+    from jostle.io.new_files import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("pictures")

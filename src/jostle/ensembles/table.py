@@ -24,7 +24,7 @@ from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import ERROR, RUN_COLUMNS, STATUS, RunOf
 from jostle.ensembles.subjects import SEED
 from jostle.errors import InvalidValue, MissingPackage
-from jostle.io.container import whole
+from jostle.io.new_files import whole
 from jostle.plugins import nearest
 
 FORMATS = (".csv", ".parquet")

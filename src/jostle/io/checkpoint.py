@@ -26,7 +26,7 @@ from jostle.errors import (
     WriteFailed,
 )
 from jostle.io.checkpoint_contents import Contents, arrays, check_inside
-from jostle.io.container import whole
+from jostle.io.new_files import whole
 from jostle.io.run_identity import Run
 from jostle.past import Remembers
 from jostle.schemes.base import Scheme

@@ -12,7 +12,9 @@ from numpy.typing import DTypeLike
 from jostle.errors import InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.facts import Facts
 from jostle.io import layout
-from jostle.io.container import LIBRARY_VERSION, SIZE, beside, create, mended, publish, reason, refuse_existing
+from jostle.io.container import LIBRARY_VERSION, reason
+from jostle.io.new_files import beside, create, publish, refuse_existing
+from jostle.io.superblock import SIZE, mended
 
 
 def create_trajectory(

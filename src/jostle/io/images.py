@@ -27,7 +27,8 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.facts import Units
-from jostle.io.container import HDF5_ERRORS, reading, whole
+from jostle.io.container import HDF5_ERRORS, reading
+from jostle.io.new_files import whole
 from jostle.io.trust import inside
 from jostle.statuses import FINISHED
 

@@ -28,8 +28,8 @@ import numpy as np
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import needed, present, walkable
-from jostle.io.container import whole
 from jostle.io.moves import Move, moves, plan_of, planar
+from jostle.io.new_files import whole
 from jostle.solution import Solution
 
 SPACING_TOLERANCE = 1e-6

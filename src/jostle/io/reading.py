@@ -20,10 +20,8 @@ from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io import changes, images, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
-from jostle.io.container import (
-    being_written,
-    reading,
-)
+from jostle.io.container import reading
+from jostle.io.locks import being_written
 from jostle.io.step_records import statistics
 from jostle.io.trust import inside, rows
 from jostle.problems import Motion, Sweeping

@@ -21,7 +21,9 @@ from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.facts import Facts, Groups, Units, drawable
 from jostle.io import layout
 from jostle.io.checkpoint import Position
-from jostle.io.container import Lock, beside, reading, regular
+from jostle.io.container import reading
+from jostle.io.locks import Lock
+from jostle.io.new_files import beside, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer

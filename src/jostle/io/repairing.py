@@ -9,18 +9,10 @@ from pathlib import Path
 from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, JostleError
 from jostle.io import layout
-from jostle.io.container import (
-    FLAGS,
-    HDF5_ERRORS,
-    Lock,
-    abandon,
-    clear_flags,
-    reading,
-    reason,
-    superblock,
-    whole,
-    writing,
-)
+from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing
+from jostle.io.locks import Lock
+from jostle.io.new_files import whole
+from jostle.io.superblock import FLAGS, clear_flags, superblock
 
 
 @check_arguments

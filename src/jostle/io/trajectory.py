@@ -26,10 +26,12 @@ from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.facts import Facts
 from jostle.io import changes, layout
-from jostle.io.container import HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
+from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing
 from jostle.io.creation import create_trajectory
+from jostle.io.locks import Lock
 from jostle.io.pending import Pending
 from jostle.io.step_records import STEPS, as_stored
+from jostle.io.superblock import clear_flags, superblock
 from jostle.shapes import Shape
 from jostle.step_statistics import STATISTICS
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import JostleError
-from jostle.io.container import being_written, reading
+from jostle.io.container import reading
 from jostle.io.layout import header as header_of
+from jostle.io.locks import being_written
 from jostle.io.reading import read
 from jostle.solution import Solution
 from jostle.statuses import RUNNING

@@ -14,7 +14,7 @@ import numpy as np
 from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.io.container import whole
+from jostle.io.new_files import whole
 from jostle.viz.document import EMBEDDED, document
 from jostle.viz.encoding import Encoder, text
 from jostle.viz.field_encoding import Fields
