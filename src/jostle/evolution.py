@@ -30,7 +30,7 @@ from jostle.steps import STEP_TOLERANCE, Grid, Saving
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
-    from jostle.io.recorder import Output
+    from jostle.io.outputs import Output
 
 Span = float | tuple[float, float]
 """End time, or start time and end time."""
@@ -335,7 +335,8 @@ def _recorder(
     if output is None:
         recorder = Recorder(problem, scheme, state)
     else:
-        from jostle.io.recorder import FileRecorder, Output
+        from jostle.io.outputs import Output
+        from jostle.io.recorder import FileRecorder
 
         to = output if isinstance(output, Output) else Output(output)
         recorder = FileRecorder(problem, scheme, to, state, resumed, keeping.changed)

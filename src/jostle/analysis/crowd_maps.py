@@ -18,7 +18,7 @@ from jostle.analysis.walks import stretches
 from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.io.areas import present, walkable
-from jostle.io.moves import planar
+from jostle.io.crowd_runs import planar
 from jostle.solution import Solution
 
 SMALLEST_SHARE = 0.3

@@ -14,7 +14,7 @@ from jostle.analysis.jams import Jam, jams
 from jostle.analysis.level_of_service import level_of_service
 from jostle.analysis.walks import Travel, travel
 from jostle.arguments import check_arguments
-from jostle.io.moves import planar
+from jostle.io.crowd_runs import planar
 from jostle.solution import Solution
 
 LEFT_FRACTION = 0.95

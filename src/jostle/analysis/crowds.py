@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.errors import InvalidValue
-from jostle.io.moves import HasStairs, known, moves
+from jostle.io.crowd_runs import HasStairs
+from jostle.io.moves import known, moves
 from jostle.solution import Solution
 
 END_TOLERANCE = 1e-12

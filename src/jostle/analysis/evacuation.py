@@ -11,7 +11,8 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, present, walkable
-from jostle.io.moves import known, moves, plan_of, planar
+from jostle.io.crowd_runs import plan_of, planar
+from jostle.io.moves import known, moves
 from jostle.solution import Solution
 
 

@@ -19,8 +19,9 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import present, walkable
+from jostle.io.crowd_runs import plan_of, planar
 from jostle.io.moves import known as known_moves
-from jostle.io.moves import moves, plan_of, planar
+from jostle.io.moves import moves
 from jostle.solution import Solution
 
 NO_PLAN = (

@@ -23,7 +23,8 @@ from jostle.analysis.evacuation import leaving_times
 from jostle.analysis.exits import known_plan
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans
-from jostle.io.moves import MAX_WALKING_ON, fastest, moves, planar
+from jostle.io.crowd_runs import fastest, planar
+from jostle.io.moves import MAX_WALKING_ON, moves
 from jostle.solution import Solution
 
 JAM_SPEED = 0.2

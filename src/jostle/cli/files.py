@@ -209,7 +209,7 @@ def plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.io.moves import plan_of
+    from jostle.io.crowd_runs import plan_of
     from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)

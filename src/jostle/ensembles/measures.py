@@ -21,7 +21,7 @@ from jostle.analysis.voronoi import density
 from jostle.arguments import accepts, described
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.io.moves import plan_of
+from jostle.io.crowd_runs import plan_of
 from jostle.plugins import Registry
 from jostle.solution import Solution
 

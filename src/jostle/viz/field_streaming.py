@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import JostleError
-from jostle.io.images import Images, read_images
+from jostle.io.images import Images
+from jostle.io.reading_images import read_images
 from jostle.statuses import FINISHED, RUNNING
 from jostle.viz.field_encoding import Fields
 from jostle.viz.viewer import SAMPLED_FRAMES, evenly

@@ -16,7 +16,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.io.reading import States
+from jostle.io.lazy_arrays import States
 from jostle.polylines import CELL, Outline, View, enclosure, holding_walls, outlines, sides
 from jostle.sets.rods import Rods
 from jostle.shapes import Shape, between, parts

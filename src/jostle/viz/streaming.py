@@ -10,7 +10,7 @@ from typing import Any
 
 from jostle.errors import JostleError
 from jostle.io.container import reading
-from jostle.io.layout import header as header_of
+from jostle.io.headers import header as header_of
 from jostle.io.locks import being_written
 from jostle.io.reading import read
 from jostle.solution import Solution
