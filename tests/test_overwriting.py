@@ -202,7 +202,7 @@ def test_what_is_made_can_be_read_by_others_as_any_file(here):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can see whether a file is being written")
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_makes_is_not(here):
     target = here / "a.txt"
-    made = "import os, sys, time; from jostle.io.container import whole; from pathlib import Path\n"
+    made = "import os, sys, time; from jostle.io.new_files import whole; from pathlib import Path\n"
     made += "with whole(Path('a.txt')) as new:\n    print(new.name, flush=True); time.sleep(600)"
     child = subprocess.Popen([sys.executable, "-c", made], stdout=subprocess.PIPE, text=True)
     left = here / child.stdout.readline().strip()

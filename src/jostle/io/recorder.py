@@ -16,6 +16,7 @@ import numpy as np
 
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.facts import Facts, Groups, drawable
+from jostle.impact_log import contacts_of
 from jostle.io import headers, layout
 from jostle.io.checkpoint import Position
 from jostle.io.container import reading
@@ -26,7 +27,7 @@ from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
 from jostle.kernels.threads import threads
-from jostle.recording import contacts_of, record_of, shown
+from jostle.recording import record_of, shown
 from jostle.schemes.state import State
 from jostle.solution import Solution
 from jostle.step_statistics import STATISTICS

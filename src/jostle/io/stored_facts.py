@@ -22,9 +22,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.facts import Facts, Groups, RecordedGate, RecordedPlan, Stair, Units
+from jostle.facts import Facts, Groups, Units
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
+from jostle.recorded_plans import RecordedGate, RecordedPlan, Stair
 
 PROBLEM = "jostle/problem"
 """Group of the facts about the problem."""

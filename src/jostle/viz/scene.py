@@ -17,6 +17,7 @@ import numpy as np
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.lazy_arrays import States
+from jostle.io.wall_lines import WALL_HEIGHT
 from jostle.polylines import CELL, Outline, View, enclosure, holding_walls, outlines, sides
 from jostle.sets.rods import Rods
 from jostle.shapes import Shape, between, parts
@@ -25,8 +26,6 @@ from jostle.viz.frames import Bars, Frame
 
 POINT_RADIUS = 0.012
 """Radius with which bodies without a radius are shown, as a fraction of the size of the scene."""
-WALL_HEIGHT = 2.0
-"""Half the height of a wall on a line, in multiples of the largest radius."""
 SAMPLED_FRAMES = 64
 """Number of frames from which the extent of the motion is estimated."""
 MIN_IMPULSE = 1e-6

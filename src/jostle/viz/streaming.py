@@ -16,11 +16,11 @@ from jostle.io.reading import read
 from jostle.solution import Solution
 from jostle.statuses import RUNNING
 from jostle.viz.encoding import Encoder
+from jostle.viz.fitting import SAMPLED_FRAMES, evenly
 from jostle.viz.given import Given
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
 from jostle.viz.sources import file_of
-from jostle.viz.viewer import SAMPLED_FRAMES, evenly
 
 MIN_INTERVAL = 0.5
 """Shortest time between two reads of the file, in seconds."""
