@@ -18,6 +18,7 @@ from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
 from jostle.recorded_plans import HasFloors, HasGates, HasGroups, HasReactions, HasSpeeds, RecordedGate
+from jostle.recorded_rods import RecordedRods, rods_of
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
 from jostle.sets.wall_sets import Walls
@@ -150,6 +151,8 @@ class Facts:
         Time before which each person of a crowd does not walk; None if unknown.
     gates : tuple of RecordedGate
         Doors and exits of a crowd that open and close.
+    rods : tuple of RecordedRods
+        Rods between bodies and points. A file stores those whose points do not move.
 
     Examples
     --------
@@ -176,6 +179,7 @@ class Facts:
     speeds: Array | None = None
     reaction: Array | None = None
     gates: tuple[RecordedGate, ...] = ()
+    rods: tuple[RecordedRods, ...] = ()
 
     @classmethod
     def of(
@@ -226,6 +230,7 @@ class Facts:
             speeds=_speeds(problem),
             reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
             gates=_gates(problem.gates) if isinstance(problem, HasGates) and problem.gates is not None else (),
+            rods=rods_of(within),
         )
 
 

@@ -84,7 +84,8 @@ __all__ = [
 _DRAWN = {
     "drawing": ("draw", "strip"),
     "density_pictures": ("densities", "density", "mass_inside"),
-    "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
+    "curves": ("history", "impacts", "paths", "phase"),
+    "energy_curves": ("balance", "energies"),
     "results": ("basins", "bifurcation", "evacuation", "orders"),
     "samples": ("mean_curve", "quantile_band"),
     "fields": ("arrows", "field"),
