@@ -37,10 +37,8 @@ def _refuse_repeated_coordinates(value: Array, shape: tuple[int, ...], name: str
     A number is allowed for q0 with one index, whose entries may be bodies on a line, and zero is always allowed.
     """
     coordinates = shape[-1] if shape else 1
-    if value.ndim == 0:
-        repeated = len(shape) == 2 and bool(value != 0.0)
-    else:
-        repeated = value.shape[-1] == 1
+    number = len(shape) == 2 and bool((value != 0.0).any())
+    repeated = number if value.ndim == 0 else value.shape[-1] == 1
     if repeated and coordinates > 1:
         raise InvalidValue(f"{name} has one entry for {coordinates} coordinates: give one entry for each")
 

@@ -25,7 +25,7 @@ from jostle.analysis.exits import distance_to_segment, known_plan, openings_of
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.io.areas import present, walkable
-from jostle.io.moves import planar, radii_in
+from jostle.io.crowd_runs import planar, radii_in
 from jostle.problems import Sweeping
 from jostle.shapes import BALL, SEGMENTS
 from jostle.solution import Solution

@@ -202,14 +202,14 @@ def plot(
     """Save a picture of a trajectory, density or floor plan."""
     from jostle.crowds.crowd import Crowd
     from jostle.io import Images
-    from jostle.io.container import whole
+    from jostle.io.new_files import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("pictures")
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.io.moves import plan_of
+    from jostle.io.crowd_runs import plan_of
     from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)

@@ -38,7 +38,7 @@ def summary(sol: Solution, path: Path) -> dict[str, Any]:
 
 def _status(sol: Solution, path: Path) -> str:
     """The status of a run; a run marked as running that no process writes was killed."""
-    from jostle.io.container import being_written
+    from jostle.io.locks import being_written
 
     return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.groups import DEFAULT_SPEED
 from jostle.crowds.openings import Opening
@@ -23,7 +24,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.stairs import Link, Shaft
 from jostle.crowds.steady import steady
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
 from jostle.macro.motion.passages import Passage

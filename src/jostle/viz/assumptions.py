@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from jostle.analysis.crowd_maps import MAP_FRAMES
 from jostle.analysis.crowd_summary import MAX_VORONOI_PEOPLE
-from jostle.analysis.level_of_service import MAP_FRAMES
-from jostle.analysis.walks import JAM_PEOPLE, JAM_SPEED
+from jostle.analysis.jams import JAM_PEOPLE
+from jostle.analysis.walks import JAM_SPEED
 from jostle.arrays import Array
 from jostle.solution import Solution
 

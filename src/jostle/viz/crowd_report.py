@@ -23,8 +23,8 @@ from jostle.analysis.crowd_summary import CrowdSummary
 from jostle.arguments import Count, check_arguments
 from jostle.colours import FONTS, LIGHT
 from jostle.errors import InvalidValue
-from jostle.io.container import whole
-from jostle.io.moves import radii_in
+from jostle.io.crowd_runs import radii_in
+from jostle.io.new_files import whole
 from jostle.io.reading import about
 from jostle.solution import Solution
 from jostle.viz.assumptions import assumptions
