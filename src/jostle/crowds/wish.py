@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans, Integers
 from jostle.crowds.goals import Goal
 from jostle.errors import InvalidValue
@@ -255,6 +256,7 @@ class Wish(ABC):
         return np.where(np.isfinite(far), far, -np.inf), to
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, eq=False)
 class Behaviour(Wish):
     """Base class of wishes around another wish: it passes on everything, and behaviours replace what they change.
@@ -284,8 +286,7 @@ class Behaviour(Wish):
 
     def __post_init__(self) -> None:
         check_wish(self.wish, type(self).__name__)
-        common = set(_fields(self.notes)) & set(_fields(self.wish.remembers))
-        if common:
+        if common := set(_fields(self.notes)) & set(_fields(self.wish.remembers)):
             raise InvalidValue(
                 f"{type(self).__name__} cannot wrap a wish whose memory already has {', '.join(sorted(common))}: put "
                 f"all stops of a journey into one route"
@@ -342,9 +343,8 @@ class Behaviour(Wish):
 
     @property
     def remembers(self) -> type[Any] | None:
-        own: Any = self.notes
-        inner: Any = self.wish.remembers
-        return inner if own is None else own if inner is None else _joined(own, inner)
+        own, inner = self.notes, self.wish.remembers
+        return inner if own is None else own if inner is None else _joined(own, inner)  # type: ignore[arg-type]
 
     @property
     def memory(self) -> Any:

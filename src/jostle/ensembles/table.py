@@ -25,7 +25,7 @@ from jostle.ensembles.study import ERROR, RUN_COLUMNS, STATUS, RunOf
 from jostle.ensembles.subjects import SEED
 from jostle.errors import InvalidValue, MissingPackage
 from jostle.io.container import whole
-from jostle.plugins import nearest
+from jostle.spelling import suggestion
 
 FORMATS = (".csv", ".parquet")
 """File formats of tables."""
@@ -80,8 +80,7 @@ class Results:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.table:
-            near = nearest(str(name), self.table)
-            hint = f"did you mean {near!r}?" if near else f"the columns are {', '.join(self.table)}"
+            hint = suggestion(str(name), self.table, f"the columns are {', '.join(self.table)}")
             raise InvalidValue(f"unknown column {name!r}; {hint}")
         return self.table[name]
 

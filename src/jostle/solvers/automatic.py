@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, place_of
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
@@ -52,6 +53,7 @@ OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
 """Kernels of the solvers that are tried beside Gauss-Seidel; without them only Gauss-Seidel is used."""
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
     """The default solver: picks an algorithm by the size of the problem, and says which in ``Projection.solver``.
