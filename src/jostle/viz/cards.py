@@ -19,6 +19,7 @@ from jostle.crowds.plans import Plan
 from jostle.errors import JostleError
 from jostle.macro.motion.result import Evolution
 from jostle.polylines import CELL, View
+from jostle.run_summaries import iterations_in_words, overlap_in_words
 from jostle.sets.contacts import Contacts
 from jostle.solution import Solution
 from jostle.statuses import MESSAGES
@@ -110,10 +111,9 @@ def _(sol: Solution) -> str:
         sizes = _number(least) if least == most else f"{_number(least)} to {_number(most)}"
         rows["steps"] = f"{len(stats):,}, h = {with_time(sizes, units)}"
         rows["solver"] = _listed(filter(None, dict.fromkeys(stats["solver"].tolist())))
-        rows["iterations"] = f"{stats['iterations'].mean():.3g} per step, at most {stats['iterations'].max()}"
-        sized = sol.facts.radii is not None and bool((sol.facts.radii > 0.0).any())
-        rows["largest overlap"] = _small(sol.overlap) + " of the smallest radius" * sized
-        rows["largest residual"] = _small(sol.residual)
+        rows["iterations"] = iterations_in_words(stats)
+        rows["worst overlap"] = overlap_in_words(sol)
+        rows["worst residual"] = _small(sol.residual)
         failed = int((~stats["converged"]).sum())
         rows["not converged"] = f"{failed:,} steps" if failed else ""
     path = file_of(sol)
