@@ -135,6 +135,7 @@ def _of_trajectory(path: Path, text: bool) -> Found:
         run, told = summary(sol, path) | answers(sol), in_words(sol)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
+    told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (jostle resume {path} continues from it)"
     return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}, told
 
 
