@@ -139,7 +139,7 @@ class MoreauJean(Scheme):
             return self.solver.project(predicted, K, M, guess)
         except EmptySet as error:
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
-            raise EmptySet(f"{error}. {why}", error.rows, error.weights) from None
+            raise error.because(why) from None
 
     def _along_equalities(self, problem: Motion, t: float, q: Array, u: Array, M: Metric) -> Array:
         """The nearest velocity to u with G u = 0 in all equalities."""
