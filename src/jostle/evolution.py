@@ -180,6 +180,7 @@ def solve(
     Notes
     -----
     An error during the run carries the solution up to the step before, in ``error.solution``; so does `Interrupted`.
+    The impulse of an impact also balances the forces of its two steps; see `Solution.impacts`.
 
     Examples
     --------
