@@ -741,6 +741,6 @@ def test_errors_are_the_builtin_they_are():
 @pytest.mark.parametrize("name", ["force", "v0"])
 def test_one_entry_is_not_repeated_over_several_coordinates(name):
     """A weight [-9.81] of a ball in the plane would push it sideways, too."""
-    with pytest.raises(jo.InvalidValue, match=f"{name} has one entry, and q0 has 2 coordinates"):
+    with pytest.raises(jo.InvalidValue, match=rf"{name} has shape \(1,\), one entry for 2 coordinates"):
         jo.Motion(q0=[0.0, 1.0], **{name: [-9.81]})
     assert jo.Motion(q0=[0.5, 1.5], **{name: -9.81}).q0.shape == (2,)  # two bodies on a line, under one number

@@ -22,11 +22,22 @@ def from_host(field: Field, place: Any) -> Field:
     return lambda t, *arrays: to_device(field(t, *map(to_host, arrays)), place)
 
 
+def check_coordinates(given: Array, name: str, d: int) -> None:
+    """Refuse one entry where there are d > 1 coordinates: NumPy would repeat it. A single number is accepted.
+
+    >>> check_coordinates(np.array([-9.81]), "force", 2)
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: force has shape (1,), one entry for 2 coordinates: give one entry for each
+    """
+    if given.ndim > 0 and given.shape[-1] == 1 and d > 1:
+        raise InvalidValue(f"{name} has shape {given.shape}, one entry for {d} coordinates: give one entry for each")
+
+
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
-    """A read-only array in the shape of q0; a list of one entry for several coordinates is refused, a number is not."""
+    """A read-only array in the shape of q0; one entry for several coordinates is refused, a number is not."""
     given = finite(value, name)
-    if given.ndim > 0 and given.size == 1 and q0.shape[-1:] > (1,):
-        raise InvalidValue(f"{name} has one entry, and q0 has {q0.shape[-1]} coordinates: give one entry for each")
+    check_coordinates(given, name, _coordinates(q0.shape))
     like = alike(given, name, q0, "q0")
     like.setflags(write=False)
     return like
@@ -52,6 +63,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
+            check_coordinates(array, f"what {name} returned at t = {state[0]:g}", _coordinates(shape))
             try:
                 array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:
@@ -62,6 +74,11 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
         return array
 
     return value
+
+
+def _coordinates(shape: tuple[int, ...]) -> int:
+    """Number of coordinates of a body, or of the whole configuration if that is one row."""
+    return shape[-1] if shape else 1
 
 
 def checked_potential(potential: Callable[[Array], float]) -> Callable[[Array], float]:
