@@ -243,5 +243,7 @@ class Scheme:
         if state.presence is not None and EXCHANGE not in self.abilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
         within, times = problem.within, (state.t, state.t + h)
-        if MOVING not in self.abilities and within.moving is None and within.moves(times, state.q):
+        if within.moving is None and MOVING in self.abilities:
+            return
+        if within.moves(times, state.q) and within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)

@@ -214,6 +214,11 @@ class Balls(ConstraintSet):
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
         """(n, d) positions, (n,) radii, and the smallest of these."""
         radii = at(self.radii, t)
+        if radii.ndim == 0 and q.ndim == 1 and q.size > 1:
+            raise InvalidValue(
+                f"one radius does not say whether q of shape {q.shape} is one ball or {q.size} balls on a line: give q "
+                f"the shape (1, {q.size}) or ({q.size}, 1)"
+            )
         n = len(q) if radii.ndim == 0 else len(radii)
         if n == 0 and q.size == 0:
             return q.reshape(0, 1), np.zeros(0), np.inf
