@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from jostle.arguments import check_arguments
+from jostle.arrays import to_host
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.facts import Facts, Groups, Units, drawable
 from jostle.io import layout
@@ -24,6 +25,7 @@ from jostle.io.checkpoint import Position
 from jostle.io.container import Lock, beside, reading, regular
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
+from jostle.io.saved import sufficient
 from jostle.io.trajectory import Writer
 from jostle.kernels.threads import threads
 from jostle.recording import contacts_of, record_of, shown
@@ -46,8 +48,9 @@ class Output:
         Name of the file, .vtkhdf.
     contacts : bool, default False
         Whether contacts with their impulses and normals are stored.
-    dtype : float32 or float64, default float32
-        Precision of positions and velocities.
+    dtype : float32 or float64, optional
+        Precision of positions and velocities. None: float32, or float64 if bodies are so far from the origin, as in map
+        coordinates, that float32 would move them by more than a thousandth of the smallest radius.
     about : mapping of str to str, optional
         Notes to store in the file, such as the name of a scenario.
     overwrite : bool, default False
@@ -70,7 +73,7 @@ class Output:
 
     path: str | os.PathLike[str]
     contacts: bool = False
-    dtype: DTypeLike = np.float32
+    dtype: DTypeLike | None = None
     about: Mapping[str, str] = field(default_factory=dict)
     overwrite: bool = False
     units: Units | None = None
@@ -116,7 +119,10 @@ class FileRecorder:
 
     def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
         """Create the file with its first frame. A trajectory that it replaces is kept until then."""
-        form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
+        places = np.concatenate([np.ravel(to_host(q)) for q in (self.problem.q0, shown(start))])
+        enough = sufficient(places, to_host(self.problem.within.radii_at(start.t)))
+        dtype = enough if output.dtype is None else output.dtype
+        form: dict[str, Any] = {"contacts": output.contacts, "dtype": dtype, "about": about}
         form["facts"] = self.facts
         if not (output.overwrite and os.path.lexists(self.path)):
             self.writer = Writer(self.path, shape=start.q.shape, **form)
@@ -220,7 +226,8 @@ def _checked(output: Output, t: float, frames: int, records: int) -> float:
         )
     with reading(Path(path)) as file:
         stored = layout.header(file).contacts, file[layout.POINTS].dtype
-    for name, now, before in zip(("contacts", "dtype"), (output.contacts, np.dtype(output.dtype)), stored, strict=True):
+    dtype = stored[1] if output.dtype is None else np.dtype(output.dtype)
+    for name, now, before in zip(("contacts", "dtype"), (output.contacts, dtype), stored, strict=True):
         if now != before:
             raise InvalidValue(
                 f"{path} was started with {name} = {before}, now it is {now}: resume with Output(..., {name}={before})"
