@@ -23,7 +23,7 @@ def from_host(field: Field, place: Any) -> Field:
 
 
 def check_coordinates(given: Array, name: str, shape: tuple[int, ...]) -> None:
-    """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight would act sideways, too.
+    """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight act sideways, too.
 
     A number is accepted for q with one index, whose entries may be bodies on a line. Zero is always accepted.
 

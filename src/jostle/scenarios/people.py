@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from jostle.analysis.crowd_summary import LONGEST_INTERVAL
 from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
@@ -179,6 +180,7 @@ class Crowd(ProblemTable):
     first_order: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
     step: ClassVar[float | None] = DEFAULT_STEP
+    longest_interval: ClassVar[float | None] = LONGEST_INTERVAL
 
     kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
     plan: Drawings | None = Field(
