@@ -126,5 +126,5 @@ def lift() -> Outcome:
     return Outcome(
         f"{found.people - found.inside} of 6 left, the last after {sol.t[-1]:.0f} s; they stepped off at "
         f"{first:.2f} s, exactly {expected:.2f} s",
-        found.inside == 0 and abs(first - expected) < CLOSE,
+        found.inside == 0 and bool(abs(first - expected) < CLOSE),
     )
