@@ -149,3 +149,8 @@ def test_pictures_and_reports_say_the_times_of_a_lift():
     times = "every 15 s, travel 4 s, doors 1.5 s"
     assert dict(assumptions(sol, np.array([R]), {}))["lift 'lift'"] == times
     assert f"lift, {times}" in building()._repr_html_()
+
+
+def test_a_density_takes_no_lift():
+    with pytest.raises(jo.InvalidValue, match="'lift' is a lift, which takes people at fixed times"):
+        jo.crowds.density(5, room=building(), radius=R, h=0.25)
