@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
 from jostle.crowds.dxf import read_dxf, write_dxf
+from jostle.crowds.lifts import doors_of
 from jostle.crowds.outlines import a_segment, around, cut, package, ring_edges
 from jostle.crowds.plan_checks import check_links, check_openings, check_space_behind, columns_of, rooms_of, stop_on
 from jostle.crowds.png import read_png, write_png
@@ -320,7 +321,7 @@ class Plan:
     def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
         """The functions that a run on this plan needs, for ``solve(..., change=plan.changes(people))``.
 
-        They remove people who have left, move people over stairs, let people enter, and open and close gates.
+        They remove people who have left, move people over stairs, let people enter, and open and close doors.
 
         Parameters
         ----------
@@ -348,14 +349,13 @@ class Plan:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
         if self._half_planes is None:
             check_space_behind(self, limit)
-        radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))
-        wish = getattr(people, "wish", None)
+        radii, wish = people.within.radii_at(0.0), getattr(people, "wish", None)
         stairs = [
-            Stairs(one, radii, people.within, wish if one.link.both else None, len(self.exits) + k)
-            for k, one in enumerate(passages(self.links, self.shafts))
+            Stairs(one, np.broadcast_to(radii, len(people.q0)), people.within, wish if one.link.both else None, k)
+            for k, one in enumerate(passages(self.links, self.shafts), len(self.exits))
         ]
-        gates = getattr(people, "gates", None)
-        coming = [*getattr(people, "entries", ()), *([] if gates is None else [gates])]
+        gates = filter(None, [getattr(people, "gates", None)])
+        coming = [*getattr(people, "entries", ()), *gates, *doors_of(people.within, self)]
         return [*stairs, Outlet(partial(self._is_beyond, limit)), *coming]
 
     def _is_beyond(self, limit: float, q: Array) -> Booleans:
