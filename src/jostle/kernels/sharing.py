@@ -20,13 +20,14 @@ import numpy as np
 
 from jostle.arrays import Array
 from jostle.kernels.threads import MAX_THREADS, threads
+from jostle.kernels.workers import Job
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 Result = TypeVar("Result")
 
-ROWS_A_CHUNK = 150_000
+ROWS_A_CHUNK = 20_000
 """A thread is given at least this many rows: with fewer, starting the pieces costs more than they gain."""
 
 
@@ -47,24 +48,14 @@ def cut(count: int, chunks: int) -> list[tuple[int, int]]:
 
 
 def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """[work(*piece) for piece in pieces], each piece on a thread of its own; waits for all of them.
+    """[work(*piece) for piece in pieces], on several threads; waits for all pieces that were begun.
 
     >>> together(pow, [(2, 3), (3, 2)])
     [8, 9]
     """
-    first = pieces[0]
     if len(pieces) == 1:
-        return [work(*first)]
-    if not _ready():
-        return [work(*piece) for piece in pieces]
-    from concurrent.futures import wait
-
-    waiting = [_pool().submit(copy_context().run, work, *piece) for piece in pieces[1:]]
-    try:
-        result = work(*first)
-    finally:
-        wait(waiting)
-    return [result, *(one.result() for one in waiting)]
+        return [work(*pieces[0])]
+    return Job(work, pieces).run(len(pieces) - 1)
 
 
 @contextmanager
