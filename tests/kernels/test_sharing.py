@@ -117,8 +117,9 @@ def test_values_follow_their_pairs_where_most_are_in_order(walls):
     values = random.uniform(1.0, 2.0, len(before))
     for wanted in (after, random.permutation(after), before, before[::-1]):
         for pairs in (before, np.asfortranarray(before)):
-            found = cpu.by_pair(pairs, values, wanted, 9.0)
-            assert found.tolist() == reference.by_pair(before, values, wanted, 9.0).tolist()
+            for chunks in (1, 2, 5):
+                found = cpu.by_pair(pairs, values, wanted, 9.0, chunks)
+                assert found.tolist() == reference.by_pair(before, values, wanted, 9.0, 1).tolist()
 
 
 def test_chunks_make_up_the_whole():
