@@ -26,7 +26,7 @@ def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle
     code, out, err = jostle("run", "cradle_apart")
     assert code == 0
     assert sorted(os.listdir(here)) == ["cradle_apart.checkpoint", "cradle_apart.vtkhdf"]
-    for words in ("finished", "3000", "worst overlap", "steps a second"):
+    for words in ("finished", "3000", "worst overlap", "steps per second"):
         assert words in out
     assert "jostle view cradle_apart.vtkhdf" in err
     sol = jo.io.read(here / "cradle_apart.vtkhdf")

@@ -91,7 +91,10 @@ def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
         shown = {**{name: shown[name] for name in head}, **told, **shown}
     if "message" in values:
         shown["status"] = f"{shown.pop('message')} ({values['status']})"
-    rows = ((name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in shown.items())
+    rows = (
+        (name.replace("_a_", " per ").replace("_", " "), size(value) if name == "bytes" else words(value))
+        for name, value in shown.items()
+    )
     show_rows(rows, title, style="bold")
 
 
