@@ -3,8 +3,8 @@
     kinetic(t) - kinetic(0) = work of the forces + work of walls and radii that move - dissipated + error
 
 The kinetic energy comes from the saved velocities. In each step the contacts add p . G (u^n + u^{n+1}) / 2; its two
-parts, what the walls do and what is dissipated, are recorded while the run goes (`recording.works`), whether or not the
-step is saved. The work of the forces is the difference of the potential, f . (q - q_0) for a constant force, or the
+parts, what the walls do and what is dissipated, are recorded in each step (`impact_log.works`), whether or not the step
+is saved. The work of the forces is the difference of the potential, f . (q - q_0) for a constant force, or the
 trapezoidal rule along the saved states. What is left is the error of the scheme, and of this rule: O(h), and zero for
 `MoreauJean` under a constant force, whose positions move by the mean of the velocities.
 """

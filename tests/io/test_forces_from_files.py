@@ -240,7 +240,7 @@ def test_a_file_of_format_1_is_read_but_its_forces_are_not_guessed(old):
         with pytest.raises(InvalidValue, match=r"'pressure' needs forces.*read\(path, problem, scheme\)"):
             jo.viz.draw(wrong, colour="pressure")
     with pytest.raises(InvalidValue, match="number of walls"):
-        analysis.grains._walls(sol, -1)
+        analysis.wall_forces._walls(sol, -1)
     known = jo.io.read(path, problem, jo.Maury())
     assert analysis.forces(known).magnitude.tolist() == pytest.approx([19.62, 39.24])
     assert Scene(known).force_name == "force"

@@ -23,7 +23,7 @@ from jostle.analysis.crushing import _loads
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.io.moves import planar, radii_in
+from jostle.io.crowd_runs import planar, radii_in
 from jostle.solution import Solution
 
 MASS, RELAXATION_TIME = 80.0, 0.5

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.analysis.grains import forces, wall_force
+from jostle.analysis.grains import forces
+from jostle.analysis.wall_forces import wall_force
 from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Integers
-from jostle.io.moves import planar, radii_in
+from jostle.io.crowd_runs import planar, radii_in
 from jostle.solution import Solution
 
 

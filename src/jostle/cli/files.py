@@ -14,7 +14,7 @@ import typer
 from jostle.cli import densities, sweeps
 from jostle.cli.crowds import answers
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
-from jostle.cli.show import plain, say, show, show_rows, summary
+from jostle.cli.show import in_words, plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
@@ -90,46 +90,53 @@ def info(
         if not as_json:
             sweeps.show_summary(results)
         return
-    found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
+    found, told = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
     else:
-        show(found, as_json)
+        show(found, as_json, told=told)
 
 
-def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
+Found = tuple[dict[str, Any] | str, dict[str, str]]
+"""Values, or the text of a scenario; and the values that need more than a number in the terminal."""
+
+
+def _of_scenario(name: str, text: bool) -> Found:
     from jostle.ensembles.study_files import is_study
     from jostle.scenarios import Run, load
 
     if name.endswith(".toml") and is_study(Path(name)):
-        return Path(name).read_text(encoding="utf-8") if text else sweeps.of_file(Path(name))
+        return Path(name).read_text(encoding="utf-8") if text else sweeps.of_file(Path(name)), {}
     scenario = load(name)
     if text:
-        return scenario.text
+        return scenario.text, {}
     run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
+    seconds = {"t": f"{run.t:g} s", "h": f"{run.h:g} s", "every": f"{run.every:g} s"}
     if not isinstance(run, Run):
-        return said | densities.of_scenario(run)
+        return said | densities.of_scenario(run), seconds
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
         "scheme": type(run.scheme).__name__, "solver": run.scheme.solver.name, "tol": run.scheme.solver.tol,
         "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h), "seed": scenario.seed,
-    }  # fmt: skip
+    }, seconds  # fmt: skip
 
 
-def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
+def _of_trajectory(path: Path, text: bool) -> Found:
     from jostle.io import about, are_images, read, read_images
 
     kept = about(path)
     if text:
-        return kept.get(SCENARIO, "")
+        return kept.get(SCENARIO, ""), {}
     if are_images(path):
-        run = densities.summary(read_images(path), path)
+        images = read_images(path)
+        run, told = densities.summary(images, path), densities.in_words(images)
     else:
         sol = read(path)
-        run = summary(sol, path) | answers(sol)
+        run, told = summary(sol, path) | answers(sol), in_words(sol)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
-    return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}
+    told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (jostle resume {path} continues from it)"
+    return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}, told
 
 
 def export(
@@ -202,14 +209,14 @@ def plot(
     """Save a picture of a trajectory, density or floor plan."""
     from jostle.crowds.crowd import Crowd
     from jostle.io import Images
-    from jostle.io.container import whole
+    from jostle.io.new_files import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("pictures")
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.io.moves import plan_of
+    from jostle.io.crowd_runs import plan_of
     from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.groups import DEFAULT_SPEED
 from jostle.crowds.openings import Opening
@@ -23,7 +24,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.stairs import Link, Shaft
 from jostle.crowds.steady import steady
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
 from jostle.macro.motion.passages import Passage
@@ -218,6 +219,10 @@ def _behind_goals(plan: Plan, places: Array, h: float) -> Booleans:
 
 def _passage(link: Link, shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
     """The passage from the last cells of stairs to the first cells of the other floor."""
+    if link.every is not None:
+        raise InvalidValue(
+            f"link {link.name!r} is a lift, which takes people at fixed times; a density has only stairs"
+        )
     last = link.start + link.length * shaft.outward
     start = _rows(grid, free, last, -shaft.outward)
     end = _rows(grid, free, link.end, shaft.inward)

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, NotNegative, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.stops import AnyStop, Queue, Stop, WaitingArea
 from jostle.crowds.walk import numbers
-from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
 Route = Sequence[str | None]

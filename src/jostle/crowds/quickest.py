@@ -23,10 +23,11 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import NotNegative, Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.behaviour import Behaviour, check_wish, polar
 from jostle.crowds.floor import Floor
 from jostle.crowds.walk import HasWays, alike
 from jostle.crowds.ways import LAYERS, Ways, wider
-from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.behaviour import Behaviour
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
-from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
+from jostle.crowds.behaviour import Behaviour, polar
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 

@@ -15,6 +15,7 @@ from jostle.arrays import Array
 from jostle.convex.metric import Metric, euclidean, metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
+from jostle.refinement import SAME_TIME
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
@@ -23,9 +24,6 @@ from jostle.sets.contacts import by_pair
 from jostle.sets.presence import Presence
 from jostle.solution import Solution
 from jostle.theory.places import position
-
-SAME_TIME = 1e-9
-"""Two times are the same up to this fraction of the run."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from jostle.crowds.crowd import Crowd
 from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
 from jostle.io.areas import present, walkable
-from jostle.io.moves import radii_in
+from jostle.io.crowd_runs import radii_in
 from jostle.solution import Solution
 from jostle.viz.buildings import Building, draw_people, name_groups
 from jostle.viz.drawing import frames_at

@@ -14,9 +14,9 @@ from jostle.errors import InvalidValue, JostleError
 from jostle.viz.field_streaming import FieldStream
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.given import Given
+from jostle.viz.reels import refuse_quantities
 from jostle.viz.sources import Shown, solution
 from jostle.viz.streaming import Stream
-from jostle.viz.viewer import refuse_quantities
 
 LOOK_INTERVAL = 1.0
 """Time between two reads of a file that is being written, in seconds."""

@@ -14,7 +14,7 @@ from jostle.errors import Interrupted, InvalidValue, JostleError
 from jostle.evolution import Progress, Span
 from jostle.interrupts import Interrupts
 from jostle.io.checkpoint import Checkpoint as CheckpointFile
-from jostle.io.recorder import Output
+from jostle.io.outputs import Output
 from jostle.macro.motion.checkpoint import Checkpoint
 from jostle.macro.motion.output import ImageFile
 from jostle.macro.motion.problems import Crowd, Flow
