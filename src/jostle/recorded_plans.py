@@ -54,13 +54,10 @@ class RecordedPlan:
 
     @property
     def links(self) -> Mapping[str, Stair]:
-        """The stairs, under the name that they have in a plan with floors."""
+        """The stairs and their corridors, under the names that they have in a plan with floors."""
         return self.stairs
 
-    @property
-    def shafts(self) -> Mapping[str, Stair]:
-        """The corridors of the stairs, under the name that they have in a plan with floors."""
-        return self.stairs
+    shafts = links
 
 
 @runtime_checkable
