@@ -1,4 +1,4 @@
-"""Distances along the ways of a grid, and their descent."""
+"""Shortest distances on a grid, and the directions in which they decrease."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jostle.arrays import Array, Booleans
 LEVEL = 1e-9
 """Two neighbouring values on a grid count as equal if they differ by less than this fraction of its step."""
 FLAT = 0.3
-"""Where a central difference of a distance is smaller than this, two ways are about equally long."""
+"""Where a central difference of a distance is smaller than this, two paths are about equally long."""
 
 
 def marched(free: Booleans, start: Array, step: float, cost: Array | None = None) -> Array:
