@@ -192,7 +192,7 @@ def _check_potential(problem: Motion, t: float, q: Array, u: Array) -> None:
     size = float(np.abs(problem.force(t, q, u) * along).sum()) + abs(float(found.G[0, 0]))
     if found.error[0] <= CERTAIN_ERROR and error > POTENTIAL_TOLERANCE * size:
         raise InvalidValue(
-            f"the potential does not belong to the force: at t = {t:g} its slope in a direction is "
+            f"the potential does not match the force: at t = {t:g} its slope in a direction is "
             f"{float(found.G[0, 0]):.6g}, and minus the force in that direction is {-power:.6g}; give the potential of "
             f"the whole force, or none"
         )
@@ -208,7 +208,7 @@ def _warn_of_drift(found: EnergyBalance) -> None:
     if abs(between[best]) > abs(lost[best]):
         remedy = "Paoli is of second order between impacts, where the set is at rest"
     warn(
-        f"with e = 1 the energy should not change, and this run changed it by {change:.3g}, "
+        f"with e = 1 the energy should not change, but this run changed it by {change:.3g}, "
         f"{abs(change) / largest:.1%} of the largest kinetic energy: {-lost[best]:+.3g} at impacts, "
         f"{between[best]:+.3g} between them. Choose a smaller h; {remedy}",
         EnergyDrift,

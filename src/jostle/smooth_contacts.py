@@ -25,9 +25,9 @@ from jostle.sets.user import UserSet
 from jostle.sets.walls import Box, HalfSpace, Outside
 
 LONGEST_DIFFERENCE = 0.05
-"""Longest step of differences in time, as a part of the time that is integrated."""
+"""Longest step of differences in time, as a fraction of the time that is integrated."""
 LONGEST_MOVE = 0.05
-"""Longest step of differences along a motion, as a part of the lengths that gaps are differences of."""
+"""Longest step of differences along a motion, as a fraction of the lengths whose differences are the gaps."""
 SMOOTH_SETS = (HalfSpace, Box, Balls, Line, Outside, Inside, UserSet, Free)
 """Sets whose gaps are smooth functions of time and place, one row for each contact at all times."""
 

@@ -34,7 +34,7 @@ LOW = 1e-12
 NO_FORCE = 1e-12
 """Contact forces up to this fraction of the forces are zero."""
 LONGEST_STEP = 1.0 / 256.0
-"""Longest integration step beside walls that move, as a part of the time that is integrated."""
+"""Longest integration step near moving walls, as a fraction of the time that is integrated."""
 FIRST_TIME = 1e-3
 """Part of the time that is integrated after which a motion from rest has its first size."""
 

@@ -210,7 +210,7 @@ def test_the_force_under_a_disc_at_rest_is_its_weight_in_pictures_too_whatever_t
 def test_a_file_without_contacts_has_no_forces_and_says_so(tmp_path):
     sol = jo.solve(at_rest(), jo.Maury(), t=0.05, h=0.01, output=tmp_path / "run.vtkhdf")
     for measured in (analysis.forces, analysis.wall_force, analysis.crowd_pressure, analysis.coordination):
-        with pytest.raises(InvalidValue, match=r"holds no contacts.*contacts=True"):
+        with pytest.raises(InvalidValue, match=r"contains no contacts.*contacts=True"):
             measured(sol)
     with pytest.raises(InvalidValue, match=r"'pressure' needs contacts.*contacts=True"):
         jo.viz.draw(sol, colour="pressure")

@@ -159,7 +159,7 @@ def _standing_since(sol: Solution, radii: Array) -> float:
 
 
 def _wants_to_walk(sol: Solution, q: Array) -> bool:
-    """Tell whether contacts carry forces, or somebody inside wishes to walk; False if neither is known."""
+    """Tell whether contacts carry forces, or somebody inside wants to walk; False if neither is known."""
     if sol.contacts_saved and np.any(np.asarray(sol.multipliers[len(sol.t) - 1])):
         return True
     if not isinstance(sol.problem, Sweeping):

@@ -90,7 +90,7 @@ def _summed(number: Integers, values: Array, count: int) -> Array:
 def time_in_contact(sol: Solution, *, threshold: NotNegative = 0.0) -> Array:
     """The time for which the load of each person was above a threshold.
 
-    The load of frame k stands for the whole time since the frame before.
+    The load of frame k is used for the whole time since the previous frame.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def density(
     start: Any = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
 ) -> Crowd:
-    """People on a floor plan as a density on square cells, who wish to leave by the nearest exit.
+    """People on a floor plan as a density on square cells, who want to leave by the nearest exit.
 
     The density is one where discs of the given radius are packed as densely as possible: see `densest_packing`. All
     people have the same radius and speed. The default wish is that of points and does not change in time. In corners

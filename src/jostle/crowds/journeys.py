@@ -153,7 +153,7 @@ class Journey(Behaviour):
         return self.now.there | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        """The velocities that people wish for: zero at a stop, towards their own place in a waiting area or a queue.
+        """The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from jostle.errors import InvalidValue
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Reaction(Behaviour):
-    """People do not wish to walk before their reaction time (the pre-movement time).
+    """People do not start to walk before their reaction time (the pre-movement time).
 
     People who stand may be pushed by others. The wish depends on the time alone, so that a resumed run needs no memory.
 

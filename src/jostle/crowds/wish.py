@@ -1,4 +1,4 @@
-"""Wishes: the velocities that people would like to have.
+"""Wishes: rules for the desired velocities of people.
 
 A wish is a function (t, q) -> (n, 2), the velocity U of the sweeping process (Venel 2009, section 4.2), which knows the
 goals of people and the ways to them.
@@ -19,7 +19,7 @@ NEAREST = -1
 
 
 class Wish(ABC):
-    """Base class of the velocities that people wish for, with the goals behind them.
+    """Base class of rules for the desired velocities of people, and their goals.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Wish(ABC):
 
     @abstractmethod
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        """The velocities that people wish for on their way to given goals.
+        """The desired velocities of people on their way to given goals.
 
         Parameters
         ----------

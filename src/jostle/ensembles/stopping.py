@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from jostle.analysis.samples import summary
-from jostle.arguments import Count, Positive, check_fields
+from jostle.arguments import Count, Positive, check_arguments
 from jostle.ensembles.curve_changes import curve_changes
 from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import Study
 from jostle.errors import InvalidValue
-from jostle.plugins import nearest
+from jostle.spelling import suggestion
 
 
 class StoppingRule(Protocol):
@@ -29,6 +29,7 @@ class StoppingRule(Protocol):
         """Whether the runs are enough; failed runs are left out, the others are in the order of their repetitions."""
 
 
+@check_arguments
 @dataclass(frozen=True)
 class PreciseMean:
     """Repeat each case until the confidence interval of the mean of a measure is narrow enough.
@@ -69,7 +70,6 @@ class PreciseMean:
     least: Count = 10
 
     def __post_init__(self) -> None:
-        check_fields(self)
         if (self.width is None) == (self.relative is None):
             raise InvalidValue("give either width, in the unit of the measure, or relative, a fraction of the mean")
         if not 0.0 < self.confidence < 1.0:
@@ -116,6 +116,7 @@ class PreciseMean:
         return found.width <= (self.width or (self.relative or 0.0) * abs(found.mean))
 
 
+@check_arguments
 @dataclass(frozen=True)
 class SettledCurves:
     """Repeat each case until the mean evacuation curve stops changing: the criterion of Ronchi, Reneke, Peacock 2014.
@@ -154,9 +155,6 @@ class SettledCurves:
     mean: Positive = 0.01
     std: Positive = 0.05
     consecutive: Count = 10
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self, study: Study) -> None:
         """Check that the study has the curve.
@@ -198,6 +196,5 @@ def _check_name(name: str, known: Mapping[str, object], noun: str) -> None:
     """Refuse a name that a study does not have; functions that return their results have no list to check."""
     if name in known or (noun == "measure" and not known):
         return
-    near = nearest(name, known)
-    hint = f"did you mean {near!r}?" if near else f"the study has: {', '.join(known) or 'none'}"
+    hint = suggestion(name, known, f"the study has: {', '.join(known) or 'none'}")
     raise InvalidValue(f"until: the study has no {noun} {name!r}; {hint}")

@@ -19,7 +19,7 @@ from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import ERROR, RUN_COLUMNS, STATUS, RunOf
 from jostle.ensembles.subjects import SEED
 from jostle.errors import InvalidValue
-from jostle.plugins import nearest
+from jostle.spelling import suggestion
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,8 +71,7 @@ class Results:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.table:
-            near = nearest(str(name), self.table)
-            hint = f"did you mean {near!r}?" if near else f"the columns are {', '.join(self.table)}"
+            hint = suggestion(str(name), self.table, f"the columns are {', '.join(self.table)}")
             raise InvalidValue(f"unknown column {name!r}; {hint}")
         return self.table[name]
 

@@ -101,7 +101,7 @@ def read(
 
 @check_arguments
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the notes in a trajectory or an image file: versions, machine, scheme, and what else its writer stored.
+    """Read the notes in a trajectory or an image file: versions, machine, scheme, and other stored data.
 
     The entry "changes" lists what was changed each time the run was resumed.
 

@@ -159,12 +159,12 @@ class FlowTable(DensityTable):
 
 
 class CrowdDensityTable(DensityTable, Moves):
-    """People as a density, who wish to move with a velocity or to a point (`jo.macro.Crowd`)."""
+    """A crowd as a density; people have a desired velocity or walk to a point (`jo.macro.Crowd`)."""
 
     makes: ClassVar[type[Any]] = Crowd
 
     kind: Literal["crowd_density"] = Field(
-        description="A crowd as a density; people wish to move with a velocity or to a point."
+        description="A crowd as a density; people have a desired velocity or walk to a point."
     )
     blocks: FilledBlocks = Field(description="Where people are at the start: boxes and discs, each with its density.")
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from jostle.arguments import check_arguments
 from jostle.errors import OldSpelling, warn
-from jostle.plugins import nearest
 from jostle.scenarios.kinds import KINDS
 from jostle.scenarios.lines import lines
 from jostle.scenarios.old_spellings import modern
@@ -18,6 +17,7 @@ from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
 from jostle.scenarios.toml_texts import check_depth, tables, text_of
 from jostle.scenarios.writing import document
+from jostle.spelling import suggestion
 
 if TYPE_CHECKING:
     from jostle.scenarios.scenario import Scenario
@@ -76,8 +76,7 @@ def shipped(name: str) -> str:
         return files[name].read_text(encoding="utf-8")
     if name in KINDS.added() and KINDS.get(name).example:
         return KINDS.get(name).example
-    near = nearest(name, names())
-    hint = f"did you mean {near!r}?" if near else "give a .toml file, or a name from `jostle list`"
+    hint = suggestion(name, names(), "give a .toml file, or a name from `jostle list`")
     raise ScenarioError([f"unknown scenario {name!r}; {hint}"])
 
 

@@ -55,12 +55,12 @@ def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None
     if state.q.ndim == 2:
         check_bodies(repr(within), contacts.pairs, len(state.q))
     if contacts.equal is not None and not within.equalities:
-        raise InvalidValue(f"{within!r} has equalities and does not say so: set equalities = True in its class")
+        raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:
         found = within.equal_part().linearise(state.t, state.q)
         if len(found.gap) and (found.equal is None or not found.equal.all()):
             raise InvalidValue(
-                f"{within.equal_part()!r} says that its constraints are equalities, and not all are: build its "
+                f"{within.equal_part()!r} declares that its constraints are equalities, but not all are: build its "
                 f"Contacts with equal=, and put inequalities into another set"
             )
 

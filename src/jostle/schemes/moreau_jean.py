@@ -27,6 +27,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Integers
 from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
@@ -45,11 +46,12 @@ DRIFT_NOISE = 16.0
 """The round-off of dg/dt times h, in multiples of that of the gap."""
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class MoreauJean(Scheme):
     """Second order on velocities, e in [0, 1]; positions may overlap by O(h), which ``sol.overlap`` shows.
 
-    Walls and radii may move, and each contact may have an e of its own.
+    Walls and radii may move, and each contact may have its own e.
 
     Parameters
     ----------
@@ -141,7 +143,7 @@ class MoreauJean(Scheme):
             return self.solver.project(predicted, K, M, guess)
         except EmptySet as error:
             why = "No velocity obeys the law in all of them: they are squeezed, or their restitutions contradict"
-            raise EmptySet(f"{error}. {why}", error.rows, error.weights) from None
+            raise error.because(why) from None
 
     def _along_equalities(self, problem: Motion, t: float, q: Array, u: Array, M: Metric) -> Array:
         """The nearest velocity to u with G u = 0 in all equalities."""

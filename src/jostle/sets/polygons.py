@@ -122,7 +122,7 @@ def _orientation(polygon: Array, name: str) -> int:
     if turn.min() < -STRAIGHT:
         k = int(turn.argmin())
         raise InvalidValue(
-            f"{name} is not convex: it turns inwards at vertex {k}, {polygon[k].tolist()}; cut it into convex ones"
+            f"{name} is not convex: it turns inwards at vertex {k}, {polygon[k].tolist()}; cut it into convex polygons"
         )
     turns = round(turn.sum() / ONE_TURN)
     if turns != 1:

@@ -34,7 +34,7 @@ class Taken:
     """The number of the frame that it led to."""
     h: float
     before: Array
-    """u^n, or the wished velocity U(t^n, q^n) of a `Sweeping`."""
+    """u^n, or the desired velocity U(t^n, q^n) of a `Sweeping`."""
     after: Array
     """u^{n+1}."""
     reaction: Array
@@ -66,7 +66,7 @@ class Taken:
 def why_not(sol: Solution) -> str:
     """Why the steps of a solution are not known; empty if they are."""
     if not sol.contacts_saved:
-        return "the file holds no contacts: save them with jo.io.Output(path, contacts=True)"
+        return "the file contains no contacts: save them with jo.io.Output(path, contacts=True)"
     ends = sol.stats["t"]
     if len(ends) != len(sol.t) - 1 or not np.allclose(ends, sol.t[1:], rtol=0.0, atol=SAME_TIME * np.ptp(sol.t)):
         return f"only {len(sol.t) - 1} of {len(ends)} steps were saved: leave out every="
@@ -151,7 +151,7 @@ def _start(sol: Solution, k: int, q: Array, u: Array, u_next: Array) -> tuple[Ar
     problem, scheme, t = sol.problem, sol.scheme, float(sol.t[k - 1])
     if sol.order == 1:
         if not isinstance(problem, Sweeping):
-            raise InvalidValue("the wished velocity is not in the file: give the problem, jo.io.read(path, problem)")
+            raise InvalidValue("the desired velocity is not in the file: give the problem, jo.io.read(path, problem)")
         return problem.velocity(t, q), np.zeros_like(q)
     known = None if sol.durations is None else float(sol.durations[k])
     h = float(sol.stats["h"][k - 1]) if known is None or not np.isfinite(known) else known

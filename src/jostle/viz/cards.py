@@ -18,6 +18,7 @@ from jostle.crowds.plans import Plan
 from jostle.errors import JostleError
 from jostle.macro.motion.result import Evolution
 from jostle.polylines import CELL, View
+from jostle.run_summaries import iterations_in_words, overlap_in_words
 from jostle.sets.contacts import Contacts
 from jostle.solution import Solution
 from jostle.statuses import MESSAGES
@@ -67,9 +68,8 @@ def _(sol: Solution) -> str:
         sizes = short_number(least) if least == most else f"{short_number(least)} to {short_number(most)}"
         rows["steps"] = f"{len(stats):,}, h = {with_time(sizes, units)}"
         rows["solver"] = listed(filter(None, dict.fromkeys(stats["solver"].tolist())))
-        rows["iterations"] = f"{stats['iterations'].mean():.3g} per step, at most {stats['iterations'].max()}"
-        sized = sol.facts.radii is not None and bool((sol.facts.radii > 0.0).any())
-        rows["largest overlap"] = small_number(sol.overlap) + " of the smallest radius" * sized
+        rows["iterations"] = iterations_in_words(stats)
+        rows["largest overlap"] = overlap_in_words(sol)
         rows["largest residual"] = small_number(sol.residual)
         failed = int((~stats["converged"]).sum())
         rows["not converged"] = f"{failed:,} steps" if failed else ""

@@ -275,7 +275,7 @@ def _forces(shot: Shot) -> list[str]:
     if not shot.sol.contacts_saved:
         return [
             *html,
-            "<p>Not known: the file holds no contacts. Run the scenario with --set output.contacts=true.</p>",
+            "<p>Not known: the file contains no contacts. Run the scenario with --set output.contacts=true.</p>",
         ]
     found = crowd_forces(shot.sol)
     largest = float(found.load.max(initial=0.0))

@@ -1,4 +1,4 @@
-"""A run that goes on, for a viewer that keeps all frames: what is new each time the file is looked at.
+"""A run in progress, for a viewer that keeps all frames: the new frames each time the file is read.
 
 The server sends a frame when it is looked at (`streaming`). A notebook holds the frames itself, so it gets each frame
 once, as soon as it is saved; of a long run it keeps every second frame, then every fourth, and so on.

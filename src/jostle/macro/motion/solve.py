@@ -102,7 +102,7 @@ def solve(
     t = 0 to 0.2, 10 steps, 11 frames; mass 1.26562 of 1.26562, 0 gone
     """
     if not isinstance(scheme, Scheme):
-        raise InvalidValue(f"scheme must be an object such as jo.macro.Splitting(), with its brackets, not {scheme!r}")
+        raise InvalidValue(f"scheme must be an object such as jo.macro.Splitting(), with parentheses, not {scheme!r}")
     if not isinstance(problem, Crowd | Flow):
         raise InvalidValue(f"problem must be a jo.macro.Crowd or a jo.macro.Flow, not {problem!r}")
     scheme.check(problem)
