@@ -62,6 +62,8 @@ def numbers(value: object) -> bool:
     >>> numbers([[1, 2.5], [True, 4]]), numbers("1"), numbers([1j]), numbers(None), numbers([1.0, None])
     (True, False, False, False, False)
     """
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
+        return False  # NumPy would take what is below the mask
     try:
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
         if array.dtype.kind != "O":

@@ -295,6 +295,8 @@ def _ended(until: Callable[[State], bool | str], state: State) -> str:
     said = until(state)
     if isinstance(said, str) and said == BLOCKED:
         return BLOCKED
+    if not (said is None or isinstance(said, str) or (np.size(said) == 1 and np.asarray(said).dtype == bool)):
+        raise InvalidValue(f"until(state) must return True, False or {BLOCKED!r}, not {said!r}")
     return STOPPED if said else FINISHED
 
 

@@ -22,25 +22,30 @@ def from_host(field: Field, place: Any) -> Field:
     return lambda t, *arrays: to_device(field(t, *map(to_host, arrays)), place)
 
 
+def check_coordinates(given: Array, name: str, shape: tuple[int, ...]) -> None:
+    """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight act sideways, too.
+
+    A number is accepted for q with one index, whose entries may be bodies on a line. Zero is always accepted.
+
+    >>> check_coordinates(np.array([-9.81]), "force", (2,))
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: force has shape (1,), one entry for 2 coordinates: give one entry for each
+    """
+    coordinates = shape[-1] if shape else 1
+    number = len(shape) == 2 and bool((given != 0.0).any())
+    if coordinates > 1 and (number if given.ndim == 0 else given.shape[-1] == 1):
+        what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
+        raise InvalidValue(f"{name} {what} for {coordinates} coordinates: give one entry for each")
+
+
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
     """A read-only array in the shape of q0: values are repeated over bodies, but not over coordinates."""
     given = finite(value, name)
-    _refuse_repeated_coordinates(given, q0.shape, name)
+    check_coordinates(given, name, q0.shape)
     like = alike(given, name, q0, "q0")
     like.setflags(write=False)
     return like
-
-
-def _refuse_repeated_coordinates(value: Array, shape: tuple[int, ...], name: str) -> None:
-    """An error if one value would be repeated over coordinates: a weight -9.81 would push a ball sideways, too.
-
-    A number is allowed for q0 with one index, whose entries may be bodies on a line, and zero is always allowed.
-    """
-    coordinates = shape[-1] if shape else 1
-    number = len(shape) == 2 and bool((value != 0.0).any())
-    repeated = number if value.ndim == 0 else value.shape[-1] == 1
-    if repeated and coordinates > 1:
-        raise InvalidValue(f"{name} has one entry for {coordinates} coordinates: give one entry for each")
 
 
 def field_of(
@@ -63,7 +68,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
-            _refuse_repeated_coordinates(array, shape, f"what {name} returned at t = {state[0]:g}")
+            check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape)
             try:
                 array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:

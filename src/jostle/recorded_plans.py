@@ -15,13 +15,16 @@ from jostle.errors import MissingPackage
 
 
 class Stair(NamedTuple):
-    """Stairs of a recorded plan: start and end (2, 2), length, and the outward and inward directions (2,)."""
+    """Stairs or a lift of a recorded plan, with the fields of `crowds.Link` and the directions of its corridor (2,)."""
 
     start: Array
     end: Array
     length: float
     outward: Array
     inward: Array
+    every: float | None = None
+    travel: float = 0.0
+    doors: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +54,10 @@ class RecordedPlan:
 
     @property
     def links(self) -> Mapping[str, Stair]:
-        """The stairs, under the name that they have in a plan with floors."""
+        """The stairs and their corridors, under the names that they have in a plan with floors."""
         return self.stairs
 
-    @property
-    def shafts(self) -> Mapping[str, Stair]:
-        """The corridors of the stairs, under the name that they have in a plan with floors."""
-        return self.stairs
+    shafts = links
 
 
 @runtime_checkable

@@ -231,6 +231,15 @@ def test_one_person_has_the_whole_room_or_what_the_cut_off_leaves():
     np.testing.assert_allclose(fine, [1.0 / (np.pi * 1.5**2)], rtol=1e-4)
 
 
+def test_people_pressed_into_a_hexagonal_lattice_have_cells():
+    """Round-off folds a cell that shapely computes for these six people in contact."""
+    x = [9.453589838486225, 9.453589838486225, 9.8, 9.453589838486225, 8.414359353944898, 8.067949192431122]
+    y = [4.055886137083328, 4.455886137083328, 4.255886137083328]
+    y += [3.655886137083328, 3.4558861370833283, 3.655886137083328]
+    found = density(made(np.stack([x, y], axis=1)[None]), 0, [(0, 0), (10, 0), (10, 6), (0, 6)])
+    assert (1.0 / found.density).sum() == pytest.approx(60.0, abs=1e-9)
+
+
 def test_two_collinear_or_no_people_have_cells_too():
     room = [(0, 0), (6, 0), (6, 2), (0, 2)]
     found = density(at_rest([[1.0, 1.0], [3.0, 1.0]], [1.0, 3.0]), 0, room)

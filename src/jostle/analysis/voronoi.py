@@ -127,7 +127,7 @@ def _cells(place: Array, W: Any, cutoff: float | None, quarter: int) -> NDArray[
     """(m,) the cells of people on one floor."""
     shapely = needed("shapely")
     cells = shapely.get_parts(shapely.voronoi_polygons(shapely.MultiPoint(place), extend_to=W, ordered=True))
-    cells = shapely.intersection(cells, W)
+    cells = shapely.intersection(shapely.convex_hull(cells), W)  # in hexagonal packings, round-off folds some cells
     points = shapely.points(place)
     if cutoff is not None:
         cells = shapely.intersection(cells, shapely.buffer(points, cutoff, quad_segs=quarter))

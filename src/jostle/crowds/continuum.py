@@ -219,6 +219,10 @@ def _behind_goals(plan: Plan, places: Array, h: float) -> Booleans:
 
 def _passage(link: Link, shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
     """The passage from the last cells of stairs to the first cells of the other floor."""
+    if link.every is not None:
+        raise InvalidValue(
+            f"link {link.name!r} is a lift, which takes people at fixed times; a density has only stairs"
+        )
     last = link.start + link.length * shaft.outward
     start = _rows(grid, free, last, -shaft.outward)
     end = _rows(grid, free, link.end, shaft.inward)

@@ -21,6 +21,7 @@ from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.gates import ClosedGates, Gate, GatedWalk, Gates, check_gates, ends_of
 from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Group, groups_of, places_of
 from jostle.crowds.itineraries import Itinerary
+from jostle.crowds.lifts import with_lift_doors
 from jostle.crowds.openings import check_ways
 from jostle.crowds.plan_checks import check_inside
 from jostle.crowds.plans import Plan
@@ -172,7 +173,7 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose or in a lift, somebody will enter later, or a closed gate will open.
+        """Tell whether somebody waits on purpose or for a lift, somebody will enter later, or a closed gate will open.
 
         Parameters
         ----------
@@ -195,9 +196,9 @@ class Crowd(Sweeping):
         waits = self.wish.waits(state.t, len(state.q))
         if self.gates is not None and self.gates.opens_later(state.t):
             return True
-        for one in passages(self.plan.links, self.plan.shafts):
+        for k, one in enumerate(passages(self.plan.links, self.plan.shafts), len(self.plan.exits)):
             if one.link.every is not None:
-                waits |= one.inside(state.q)
+                waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.link.phase(state.t) else False)
         if state.presence is None:
             return bool(waits.any())
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
@@ -325,7 +326,7 @@ def crowd(
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
-    within = Balls(radii) & Segments(room.walls, radii=radii)
+    within = with_lift_doors(Balls(radii) & Segments(room.walls, radii=radii), room, radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     places = places_of(groups, room, random)

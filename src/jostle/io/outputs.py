@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from jostle.arguments import check_arguments
@@ -24,8 +23,9 @@ class Output:
         Name of the file, .vtkhdf.
     contacts : bool, default False
         Whether contacts with their impulses and normals are stored.
-    dtype : float32 or float64, default float32
-        Precision of positions and velocities.
+    dtype : float32 or float64, optional
+        Precision of positions and velocities. None: float32, or float64 if bodies are so far from the origin, as in map
+        coordinates, that float32 would move them by more than a thousandth of the smallest radius.
     about : mapping of str to str, optional
         Notes to store in the file, such as the name of a scenario.
     overwrite : bool, default False
@@ -48,7 +48,7 @@ class Output:
 
     path: str | os.PathLike[str]
     contacts: bool = False
-    dtype: DTypeLike = np.float32
+    dtype: DTypeLike | None = None
     about: Mapping[str, str] = field(default_factory=dict)
     overwrite: bool = False
     units: Units | None = None

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jostle.arrays import to_host
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
 from jostle.facts import Facts, Groups, drawable
 from jostle.impact_log import contacts_of
@@ -25,6 +26,7 @@ from jostle.io.new_files import beside, regular
 from jostle.io.outputs import Output
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
+from jostle.io.saved import sufficient
 from jostle.io.trajectory import Writer
 from jostle.kernels.threads import threads
 from jostle.recording import record_of, shown
@@ -75,7 +77,10 @@ class FileRecorder:
 
     def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
         """Create the file with its first frame. A trajectory that it replaces is kept until then."""
-        form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
+        places = np.concatenate([np.ravel(to_host(q)) for q in (self.problem.q0, shown(start))])
+        enough = sufficient(places, to_host(self.problem.within.radii_at(start.t)))
+        dtype = enough if output.dtype is None else output.dtype
+        form: dict[str, Any] = {"contacts": output.contacts, "dtype": dtype, "about": about}
         form["facts"] = self.facts
         if not (output.overwrite and os.path.lexists(self.path)):
             self.writer = Writer(self.path, shape=start.q.shape, **form)
@@ -179,7 +184,8 @@ def _checked(output: Output, t: float, frames: int, records: int) -> float:
         )
     with reading(Path(path)) as file:
         stored = headers.header(file).contacts, file[layout.POINTS].dtype
-    for name, now, before in zip(("contacts", "dtype"), (output.contacts, np.dtype(output.dtype)), stored, strict=True):
+    dtype = stored[1] if output.dtype is None else np.dtype(output.dtype)
+    for name, now, before in zip(("contacts", "dtype"), (output.contacts, dtype), stored, strict=True):
         if now != before:
             raise InvalidValue(
                 f"{path} was started with {name} = {before}, now it is {now}: resume with Output(..., {name}={before})"

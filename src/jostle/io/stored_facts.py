@@ -125,6 +125,7 @@ def _plan(plan: Any) -> dict[str, Any] | None:
         name: {
             "start": link.start.tolist(), "end": link.end.tolist(), "length": float(link.length),
             "outward": plan.shafts[name].outward.tolist(), "inward": plan.shafts[name].inward.tolist(),
+            **({} if link.every is None else {"every": link.every, "travel": link.travel, "doors": link.doors}),
         }
         for name, link in plan.links.items()
     }  # fmt: skip
@@ -215,7 +216,8 @@ def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
     stairs = {
         str(name): Stair(
             array(one["start"], 2, 2), array(one["end"], 2, 2), float(one["length"]), array(one["outward"], 2),
-            array(one["inward"], 2),
+            array(one["inward"], 2), None if one.get("every") is None else float(one["every"]),
+            float(one.get("travel", 0.0)), float(one.get("doors", 0.0)),
         )
         for name, one in plan["stairs"].items()
     }  # fmt: skip

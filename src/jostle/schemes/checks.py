@@ -6,6 +6,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers, lowest
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
+from jostle.kernels.sharing import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
@@ -22,7 +23,7 @@ CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in
 
 def check_finite(q: Array) -> None:
     """Raise `NotFinite`, naming the coordinate, if q is not finite."""
-    if not np.isfinite(q).all():
+    if not all_finite(q):
         body = tuple(int(k) for k in np.argwhere(~np.isfinite(q))[0])
         raise NotFinite(f"position {body} became {float(q[body])}")
 

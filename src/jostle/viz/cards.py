@@ -27,7 +27,7 @@ from jostle.viz.perspective import AZIMUTH, ELEVATION, as_seen
 from jostle.viz.scene import POINT_RADIUS, Scene
 from jostle.viz.sketches import BODY, INK, MAX_LINES, Sketch, sample, selection
 from jostle.viz.sources import file_of
-from jostle.viz.units import with_time
+from jostle.viz.units import lift_times, with_time
 
 MAX_POINTS = 400
 """Largest number of points of a path."""
@@ -141,7 +141,10 @@ def _(plan: Plan) -> str:
         "area": f"{plan.size:.4g} m²",
         "size": f"{width:.4g} m by {height:.4g} m",
         "exits": listed(f"{name} ({_length(ends):.2f} m)" for name, ends in plan.exits.items()),
-        "stairs": listed(f"{name} ({link.length:.3g} m)" for name, link in plan.links.items()),
+        "stairs": listed(
+            f"{name} ({f'{link.length:.3g} m' if link.every is None else f'lift, {lift_times(link)}'})"
+            for name, link in plan.links.items()
+        ),
         "doors": listed(f"door {k} ({_length(ends):.2f} m)" for k, ends in enumerate(plan.doors)),
         "walls": f"{len(plan.walls):,}",
         "columns": f"{len(plan.columns):,}" if len(plan.columns) else "",
