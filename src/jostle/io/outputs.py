@@ -37,7 +37,7 @@ class Output:
 
     Examples
     --------
-    >>> import jostle as jo, tempfile
+    >>> import jostle as jo, numpy as np, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     output = jo.io.Output(f"{folder}/ball.vtkhdf", dtype=np.float64)
