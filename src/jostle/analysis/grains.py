@@ -188,14 +188,15 @@ def _check_radii(sol: Solution, k: int, radii: Array) -> None:
     """Refuse radii that are not those of the balls of the run, where these are known."""
     t = float(sol.t[k])
     known = sol.radii[k] if sol.problem is None else sol.problem.within.excluding(t, len(radii))
-    if known is None or not np.any(known):
+    if known is None:
         return
-    wrong = ~np.isclose(radii, np.broadcast_to(known, radii.shape), rtol=RADIUS_TOLERANCE, atol=0.0)
+    in_run = np.broadcast_to(known, radii.shape)  # 0 for bodies that are not there
+    wrong = (in_run > 0.0) & ~np.isclose(radii, in_run, rtol=RADIUS_TOLERANCE, atol=0.0)
     if wrong.any():
         body = int(np.argmax(wrong))
         raise InvalidValue(
             f"radii must be those of the run: the radius of body {body} is {radii[body]:g}, and in the run it is "
-            f"{np.broadcast_to(known, radii.shape)[body]:g} at t = {t:g}"
+            f"{in_run[body]:g} at t = {t:g}"
         )
 
 

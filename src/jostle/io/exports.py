@@ -28,6 +28,7 @@ from numpy.typing import DTypeLike
 from jostle.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io.container import beside, publish, refuse_existing, whole
+from jostle.io.precision import check_precision
 from jostle.io.reading import about, read
 from jostle.io.saved import durations, file_of, precision, radii, shapes
 from jostle.io.trajectory import Writer
@@ -162,6 +163,7 @@ def write(
     """
     path = Path(path)
     refuse_existing(path)
+    check_precision(sol.q[0], next(iter(radii(sol))), dtype)
     noted = {"scheme": repr(sol.scheme), "problem": repr(sol.problem)} if about is None else about
     stored = file_of(sol)
     contacts = stored is None or stored.header.contacts

@@ -22,6 +22,7 @@ from jostle.facts import Facts, Groups, Units, drawable
 from jostle.io import layout
 from jostle.io.checkpoint import Position
 from jostle.io.container import Lock, beside, reading, regular
+from jostle.io.precision import check_precision
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
 from jostle.io.trajectory import Writer
@@ -118,6 +119,7 @@ class FileRecorder:
         """Create the file with its first frame. A trajectory that it replaces is kept until then."""
         form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
         form["facts"] = self.facts
+        check_precision(shown(start), self.problem.within.radii_at(start.t), output.dtype)
         if not (output.overwrite and os.path.lexists(self.path)):
             self.writer = Writer(self.path, shape=start.q.shape, **form)
             self.save(start)
