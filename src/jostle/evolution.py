@@ -29,7 +29,7 @@ from jostle.steps import STEP_TOLERANCE, Grid, Saving
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
-    from jostle.io.recorder import Output
+    from jostle.io.outputs import Output
 
 Span = float | tuple[float, float]
 """End time, or start time and end time."""
@@ -180,6 +180,7 @@ def solve(
     Notes
     -----
     An error during the run carries the solution up to the step before, in ``error.solution``; so does `Interrupted`.
+    The impulse of an impact also balances the forces of its two steps; see `Solution.impacts`.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def solve(
         1.7560  0 - wall 0   -2.8288    2.2630    5.1115
     """
     if not isinstance(scheme, Scheme):
-        raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
+        raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if tol is not None:
         _check_alone(change=change, output=output, checkpoint=checkpoint, resume=resume or None)
 
@@ -273,8 +274,8 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
     longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
     if step > longest * (1.0 + STEP_TOLERANCE):
         warn(
-            f"h = {step:g} is longer than {longest:g}, the longest step with which the behaviour of these people gives "
-            f"about the results of short steps; take h = {longest / 2.0:.2g}",
+            f"h = {step:g} is longer than {longest:g}, the longest step for which the results of this behaviour are "
+            f"close to those of short steps; take h = {longest / 2.0:.2g}",
             LongStep,
         )
 
@@ -336,7 +337,8 @@ def _recorder(
     if output is None:
         recorder = Recorder(problem, scheme, state)
     else:
-        from jostle.io.recorder import FileRecorder, Output
+        from jostle.io.outputs import Output
+        from jostle.io.recorder import FileRecorder
 
         to = output if isinstance(output, Output) else Output(output)
         recorder = FileRecorder(problem, scheme, to, state, resumed, keeping.changed)

@@ -234,9 +234,8 @@ def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State]
     state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
     here = None if state.presence is None else state.presence.here
     moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
-    if moved.any() or (
-        before.presence is None and here is not None
-    ):  # when the first body leaves, check once whether the set allows it
+    first_left = before.presence is None and here is not None  # whether the set allows that is checked once
+    if moved.any() or first_left:
         contacts = state.within(within).linearise(state.t, state.q, 0.0)
         first, second = contacts.pairs.T
         if moved.ndim == 2 and (first >= 0).all():

@@ -22,22 +22,27 @@ def from_host(field: Field, place: Any) -> Field:
     return lambda t, *arrays: to_device(field(t, *map(to_host, arrays)), place)
 
 
-def check_coordinates(given: Array, name: str, d: int) -> None:
-    """Refuse one entry where there are d > 1 coordinates: NumPy would repeat it. A single number is accepted.
+def check_coordinates(given: Array, name: str, shape: tuple[int, ...]) -> None:
+    """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight act sideways, too.
 
-    >>> check_coordinates(np.array([-9.81]), "force", 2)
+    A number is accepted for q with one index, whose entries may be bodies on a line. Zero is always accepted.
+
+    >>> check_coordinates(np.array([-9.81]), "force", (2,))
     Traceback (most recent call last):
     ...
     jostle.errors.InvalidValue: force has shape (1,), one entry for 2 coordinates: give one entry for each
     """
-    if given.ndim > 0 and given.shape[-1] == 1 and d > 1:
-        raise InvalidValue(f"{name} has shape {given.shape}, one entry for {d} coordinates: give one entry for each")
+    coordinates = shape[-1] if shape else 1
+    number = len(shape) == 2 and bool((given != 0.0).any())
+    if coordinates > 1 and (number if given.ndim == 0 else given.shape[-1] == 1):
+        what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
+        raise InvalidValue(f"{name} {what} for {coordinates} coordinates: give one entry for each")
 
 
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
-    """A read-only array in the shape of q0; one entry for several coordinates is refused, a number is not."""
+    """A read-only array in the shape of q0: values are repeated over bodies, but not over coordinates."""
     given = finite(value, name)
-    check_coordinates(given, name, _coordinates(q0.shape))
+    check_coordinates(given, name, q0.shape)
     like = alike(given, name, q0, "q0")
     like.setflags(write=False)
     return like
@@ -63,7 +68,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
-            check_coordinates(array, f"what {name} returned at t = {state[0]:g}", _coordinates(shape))
+            check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape)
             try:
                 array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:
@@ -74,11 +79,6 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
         return array
 
     return value
-
-
-def _coordinates(shape: tuple[int, ...]) -> int:
-    """Number of coordinates of a body, or of the whole configuration if that is one row."""
-    return shape[-1] if shape else 1
 
 
 def checked_potential(potential: Callable[[Array], float]) -> Callable[[Array], float]:

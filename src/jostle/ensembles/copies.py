@@ -162,7 +162,7 @@ class Copies:
         M = finite(mass, "mass")
         if M.shape not in ((), (d,)) or not (M > 0.0).all():
             raise InvalidValue(f"mass must be positive, a number or one for each of {d} coordinates, not {mass!r}")
-        check_coordinates(v, "v0", d)
+        check_coordinates(v, "v0", (d,))
         try:
             v = np.broadcast_to(v, (n, d))
         except ValueError:

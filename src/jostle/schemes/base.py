@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arguments import check_fields
+from jostle.arguments import check_fields, explain_wrong_calls
 from jostle.arrays import read_only
 from jostle.citations import cite
 from jostle.errors import InvalidValue
+from jostle.kernels.sharing import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
 from jostle.schemes.checks import check_crossings, check_equalities, check_finite, check_inside, check_kinds
@@ -20,6 +21,7 @@ from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Scheme:
     """A time-stepping scheme. A new one inherits from this class and defines `step`.
@@ -234,7 +236,7 @@ class Scheme:
         """The deepest overlap of the new q that the residual of the projection does not bound."""
         t, within = after.t if t_next is None else t_next, problem.within
         if not self.projects_positions(problem):
-            return float(within.overlap(t, after.q)) if np.isfinite(after.q).all() else np.inf
+            return float(within.overlap(t, after.q)) if all_finite(after.q) else np.inf
         return float(within.curved_part().overlap(t, after.q)) if within.curved else 0.0
 
     def _check_state(self, problem: Any, state: State, h: float) -> None:

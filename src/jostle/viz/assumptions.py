@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from jostle.analysis.crowd_maps import MAP_FRAMES
 from jostle.analysis.crowd_summary import MAX_VORONOI_PEOPLE
-from jostle.analysis.level_of_service import MAP_FRAMES
-from jostle.analysis.walks import JAM_PEOPLE, JAM_SPEED
+from jostle.analysis.jams import JAM_PEOPLE
+from jostle.analysis.walks import JAM_SPEED
 from jostle.arrays import Array
+from jostle.run_summaries import overlap_in_words
 from jostle.solution import Solution
+from jostle.viz.units import lift_times
 
 
 def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -34,7 +38,7 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
         ),
         ("scheme", scheme),
         ("time step", f"{np.median(steps):.4g} s" if len(steps) else "no step"),
-        ("worst overlap", f"{sol.overlap:.1e} of the smallest radius"),
+        ("worst overlap", overlap_in_words(sol)),
         ("radii of people", _range(radii, "m")),
         ("desired speeds", "unknown" if speeds is None else _range(speeds, "m/s")),
         ("density", f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),
@@ -45,7 +49,14 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
         ("time loss", "time beyond that of the same way at the desired speed, from the first movement on"),
         ("blocked", "nobody moved for 10 s although people are inside and want to walk"),
         ("between saved times", "people walk straight on; leaving times are interpolated"),
+        *((f"lift {name!r}", lift_times(link)) for name, link in _lifts(sol).items()),
     ]
+
+
+def _lifts(sol: Solution) -> dict[str, Any]:
+    """The lifts of the plan by name."""
+    plan = sol.facts.plan
+    return {} if plan is None else {name: link for name, link in plan.links.items() if link.every is not None}
 
 
 def _range(values: Array, unit: str) -> str:
