@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
+from jostle.io.frames_in_file import Source as Stored
+from jostle.io.lazy_arrays import Ragged, States
 from jostle.io.pictures import Picture, Scene
-from jostle.io.reading import Ragged, States
-from jostle.io.reading import Source as Stored
 from jostle.shapes import Shape
 from jostle.solution import Solution
 
