@@ -236,6 +236,25 @@ def test_a_stress_is_computed_with_the_radii_of_the_run(tmp_path):
 # Files
 
 
+@pytest.mark.parametrize("save", ["output", "write"])
+def test_a_file_in_single_precision_does_not_move_bodies_far_from_the_origin(tmp_path, save):
+    """In the coordinates of a map, 5e6 m from the origin, positions in a file were off by a radius."""
+    balls = jo.Motion(q0=[[5e6, 0.0], [5e6 + 1.0, 0.0]], v0=[[0.1, 0.0], [0.0, 0.0]], within=jo.Balls([0.25, 0.25]))
+    sol = jo.solve(balls, jo.Maury(), t=1.0, h=0.1)
+
+    def written(name, dtype):
+        path = tmp_path / name
+        if save == "write":
+            jo.io.write(sol, path, dtype=dtype)
+        else:
+            jo.solve(balls, jo.Maury(), t=1.0, h=0.1, output=jo.io.Output(path, dtype=dtype))
+        return np.asarray(jo.io.read(path).q)
+
+    assert np.array_equal(written("chosen.vtkhdf", None), sol.q)
+    with pytest.raises(jo.InvalidValue, match=r"float32 rounds positions near 5e[+]06 by up to 0\.25"):
+        written("given.vtkhdf", np.float32)
+
+
 def test_a_file_is_not_read_with_another_problem(tmp_path):
     """Gaps and energies were those of the other radii and masses."""
 
