@@ -30,9 +30,9 @@ ROWS_A_CHUNK = 150_000
 """A thread is given at least this many rows: with fewer, starting the pieces costs more than they gain."""
 
 
-def chunks_of(rows: int) -> int:
-    """The number of pieces into which rows are cut: one for each thread, unless there are few rows."""
-    return max(1, min(threads(), rows // ROWS_A_CHUNK)) if rows >= 2 * ROWS_A_CHUNK else 1
+def chunks_of(rows: int, least: int = ROWS_A_CHUNK) -> int:
+    """The number of pieces into which rows are cut: one for each thread, unless they had fewer than `least` rows."""
+    return max(1, min(threads(), rows // least)) if rows >= 2 * least else 1
 
 
 def cut(count: int, chunks: int) -> list[tuple[int, int]]:
@@ -65,6 +65,30 @@ def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> 
     finally:
         wait(waiting)
     return [result, *(one.result() for one in waiting)]
+
+
+def shared(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> list[Result]:
+    """[work(*piece) for piece in pieces]: each thread takes the next piece when it has finished one.
+
+    >>> shared(pow, [(2, 3), (3, 2), (5, 1)])
+    [8, 9, 5]
+    """
+    count = min(threads(), len(pieces))
+    if count <= 1:
+        return [work(*piece) for piece in pieces]
+    results: list[Any] = [None] * len(pieces)
+    numbers, lock = iter(range(len(pieces))), Lock()
+
+    def take() -> None:
+        while True:
+            with lock:
+                k = next(numbers, None)
+            if k is None:
+                return
+            results[k] = work(*pieces[k])
+
+    together(take, [()] * count)
+    return results
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, OutFloats, OutFloats2, Shorts
+from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, Ints, OutFloats, OutFloats2, OutFloats3, Shorts
 
 
 def turned(
@@ -76,25 +76,38 @@ def _look_ahead(i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floa
 
 def spread(amount: Floats2, east: Bools2, north: Bools2, part: float, passes: int) -> Floats2:
     """An amount after some passes of exchange between neighbours: see `reference.spread`."""
-    found, other = amount.copy(), np.empty_like(amount)
-    for _ in range(passes):
-        _exchange(found, east, north, part, other)
-        found, other = other, found
-    return found
+    both = np.empty((2, *amount.shape))
+    both[0] = amount
+    free = np.zeros(amount.shape, dtype=bool)
+    free[1:-1, 1:-1] = (east[1:-1] & east[:-2])[:, 1:-1] & north[1:-1, 1:-1] & north[1:-1, :-2]
+    _exchange(both, east, north, np.flatnonzero(~free), part, passes)
+    return both[passes % 2]
 
 
 @jit()
-def _exchange(amount: Floats2, east: Bools2, north: Bools2, part: float, out: OutFloats2) -> None:
-    rows, columns = amount.shape
-    for i in range(rows):
-        for j in range(columns):
-            here, gain = amount[i, j], 0.0
+def _exchange(both: OutFloats3, east: Bools2, north: Bools2, bound: Ints, part: float, passes: int) -> None:
+    """Pass after pass from one half of `both` to the other.
+
+    `bound` are the nodes at the edge of the grid and those with a closed link: the loop over all other nodes has no
+    branches, so that several of them are computed at a time.
+    """
+    _, rows, columns = both.shape
+    for k in range(passes):
+        amount, out = both[k % 2], both[1 - k % 2]
+        for i in range(1, rows - 1):
+            above, here, below, to = amount[i + 1], amount[i], amount[i - 1], out[i]
+            for j in range(1, columns - 1):
+                x = here[j]
+                to[j] = x + part * ((above[j] - x) + (below[j] - x) + (here[j + 1] - x) + (here[j - 1] - x))
+        for node in bound:
+            i, j = node // columns, node % columns
+            x, gain = amount[i, j], 0.0
             if i + 1 < rows and east[i, j]:
-                gain += amount[i + 1, j] - here
+                gain += amount[i + 1, j] - x
             if i > 0 and east[i - 1, j]:
-                gain += amount[i - 1, j] - here
+                gain += amount[i - 1, j] - x
             if j + 1 < columns and north[i, j]:
-                gain += amount[i, j + 1] - here
+                gain += amount[i, j + 1] - x
             if j > 0 and north[i, j - 1]:
-                gain += amount[i, j - 1] - here
-            out[i, j] = here + part * gain
+                gain += amount[i, j - 1] - x
+            out[i, j] = x + part * gain
