@@ -356,3 +356,16 @@ def test_very_large_plans_have_wider_grids_whose_ways_are_as_long(monkeypatch):
     for goal in (0, 1):
         far = [one.length(q, np.full(len(q), goal)) for one in (fine, wide)]
         assert np.abs(far[0] - far[1]).max() < 0.06
+
+
+def test_who_has_left_is_found_the_same_way_among_many_people():
+    """Most of them are told apart by cells; the others by their distances, to the limit and to the bit."""
+    plan = Plan(
+        [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))}, columns=[(4, 1, 0.3)]
+    )
+    q = np.random.default_rng(0).uniform(-2.0, 8.0, (4000, 2))
+    q = np.concatenate([q, [[-1e5, -2e5], [6.8, 1.0], [6.8 + 1e-12, 1.0], [1.0, 5.8]]])
+    few = [plan._is_beyond(0.8, some) for some in np.array_split(q, 4)]
+    many = plan._is_beyond(0.8, q)
+    np.testing.assert_array_equal(many, np.concatenate(few))
+    np.testing.assert_array_equal(many, plan.outside(q) > 0.8)

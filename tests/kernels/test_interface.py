@@ -152,14 +152,14 @@ def blocks(random):
     return y, v, a, random.uniform(0.5, 2.0, 9), np.array([-0.5, np.inf]), e, 2.0, 5.0, 60
 
 
-def walkers(random, n=14):
-    """Pairs of people, where they are, their radii, and where they want to go; the last one stands."""
-    q, radii = random.uniform(0.0, 3.0, (n, 2)), random.uniform(0.1, 0.2, n)
-    i, j = (one.astype(np.int32) for one in np.triu_indices(n, k=1))
+def walkers(random, n=40):
+    """Where people are, two of them at the same place, their radii, and where they want to go; the last one stands."""
+    q, radii = random.uniform(0.0, 4.0, (n, 2)), random.uniform(0.1, 0.2, n)
+    q[1] = q[0]
     angle = random.uniform(0.0, 2.0 * np.pi, n)
     direction = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     direction[-1] = 0.0
-    return i, j, q, radii, direction
+    return q, radii, direction
 
 
 def descent(random):
@@ -208,8 +208,8 @@ ARGUMENTS = {
     "marched": floor,
     "descent": descent,
     "headings": headings,
-    "turned": lambda random: (*walkers(random), 2.0, 0.3),
-    "gaps_ahead": lambda random: walkers(random),
+    "turned": lambda random: (*walkers(random), 2.0, 0.3, 0.9, 3),
+    "gaps_ahead": lambda random: (*walkers(random), 0.7, 3),
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
 LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12}

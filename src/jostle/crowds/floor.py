@@ -112,7 +112,7 @@ class Floor:
             nodes.append((i + a) * window.shape[1] + j + b)
             shares.append(np.abs(1 - a - part[:, 0]) * np.abs(1 - b - part[:, 1]) / area)
         size = window.shape[0] * window.shape[1]
-        amount: Array = np.bincount(np.concatenate(nodes), weights=np.concatenate(shares), minlength=size)
+        amount = np.asarray(np.bincount(np.concatenate(nodes), np.concatenate(shares), size), dtype=float)
         return window, amount.reshape(window.shape)
 
     def _spread(

@@ -45,6 +45,8 @@ NECK = 1.5
 no node on one side of it is a neighbour of a node on the other side."""
 MOST_NODES = 40_000_000
 """Largest number of nodes of a grid."""
+NODES_AT_ONCE = 40_000_000
+"""Number of nodes, of all goals for which ways are found at the same time, which bounds the memory that they need."""
 SIGHT = 128
 """Distance from an exit, in grid spacings, up to which nodes are tested for whether they see it."""
 DISTANCE_TOLERANCE = 1e-9
@@ -152,7 +154,8 @@ class Ways:
                 distance[g], direction[g] = _march(grid, goals[g], source, free, nodes, sight, radius, seeing)
             direction[g, outside] = out
 
-        with ThreadPoolExecutor(min(len(goals), threads())) as pool:
+        at_once = max(2, NODES_AT_ONCE // len(nodes))
+        with ThreadPoolExecutor(min(len(goals), threads(), at_once)) as pool:
             list(pool.map(find, range(len(goals))))
         distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
         nearest = distance[:eligible].argmin(axis=0)
