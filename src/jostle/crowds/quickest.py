@@ -207,9 +207,10 @@ class Quickest(Behaviour):
         keys = [Key(*divmod(int(one), len(self.goals)), closed.tobytes()) for one in numbers]
         field = np.where(walks, np.searchsorted(numbers, which), NOWHERE)
         quick = self._headings(seen, q, field, keys, closed)
-        known = (quick != 0.0).any(axis=1)  # people without a way keep the direction of the wish inside
-        direction[known] = quick[known]
-        return speed[:, None] * direction
+        known = (quick[:, 0] != 0.0) | (
+            quick[:, 1] != 0.0
+        )  # people without a way keep the direction of the wish inside
+        return speed[:, None] * (quick if known.all() else np.where(known[:, None], quick, direction))
 
     def _headings(self, seen: Seen, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
         """(n, 2) directions of the quickest ways of people in the potentials of the given numbers (n,).

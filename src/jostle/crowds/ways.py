@@ -193,10 +193,11 @@ class Ways:
         return np.asarray(np.where(there, self.distance[:, node], np.inf))
 
     def _node(self, q: Array) -> tuple[Integers, Booleans]:
-        index = np.rint((q - self.grid.lower) / self.grid.step)
-        there = np.asarray(((index >= 0) & (index < self.grid.shape)).all(axis=1))
-        index[~there] = 0.0
-        return index[:, 0].astype(np.int64) * self.grid.shape[1] + index[:, 1].astype(np.int64), there
+        (x, y), (rows, columns) = (q - self.grid.lower).T / self.grid.step, self.grid.shape
+        i, j = np.rint(x), np.rint(y)
+        there = (i >= 0) & (i < rows) & (j >= 0) & (j < columns)
+        node = (np.where(there, i, 0.0) * columns + np.where(there, j, 0.0)).astype(np.int64)
+        return node, there
 
 
 def people_chunks(n: int) -> int:
