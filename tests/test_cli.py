@@ -26,9 +26,12 @@ def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle
     code, out, err = jostle("run", "cradle_apart")
     assert code == 0
     assert sorted(os.listdir(here)) == ["cradle_apart.checkpoint", "cradle_apart.vtkhdf"]
-    for words in ("finished", "3000", "worst overlap", "steps a second"):
+    for words in ("finished", "3000", "worst overlap", "steps per second"):
         assert words in out
+    assert "cradle_apart.vtkhdf: the trajectory" in err
     assert "jostle view cradle_apart.vtkhdf" in err
+    assert "cradle_apart.checkpoint: the last state, needed only to make the run longer; otherwise delete it" in err
+    assert "jostle resume cradle_apart.vtkhdf --set run.t=" in err
     sol = jo.io.read(here / "cradle_apart.vtkhdf")
     assert (sol.u[-1].round(6) + 0.0).tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
     about = jo.io.about(here / "cradle_apart.vtkhdf")

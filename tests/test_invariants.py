@@ -994,7 +994,9 @@ def test_the_default_solves_large_lattices_of_wild_masses(seed):
 def test_an_empty_polyhedron_is_refused_with_a_proof(solver, wrong, sparse):
     """Rows that contradict each other raise EmptySet; the rows it names contradict each other by themselves."""
     w, G, c = wrong
-    with pytest.raises(jo.EmptySet, match=r"contradict each other: row \d+.*relax one of them") as raised:
+    with pytest.raises(
+        jo.EmptySet, match=r"contradict each other: row \d+.*leave one of these constraints out"
+    ) as raised:
         jo.project(w, jo.Polyhedron(csr_array(G) if sparse else G, c), solver=solver)
     rows = raised.value.rows
     y, left = least_squares(np.vstack([G[rows].T, c[rows]]), np.append(np.zeros(G.shape[1]), -1.0))

@@ -6,7 +6,8 @@ import pytest
 
 import jostle as jo
 from jostle.errors import BrokenPlugin
-from jostle.plugins import Registry, nearest
+from jostle.plugins import Registry
+from jostle.spelling import nearest
 
 
 @pytest.fixture

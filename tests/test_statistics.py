@@ -79,3 +79,23 @@ def test_the_file_of_a_swelling_run_has_the_radii_of_each_time(tmp_path):
     radii = np.array([jo.io.read(tmp_path / "swell.vtkhdf").radii[k] for k in range(5)])
     np.testing.assert_allclose(radii[:, 0], 0.5 + 0.1 * np.linspace(1.0, 3.0, 5), rtol=1e-6)
     np.testing.assert_allclose(radii[:, 1], 0.25, rtol=1e-6)
+
+
+@pytest.mark.parametrize("e", [0.3, 0.8, 1.0])
+def test_paoli_overlaps_by_at_most_h_times_the_speed_at_which_bodies_meet(e):
+    """q^{n+1} is behind the wall only if W^n is not: its depth is at most 2 e / (1 + e) h |v|, which is reached."""
+    h, speed, bound = 0.002, 1.0, 2.0 * e / (1.0 + e)
+    depths = []
+    for phase in np.linspace(0.0, 1.0, 21):
+        ball = jo.Motion(q0=[0.01 + phase * h], v0=[-speed], within=jo.HalfSpace([1.0]), law=jo.Restitution(e))
+        depths.append(-jo.solve(ball, jo.Paoli(), t=0.02, h=h).gaps().min() / (h * speed))
+    assert 0.9 * bound < max(depths) <= bound + 1e-9
+
+
+@pytest.mark.parametrize(("scheme", "e"), [(jo.Paoli(), 0.8), (jo.MoreauJean(), 0.8), (jo.Maury(), 0.0)])
+def test_the_impulse_of_an_impact_is_the_jump_and_what_carries_the_weight_in_two_steps(scheme, e):
+    m, g, h = 2.0, 9.81, 0.01
+    ball = jo.Motion(q0=[1.0], force=[-m * g], mass=m, within=jo.HalfSpace([1.0]), law=jo.Restitution(e))
+    hit = jo.solve(ball, scheme, t=0.6, h=h).impacts()
+    assert len(hit) == 1
+    np.testing.assert_allclose(hit.impulse, m * (hit.after - hit.before) + 2.0 * h * m * g, rtol=1e-12)

@@ -1,4 +1,4 @@
-"""What a signature says is checked when it is called: a wrong kind of value is an error that names the parameter.
+"""Arguments are checked against the signature of a call: a wrong kind of value is an error that names the parameter.
 
 `check_arguments` decorates public functions and classes. It reads their annotations as they are written and does not
 evaluate them, so that it imports nothing. Shapes, and what else the mathematics asks, are up to the function itself.
@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.errors import InvalidValue
+from jostle.wrong_calls import BY_POSITION, wrong_call
 
 T = TypeVar("T")
+Class = TypeVar("Class")
 Finite = float
 Positive = float
 NotNegative = float
@@ -26,7 +28,7 @@ Count = int
 Natural = int
 Constant = ArrayLike
 Truths = ArrayLike
-"""Values of which a signature says more than their type: finite, positive, 0 or more, at least 1 or 0, without NaN."""
+"""Conditions on a value beyond its type: finite, positive, 0 or more, at least 1 or 0, without NaN."""
 LONGEST_VALUE = 80
 """Characters of a wrong value that an error shows."""
 ALIASES = {
@@ -155,11 +157,29 @@ def check_arguments(called: T) -> T:
     >>> area("2")
     Traceback (most recent call last):
     jostle.errors.InvalidValue: radius must be a number, not '2'
+    >>> area(2.0, 2)
+    Traceback (most recent call last):
+    jostle.errors.InvalidCall: area() takes 1 positional argument (radius), not 2; give many by name: many=...
     """
     if isinstance(called, type):
         called.__init__ = _wrapped(called.__init__, skip=1)  # type: ignore[misc]
         return called
     return _wrapped(called)  # type: ignore[arg-type, return-value]
+
+
+def explain_wrong_calls(called: type[Class]) -> type[Class]:
+    """A class that checks its arguments itself; a call that does not fit its signature is an error that says why.
+
+    >>> @explain_wrong_calls
+    ... class Circle:
+    ...     def __init__(self, *, radius):
+    ...         self.radius = radius
+    >>> Circle(radus=1.0)
+    Traceback (most recent call last):
+    jostle.errors.InvalidCall: Circle() has no argument 'radus'; did you mean 'radius'?
+    """
+    called.__init__ = _wrapped(called.__init__, skip=1, checked=False)  # type: ignore[method-assign]
+    return called
 
 
 def check_fields(instance: Any) -> None:
@@ -170,20 +190,29 @@ def check_fields(instance: Any) -> None:
             _check(field.name, getattr(instance, field.name), rule)
 
 
-def _wrapped(function: Callable[..., Any], skip: int = 0) -> Callable[..., Any]:
+def _wrapped(function: Callable[..., Any], skip: int = 0, checked: bool = True) -> Callable[..., Any]:
+    """A function whose arguments are checked; the first `skip` of them, such as self, are not."""
     parameters = list(inspect.signature(function).parameters.values())[skip:]
-    rules = {each.name: rule for each in parameters if (rule := _rule(each.annotation)) is not None}
-    names = [each.name for each in parameters]
+    rules = {each.name: rule for each in parameters if checked and (rule := _rule(each.annotation)) is not None}
+    names = [each.name for each in parameters if each.kind in BY_POSITION]
 
     @functools.wraps(function)
     def call(*positional: Any, **named: Any) -> Any:
-        for name, value in zip(names, positional[skip:], strict=False):
-            if name in rules:
-                _check(name, value, rules[name])
-        for name, value in named.items():
-            if name in rules:
-                _check(name, value, rules[name])
-        return function(*positional, **named)
+        if rules:
+            for name, value in zip(names, positional[skip:], strict=False):
+                if name in rules:
+                    _check(name, value, rules[name])
+            for name, value in named.items():
+                if name in rules:
+                    _check(name, value, rules[name])
+        try:
+            return function(*positional, **named)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is None or trace.tb_next is not None:  # an error of the function itself
+                raise
+            called = type(positional[0]).__name__ if skip else function.__name__
+            raise wrong_call(called, parameters, len(positional) - skip, named) from None
 
     return call
 
@@ -192,7 +221,7 @@ def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
         shown = described(value)
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
-        hint = ": give an object, with its brackets" if isinstance(value, type) else ""
+        hint = ": give an object, with parentheses" if isinstance(value, type) else ""
         raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 

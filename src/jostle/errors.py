@@ -43,6 +43,10 @@ class InvalidValue(JostleError, ValueError):
     """An argument has a value or a shape that is not allowed."""
 
 
+class InvalidCall(JostleError, TypeError):
+    """A call does not fit a signature: an argument is misspelt, missing or repeated, or too many are positional."""
+
+
 class InfeasibleStart(JostleError, ValueError):
     """The start q0 is not admissible: some gap is negative, or an equality does not hold."""
 
@@ -62,6 +66,8 @@ class EmptySet(JostleError, ValueError):
         The proof: y >= 0 with G^T y = 0 and c . y < 0.
     iterations : int
         Number of iterations that the solver took before it found the proof.
+    proof : str
+        The proof in words, which ends the message.
     """
 
     def __init__(
@@ -70,10 +76,18 @@ class EmptySet(JostleError, ValueError):
         rows: NDArray[np.int64] | None = None,
         weights: NDArray[np.float64] | None = None,
         iterations: int = 0,
+        proof: str = "",
     ):
         super().__init__(message)
         self.rows, self.weights = rows, weights
-        self.iterations = iterations
+        self.iterations, self.proof = iterations, proof
+
+    def __str__(self) -> str:
+        return super().__str__() + (f". Proof: {self.proof}" if self.proof else "")
+
+    def because(self, why: str) -> EmptySet:
+        """The same error with another sentence before its proof."""
+        return EmptySet(f"{self.args[0]}. {why}", self.rows, self.weights, self.iterations, self.proof)
 
 
 class NotConverged(JostleError, RuntimeError):
@@ -85,7 +99,7 @@ class NotConverged(JostleError, RuntimeError):
 
 
 class NotContinuous(JostleError, RuntimeError):
-    """Arbitrarily close starts have solutions far apart: ``error.solution`` and ``error.other``."""
+    """Arbitrarily close initial states lead to different solutions: ``error.solution`` and ``error.other``."""
 
     def __init__(self, message: str, solution: Any = None, other: Any = None):
         super().__init__(message)

@@ -7,7 +7,7 @@ All bodies are in the problem from the start; `present` says who is present (see
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, accepts, check_arguments, described
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Booleans, Integers, finite, numbers
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import check_start
 from jostle.sets.presence import GONE, PRESENT, Presence
 
 RATE_TOLERANCE = 1e-12
@@ -204,3 +205,37 @@ def changes(change: Any) -> tuple[Callable[[State], State], ...]:
             one = one if number == one.number else one.told_apart(number)
         made.append(one)
     return tuple(made)
+
+
+def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State], State]]) -> State:
+    """The state after all changes; a body that came in or was moved must not overlap anything."""
+    before = state
+    for change in made:
+        state = change(state)
+        if not isinstance(state, State):
+            raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
+    if state is before:
+        return state
+    state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
+    here = None if state.presence is None else state.presence.here
+    moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
+    first_left = before.presence is None and here is not None  # whether the set allows that is checked once
+    if moved.any() or first_left:
+        contacts = state.within(within).linearise(state.t, state.q, 0.0)
+        first, second = contacts.pairs.T
+        if moved.ndim == 2 and (first >= 0).all():
+            body = moved.any(axis=1)
+            contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
+        check_start(contacts)
+    return state
+
+
+def _own(changed: Array, before: Array, name: str) -> Array:
+    """q or u of a changed state: a read-only copy if it is another array, of the same shape."""
+    if changed is before:
+        return before
+    array = numbers(changed, f"the {name} of the state that change returned")
+    if array.shape != before.shape:
+        raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
+    array.setflags(write=False)
+    return array

@@ -23,13 +23,24 @@ def from_host(field: Field, place: Any) -> Field:
 
 
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
-    """A read-only array in the shape of q0; a list of one entry for several coordinates is refused, a number is not."""
+    """A read-only array in the shape of q0: values are repeated over bodies, but not over coordinates."""
     given = finite(value, name)
-    if given.ndim > 0 and given.size == 1 and q0.shape[-1:] > (1,):
-        raise InvalidValue(f"{name} has one entry, and q0 has {q0.shape[-1]} coordinates: give one entry for each")
+    _refuse_repeated_coordinates(given, q0.shape, name)
     like = alike(given, name, q0, "q0")
     like.setflags(write=False)
     return like
+
+
+def _refuse_repeated_coordinates(value: Array, shape: tuple[int, ...], name: str) -> None:
+    """An error if one value would be repeated over coordinates: a weight -9.81 would push a ball sideways, too.
+
+    A number is allowed for q0 with one index, whose entries may be bodies on a line, and zero is always allowed.
+    """
+    coordinates = shape[-1] if shape else 1
+    number = len(shape) == 2 and bool((value != 0.0).any())
+    repeated = number if value.ndim == 0 else value.shape[-1] == 1
+    if repeated and coordinates > 1:
+        raise InvalidValue(f"{name} has one entry for {coordinates} coordinates: give one entry for each")
 
 
 def field_of(
@@ -52,6 +63,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
+            _refuse_repeated_coordinates(array, shape, f"what {name} returned at t = {state[0]:g}")
             try:
                 array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:

@@ -10,28 +10,17 @@ Entry points are found when the list is first read, and each one is imported whe
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from jostle.errors import BrokenPlugin, InvalidValue
+from jostle.spelling import suggestion
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Item = TypeVar("Item")
 Given = TypeVar("Given")
-CLOSENESS = 0.6
-"""Similarity, between 0 and 1, from which on an error suggests another spelling."""
-
-
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """The most similar of the choices, or an empty text if none is similar.
-
-    >>> nearest("maurey", ["maury", "paoli"]), nearest("euler", ["maury", "paoli"])
-    ('maury', '')
-    """
-    return next(iter(difflib.get_close_matches(word, list(choices), n=1, cutoff=CLOSENESS)), "")
 
 
 class Registry(Generic[Item]):
@@ -147,8 +136,7 @@ class Registry(Generic[Item]):
         """
         if name not in self._items:
             if name not in self._found():
-                near = nearest(name, self.names())
-                hint = f"did you mean {near!r}?" if near else f"known: {', '.join(self.names())}"
+                hint = suggestion(name, self.names(), f"known: {', '.join(self.names())}")
                 raise InvalidValue(f"unknown {self.noun} {name!r}; {hint}")
             self._items[name] = self._loaded(self._found()[name])
         return self._items[name]

@@ -12,8 +12,10 @@ from jostle.arrays import Array, Integers
 class Impacts:
     """The impacts of a run: contacts that closed with a jump of the velocity, in order of time.
 
-    The schemes spread an impact over two steps: `after` and `impulse` are taken after the second, and so contain what
-    the forces did in these two steps. Piles make many small impacts: `sol.impacts(speed=...)` leaves them out.
+    The schemes spread an impact over two steps. `after` is the rate after the second of them, and `impulse` is what the
+    contact gave in both: the jump of the momentum, and what balances the forces meanwhile. A ball of mass m that falls
+    on a floor gets m (after - before) + 2 h m g. Piles make many small impacts: `sol.impacts(speed=...)` leaves them
+    out.
 
     `moment` has an error of order h^2 against the motion that the scheme computes, and none for a plane and a constant
     force; the error of the scheme itself comes on top, which is of order h for `Maury`, and for all schemes after the
@@ -30,7 +32,7 @@ class Impacts:
     after : array, shape (k,)
         Rate of the gap after the impact.
     impulse : array, shape (k,)
-        Impulse of the contact.
+        Impulse of the contact in the two steps of the impact.
     moment : array, shape (k,)
         Time inside the step at which the gap closed along a free flight; for `Paoli` with e > 0 a little before the
         step.
@@ -42,6 +44,8 @@ class Impacts:
     >>> hits = jo.solve(ball, jo.MoreauJean(), t=0.9, h=0.08).impacts()
     >>> hits.t.round(9).tolist(), hits.moment.round(9).tolist()
     ([0.56], [0.5])
+    >>> float((hits.impulse - (hits.after - hits.before))[0].round(9))         # 2 h m g
+    1.6
     """
 
     t: Array

@@ -16,6 +16,7 @@ from jostle.errors import InvalidValue
 from jostle.facts import Facts, drawable
 from jostle.problems import Motion, Sweeping
 from jostle.recorded_impacts import Impacts
+from jostle.run_summaries import run_in_words
 from jostle.saved_contacts import duration_of, impulse_table
 from jostle.sets.presence import gap_of_present
 from jostle.shapes import Shape
@@ -127,9 +128,7 @@ class Solution:
             object.__setattr__(self, "order", 2 if isinstance(self.problem, Motion) else 1)
 
     def __repr__(self) -> str:
-        saved = f"t = {self.t[0]:g} to {self.t[-1]:g}, {len(self.t)} saved" if len(self.t) else "nothing saved"
-        steps, shape = f"{len(self.stats)} steps of {type(self.scheme).__name__}", self.q.shape[1:]
-        return f"Solution({self.status}: {steps}, {saved}, q of shape {shape}, worst residual {self.residual:.1e})"
+        return f"Solution({run_in_words(self)})"
 
     @cached_property
     def facts(self) -> Facts:

@@ -14,9 +14,10 @@ from scipy.optimize import linprog
 from scipy.spatial import cKDTree
 
 import jostle as jo
-from jostle.analysis.crowds import crossings, evacuation_time, flow, leaving_times
+from jostle.analysis.crowds import crossings, flow
 from jostle.analysis.crushing import crowd_pressure, pressed, time_in_contact
 from jostle.analysis.density_maps import density_map, speed_map
+from jostle.analysis.evacuation import evacuation_time, leaving_times
 from jostle.analysis.ranges import load_range, multiplier_range
 from jostle.analysis.voronoi import densities, density
 from jostle.errors import InvalidValue, MissingPackage

@@ -90,7 +90,7 @@ def test_an_unbounded_set_and_a_cone_have_no_contradiction():
 @pytest.mark.parametrize("mass", [1.0, [1.0, 9.0], [[2.0, 1.0], [1.0, 3.0]]], ids=["one", "diagonal", "matrix"])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_every_solver_says_that_the_set_is_empty_and_why(solver, mass, scale):
-    with pytest.raises(jo.EmptySet, match=r"row 0; row 1; row 2 \(weights"):
+    with pytest.raises(jo.EmptySet, match=r"contradict each other: row 0; row 1; row 2\. .*\. Proof: the weights y"):
         solver.project([0.3 * scale, -0.1 * scale], triangle(-1.0, scale), mass)
 
 
@@ -174,3 +174,26 @@ def test_no_multipliers_prove_that_a_set_with_a_point_is_empty(seed, size):
     p = 10.0**size * np.where(random.random(10) < 0.5, 1.0, random.exponential(1.0, 10))
     p[6:] = np.where(random.random(4) < 0.7, p[:4], p[6:])
     assert emptiness.proven_by(p, K.c, K, metric(1.0, (3,))) is None
+
+
+def test_the_message_begins_in_plain_words_and_ends_with_the_proof():
+    """Who contradicts whom, what to do, why the step found it, and last the weights for those who want to check."""
+    press = jo.Motion(q0=[0.3], within=jo.Box(lambda t: [t], lambda t: [1.0 - t], radii=[0.1]))
+    with pytest.raises(jo.EmptySet) as caught:
+        jo.solve(press, jo.Maury(), t=1.0, h=0.03)
+    said = str(caught.value)
+    places = [
+        said.index(words)
+        for words in ("contradict each other: body 0 and wall", "Move walls apart, make bodies smaller", "Proof: ")
+    ]
+    assert places == sorted(places)
+    assert "G^T" not in said[: places[-1]]
+    assert caught.value.proof in said
+    other = caught.value.because("The law contradicts itself")
+    assert str(other).index("The law contradicts itself. Proof: ") > 0
+    assert other.weights is caught.value.weights
+
+
+def test_equalities_that_contradict_each_other_blame_the_rods():
+    with pytest.raises(jo.EmptySet, match="change the length of a rod, or leave one of these constraints out"):
+        jo.project([0.0], jo.Polyhedron([[1.0], [1.0]], [0.0, 1.0], equal=[True, True]))

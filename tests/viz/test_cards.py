@@ -42,7 +42,7 @@ def test_a_solution_tells_how_it_ended_and_shows_the_last_frame(pile):
     assert rows["status"] == "finished: reached the end time"
     assert (rows["scheme"], rows["bodies"], rows["saved frames"]) == ("Maury", "24 in dimension 2", "21")
     assert (rows["steps"], rows["time"]) == ("100, h = 0.01", "0 to 1")
-    assert rows["largest residual"] == (f"{pile.residual:.1e}" if pile.residual else "0")
+    assert rows["worst residual"] == (f"{pile.residual:.1e}" if pile.residual else "0")
     assert dots(drawing) == 24
     assert "not converged" not in rows
 
@@ -69,7 +69,7 @@ def test_balls_on_a_line_and_a_single_body_are_drawn():
     assert dots(shown(jo.solve(jo.models.cradle(3), jo.Paoli(), t=0.02, h=0.01))[1]) == 3
     ball = jo.Motion(q0=[0.0, 1.0], v0=[1.0, 0.0], within=jo.HalfSpace([0, 1]))
     rows, drawing = shown(jo.solve(ball, jo.Maury(), t=0.1, h=0.01))
-    assert (rows["bodies"], rows["largest overlap"]) == ("1 in dimension 2", "0")
+    assert (rows["bodies"], rows["worst overlap"]) == ("1 in dimension 2", "none")
     assert any(path.get("d").count("L") == 10 for path in drawing.iter("path")), "its path"
 
 

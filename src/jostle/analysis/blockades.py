@@ -25,7 +25,7 @@ from jostle.analysis.exits import distance_to_segment, known_plan, openings_of
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.io.areas import present, walkable
-from jostle.io.moves import planar, radii_in
+from jostle.io.crowd_runs import planar, radii_in
 from jostle.problems import Sweeping
 from jostle.shapes import BALL, SEGMENTS
 from jostle.solution import Solution
@@ -159,7 +159,7 @@ def _standing_since(sol: Solution, radii: Array) -> float:
 
 
 def _wants_to_walk(sol: Solution, q: Array) -> bool:
-    """Tell whether contacts carry forces, or somebody inside wishes to walk; False if neither is known."""
+    """Tell whether contacts carry forces, or somebody inside wants to walk; False if neither is known."""
     if sol.contacts_saved and np.any(np.asarray(sol.multipliers[len(sol.t) - 1])):
         return True
     if not isinstance(sol.problem, Sweeping):

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from jostle.analysis.blockades import Blockade, blockade
+from jostle.analysis.crowd_maps import MAP_FRAMES, CrowdMaps, crowd_maps
 from jostle.analysis.exits import ExitUse, exit_use, known_plan
-from jostle.analysis.level_of_service import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
-from jostle.analysis.walks import Jam, Travel, jams, travel
+from jostle.analysis.jams import Jam, jams
+from jostle.analysis.level_of_service import level_of_service
+from jostle.analysis.walks import Travel, travel
 from jostle.arguments import check_arguments
-from jostle.io.moves import planar
+from jostle.io.crowd_runs import planar
 from jostle.solution import Solution
 
 LEFT_FRACTION = 0.95

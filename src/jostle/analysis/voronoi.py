@@ -28,7 +28,7 @@ from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, needed, present, walkable
-from jostle.io.moves import planar
+from jostle.io.crowd_runs import planar
 from jostle.solution import Solution
 
 CIRCLE_QUARTER = 3

@@ -20,7 +20,7 @@ def answers(sol: Solution) -> dict[str, Any]:
     """
     from jostle.analysis import crowd_summary
     from jostle.errors import MissingPackage
-    from jostle.io.moves import plan_of
+    from jostle.io.crowd_runs import plan_of
 
     if plan_of(sol) is None:
         if sol.facts.groups is not None and sol.order == 1:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jostle.errors import InvalidValue
 from jostle.statuses import MESSAGES, RUNNING
+from jostle.viz.units import LENGTH, unit_text, with_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +36,12 @@ def summary(images: Images, path: Path) -> dict[str, Any]:
     if steps is not None and len(steps):
         found |= {"largest_substeps": int(steps["substeps"].max()), "worst_excess": float(steps["excess"].max())}
     return found | {"bytes": path.stat().st_size}
+
+
+def in_words(images: Images) -> dict[str, str]:
+    """The values of a summary that have a unit, as text."""
+    units = images.units
+    return {"t": with_time(f"{images.t[-1]:.4g}", units), "h": f"{images.h:.4g} {unit_text(units, LENGTH)}".rstrip()}
 
 
 def of_scenario(run: DensityRun) -> dict[str, Any]:

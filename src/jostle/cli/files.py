@@ -14,7 +14,7 @@ import typer
 from jostle.cli import densities, sweeps
 from jostle.cli.crowds import answers
 from jostle.cli.runs import SCENARIO, Json, checkpoint_of
-from jostle.cli.show import plain, say, show, show_rows, summary
+from jostle.cli.show import in_words, plain, say, show, show_rows, summary
 from jostle.errors import FileIsThere, InvalidValue, JostleError, MissingPackage
 
 if TYPE_CHECKING:
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 """File formats of pictures that `jostle plot` can write."""
-Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists, but never a trajectory.")]
+Trajectory = Annotated[Path, typer.Argument(help="A trajectory, even one that is still being written.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file, but never a trajectory.")]
 Colour = Annotated[
     str | None,
     typer.Option(
-        help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ...; of "
-        "a density: density, pressure or speed. By default speed, or density."
+        help="Quantity that the colours show: speed, force, pressure, contacts, radius, mass, group, number, x, vx "
+        "...; for a density: density, pressure or speed. By default speed, or density."
     ),
 ]
 Layer = Annotated[
     str | None,
     typer.Option(
-        help="Of a crowd, a map of the whole run: density, worst density, level of service, speed, jam time, or force."
+        help="Map of a crowd over the whole run: density, worst density, level of service, speed, jam time, or force."
     ),
 ]
 
@@ -90,46 +90,53 @@ def info(
         if not as_json:
             sweeps.show_summary(results)
         return
-    found = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
+    found, told = _of_trajectory(Path(file), text) if Path(file).suffix == ".vtkhdf" else _of_scenario(file, text)
     if isinstance(found, str):
         say(found, end="")
     else:
-        show(found, as_json)
+        show(found, as_json, told=told)
 
 
-def _of_scenario(name: str, text: bool) -> dict[str, Any] | str:
+Found = tuple[dict[str, Any] | str, dict[str, str]]
+"""Values, or the text of a scenario; and the values that need more than a number in the terminal."""
+
+
+def _of_scenario(name: str, text: bool) -> Found:
     from jostle.ensembles.study_files import is_study
     from jostle.scenarios import Run, load
 
     if name.endswith(".toml") and is_study(Path(name)):
-        return Path(name).read_text(encoding="utf-8") if text else sweeps.of_file(Path(name))
+        return Path(name).read_text(encoding="utf-8") if text else sweeps.of_file(Path(name)), {}
     scenario = load(name)
     if text:
-        return scenario.text
+        return scenario.text, {}
     run, said = scenario.build(), {"title": scenario.title, "kind": scenario.problem.kind}
+    seconds = {"t": f"{run.t:g} s", "h": f"{run.h:g} s", "every": f"{run.every:g} s"}
     if not isinstance(run, Run):
-        return said | densities.of_scenario(run)
+        return said | densities.of_scenario(run), seconds
     return said | {
         "bodies": int(run.problem.q0.shape[0]),
         "scheme": type(run.scheme).__name__, "solver": run.scheme.solver.name, "tol": run.scheme.solver.tol,
         "t": run.t, "h": run.h, "every": run.every, "steps": round(run.t / run.h), "seed": scenario.seed,
-    }  # fmt: skip
+    }, seconds  # fmt: skip
 
 
-def _of_trajectory(path: Path, text: bool) -> dict[str, Any] | str:
+def _of_trajectory(path: Path, text: bool) -> Found:
     from jostle.io import about, are_images, read, read_images
 
     kept = about(path)
     if text:
-        return kept.get(SCENARIO, "")
+        return kept.get(SCENARIO, ""), {}
     if are_images(path):
-        run = densities.summary(read_images(path), path)
+        images = read_images(path)
+        run, told = densities.summary(images, path), densities.in_words(images)
     else:
         sol = read(path)
-        run = summary(sol, path) | answers(sol)
+        run, told = summary(sol, path) | answers(sol), in_words(sol)
     found = {"title": kept.get("title", ""), **run}
     found["checkpoint"] = str(checkpoint_of(path)) if checkpoint_of(path).exists() else ""
-    return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}
+    told["checkpoint"] = found["checkpoint"] and f"{found['checkpoint']} (jostle resume {path} continues from it)"
+    return found | {name: value for name, value in kept.items() if name not in (SCENARIO, "title")}, told
 
 
 def export(
@@ -137,13 +144,13 @@ def export(
     target: Annotated[
         Path,
         typer.Argument(
-            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, of people .sqlite (JuPedSim) "
-            "and .txt (PedPy), or the suffix of a plug-in."
+            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, for crowds .sqlite (JuPedSim) "
+            "and .txt (PedPy), or the extension of a plug-in."
         ),
     ],
     overwrite: Overwrite = False,
 ) -> None:
-    """Convert a trajectory for another program. The suffix of the file chooses the format."""
+    """Convert a trajectory for another program. The file name extension selects the format."""
     from jostle.io import export as exported
 
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
@@ -190,11 +197,11 @@ def plot(
     trajectory: Annotated[
         Path,
         typer.Argument(
-            help="A trajectory, also one that is being written; or a scenario of people, whose plan is then drawn."
+            help="A trajectory, even one that is still being written, or a crowd scenario, to draw its floor plan."
         ),
     ],
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
-    moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
+    moments: Annotated[int, typer.Option(min=1, help="Number of moments to show side by side.")] = 3,
     colour: Colour = None,
     layer: Layer = None,
     overwrite: Overwrite = False,
@@ -202,14 +209,14 @@ def plot(
     """Save a picture of a trajectory, density or floor plan."""
     from jostle.crowds.crowd import Crowd
     from jostle.io import Images
-    from jostle.io.container import whole
+    from jostle.io.new_files import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("pictures")
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.io.moves import plan_of
+    from jostle.io.crowd_runs import plan_of
     from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)

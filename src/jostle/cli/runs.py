@@ -12,7 +12,7 @@ from rich.console import Console
 
 from jostle.cli import densities
 from jostle.cli.crowds import answers
-from jostle.cli.show import say, show, summary
+from jostle.cli.show import in_words, say, show, summary
 from jostle.errors import FileIsThere, Interrupted, InvalidValue, NoSuchFile
 from jostle.evolution import solve
 from jostle.statuses import BLOCKED, NOT_CONVERGED
@@ -80,8 +80,8 @@ def resume(
 ) -> None:
     """Continue a run from its last checkpoint. The result is bit-identical to an uninterrupted run.
 
-    --set run.t=20 makes the run longer. Only the times and `until` of the table [run] may change; the trajectory
-    records each change, see jostle info.
+    --set run.t=20 extends the run. Only the times and `until` of the table [run] may change. The trajectory records
+    each change, and jostle info shows it.
     """
     from jostle.io import about, are_images, repair
     from jostle.scenarios import parse
@@ -175,6 +175,15 @@ def _use(threads: int | None) -> None:
         use_threads(threads)
 
 
+def _say_what_was_written(trajectory: Path, checkpoint: Path) -> None:
+    """Tell what each file of a finished run is for, and what to do with it."""
+    say(f"{trajectory}: the trajectory", error=True)
+    say(f"  view it in the browser: jostle view {trajectory}; save a picture: jostle plot {trajectory}", error=True)
+    if checkpoint.exists():
+        say(f"{checkpoint}: the last state, needed only to make the run longer; otherwise delete it", error=True)
+        say(f"  make the run longer: jostle resume {trajectory} --set run.t=...", error=True)
+
+
 def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) -> None:
     """Run a scenario with a progress bar, save its trajectory, and print a summary."""
     from jostle.io import SI, Checkpoint, Output
@@ -202,9 +211,10 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
             }  # fmt: skip
             if isinstance(built, Run):
                 sol = solve(**built._asdict(), **how_to)
-                found = summary(sol, target) | answers(sol)
+                found, told = summary(sol, target) | answers(sol), in_words(sol)
             else:
-                found = densities.summary(densities.solved(built, **how_to), target)
+                images = densities.solved(built, **how_to)
+                found, told = densities.summary(images, target), densities.in_words(images)
     except Interrupted as error:
         say(f"{error}: jostle resume {target}", error=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -212,9 +222,9 @@ def _compute(scenario: Scenario, target: Path, how: Compute, *, resume: bool) ->
     if not how.quiet:
         found = {"file": str(target), **found}
         found |= {"seconds": seconds, "steps_a_second": bar.steps / max(seconds, 1e-9)}
-        show(found, how.as_json)
+        show(found, how.as_json, told=told | {"seconds": f"{seconds:.3g} s"})
         if not how.as_json:
-            say(f"view it in the browser: jostle view {target}; save a picture: jostle plot {target}", error=True)
+            _say_what_was_written(target, checkpoint_of(target))
     blocked = found.get("crowd", {}).get("blocked", False)
     status = BLOCKED if blocked and found["status"] not in EXIT_CODES else found["status"]
     if status in EXIT_CODES:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
+from jostle.run_summaries import iterations_in_words, overlap_in_words
 from jostle.solution import Solution
 from jostle.statuses import KILLED, MESSAGES, RUNNING
+from jostle.viz.units import with_time
 
 UNSAFE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 """Control characters, which begin escape sequences, and marks that reverse the direction of writing."""
@@ -21,24 +25,47 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 """Units of file sizes, each a thousand times the one before."""
 
 
+LABELS = {
+    "t": "end time", "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
+    "steps_a_second": "steps per second",
+}  # fmt: skip
+"""What the table in the terminal calls a value, where it is not its name in JSON."""
+ONLY_IN_JSON = ("worst_overshoot", "smallest_radius", "units", "iterations_a_step")
+"""Values that the table in the terminal leaves out, because another line says the same in words."""
+
+
 def summary(sol: Solution, path: Path) -> dict[str, Any]:
     """A summary of a run, from its trajectory."""
     stats, status = sol.stats, _status(sol, path)
+    radii, d = sol.facts.radii, sol.facts.dimension or 1
     return {
         "status": status, "message": MESSAGES.get(status, status),
         "t": float(sol.t[-1]), "steps": len(stats), "frames": len(sol.t),
-        "bodies": int(sol.q.shape[1]) if sol.q.ndim > 1 else 1,
+        "bodies": math.prod(sol.q.shape[1:]) // d,
         "worst_overlap": sol.overlap, "worst_residual": sol.residual,
         "worst_overshoot": float(stats["overshoot"].max(initial=0.0)),
         "steps_not_converged": int((~stats["converged"]).sum()),
+        "iterations": int(stats["iterations"].sum()),
         "iterations_a_step": float(stats["iterations"].mean()) if len(stats) else 0.0,
         "bytes": path.stat().st_size,
+        "smallest_radius": float(radii.min()) if radii is not None and radii.size else None,
+        "units": asdict(sol.facts.units),
     }  # fmt: skip
+
+
+def in_words(sol: Solution) -> dict[str, str]:
+    """The values of a summary that need more than a number in the terminal: units, and what they are measured by."""
+    return {
+        "t": with_time(f"{sol.t[-1]:.4g}", sol.facts.units),
+        "worst_overlap": overlap_in_words(sol),
+        "worst_residual": f"{sol.residual:.2g} (relative error of a step)",
+        "iterations": iterations_in_words(sol.stats),
+    }
 
 
 def _status(sol: Solution, path: Path) -> str:
     """The status of a run; a run marked as running that no process writes was killed."""
-    from jostle.io.container import being_written
+    from jostle.io.locks import being_written
 
     return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 
@@ -77,21 +104,24 @@ def show_rows(rows: Iterable[tuple[object, object]], title: str = "", style: str
     console.print(table)
 
 
-def show(values: Mapping[str, Any], as_json: bool, title: str = "") -> None:
-    """Print names and values, one per line, or all as one line of JSON."""
+def show(values: Mapping[str, Any], as_json: bool, title: str = "", told: Mapping[str, str] | None = None) -> None:
+    """Print names and values, one per line, or all as one line of JSON; lines have the words of `told`, where given."""
     if as_json:
         say(json.dumps(values))
         return
-    shown = dict(values)
+    shown = {name: value for name, value in values.items() if name not in ONLY_IN_JSON}
+    shown |= {name: text for name, text in (told or {}).items() if name in shown}
     if "crowd" in shown:
         from jostle.cli.crowds import lines
 
-        told = lines(shown.pop("crowd"))
+        crowd = lines(shown.pop("crowd"))
         head = [name for name in ("file", "title", "status", "message") if name in shown]
-        shown = {**{name: shown[name] for name in head}, **told, **shown}
+        shown = {**{name: shown[name] for name in head}, **crowd, **shown}
     if "message" in values:
         shown["status"] = f"{shown.pop('message')} ({values['status']})"
-    rows = ((name.replace("_", " "), size(value) if name == "bytes" else words(value)) for name, value in shown.items())
+    if "bytes" in shown:
+        shown["bytes"] = size(shown["bytes"])
+    rows = ((LABELS.get(name, name.replace("_", " ")), words(value)) for name, value in shown.items())
     show_rows(rows, title, style="bold")
 
 

@@ -114,13 +114,13 @@ def empty_set(K: Polyhedron, y: Array, iterations: int = 0) -> EmptySet:
     rows = np.flatnonzero(np.abs(y) > 1e-9 * np.abs(y).max())
     named = "; ".join(K.describe(int(row)) for row in rows[:MAX_NAMED_ROWS])
     more = f" and {len(rows) - MAX_NAMED_ROWS} more" if len(rows) > MAX_NAMED_ROWS else ""
+    rods = "" if K.equal is None else "change the length of a rod, "
+    signs = "y >= 0" if K.equal is None else "y, of any sign in equalities,"
     return EmptySet(
-        f"the set is empty: these constraints contradict each other: {named}{more} (weights "
-        f"{'y >= 0 ' if K.equal is None else 'y, of any sign in equalities, '}"
-        f"with G^T y = 0 give c . y = {float(to_host(K.c) @ y):.3g} < 0). Walls that close, radii that grow "
-        f"into a jam, {'or ' if K.equal is None else ''}half-spaces that do not meet"
-        f"{'' if K.equal is None else ', or rods that are too short'} do this; relax one of them",
+        f"no admissible point is left: these constraints contradict each other: {named}{more}. Move walls apart, "
+        f"make bodies smaller, {rods}or leave one of these constraints out",
         rows,
         y,
         iterations,
+        proof=f"the weights {signs} in error.weights have G^T y = 0 and c . y = {float(to_host(K.c) @ y):.3g} < 0",
     )

@@ -1,6 +1,6 @@
 """People who leave a room or a building: Venel 2009, section 4.2.
 
-Everyone wishes to walk to an exit. The actual velocities are the nearest ones for which discs neither overlap nor cross
+Everyone wants to walk to an exit. The actual velocities are the nearest ones for which discs neither overlap nor cross
 walls.
 """
 
@@ -43,14 +43,14 @@ from jostle.sets.walls import Outside
 
 
 class Crowd(Sweeping):
-    """The sweeping process of people on a floor plan who wish to leave it; `crowd` makes it.
+    """The sweeping process of people on a floor plan who want to leave it; `crowd` makes it.
 
     Parameters
     ----------
     q0 : array_like, shape (n, 2)
         Positions at the start (m).
     wish : Wish
-        Velocities that people wish for, with the goals behind them. Stair paces and reaction times are wrapped around
+        Rule for the desired velocities and goals of people. Stair paces and reaction times are wrapped around
         it.
     within : ConstraintSet
         Positions without overlap: discs, walls and columns.
@@ -172,7 +172,7 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose or in a lift, somebody is still to enter, or a closed gate will open.
+        """Tell whether somebody waits on purpose or in a lift, somebody will enter later, or a closed gate will open.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ def crowd(
     stops: Mapping[str, AnyStop] | None = None,
     gates: Sequence[Gate] = (),
 ) -> Crowd:
-    """People on a floor plan, as discs, who wish to leave it by the nearest exit.
+    """People on a floor plan, as discs, who want to leave it by the nearest exit.
 
     The first argument is a number of people, who are placed at random, or one or several `Group`, each with its own
     radius, speed, reaction, goal and start.
@@ -278,7 +278,7 @@ def crowd(
     goal : str or sequence of str, optional
         Name of the exit of all people or of each person. None means the nearest exit.
     inhibition : float or bool, default False
-        Time gap T (s): nobody wishes to walk faster than s / T, where s is the free distance ahead. True means
+        Time gap T (s): nobody tries to walk faster than s / T, where s is the free distance ahead. True means
         TIME_GAP, False no limit.
     behaviour : callable (wish, plan, radii) -> Wish, optional
         Changes the wish; ``Pedestrians()`` is the behaviour of people in buildings. It excludes `inhibition`. None

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Integers, numbers
 from jostle.crowds.goals import Goal
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, eq=False)
 class FreeWish(Wish):
     """A wish given by a function of time and positions, without exits.
@@ -21,7 +23,7 @@ class FreeWish(Wish):
     Parameters
     ----------
     function : callable (t, q) -> array, shape (2,) or (n, 2)
-        Velocities that people at positions q (n, 2) wish for at time t: one for all, or one for each.
+        Desired velocities of people at positions q (n, 2) at time t: one for all, or one for each.
     nearer : callable (q) -> array, shape (n,), or None
         Distance that each person has to walk, minus infinity for people who have left, which orders people. None means
         that everyone goes their own way, and anybody ahead of a person counts as in front of them.

@@ -61,7 +61,7 @@ class Plan:
     outward : dict of str to ndarray, shape (2,)
         Unit normals of the exits that point out of the plan.
     convex : bool
-        True if the plan is one convex polygon without obstacles; the shortest ways are then known in closed form.
+        True if the plan is one convex polygon without obstacles; the shortest paths are then known in closed form.
     size : float
         Size of the walkable area with the stairs (m2).
 
@@ -368,7 +368,7 @@ class Plan:
         closed: ArrayLike = (),
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
-        """The shortest ways of a disc to all exits, stairs and stops; they are computed once and kept.
+        """The shortest paths of a disc to all exits, stairs and stops; they are computed once and kept.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ from jostle.crowds.ways import LAYERS, Ways, wider
 from jostle.kernels import kernels_for
 
 SOURCE = 2.5
-"""Distance from a goal, in grid spacings, within which nodes keep the shortest distance and the shortest way."""
+"""Distance from a goal, in grid spacings, within which nodes keep the shortest distance and the shortest path."""
 NEEDED = LAYERS
 """Number of nodes around a cell, in each direction, on which the directions in the cell depend."""
 SLACK = 8.0
@@ -33,7 +33,7 @@ class Frame(NamedTuple):
     """The part of the potential of a goal that does not depend on people."""
 
     nodes: Integers
-    """(k, 2) nodes at the goal, which keep the shortest distance and the shortest way."""
+    """(k, 2) nodes at the goal, which keep the shortest distance and the shortest path."""
     values: Array
     """(k,) their distances."""
     layers: list[tuple[Integers, Array]]
@@ -60,7 +60,7 @@ class Frame(NamedTuple):
 
 
 class Potential(NamedTuple):
-    """The directions of the quickest ways to a goal in a window of the grid; NaN where they are not known."""
+    """The directions of the quickest paths to a goal in a window of the grid; NaN where they are not known."""
 
     window: Window
     direction: Array
@@ -78,7 +78,7 @@ def potential(
     cells: Integers | None,
     margin: int,
 ) -> Potential:
-    """The quickest ways of people in the given cells (n, 2), or on the whole grid if these are None.
+    """The quickest paths of people in the given cells (n, 2), or on the whole grid if these are None.
 
     `weights` are those of people with the same goal and of all others. The first window has `margin` nodes around the
     people and the goal.

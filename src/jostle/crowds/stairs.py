@@ -34,7 +34,7 @@ CLEAR = 1e-9
 """Gap between people who step off the stairs and the wall behind them, in radii."""
 
 
-ROUND_OFF = 1e-9
+LIFT_TIME_TOLERANCE = 1e-9
 """Fraction of the interval by which a lift may leave early, because the sum of many steps is not exact."""
 
 
@@ -310,4 +310,4 @@ class Stairs:
 
 def _times(t: float, every: float) -> int:
     """How often an interval has passed, up to round-off."""
-    return int(np.floor(t / every + ROUND_OFF))
+    return int(np.floor(t / every + LIFT_TIME_TOLERANCE))

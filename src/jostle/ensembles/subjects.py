@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jostle.errors import InvalidValue
-from jostle.plugins import nearest
 from jostle.scenarios import ScenarioError, load, parse
 from jostle.scenarios.writing import path as written_path
 from jostle.scenarios.writing import value as written
+from jostle.spelling import suggestion
 
 if TYPE_CHECKING:
     from jostle.scenarios import Scenario
@@ -107,8 +107,7 @@ class FunctionSubject:
         for case in cases:
             for name in case:
                 if name not in names and not open_ended:
-                    near = nearest(name, names)
-                    hint = f"did you mean {near!r}?" if near else f"its parameters are {', '.join(names) or 'none'}"
+                    hint = suggestion(name, names, f"its parameters are {', '.join(names) or 'none'}")
                     raise InvalidValue(f"over: the function {self.place} has no parameter {name!r}; {hint}")
             try:
                 self.signature.bind(**self.arguments(case, 0))

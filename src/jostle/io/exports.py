@@ -27,12 +27,13 @@ from numpy.typing import DTypeLike
 
 from jostle.arguments import check_arguments
 from jostle.errors import InvalidValue
-from jostle.io.container import beside, publish, refuse_existing, whole
+from jostle.io.new_files import beside, publish, refuse_existing, whole
 from jostle.io.reading import about, read
 from jostle.io.saved import durations, file_of, precision, radii, shapes
 from jostle.io.trajectory import Writer
-from jostle.plugins import Registry, nearest
+from jostle.plugins import Registry
 from jostle.solution import Solution
+from jostle.spelling import nearest
 
 Export = Callable[[Solution, Path], object]
 """A function that writes a solution to a file."""

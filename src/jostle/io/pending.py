@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.io import layout, wall_states
+from jostle.io import frame_index, headers, layout, wall_states
 from jostle.io.checksums import of_rows
-from jostle.io.layout import Index
+from jostle.io.frame_index import Index
 from jostle.io.pictures import Picture, Scene
 from jostle.shapes import Shape, same
 
@@ -20,8 +20,8 @@ class Pending:
 
     def __init__(self, file: Any, frames: int) -> None:
         """`file` is open, and cut to its first `frames` frames."""
-        said = layout.header(file)
-        names = layout.names(said)
+        said = headers.header(file)
+        names = headers.names(said)
         form = {"dtype": file[layout.POINTS].dtype, "dimension": said.dimension}
         self.scene = Scene(said.shape, contacts=said.contacts, **form)
         self.blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
@@ -45,7 +45,7 @@ class Pending:
         self._version = said.version
         self._dimension = said.dimension or self.scene.d
         if frames:
-            self._remember(file, layout.index(file, said._replace(frames=frames)))
+            self._remember(file, frame_index.index(file, said._replace(frames=frames)))
 
     def __len__(self) -> int:
         """Number of frames that are not written yet."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from jostle.arrays import Array
+from jostle.io.frames_in_file import Source as Stored
+from jostle.io.lazy_arrays import Ragged, States
 from jostle.io.pictures import Picture, Scene
-from jostle.io.reading import Ragged, States
-from jostle.io.reading import Source as Stored
 from jostle.shapes import Shape
 from jostle.solution import Solution
 

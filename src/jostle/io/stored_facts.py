@@ -6,7 +6,7 @@
     jostle/problem/force    the entries of a constant force, or empty
     jostle/problem/text     UTF-8: dimension, period, walls, names, units, plan; whether a first-order problem has a
                             mass; for a crowd the desired speeds and, if there are any, the reaction times, one for all
-                            or one per person, and the gates
+                            or one per person, and the gates; rods, if their points do not move
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -22,9 +22,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.facts import Facts, Groups, RecordedGate, RecordedPlan, Stair, Units
+from jostle.facts import Facts, Groups, Units
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
+from jostle.recorded_plans import RecordedGate, RecordedPlan, Stair
+from jostle.recorded_rods import RecordedRods
 
 PROBLEM = "jostle/problem"
 """Group of the facts about the problem."""
@@ -82,6 +84,11 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
         said["gates"] = [
             {"name": gate.name, "ends": gate.ends.tolist(), "open": _finite(gate.open), "most": gate.most}
             for gate in facts.gates
+        ]
+    if rods := [rods for rods in facts.rods if rods.at_rest]:
+        said["rods"] = [
+            {"pairs": one.pairs.tolist(), "points": None if one.points is None else np.asarray(one.points).tolist()}
+            for one in rods
         ]
     return {
         "radii": _flat(facts.radii),
@@ -159,6 +166,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         speeds=_of_people("speeds", said.get("speeds"), bodies),
         reaction=_of_people("reaction", said.get("reaction"), bodies),
         gates=tuple(_gate(one) for one in said.get("gates", [])),
+        rods=tuple(_rods(one, bodies) for one in said.get("rods", [])),
     )
 
 
@@ -167,6 +175,17 @@ def _gate(said: dict[str, Any]) -> RecordedGate:
     most = None if said["most"] is None else int(said["most"])
     ends = np.array(said["ends"], dtype=float).reshape(2, 2)
     return RecordedGate(str(said["name"]), ends, np.array(times).reshape(-1, 2), most)
+
+
+def _rods(said: dict[str, Any], bodies: int) -> RecordedRods:
+    pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
+    points = None if said["points"] is None else np.array(said["points"], dtype=float)
+    if points is not None and points.ndim != 2:
+        raise ValueError(f"points of shape {points.shape}")
+    last = 0 if points is None else len(points)
+    if len(pairs) and not (pairs[:, 0].min() >= 0 and -last <= pairs.min() <= pairs.max() < bodies):
+        raise ValueError("rods between bodies or points that do not exist")
+    return RecordedRods(pairs, points)
 
 
 def _of_people(name: str, said: float | list[float] | None, bodies: int) -> Array | None:

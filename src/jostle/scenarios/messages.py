@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from jostle.plugins import nearest
 from jostle.scenarios.one_of import NO_TABLE, UNKNOWN_KIND, OneOf
 from jostle.scenarios.source import Path, Source
 from jostle.scenarios.writing import path as written_path
 from jostle.scenarios.writing import value as written
+from jostle.spelling import nearest, suggestion
 
 MAX_SHOWN_VALUE = 60
 """Largest number of characters of a wrong value that an error shows."""
@@ -73,8 +73,7 @@ def _unknown_key(path: Path, table: type[BaseModel]) -> str:
     "unknown key 'evry' in [run]; did you mean 'every'?"
     """
     key = str(path[-1])
-    near = nearest(key, table.model_fields)
-    hint = f"did you mean {near!r}?" if near else f"the keys are {', '.join(sorted(table.model_fields))}"
+    hint = suggestion(key, table.model_fields, f"the keys are {', '.join(sorted(table.model_fields))}")
     return f"unknown key {key!r} in {_table_name(path)}; {hint}"
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.emptiness import contradiction, empty_set
 from jostle.convex.metric import euclidean
@@ -32,9 +33,10 @@ SLOPE_TOLERANCE = 1e-9
 """Slopes between the sample places that differ by less than this fraction count as equal."""
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class CatchingUp(Scheme):
-    """Moreau's catching-up algorithm: first order, with an exact projection on Q(t).
+    """Moreau's catching-up algorithm: first order, with an exact projection onto Q(t).
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ class CatchingUp(Scheme):
         Returns
         -------
         bool
-            True: q is a projection on Q.
+            True: q is a projection onto Q.
         """
         return True
 
@@ -90,7 +92,7 @@ class CatchingUp(Scheme):
         EmptySet
             If the constraints that are linear in q contradict each other.
         NotConverged
-            If the projection on Q(t) does not converge.
+            If the projection onto Q(t) does not converge.
         """
         t, q = state.t, state.q
         predicted = q + h * problem.velocity(t, q)

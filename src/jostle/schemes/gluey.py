@@ -36,6 +36,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
@@ -110,9 +111,10 @@ def glue(state: State) -> Glue:
     return state.memory if isinstance(state.memory, Glue) else NO_GLUE
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Gluey(Maury):
-    """Maury's scheme with gluey contacts: what pressed a contact must be paid back before it opens.
+    """Maury's scheme with gluey contacts, which open only when they are pulled by the impulse that pressed them.
 
     The multipliers of a state are the impulses p of either sign; `glue(state)` has gamma.
 

@@ -38,8 +38,9 @@ def project_velocity(
         except EmptySet as error:
             if within.flat:
                 raise
-            where = "Linearised at the last q, that is: the set itself may have points left, out of its reach"
-            raise EmptySet(f"{error}. {where}", error.rows, error.weights) from None
+            raise error.because(
+                "The constraints are linearised at the last q: the set itself may have points left, out of its reach"
+            ) from None
 
     return with_checked_reach(within, state, h, w, attempt)[:2]
 

@@ -82,7 +82,7 @@ class ConstraintSet(LinearisedSet):
         raise NotImplementedError
 
     def anew(self) -> ConstraintSet:
-        """The same set without what it keeps of configurations that it has seen.
+        """The same set without the data that it stores about earlier configurations.
 
         Returns
         -------

@@ -241,8 +241,9 @@ class Contacts:
     def drifts(self, t: float, h: float) -> tuple[Array, Array]:
         """The rates dg/dt of a moving set at the two ends of a step, at the same configuration.
 
-        They are those of the parabola through the gaps at t, t + h/2 and t + h: no time outside the step is asked for.
-        Walls of constant acceleration have no error; others have one of h^2 / 12 times the third derivative of the gap.
+        They are those of the parabola through the gaps at t, t + h/2 and t + h; the set is not evaluated outside the
+        step. Walls of constant acceleration have no error; the error of others is h^2 / 12 times the third derivative
+        of the gap.
 
         Parameters
         ----------

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.emptiness import empty_set
 from jostle.convex.linear_map import ROUND_OFF
@@ -24,9 +25,10 @@ from jostle.solvers.base import Solver
 from jostle.solvers.elimination import Rows, project_with_equalities
 
 MAX_COLUMNS_A_ROW = 12
-"""With more columns a row than this, those that occur in no row are left out: two spheres have six."""
+"""If there are more columns per row than this, columns that occur in no row are left out: two spheres have six."""
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class ActiveSet(Solver):
     """Dual active-set method (Goldfarb & Idnani 1983), exact up to round-off, for up to about a hundred contacts.

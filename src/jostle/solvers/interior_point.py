@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array, Booleans
 from jostle.convex.linear_map import Contacting
 from jostle.convex.metric import Metric
@@ -31,7 +32,7 @@ PIQP_TOLERANCES = (1e-1, 1e-3, 1e-5, 1e-7)
 INNER_TOLERANCE = 0.8
 """Our own method stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 SMALLEST_PIQP_TOLERANCE = 1e-15
-"""PIQP is never asked for a smaller tolerance."""
+"""Smallest tolerance that PIQP is given."""
 BYTES, GIB = 8, 2**30
 MOST_MEMORY = 8 * GIB
 """Factors that would take more bytes than this, or than half of the machine's memory, are not computed."""
@@ -39,6 +40,7 @@ FAR_SLACK = 1e6
 """Rows whose slack exceeds this multiple of the largest violation are left out, and put back if they are violated."""
 
 
+@explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class InteriorPoint(Solver):
     """Interior-point method with sparse factorisations: ten to thirty iterations at any size and tolerance.

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from jostle.analysis.crowd_maps import MAP_FRAMES
 from jostle.analysis.crowd_summary import MAX_VORONOI_PEOPLE
-from jostle.analysis.level_of_service import MAP_FRAMES
-from jostle.analysis.walks import JAM_PEOPLE, JAM_SPEED
+from jostle.analysis.jams import JAM_PEOPLE
+from jostle.analysis.walks import JAM_SPEED
 from jostle.arrays import Array
+from jostle.run_summaries import overlap_in_words
 from jostle.solution import Solution
 
 
@@ -34,7 +36,7 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
         ),
         ("scheme", scheme),
         ("time step", f"{np.median(steps):.4g} s" if len(steps) else "no step"),
-        ("worst overlap", f"{sol.overlap:.1e} of the smallest radius"),
+        ("worst overlap", overlap_in_words(sol)),
         ("radii of people", _range(radii, "m")),
         ("desired speeds", "unknown" if speeds is None else _range(speeds, "m/s")),
         ("density", f"{density} in squares of 1 m, at {min(MAP_FRAMES, len(sol.t))} of {len(sol.t)} saved times"),

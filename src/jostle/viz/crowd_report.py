@@ -23,8 +23,8 @@ from jostle.analysis.crowd_summary import CrowdSummary
 from jostle.arguments import Count, check_arguments
 from jostle.colours import FONTS, LIGHT
 from jostle.errors import InvalidValue
-from jostle.io.container import whole
-from jostle.io.moves import radii_in
+from jostle.io.crowd_runs import radii_in
+from jostle.io.new_files import whole
 from jostle.io.reading import about
 from jostle.solution import Solution
 from jostle.viz.assumptions import assumptions
@@ -275,7 +275,7 @@ def _forces(shot: Shot) -> list[str]:
     if not shot.sol.contacts_saved:
         return [
             *html,
-            "<p>Not known: the file holds no contacts. Run the scenario with --set output.contacts=true.</p>",
+            "<p>Not known: the file contains no contacts. Run the scenario with --set output.contacts=true.</p>",
         ]
     found = crowd_forces(shot.sol)
     largest = float(found.load.max(initial=0.0))

@@ -1,0 +1,108 @@
+"""What is recorded about people in a building: plan, stairs and gates; and the protocols of problems that know them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from jostle.arrays import Array, Integers
+from jostle.errors import MissingPackage
+
+
+class Stair(NamedTuple):
+    """Stairs of a recorded plan: start and end (2, 2), length, and the outward and inward directions (2,)."""
+
+    start: Array
+    end: Array
+    length: float
+    outward: Array
+    inward: Array
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedPlan:
+    """The floor plan of a crowd as stored in a file: the walkable area, exits, stairs and doors.
+
+    >>> plan = RecordedPlan("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", {"door": np.array([[4, 1], [4, 2]])}, {})
+    >>> plan.area.area, list(plan.exits)
+    (12.0, ['door'])
+    """
+
+    wkt: str
+    exits: Mapping[str, Array]
+    stairs: Mapping[str, Stair]
+    doors: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
+    """(k, 2, 2) the doors between rooms; files of earlier versions have none."""
+    labels: Mapping[str, Array] = field(default_factory=dict)
+    """Names of rooms and the points (2,) where pictures show them; files of earlier versions have none."""
+
+    @cached_property
+    def area(self) -> Any:
+        """The walkable area as a polygon of shapely, or one polygon per floor."""
+        try:
+            return import_module("shapely").from_wkt(self.wkt)
+        except ImportError:
+            raise MissingPackage("a plan needs the package shapely: pip install 'jostle[crowd]'") from None
+
+    @property
+    def links(self) -> Mapping[str, Stair]:
+        """The stairs, under the name that they have in a plan with floors."""
+        return self.stairs
+
+    @property
+    def shafts(self) -> Mapping[str, Stair]:
+        """The corridors of the stairs, under the name that they have in a plan with floors."""
+        return self.stairs
+
+
+@runtime_checkable
+class HasGroups(Protocol):
+    """A problem whose bodies belong to groups, such as `crowds.Crowd`: names, and the group of each body."""
+
+    groups: tuple[str, ...]
+    group: Integers
+
+
+@runtime_checkable
+class HasFloors(Protocol):
+    """A problem of people on a floor plan, such as `crowds.Crowd`."""
+
+    plan: Any
+
+
+@runtime_checkable
+class HasSpeeds(Protocol):
+    """A problem of people with known desired speeds, such as `crowds.Crowd`."""
+
+    wish: Any
+
+
+class RecordedGate(NamedTuple):
+    """A door or an exit that opens and closes during a run."""
+
+    name: str
+    ends: Array
+    """(2, 2)"""
+    open: Array
+    """(k, 2) the intervals (from, to) in which it is open."""
+    most: int | None
+    """The number of people behind whom it closes for good, if there is one."""
+
+
+@runtime_checkable
+class HasGates(Protocol):
+    """A problem of people in a building with gates, such as `crowds.Crowd`; None if there are none."""
+
+    gates: Any
+
+
+@runtime_checkable
+class HasReactions(Protocol):
+    """A problem of people with reaction times before which they do not walk, such as `crowds.Crowd`."""
+
+    reaction: Array

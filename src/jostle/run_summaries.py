@@ -1,0 +1,75 @@
+"""How well a run was solved, in words: the worst overlap with its unit, and the iterations of its steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SMALLEST_PERCENTAGE = 1e-4
+"""Fractions from this one on are written as percentages."""
+NO_UNIT = "in the unit of q"
+"""Unit of a length in a run that does not know its unit of length."""
+
+
+def run_in_words(sol: Any) -> str:
+    """One line about a `Solution`: how it ended, what was saved, and how well its steps were solved.
+
+    >>> import jostle as jo
+    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    >>> print(run_in_words(jo.solve(ball, jo.Maury(), t=1.0, h=0.1)))
+    finished: 10 steps of Maury, t = 0 to 1, 11 saved, q of shape (1,), worst overlap none, worst residual 0.0e+00
+    """
+    saved = f"t = {sol.t[0]:g} to {sol.t[-1]:g}" if len(sol.t) else "nothing saved"
+    if len(sol.t):
+        saved += f"{sol.facts.units.time and ' ' + sol.facts.units.time}, {len(sol.t)} saved"
+    return (
+        f"{sol.status}: {len(sol.stats)} steps of {type(sol.scheme).__name__}, {saved}, q of shape {sol.q.shape[1:]}, "
+        f"worst overlap {overlap_in_words(sol)}, worst residual {sol.residual:.1e}"
+    )
+
+
+def overlap_in_words(sol: Any) -> str:
+    """The deepest overlap of all steps of a `Solution`: its depth, and how large it is beside the smallest body.
+
+    >>> import jostle as jo
+    >>> balls = jo.Motion(q0=[0.0, 1.5], v0=[1.0, 0.0], within=jo.Line([0.5, 0.5]), law=jo.Restitution(1.0))
+    >>> sol = jo.solve(balls, jo.Paoli(), t=1.0, h=0.04)
+    >>> overlap_in_words(sol)
+    '0.02 in the unit of q, 4 % of the smallest radius'
+    """
+    facts, unit = sol.facts, sol.facts.units.length or NO_UNIT
+    primal, overshoot = (float(sol.stats[name].max(initial=0.0)) for name in ("primal", "overshoot"))
+    worst = max(primal, overshoot)
+    if worst == 0.0:
+        return "none"
+    if facts.radii is None and facts.dimension:  # radii that change in time
+        return f"{_fraction(worst)} of the smallest radius"
+    radius = float(facts.radii.min(initial=np.inf)) if facts.radii is not None else 0.0
+    if 0.0 < radius < np.inf:
+        return f"{worst * radius:.2g} {unit}, {_fraction(worst)} of the smallest radius"
+    if sol.problem is None or sol.problem.within.linearise(float(sol.t[0]), sol.q[0]).length.any():
+        return f"{_fraction(worst)} of the size of a wall or constraint"
+    return f"{overshoot:.2g} {unit}" if overshoot else f"{_fraction(primal)} of the distance moved in a step"
+
+
+def iterations_in_words(stats: NDArray[Any]) -> str:
+    """How many iterations the projections of a run took.
+
+    >>> iterations_in_words(np.array([(0,), (3,), (1,)], dtype=[("iterations", int)]))
+    '4 in all, in 2 of 3 steps, at most 3 per step'
+    >>> iterations_in_words(np.array([(2,), (3,)], dtype=[("iterations", int)]))
+    '2.5 per step, at most 3'
+    """
+    counts = stats["iterations"]
+    busy, most = int(np.count_nonzero(counts)), f"at most {counts.max(initial=0):,}"
+    if busy == 0:
+        return "none needed"
+    if busy == len(counts):
+        return f"{counts.mean():.3g} per step, {most}"
+    return f"{counts.sum():,} in all, in {busy:,} of {len(counts):,} steps, {most} per step"
+
+
+def _fraction(value: float) -> str:
+    return f"{100.0 * value:.2g} %" if value >= SMALLEST_PERCENTAGE else f"{value:.1e}"
