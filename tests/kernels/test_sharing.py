@@ -14,7 +14,7 @@ import jostle as jo
 from jostle.kernels import cpu, reference, sharing
 from jostle.kernels.cpu.contacts import BLOCK
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
-from jostle.kernels.sharing import by_rows, chunks_of, cut, together
+from jostle.kernels.sharing import by_rows, chunks_of, cut, shared, together
 from jostle.kernels.threads import threads, use_threads
 
 CHUNKS = [2, 3, 7]
@@ -312,3 +312,10 @@ def test_pieces_obey_what_numpy_shall_do_about_errors(monkeypatch):
             np.divide,
             (np.where(np.arange(400_000) < 300_000, 1.0, 0.0), np.where(np.arange(400_000) < 300_000, 1.0, 0.0)),
         )
+
+
+def test_pieces_that_threads_take_one_after_the_other_keep_their_order_and_their_errors():
+    assert shared(lambda a, b: a - b, [(k, 1) for k in range(50)]) == list(range(-1, 49))
+    assert shared(pow, []) == []
+    with pytest.raises(ZeroDivisionError):
+        shared(lambda a: 1 / a, [(1,), (0,), (2,)])
