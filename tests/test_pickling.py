@@ -14,6 +14,7 @@ import pytest
 
 import jostle as jo
 from jostle.crowds.gates import ClosedGates
+from jostle.crowds.lifts import ClosedLifts
 from jostle.io.identity import describe
 from jostle.scenarios import ScenarioError
 from jostle.schemes import SCHEMES
@@ -93,7 +94,7 @@ def test_the_list_of_sets_is_complete():
         name for name in dir(jo) if inspect.isclass(found := getattr(jo, name)) and issubclass(found, ConstraintSet)
     }
     assert public - {"ConstraintSet"} <= SETS.keys()
-    internal = {Walls, Intersection, UserSet, _OfThosePresent, ClosedGates}  # gates: test_gates
+    internal = {Walls, Intersection, UserSet, _OfThosePresent, ClosedGates, ClosedLifts}  # test_gates, test_lifts
     assert {kind.__name__ for kind in ConstraintSet.__subclasses__() if kind.__module__.startswith("jostle")} <= (
         SETS.keys() | {kind.__name__ for kind in internal}
     )

@@ -146,7 +146,8 @@ def test_rows_are_shared_only_if_there_are_many(monkeypatch):
     assert len(calls) == 5
 
 
-def test_pieces_run_at_the_same_time_and_all_end_before_an_error_is_raised():
+def test_pieces_run_at_the_same_time_and_all_end_before_an_error_is_raised(monkeypatch):
+    monkeypatch.setattr(sharing, "threads", lambda: 3)
     meeting, ended = threading.Barrier(3), []
 
     def work(k):
