@@ -6,9 +6,7 @@ A `Solution` returned by `solve` has its problem. A `Solution` read from a file 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from importlib import import_module
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,10 +15,12 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, at
 from jostle.convex.metric import Metric
-from jostle.errors import InvalidValue, MissingPackage
+from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
+from jostle.recorded_rods import RecordedRods, rods_of
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
+from jostle.sets.rods import Rods
 from jostle.sets.wall_sets import Walls
 from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
@@ -113,52 +113,6 @@ class Groups:
         return cls(tuple(members), number)
 
 
-class Stair(NamedTuple):
-    """Stairs of a recorded plan: start and end (2, 2), length, and the outward and inward directions (2,)."""
-
-    start: Array
-    end: Array
-    length: float
-    outward: Array
-    inward: Array
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedPlan:
-    """The floor plan of a crowd as stored in a file: the walkable area, exits, stairs and doors.
-
-    >>> plan = RecordedPlan("POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0))", {"door": np.array([[4, 1], [4, 2]])}, {})
-    >>> plan.area.area, list(plan.exits)
-    (12.0, ['door'])
-    """
-
-    wkt: str
-    exits: Mapping[str, Array]
-    stairs: Mapping[str, Stair]
-    doors: Array = field(default_factory=lambda: np.zeros((0, 2, 2)))
-    """(k, 2, 2) the doors between rooms; files of earlier versions have none."""
-    labels: Mapping[str, Array] = field(default_factory=dict)
-    """Names of rooms and the points (2,) where pictures show them; files of earlier versions have none."""
-
-    @cached_property
-    def area(self) -> Any:
-        """The walkable area as a polygon of shapely, or one polygon per floor."""
-        try:
-            return import_module("shapely").from_wkt(self.wkt)
-        except ImportError:
-            raise MissingPackage("a plan needs the package shapely: pip install 'jostle[crowd]'") from None
-
-    @property
-    def links(self) -> Mapping[str, Stair]:
-        """The stairs, under the name that they have in a plan with floors."""
-        return self.stairs
-
-    @property
-    def shafts(self) -> Mapping[str, Stair]:
-        """The corridors of the stairs, under the name that they have in a plan with floors."""
-        return self.stairs
-
-
 @runtime_checkable
 class HasGroups(Protocol):
     """A problem whose bodies belong to groups, such as `crowds.Crowd`: names, and the group of each body."""
@@ -245,6 +199,8 @@ class Facts:
         Time before which each person of a crowd does not walk; None if unknown.
     gates : tuple of RecordedGate
         Doors and exits of a crowd that open and close.
+    rods : RecordedRods or None
+        Rods between bodies, and from bodies to points at rest; None if there are none.
 
     Examples
     --------
@@ -271,6 +227,7 @@ class Facts:
     speeds: Array | None = None
     reaction: Array | None = None
     gates: tuple[RecordedGate, ...] = ()
+    rods: RecordedRods | None = None
 
     @classmethod
     def of(
@@ -321,6 +278,7 @@ class Facts:
             speeds=_speeds(problem),
             reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
             gates=_gates(problem.gates) if isinstance(problem, HasGates) and problem.gates is not None else (),
+            rods=rods_of(within) if 1 <= d <= MAX_DIMENSIONS else None,
         )
 
 
@@ -341,6 +299,8 @@ def dimension_of(problem: Motion | Sweeping) -> int:
             return problem.q0.size // at(Q.radii, 0.0).size
         if isinstance(Q, Walls):
             return Q.dimension
+        if isinstance(Q, Rods) and Q.points is not None:
+            return int(at(Q.points, 0.0).shape[1])
     return next((shape.points.shape[1] for shape in shapes_of(problem.within, 0.0)), 0)
 
 

@@ -5,8 +5,9 @@
     jostle/problem/groups   (n,), or empty: the position of the group of each body in the list of names
     jostle/problem/force    the entries of a constant force, or empty
     jostle/problem/text     UTF-8: dimension, period, walls, names, units, plan; whether a first-order problem has a
-                            mass; for a crowd the desired speeds and, if there are any, the reaction times, one for all
-                            or one per person, and the gates
+                            mass; rods, as pairs of bodies, or of a body and a point at rest; for a crowd the desired
+                            speeds and, if there are any, the reaction times, one for all or one per person, and the
+                            gates
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -22,9 +23,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.facts import Facts, Groups, RecordedGate, RecordedPlan, Stair, Units
+from jostle.facts import Facts, Groups, RecordedGate, Units
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
+from jostle.recorded_plans import RecordedPlan, Stair
+from jostle.recorded_rods import RecordedRods
 
 PROBLEM = "jostle/problem"
 """Group of the facts about the problem."""
@@ -83,6 +86,8 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
             {"name": gate.name, "ends": gate.ends.tolist(), "open": _finite(gate.open), "most": gate.most}
             for gate in facts.gates
         ]
+    if facts.rods is not None:
+        said["rods"] = {"pairs": facts.rods.pairs.tolist(), "points": facts.rods.points.tolist()}
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -159,7 +164,18 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         speeds=_of_people("speeds", said.get("speeds"), bodies),
         reaction=_of_people("reaction", said.get("reaction"), bodies),
         gates=tuple(_gate(one) for one in said.get("gates", [])),
+        rods=_rods(said.get("rods"), bodies, d),
     )
+
+
+def _rods(said: dict[str, Any] | None, bodies: int, d: int) -> RecordedRods | None:
+    if said is None:
+        return None
+    pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
+    points = np.array(said["points"], dtype=float).reshape(-1, d)
+    if not ((pairs[:, 0] >= 0).all() and (pairs < bodies).all() and (-1 - pairs < len(points)).all()):
+        raise ValueError("a rod to a body or a point that does not exist")
+    return RecordedRods(pairs, points)
 
 
 def _gate(said: dict[str, Any]) -> RecordedGate:

@@ -245,25 +245,26 @@ class Scene:
 
     @cached_property
     def has_rods(self) -> bool:
-        """Are there rods? A file does not know of them."""
-        return bool(self._rods)
+        """Are there rods? A file does not know of those to moving points."""
+        return bool(self._moving_rods) or self.facts.rods is not None
 
     @cached_property
-    def _rods(self) -> tuple[Rods, ...]:
+    def _moving_rods(self) -> tuple[Rods, ...]:
+        """Sets of rods to points that move, which only the problem knows."""
         problem = self.sol.problem
-        return () if problem is None else tuple(part for part in parts(problem.within) if isinstance(part, Rods))
+        sets = () if problem is None else parts(problem.within)
+        return tuple(Q for Q in sets if isinstance(Q, Rods) and callable(Q.points))
 
     def rods(self, frame: Frame) -> Array:
         """(m, 2, d) the ends of all rods whose bodies are there."""
         everyone = np.full((self.count, self.dimension), np.nan)
         everyone[frame.number] = frame.x[:, : self.dimension]
-        found = np.zeros((0, 2, self.d))
-        for rods in self._rods:
-            ends = rods.ends(frame.t, everyone)
-            flat = np.zeros((*ends.shape[:2], self.d))
-            flat[..., : self.dimension] = ends
-            found = np.concatenate([found, flat[np.isfinite(flat).all(axis=(1, 2))]])
-        return found
+        found = [] if self.facts.rods is None else [self.facts.rods.ends(everyone)]
+        found += [Q.ends(frame.t, everyone)[Q.pairs[:, 1] < 0] for Q in self._moving_rods]
+        ends = np.concatenate([np.zeros((0, 2, self.dimension)), *found])
+        flat = np.zeros((*ends.shape[:2], self.d))
+        flat[..., : self.dimension] = ends
+        return flat[np.isfinite(flat).all(axis=(1, 2))]
 
     def shapes(self, t: float) -> tuple[Shape, ...]:
         """The shapes of the walls at time t; between two saved times they move in straight lines, as bodies do."""
