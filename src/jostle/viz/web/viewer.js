@@ -166,7 +166,7 @@ function mount(root, source) {
   // The names of exits, beside them.
   const labels = (source.about.exits ?? []).map(({ name, ends }) => {
     const label = element("span", name);
-    label.className = "exit";
+    label.className = Math.abs(ends[4] - ends[1]) > Math.abs(ends[3] - ends[0]) ? "exit beside" : "exit";
     $("view").after(label);
     return { label, middle: [0, 1, 2].map((a) => (ends[a] + ends[a + 3]) / 2) };
   });
