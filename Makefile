@@ -11,16 +11,16 @@ unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/demo-ready  ## an hourglass runs: a bar, a trajectory, a picture, a film, a page
-	@echo "1 of 4: running the hourglass; the first run compiles for about a quarter of a minute, once"
+demo: $(VENV)/demo-ready  ## simulate an hourglass and save a trajectory, a picture, a page and a film
+	@echo "1 of 4: running the hourglass; the first run also compiles, for about 15 s"
 	@$(BIN)/jostle run hourglass --overwrite --output demo.vtkhdf
 	@echo "2 of 4: drawing the picture demo.png"
 	@$(BIN)/jostle plot demo.vtkhdf --save demo.png --overwrite
 	@echo "3 of 4: saving the page demo.html"
 	@$(BIN)/jostle view demo.vtkhdf --save demo.html --overwrite
-	@echo "4 of 4: drawing the film demo.mp4, for about a minute"
+	@echo "4 of 4: drawing the film demo.mp4, which takes about a minute"
 	@$(BIN)/jostle movie demo.vtkhdf demo.mp4 --speed 0.8 --overwrite
-	@echo "A picture: demo.png. A page to play with in any browser: demo.html. A film: demo.mp4."
+	@echo "Done. Picture: demo.png. Interactive page for any browser: demo.html. Film: demo.mp4."
 
 # Each worker takes consecutive files, so that two workers seldom compile or set up the same.
 test: $(VENV)/ready       ## run all tests
@@ -33,7 +33,7 @@ lint: $(VENV)/ready       ## check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BENCH)/ready     ## measure speed and orders of convergence, peers beside us
+bench: $(BENCH)/ready     ## measure speed and orders of convergence, and compare with other programs
 	$(BENCH)/bin/python benchmarks/orders.py
 	$(BENCH)/bin/python benchmarks/small.py
 	$(BENCH)/bin/python benchmarks/spheres.py
@@ -71,7 +71,7 @@ dist: $(VENV)/ready       ## build sdist and wheel, check them, and try the whee
 		mkdir -p $$kernels/__pycache__ && cp src/jostle/kernels/cpu/__pycache__/*.nb[ci] $$kernels/__pycache__ 2>/dev/null || true; done
 	$(EMPTY)/bin/python tests/smoke.py
 
-clean:           ## remove the environments and what was built
+clean:           ## remove the environments and all built files
 	rm -rf $(VENV) $(BENCH) $(EMPTY) dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/bin/uv:

@@ -20,7 +20,8 @@ import pyamg
 from scipy.sparse import csr_array
 
 from jostle import macro
-from jostle.macro.active_set import FivePoint, nested, obstacle
+from jostle.macro.active_set import nested, obstacle
+from jostle.macro.five_point import FivePoint
 from macro import blocks
 
 TOL, LOOSE = 1e-10, 1e-3

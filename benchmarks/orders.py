@@ -147,11 +147,11 @@ def measure(quick: bool = False) -> list[dict[str, float | str]]:
 
 def text(rows: list[dict[str, float | str]]) -> str:
     """The rows as a table."""
-    lines = [f"{'case':34s}{'scheme':18s}{'expected':>9s}{'order':>8s}{'constant':>10s}{'finest h':>11s}{'error':>10s}"]
+    lines = [f"{'case':33s}{'scheme':16s}{'expected':>9s}{'order':>6s}{'constant':>9s}{'finest h':>9s}{'error':>8s}"]
     for row in rows:
         lines.append(
-            f"{row['case']:34s}{row['scheme']:18s}{row['expected']:9}{row['order']:8.2f}{row['constant']:10.3g}"
-            f"{row['h']:11.2e}{row['error']:10.1e}"
+            f"{row['case']:33s}{row['scheme']:16s}{row['expected']:9}{row['order']:6.2f}{row['constant']:9.3g}"
+            f"{row['h']:9.2e}{row['error']:8.1e}"
         )
     return "\n".join(lines)
 

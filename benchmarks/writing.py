@@ -19,7 +19,7 @@ import numpy as np
 from scenes import Stopwatch, box_of_spheres
 
 import jostle as jo
-from jostle.evolution import _Keeping
+from jostle.checkpoints_of_run import CheckpointsOfRun
 from jostle.io.recorder import FileRecorder
 
 COLLIDING = 2.2
@@ -50,9 +50,9 @@ class Meter:
 
 def measured(problem: jo.Motion, h: float, steps: int, tol: float, folder: Path) -> dict[str, Any]:
     meter, keeping = Meter(), Meter()
-    saved = {owner: dict(vars(owner)) for owner in (FileRecorder, _Keeping)}
+    saved = {owner: dict(vars(owner)) for owner in (FileRecorder, CheckpointsOfRun)}
     meter.watch(FileRecorder, "save", "add", "solution")
-    keeping.watch(_Keeping, "save")
+    keeping.watch(CheckpointsOfRun, "save")
     path = folder / "run.vtkhdf"
     output = jo.io.Output(path, contacts=True)
     begin = time.perf_counter()

@@ -20,7 +20,7 @@ from jostle.colours import GREEN, LIGHT
 from jostle.viz.density_pictures import DensityPicture
 from jostle.viz.drawing import AZIMUTH, ELEVATION
 from jostle.viz.field_values import images_of
-from jostle.viz.movie import between
+from jostle.viz.moments import between
 from jostle.viz.picture import Picture
 from jostle.viz.style import BODY_COLOURS
 

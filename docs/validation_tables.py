@@ -82,6 +82,13 @@ def others():
     return "\n".join(found)
 
 
+def junction():
+    """The table of the T-junction."""
+    found = [f"| | unit | {COLUMNS} |", "|---" * 5 + "|"]
+    found += [f"| {row['case']} | {row['unit']} | {values(row)} |" for row in rows("T-junction")]
+    return "\n".join(found)
+
+
 def errors():
     """The table of mean errors."""
     found = [f"| mean distance to the experiments | {COLUMNS} |", "|---" * 4 + "|"]

@@ -117,7 +117,7 @@ def test_a_potential_and_the_work_along_the_way_agree_where_the_force_is_linear(
 
 def test_a_potential_that_is_not_that_of_the_force_is_refused():
     sol = jo.solve(spring(0.5, potential=lambda q: float(q @ q)), jo.Paoli(), t=1.0, h=0.01)
-    with pytest.raises(jo.InvalidValue, match="the potential does not belong to the force: at t = 0"):
+    with pytest.raises(jo.InvalidValue, match="the potential does not match the force: at t = 0"):
         sol.energy_balance()
     with pytest.raises(jo.InvalidValue, match="potential must be a function"):
         spring(potential=3.0)
@@ -203,5 +203,5 @@ def test_a_table_without_contacts_is_empty_and_one_of_a_file_is_that_of_the_run(
     for name, column in jo.io.read(tmp_path / "b.vtkhdf").impulses().items():
         np.testing.assert_array_equal(column, sol.impulses()[name])
     jo.solve(bouncing(0.5), jo.Paoli(), t=1.0, h=0.01, output=tmp_path / "without.vtkhdf")
-    with pytest.raises(jo.InvalidValue, match="holds no contacts"):
+    with pytest.raises(jo.InvalidValue, match="contains no contacts"):
         jo.io.read(tmp_path / "without.vtkhdf").impulses()

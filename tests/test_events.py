@@ -282,7 +282,7 @@ def test_a_velocity_out_of_the_set_is_an_impact_at_the_start():
 )
 def test_what_is_not_supported_is_refused_by_name(changes, words):
     with pytest.raises(jo.SchemeRefuses, match=words):
-        jo.solve_by_events(bouncing(0.5, **changes), t=1.0)
+        jo.solve_by_events(bouncing(0.5, **{"force": 0.0, **changes}), t=1.0)
 
 
 def test_errors_name_the_cause_and_keep_the_motion_until_then():

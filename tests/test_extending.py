@@ -54,12 +54,10 @@ def test_the_scheme_is_of_second_order_in_free_flight(extension):
 
 
 def test_the_scheme_keeps_bodies_apart_and_is_chosen_by_its_name(extension):
-    extension("half_kick")
-    run = jo.scenarios.parse(jo.scenarios.shipped("cradle_touching").replace("e = 1.0", "e = 0.0")).build()
-    scheme = SCHEMES.get("half_kick")()
-    assert type(run.scheme) is not type(scheme)
-    pile = jo.models.chain(5)
-    sol = jo.solve(pile, scheme, t=0.2, h=0.01)
+    HalfKick = extension("half_kick").HalfKick
+    text = 'problem = { kind = "cradle", e = 0.0 }\nscheme = { kind = "half_kick" }\nrun = { t = 1.0, h = 0.01 }'
+    assert type(jo.scenarios.parse(text).build().scheme) is HalfKick
+    sol = jo.solve(jo.models.chain(5), HalfKick(), t=0.2, h=0.01)
     assert sol.overlap < 1e-8
 
 

@@ -257,7 +257,7 @@ def test_impossible_radii_are_refused_by_body(radii):
 def test_a_radius_that_shrinks_away_is_an_error_at_that_step(scheme, later, what):
     """r(t) <= 0 or NaN from t = 0.35 on."""
     discs = jo.Balls(lambda t: [1.0, 1.0 if t < 0.35 else later])
-    problem = problem_for(scheme, [[0.0, 0.0], [9.0, 0.0]], discs, speed=1.0)
+    problem = problem_for(scheme, [[0.0, 0.0], [9.0, 0.0]], discs, speed=[1.0, 0.0])
     with pytest.raises(jo.JostleError) as raised:
         jo.solve(problem, scheme, t=1.0, h=0.1)
     kept = failed_at(raised.value, step=4, h=0.1)
@@ -741,6 +741,20 @@ def test_errors_are_the_builtin_they_are():
 @pytest.mark.parametrize("name", ["force", "v0"])
 def test_one_entry_is_not_repeated_over_several_coordinates(name):
     """A weight [-9.81] of a ball in the plane would push it sideways, too."""
-    with pytest.raises(jo.InvalidValue, match=f"{name} has one entry, and q0 has 2 coordinates"):
-        jo.Motion(q0=[0.0, 1.0], **{name: [-9.81]})
+    words = f"{name} .* for 2 coordinates"
+    for value in ([-9.81], [[-9.81]]):
+        with pytest.raises(jo.InvalidValue, match=words):
+            jo.Motion(q0=[0.0, 1.0], **{name: value})
+    for value in (-9.81, [[1.0], [2.0]]):
+        with pytest.raises(jo.InvalidValue, match=words):
+            jo.Motion(q0=[[0.0, 1.0], [2.0, 3.0]], **{name: value})
     assert jo.Motion(q0=[0.5, 1.5], **{name: -9.81}).q0.shape == (2,)  # two bodies on a line, under one number
+    jo.Motion(q0=[[0.0, 1.0]], **{name: 0.0})
+
+
+def test_one_entry_of_a_function_is_not_repeated_over_several_coordinates():
+    ball = jo.Motion(q0=[[0.0, 1.0], [2.0, 3.0]], force=lambda t, q: -9.81)
+    with pytest.raises(jo.InvalidValue, match=r"what force returned at t = .* for 2 coordinates"):
+        jo.solve(ball, jo.Maury(), t=1.0, h=0.1)
+    with pytest.raises(jo.InvalidValue, match=r"what velocity returned at t = .* for 2 coordinates"):
+        jo.solve(jo.Sweeping(q0=[[0.0, 1.0]], velocity=lambda t, q: [1.0]), jo.Venel(), t=1.0, h=0.1)

@@ -12,7 +12,7 @@ import jostle as jo
 from jostle.cli.runs import checkpoint_of
 from jostle.cli.show import summary
 from jostle.errors import FileIsThere, WriteFailed
-from jostle.io.container import beside, whole
+from jostle.io.new_files import beside, whole
 from numbers_of_files import contents
 
 TWO = jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], v0=[[1.0, 0.0], [0.0, 0.0]], within=jo.Balls([0.3, 0.3]))
@@ -177,7 +177,7 @@ def test_names_of_files_that_are_being_made_cannot_be_guessed_and_links_are_not_
     victim.write_text("mine")
     trap = beside(target)
     trap.symlink_to(victim)
-    monkeypatch.setattr("jostle.io.container.beside", lambda path: trap)
+    monkeypatch.setattr("jostle.io.new_files.beside", lambda path: trap)
     with pytest.raises(WriteFailed, match="File exists"), whole(target) as new:
         new.write_text("yours")
     monkeypatch.setattr("jostle.io.creation.beside", lambda path: trap)
@@ -202,7 +202,7 @@ def test_what_is_made_can_be_read_by_others_as_any_file(here):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can see whether a file is being written")
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_makes_is_not(here):
     target = here / "a.txt"
-    made = "import os, sys, time; from jostle.io.container import whole; from pathlib import Path\n"
+    made = "import os, sys, time; from jostle.io.new_files import whole; from pathlib import Path\n"
     made += "with whole(Path('a.txt')) as new:\n    print(new.name, flush=True); time.sleep(600)"
     child = subprocess.Popen([sys.executable, "-c", made], stdout=subprocess.PIPE, text=True)
     left = here / child.stdout.readline().strip()

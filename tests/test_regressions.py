@@ -155,7 +155,7 @@ def test_an_argument_with_a_default_is_not_the_velocity():
         (lambda: jo.Free() and jo.Free(), "Q1 & Q2, not Q1 and Q2"),
         (lambda: jo.Maury(solver=jo.ActiveSet), r"jo\.ActiveSet\(\)"),
         (lambda: jo.Restitution([0.5, 0.8]), r"\[0, 1\]"),
-        (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli, t=1.0, h=0.1), "with its brackets"),
+        (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli, t=1.0, h=0.1), "with parentheses"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=np.linspace(0, 1, 5), h=0.1), "not 5 times"),
         (lambda: jo.solve(jo.Motion(q0=[1.0]), jo.Paoli(), t=[1.0], h=0.1), "not 1 times"),
         (lambda: jo.crowds.Room([(0, 0), (1, 0), (1, 1), (0, 1)], doors=[]), "needs at least one door"),

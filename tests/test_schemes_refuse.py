@@ -207,9 +207,9 @@ def problem_of(order, e, moving, variable, convex, absent):
     q0 = np.array([[0.5, 0.0], [2.0, 0.0]]) if moving is not None else np.array([0.5, 0.0])
     present = [True, False] if absent else None
     if order == 1:
-        return jo.Sweeping(q0=q0, within=within, velocity=0.1, present=present)
+        return jo.Sweeping(q0=q0, within=within, velocity=[0.1, 0.1], present=present)
     mass = (lambda q: np.eye(q.size)) if variable else 1.0
-    return jo.Motion(q0=q0, within=within, v0=0.1, mass=mass, law=jo.Restitution(e), present=present)
+    return jo.Motion(q0=q0, within=within, v0=[0.1, 0.1], mass=mass, law=jo.Restitution(e), present=present)
 
 
 @pytest.mark.parametrize("start", SCHEMES)

@@ -310,7 +310,9 @@ def calls(path):
             "pace": 1.0,
             "flights": None,
             "both": False,
-            "every": None,
+            "every": 30.0,
+            "travel": 8.0,
+            "doors": 2.0,
         },
         "Plan": {
             "area": area,

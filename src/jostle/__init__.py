@@ -184,7 +184,7 @@ if not _typing.TYPE_CHECKING:  # type checkers refuse names that do not exist
             return _importlib.import_module(f"jostle.{name}")
         if name in _RENAMED:
             new = _RENAMED[name]
-            _warnings.warn(f"jo.{name} has another name now: use jo.{new}", DeprecationWarning, stacklevel=2)
+            _warnings.warn(f"jo.{name} was renamed: use jo.{new}", DeprecationWarning, stacklevel=2)
             return globals()[new]
         raise AttributeError(f"module 'jostle' has no attribute {name!r}")
 

@@ -1,4 +1,4 @@
-"""What a signature says is checked when it is called: a wrong kind of value is an error that names the parameter.
+"""Arguments are checked against the signature of a call: a wrong kind of value is an error that names the parameter.
 
 `check_arguments` decorates public functions and classes. It reads their annotations as they are written and does not
 evaluate them, so that it imports nothing. Shapes, and what else the mathematics asks, are up to the function itself.
@@ -28,7 +28,7 @@ Count = int
 Natural = int
 Constant = ArrayLike
 Truths = ArrayLike
-"""Values of which a signature says more than their type: finite, positive, 0 or more, at least 1 or 0, without NaN."""
+"""Conditions on a value beyond its type: finite, positive, 0 or more, at least 1 or 0, without NaN."""
 LONGEST_VALUE = 80
 """Characters of a wrong value that an error shows."""
 ALIASES = {
@@ -62,6 +62,8 @@ def numbers(value: object) -> bool:
     >>> numbers([[1, 2.5], [True, 4]]), numbers("1"), numbers([1j]), numbers(None), numbers([1.0, None])
     (True, False, False, False, False)
     """
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
+        return False  # NumPy would take what is below the mask
     try:
         array = value if isinstance(value, np.ndarray) else np.asarray(value)
         if array.dtype.kind != "O":
@@ -221,7 +223,7 @@ def _check(name: str, value: object, rule: Rule) -> None:
     if not rule.holds(value):
         shown = described(value)
         shown = shown if len(shown) <= LONGEST_VALUE else shown[:LONGEST_VALUE] + "..."
-        hint = ": give an object, with its brackets" if isinstance(value, type) else ""
+        hint = ": give an object, with parentheses" if isinstance(value, type) else ""
         raise InvalidValue(f"{name} must be {rule.words}, not {shown}{hint}")
 
 

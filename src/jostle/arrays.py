@@ -38,6 +38,8 @@ def numbers(value: Any, name: str) -> Array:
     ...
     jostle.errors.InvalidValue: what force(t, q) returned must be numbers, not None
     """
+    if type(value) is not np.ndarray and isinstance(value, np.ndarray) and np.ma.is_masked(value):
+        raise InvalidValue(f"{name} has masked entries: fill them in, or leave those bodies out")
     try:
         found = np.asarray(value)
         if found.dtype.kind in "biuf" or (found.dtype.kind == "O" and not any(one is None for one in found.flat)):

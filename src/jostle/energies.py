@@ -3,8 +3,8 @@
     kinetic(t) - kinetic(0) = work of the forces + work of walls and radii that move - dissipated + error
 
 The kinetic energy comes from the saved velocities. In each step the contacts add p . G (u^n + u^{n+1}) / 2; its two
-parts, what the walls do and what is dissipated, are recorded while the run goes (`recording.works`), whether or not the
-step is saved. The work of the forces is the difference of the potential, f . (q - q_0) for a constant force, or the
+parts, what the walls do and what is dissipated, are recorded in each step (`impact_log.works`), whether or not the step
+is saved. The work of the forces is the difference of the potential, f . (q - q_0) for a constant force, or the
 trapezoidal rule along the saved states. What is left is the error of the scheme, and of this rule: O(h), and zero for
 `MoreauJean` under a constant force, whose positions move by the mean of the velocities.
 """
@@ -192,7 +192,7 @@ def _check_potential(problem: Motion, t: float, q: Array, u: Array) -> None:
     size = float(np.abs(problem.force(t, q, u) * along).sum()) + abs(float(found.G[0, 0]))
     if found.error[0] <= CERTAIN_ERROR and error > POTENTIAL_TOLERANCE * size:
         raise InvalidValue(
-            f"the potential does not belong to the force: at t = {t:g} its slope in a direction is "
+            f"the potential does not match the force: at t = {t:g} its slope in a direction is "
             f"{float(found.G[0, 0]):.6g}, and minus the force in that direction is {-power:.6g}; give the potential of "
             f"the whole force, or none"
         )
@@ -208,7 +208,7 @@ def _warn_of_drift(found: EnergyBalance) -> None:
     if abs(between[best]) > abs(lost[best]):
         remedy = "Paoli is of second order between impacts, where the set is at rest"
     warn(
-        f"with e = 1 the energy should not change, and this run changed it by {change:.3g}, "
+        f"with e = 1 the energy should not change, but this run changed it by {change:.3g}, "
         f"{abs(change) / largest:.1%} of the largest kinetic energy: {-lost[best]:+.3g} at impacts, "
         f"{between[best]:+.3g} between them. Choose a smaller h; {remedy}",
         EnergyDrift,

@@ -99,7 +99,7 @@ class NotConverged(JostleError, RuntimeError):
 
 
 class NotContinuous(JostleError, RuntimeError):
-    """Arbitrarily close starts have solutions far apart: ``error.solution`` and ``error.other``."""
+    """Arbitrarily close initial states lead to different solutions: ``error.solution`` and ``error.other``."""
 
     def __init__(self, message: str, solution: Any = None, other: Any = None):
         super().__init__(message)

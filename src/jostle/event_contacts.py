@@ -28,7 +28,7 @@ from jostle.solvers.project import project
 
 MAX_BODIES = 20
 """Largest number of bodies that are integrated from event to event."""
-ROUND_OFF = 256 * float(np.finfo(float).eps)
+EVENT_ROUND_OFF = 256 * float(np.finfo(float).eps)
 """Gaps, gap rates and accelerations below this fraction of the numbers they are computed from count as zero."""
 MAX_IMPACTS_AT_ONCE = 1000
 """Largest number of impacts that may follow each other at the same time."""
@@ -86,7 +86,7 @@ class Rows:
         """(m,) the round-off of the gaps; `terms` (N,) are the sizes of the terms that the coordinates are sums of."""
         by_place = np.abs(self.G) @ terms
         by_place[self.balls] += self.between_at_most(terms)
-        return ROUND_OFF * (by_place + self.size)
+        return EVENT_ROUND_OFF * (by_place + self.size)
 
     def between_at_most(self, sizes: Array) -> Array:
         """(k,) a bound of |v_j - v_i| for the rows of balls, where |v| <= sizes."""
@@ -135,7 +135,7 @@ class Rows:
         if len(rest):
             bent = self._bent(x, u, sizes)[rest]
             found = project(free, Polyhedron(G[rest], bent), mass=self.metric, solver=ActiveSet())
-            small = ROUND_OFF * (np.abs(G[rest]) @ np.abs(free) + np.abs(free).max() + bent)
+            small = EVENT_ROUND_OFF * (np.abs(G[rest]) @ np.abs(free) + np.abs(free).max() + bent)
             holds = G[rest] @ found.point + bent <= small
             kept, bent, forces = rest[holds], bent[holds], found.multipliers[holds]
             a = self.equalise(found.point, G[kept], -bent)
@@ -147,7 +147,7 @@ class Rows:
     def _bent(self, x: Array, u: Array, sizes: Array) -> Array:
         """(m,) |w|^2 / |d|, by which the gap rate of two balls that pass each other with velocity w grows."""
         bent, w = np.zeros(len(self.c)), self._across(x, u)
-        w[w <= ROUND_OFF * self.between_at_most(sizes)] = 0.0
+        w[w <= EVENT_ROUND_OFF * self.between_at_most(sizes)] = 0.0
         bent[self.balls] = w * w / np.linalg.norm(self.between(x), axis=1)
         return bent
 
@@ -162,9 +162,9 @@ class Rows:
     ) -> Booleans:
         """Which of the kept rows separate later than in second order; balls that would roll are an error."""
         turns = np.zeros(len(self.c), dtype=bool)
-        turns[self.balls] = self._across(x, a) > ROUND_OFF * largest
+        turns[self.balls] = self._across(x, a) > EVENT_ROUND_OFF * largest
         turning = turns[kept]
-        wrong = (bent > 0.0) | (turning & (forces > ROUND_OFF * forces.max(initial=0.0)))
+        wrong = (bent > 0.0) | (turning & (forces > EVENT_ROUND_OFF * forces.max(initial=0.0)))
         if wrong.any():
             raise UnresolvedEvent(
                 f"t = {t:.15g}: {self.describe(int(kept[np.argmax(wrong)]))} stay in contact and move along each "

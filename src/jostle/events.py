@@ -17,7 +17,7 @@ from jostle.arguments import Count, Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InfeasibleStart, InvalidValue, NotConverged, UnresolvedEvent
-from jostle.event_contacts import MAX_IMPACTS_AT_ONCE, ROUND_OFF, Phase, Rows, has_parabolas, rows_of
+from jostle.event_contacts import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE, Phase, Rows, has_parabolas, rows_of
 from jostle.event_solution import Accumulation, Event, EventSolution
 from jostle.laws import impact
 from jostle.polynomials import first_crossing
@@ -127,7 +127,7 @@ class _Run:
         """(N,) the velocities that say how large the round-off of u is: those that u was computed from, and a part of
         the largest velocity so far."""
         self.fastest = max(self.fastest, float(sizes.max(initial=0.0)))
-        return sizes + SLOWEST / ROUND_OFF * self.fastest
+        return sizes + SLOWEST / EVENT_ROUND_OFF * self.fastest
 
     def solution(self, status: str) -> EventSolution:
         end = self.end if status == FINISHED else self.t
@@ -188,7 +188,7 @@ class _Run:
         """Apply the law to all closed contacts that do not separate, until none approaches; return which ones rest."""
         G, impacts = self.rows.gradients(self.x), len(self.events)
         for _ in range(MAX_IMPACTS_AT_ONCE):
-            rate, noise = G[self.closed] @ self.u, ROUND_OFF * (np.abs(G[self.closed]) @ self.sizes)
+            rate, noise = G[self.closed] @ self.u, EVENT_ROUND_OFF * (np.abs(G[self.closed]) @ self.sizes)
             resting, cone = np.abs(rate) <= noise, self.closed[rate <= noise]
             if not (rate < -noise).any():
                 return self._accumulate(resting) if len(self.events) > impacts else resting
@@ -211,12 +211,12 @@ class _Run:
     def _accumulate(self, resting: Booleans) -> Booleans:
         """Close the contacts whose impacts accumulate now; return which of the closed rows rest."""
         found = limit_of(self.history)
-        if found is None or (self.t + found.remaining > self.end and found.remaining > ROUND_OFF * self.end):
+        if found is None or (self.t + found.remaining > self.end and found.remaining > EVENT_ROUND_OFF * self.end):
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
         if found.remaining == 0.0 and len(at_rest) > resting.sum():
             return resting
-        error = max(found.error, ROUND_OFF * self.t)
+        error = max(found.error, EVENT_ROUND_OFF * self.t)
         self.accumulations.append(Accumulation(self.t + found.remaining, error, self.rows.pairs[found.rows]))
         self.closed = np.union1d(self.closed, found.rows)
         self.x = self.rows.onto(self.x, self.closed)

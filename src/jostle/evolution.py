@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
-from jostle.arrays import Array, numbers, to_host
+from jostle.arrays import to_host
 from jostle.checkpoints_of_run import CheckpointsOfRun
 from jostle.devices import Device
 from jostle.errors import Interrupted, InvalidValue, JostleError, LongStep, NotConverged, warn
-from jostle.exchange import changes
+from jostle.exchange import changed, changes
 from jostle.free_flight import FreeFlight
 from jostle.interrupts import Interrupts
 from jostle.problems import Motion, Sweeping
@@ -22,7 +22,6 @@ from jostle.recording import Recorder, Recording
 from jostle.refinement import refined
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.sets.contacts import check_start
 from jostle.solution import Solution
 from jostle.solvers.project import require
 from jostle.statuses import BLOCKED, BUDGET, FAILED, FINISHED, INTERRUPTED, NOT_CONVERGED, STOPPED
@@ -30,7 +29,7 @@ from jostle.steps import STEP_TOLERANCE, Grid, Saving
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Checkpoint, Position
-    from jostle.io.recorder import Output
+    from jostle.io.outputs import Output
 
 Span = float | tuple[float, float]
 """End time, or start time and end time."""
@@ -197,7 +196,7 @@ def solve(
         1.7560  0 - wall 0   -2.8288    2.2630    5.1115
     """
     if not isinstance(scheme, Scheme):
-        raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with its brackets, not {scheme!r}")
+        raise InvalidValue(f"scheme must be an object such as jo.Paoli(), with parentheses, not {scheme!r}")
     if tol is not None:
         _check_alone(change=change, output=output, checkpoint=checkpoint, resume=resume or None)
 
@@ -239,7 +238,7 @@ def solve(
                 state = scheme.advance(where.problem, before, step, t_next)
                 remembered = problem.within.memory
                 _check(state, scheme, strict)
-                after = where.moved(_changed(problem, where.host(state), made)) if made else state
+                after = where.moved(changed(problem.within, where.host(state), made)) if made else state
                 ended = FINISHED if until is None else _ended(until, where.host(after))
                 recorder.add(before, state, step)
                 state, last = after, ended != FINISHED or number == grid.count
@@ -275,8 +274,8 @@ def _warn_of_long_steps(problem: Any, grid: Grid) -> None:
     longest, step = getattr(problem, "longest_step", np.inf), float(grid.sizes.max())
     if step > longest * (1.0 + STEP_TOLERANCE):
         warn(
-            f"h = {step:g} is longer than {longest:g}, the longest step with which the behaviour of these people gives "
-            f"about the results of short steps; take h = {longest / 2.0:.2g}",
+            f"h = {step:g} is longer than {longest:g}, the longest step for which the results of this behaviour are "
+            f"close to those of short steps; take h = {longest / 2.0:.2g}",
             LongStep,
         )
 
@@ -296,6 +295,8 @@ def _ended(until: Callable[[State], bool | str], state: State) -> str:
     said = until(state)
     if isinstance(said, str) and said == BLOCKED:
         return BLOCKED
+    if not (said is None or isinstance(said, str) or (np.size(said) == 1 and np.asarray(said).dtype == bool)):
+        raise InvalidValue(f"until(state) must return True, False or {BLOCKED!r}, not {said!r}")
     return STOPPED if said else FINISHED
 
 
@@ -336,7 +337,8 @@ def _recorder(
     if output is None:
         recorder = Recorder(problem, scheme, state)
     else:
-        from jostle.io.recorder import FileRecorder, Output
+        from jostle.io.outputs import Output
+        from jostle.io.recorder import FileRecorder
 
         to = output if isinstance(output, Output) else Output(output)
         recorder = FileRecorder(problem, scheme, to, state, resumed, keeping.changed)
@@ -353,41 +355,6 @@ def _interrupted(recorder: Recording, state: State, number: int, keeping: Checkp
     error = Interrupted(f"interrupted {where}" + ("" if path is None else f"; {path} has the state to resume from"))
     error.solution = recorder.solution(INTERRUPTED)
     return error
-
-
-def _changed(problem: Motion | Sweeping, state: State, made: Sequence[Callable[[State], State]]) -> State:
-    """The state after all changes; a body that came in or was moved must not overlap anything."""
-    before = state
-    for change in made:
-        state = change(state)
-        if not isinstance(state, State):
-            raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
-    if state is before:
-        return state
-    state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
-    here = None if state.presence is None else state.presence.here
-    moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
-    if moved.any() or (
-        before.presence is None and here is not None
-    ):  # when the first body leaves, check once whether the set allows it
-        contacts = state.within(problem.within).linearise(state.t, state.q, 0.0)
-        first, second = contacts.pairs.T
-        if moved.ndim == 2 and (first >= 0).all():
-            body = moved.any(axis=1)
-            contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
-        check_start(contacts)
-    return state
-
-
-def _own(changed: Array, before: Array, name: str) -> Array:
-    """q or u of a changed state: a read-only copy if it is another array, of the same shape."""
-    if changed is before:
-        return before
-    array = numbers(changed, f"the {name} of the state that change returned")
-    if array.shape != before.shape:
-        raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
-    array.setflags(write=False)
-    return array
 
 
 def _check(state: State, scheme: Scheme, strict: bool) -> None:

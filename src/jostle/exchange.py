@@ -7,7 +7,7 @@ All bodies are in the problem from the start; `present` says who is present (see
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, accepts, check_arguments, described
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Booleans, Integers, finite, numbers
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
+from jostle.sets.contacts import check_start
 from jostle.sets.presence import GONE, PRESENT, Presence
 
 RATE_TOLERANCE = 1e-12
@@ -55,10 +56,11 @@ class Outlet:
     def __call__(self, state: State) -> State:
         presence = state.presence or Presence.of(state.q, np.ones(len(state.q), dtype=bool))
         here = presence.here
-        leaves = np.asarray(self.leaves(state.q), dtype=bool)
-        if leaves.shape != here.shape:
+        leaves = np.asarray(self.leaves(state.q))
+        if leaves.shape != here.shape or leaves.dtype != bool:
             raise InvalidValue(
-                f"leaves(q) must return one True or False for each body, {here.shape}, not {leaves.shape}"
+                f"leaves(q) must return one True or False for each body, shape {here.shape}; it returned shape "
+                f"{leaves.shape} and type {leaves.dtype} at t = {state.t:g}"
             )
         going = here & leaves
         if not going.any():
@@ -168,6 +170,7 @@ class Source:
         candidates = waiting[: max(due, 0)]
         if len(candidates) == 0:
             return state
+        self._check_dimension(state.q.shape[1])
         q, u = state.q.copy(), state.u.copy()
         moment = int(np.float64(state.t).view(np.uint64))
         q[candidates] = [
@@ -177,6 +180,14 @@ class Source:
         refused = self._overlapping(presence.changed(candidates, PRESENT), state.t, q, candidates)
         presence = presence.let_in(self.number, np.setdiff1d(candidates, refused))
         return state._replace(q=presence.placed(q), u=presence.still(u), presence=presence)
+
+    def _check_dimension(self, d: int) -> None:
+        """Refuse a box and a velocity that are not those of bodies with d coordinates."""
+        for name, value, shapes in (("box", self.lower, ((d,),)), ("velocity", self.velocity, ((), (d,)))):
+            if value.shape not in shapes:
+                raise InvalidValue(
+                    f"the {name} of a source has shape {value.shape}, and bodies have {d} coordinates: give {d} numbers"
+                )
 
     def _overlapping(self, presence: Presence, t: float, q: Array, candidates: Integers) -> Integers:
         """The candidates that overlap something; if two of them overlap, the later one."""
@@ -204,3 +215,42 @@ def changes(change: Any) -> tuple[Callable[[State], State], ...]:
             one = one if number == one.number else one.told_apart(number)
         made.append(one)
     return tuple(made)
+
+
+def changed(within: ConstraintSet, state: State, made: Sequence[Callable[[State], State]]) -> State:
+    """The state after all changes; a body that came in or was moved must not overlap anything."""
+    before = state
+    for change in made:
+        state = change(state)
+        if not isinstance(state, State):
+            raise InvalidValue(f"change must return a state, such as state._replace(u=...), not {state!r}")
+    if state is before:
+        return state
+    if state.t != before.t:
+        raise InvalidValue(
+            f"change must keep the time of the state, t = {before.t:g}; it returned t = {state.t:g}: t and h of "
+            f"solve give the times of a run"
+        )
+    state = state._replace(q=_own(state.q, before.q, "q"), u=_own(state.u, before.u, "u"))
+    here = None if state.presence is None else state.presence.here
+    moved = (state.q if here is None else np.where(here[:, None], state.q, before.q)) != before.q
+    first_left = before.presence is None and here is not None  # whether the set allows that is checked once
+    if moved.any() or first_left:
+        contacts = state.within(within).linearise(state.t, state.q, 0.0)
+        first, second = contacts.pairs.T
+        if moved.ndim == 2 and (first >= 0).all():
+            body = moved.any(axis=1)
+            contacts = contacts.only(np.flatnonzero(body[first] | ((second >= 0) & body[np.maximum(second, 0)])))
+        check_start(contacts)
+    return state
+
+
+def _own(changed: Array, before: Array, name: str) -> Array:
+    """q or u of a changed state: a read-only copy if it is another array, of the same shape."""
+    if changed is before:
+        return before
+    array = numbers(changed, f"the {name} of the state that change returned")
+    if array.shape != before.shape:
+        raise InvalidValue(f"change must keep the shape of {name}, {before.shape}; it returned {array.shape}")
+    array.setflags(write=False)
+    return array

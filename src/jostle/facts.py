@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +17,7 @@ from jostle.arrays import Array, Integers, at
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
+from jostle.recorded_plans import HasFloors, HasGates, HasGroups, HasReactions, HasSpeeds, RecordedGate
 from jostle.recorded_rods import RecordedRods, rods_of
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
@@ -113,54 +114,6 @@ class Groups:
         return cls(tuple(members), number)
 
 
-@runtime_checkable
-class HasGroups(Protocol):
-    """A problem whose bodies belong to groups, such as `crowds.Crowd`: names, and the group of each body."""
-
-    groups: tuple[str, ...]
-    group: Integers
-
-
-@runtime_checkable
-class HasFloors(Protocol):
-    """A problem of people on a floor plan, such as `crowds.Crowd`."""
-
-    plan: Any
-
-
-@runtime_checkable
-class HasSpeeds(Protocol):
-    """A problem of people with known desired speeds, such as `crowds.Crowd`."""
-
-    wish: Any
-
-
-class RecordedGate(NamedTuple):
-    """A door or an exit that opens and closes during a run."""
-
-    name: str
-    ends: Array
-    """(2, 2)"""
-    open: Array
-    """(k, 2) the intervals (from, to) in which it is open."""
-    most: int | None
-    """The number of people behind whom it closes for good, if there is one."""
-
-
-@runtime_checkable
-class HasGates(Protocol):
-    """A problem of people in a building with gates, such as `crowds.Crowd`; None if there are none."""
-
-    gates: Any
-
-
-@runtime_checkable
-class HasReactions(Protocol):
-    """A problem of people with reaction times before which they do not walk, such as `crowds.Crowd`."""
-
-    reaction: Array
-
-
 @dataclass(frozen=True, eq=False)
 class Facts:
     """Facts about a problem that are needed to draw and measure a run; a trajectory file stores them.
@@ -199,8 +152,8 @@ class Facts:
         Time before which each person of a crowd does not walk; None if unknown.
     gates : tuple of RecordedGate
         Doors and exits of a crowd that open and close.
-    rods : RecordedRods or None
-        Rods between bodies, and from bodies to points at rest; None if there are none.
+    rods : tuple of RecordedRods
+        Rods between bodies and points. A file stores those whose points do not move.
 
     Examples
     --------
@@ -227,7 +180,7 @@ class Facts:
     speeds: Array | None = None
     reaction: Array | None = None
     gates: tuple[RecordedGate, ...] = ()
-    rods: RecordedRods | None = None
+    rods: tuple[RecordedRods, ...] = ()
 
     @classmethod
     def of(
@@ -278,7 +231,7 @@ class Facts:
             speeds=_speeds(problem),
             reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
             gates=_gates(problem.gates) if isinstance(problem, HasGates) and problem.gates is not None else (),
-            rods=rods_of(within) if 1 <= d <= MAX_DIMENSIONS else None,
+            rods=rods_of(within),
         )
 
 

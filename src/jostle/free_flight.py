@@ -1,4 +1,4 @@
-"""Steps of a small system in free flight, many at a time: `solve` takes them where nothing touches, with the same bits.
+"""Steps of a small system in free flight, many at a time; bit-identical to single steps.
 
 A step of one body costs Python a hundred times what its formula does: contacts, checks, a projection that changes
 nothing. Between impacts, with a constant force and flat constraints at rest, only the formula is left:

@@ -22,11 +22,27 @@ def from_host(field: Field, place: Any) -> Field:
     return lambda t, *arrays: to_device(field(t, *map(to_host, arrays)), place)
 
 
+def check_coordinates(given: Array, name: str, shape: tuple[int, ...]) -> None:
+    """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight act sideways, too.
+
+    A number is accepted for q with one index, whose entries may be bodies on a line. Zero is always accepted.
+
+    >>> check_coordinates(np.array([-9.81]), "force", (2,))
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: force has shape (1,), one entry for 2 coordinates: give one entry for each
+    """
+    coordinates = shape[-1] if shape else 1
+    number = len(shape) == 2 and bool((given != 0.0).any())
+    if coordinates > 1 and (number if given.ndim == 0 else given.shape[-1] == 1):
+        what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
+        raise InvalidValue(f"{name} {what} for {coordinates} coordinates: give one entry for each")
+
+
 def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
-    """A read-only array in the shape of q0; a list of one entry for several coordinates is refused, a number is not."""
+    """A read-only array in the shape of q0: values are repeated over bodies, but not over coordinates."""
     given = finite(value, name)
-    if given.ndim > 0 and given.size == 1 and q0.shape[-1:] > (1,):
-        raise InvalidValue(f"{name} has one entry, and q0 has {q0.shape[-1]} coordinates: give one entry for each")
+    check_coordinates(given, name, q0.shape)
     like = alike(given, name, q0, "q0")
     like.setflags(write=False)
     return like
@@ -52,6 +68,7 @@ def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: s
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
+            check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape)
             try:
                 array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:

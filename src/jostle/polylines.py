@@ -16,7 +16,7 @@ ROUND = 96
 MERIDIANS = 12
 """Outlines of a vessel, around its axis."""
 ON_THE_EDGE = 1e-9
-"""A corner this close to a plane, as a part of the diagonal of the view, lies on it."""
+"""A corner this close to a plane, as a fraction of the diagonal of the view, lies on it."""
 WALL, WIRE, CELL = "wall", "wire", "cell"
 
 

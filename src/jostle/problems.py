@@ -48,7 +48,7 @@ class Motion:
     v0 : array_like, default 0.0
         Velocities at the start.
     force : array_like or callable (t, q) -> array or (t, q, u) -> array, default 0.0
-        Force on each coordinate.
+        Force on each coordinate. One force for all bodies is repeated; one number is not repeated over coordinates.
     mass : float, array_like, or callable (q) -> array, default 1.0
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix; or a function
         of q that returns a mass in any of these forms.
@@ -241,7 +241,7 @@ class Sweeping:
     within : ConstraintSet, optional
         The admissible set Q(t). None: no constraints.
     velocity : array_like or callable (t, q) -> array, default 0.0
-        Wished velocity U of each coordinate.
+        Desired velocity U of each coordinate.
     mass : float or array_like, optional
         Matrix M of the metric in which normals are taken and projections made, M (q' - U) = G^T p: one number, one for
         each body, one for each coordinate, or a symmetric positive definite matrix. None: the Euclidean metric.
@@ -251,7 +251,7 @@ class Sweeping:
     Attributes
     ----------
     velocity : callable (t, q) -> array
-        The wished velocity as a function, whatever was given.
+        The desired velocity as a function, even if a constant was given.
     mass : Metric or None
         The metric of the projections; None: the Euclidean one.
     presence : Presence or None

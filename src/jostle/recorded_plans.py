@@ -1,4 +1,4 @@
-"""The floor plan of a crowd as a trajectory file stores it."""
+"""What is recorded about people in a building: plan, stairs and gates; and the protocols of problems that know them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.errors import MissingPackage
 
 
 class Stair(NamedTuple):
-    """Stairs of a recorded plan: start and end (2, 2), length, and the outward and inward directions (2,)."""
+    """Stairs or a lift of a recorded plan, with the fields of `crowds.Link` and the directions of its corridor (2,)."""
 
     start: Array
     end: Array
     length: float
     outward: Array
     inward: Array
+    every: float | None = None
+    travel: float = 0.0
+    doors: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +54,55 @@ class RecordedPlan:
 
     @property
     def links(self) -> Mapping[str, Stair]:
-        """The stairs, under the name that they have in a plan with floors."""
+        """The stairs and their corridors, under the names that they have in a plan with floors."""
         return self.stairs
 
-    @property
-    def shafts(self) -> Mapping[str, Stair]:
-        """The corridors of the stairs, under the name that they have in a plan with floors."""
-        return self.stairs
+    shafts = links
+
+
+@runtime_checkable
+class HasGroups(Protocol):
+    """A problem whose bodies belong to groups, such as `crowds.Crowd`: names, and the group of each body."""
+
+    groups: tuple[str, ...]
+    group: Integers
+
+
+@runtime_checkable
+class HasFloors(Protocol):
+    """A problem of people on a floor plan, such as `crowds.Crowd`."""
+
+    plan: Any
+
+
+@runtime_checkable
+class HasSpeeds(Protocol):
+    """A problem of people with known desired speeds, such as `crowds.Crowd`."""
+
+    wish: Any
+
+
+class RecordedGate(NamedTuple):
+    """A door or an exit that opens and closes during a run."""
+
+    name: str
+    ends: Array
+    """(2, 2)"""
+    open: Array
+    """(k, 2) the intervals (from, to) in which it is open."""
+    most: int | None
+    """The number of people behind whom it closes for good, if there is one."""
+
+
+@runtime_checkable
+class HasGates(Protocol):
+    """A problem of people in a building with gates, such as `crowds.Crowd`; None if there are none."""
+
+    gates: Any
+
+
+@runtime_checkable
+class HasReactions(Protocol):
+    """A problem of people with reaction times before which they do not walk, such as `crowds.Crowd`."""
+
+    reaction: Array

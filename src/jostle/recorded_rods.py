@@ -1,4 +1,4 @@
-"""The rods of a problem as a trajectory file stores them: between which bodies and points they are."""
+"""The rods of a run, as they are drawn: which bodies and points they join."""
 
 from __future__ import annotations
 
@@ -6,48 +6,40 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, at
+from jostle.arrays import Array, Integers, InTime, at
 from jostle.sets.base import ConstraintSet
 from jostle.sets.rods import Rods
 from jostle.shapes import parts
 
 
 class RecordedRods(NamedTuple):
-    """Rods between bodies, and from bodies to points at rest.
-
-    >>> rods = RecordedRods(np.array([[0, 1], [1, -1]]), np.array([[5.0, 5.0]]))
-    >>> rods.ends(np.array([[0.0, 0.0], [1.0, 0.0]])).tolist()
-    [[[0.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [5.0, 5.0]]]
-    """
+    """Rods between bodies, or between bodies and points."""
 
     pairs: Integers
-    """(m, 2) numbers of the two bodies; -1 - k in second place stands for point k."""
-    points: Array
-    """(k, d)"""
+    """(m, 2) the bodies of each rod; -1 - k in second place for point k."""
+    points: InTime | None
+    """(k, d) the points, or a function of the time; None if there are none."""
 
-    def ends(self, x: Array) -> Array:
-        """(m, 2, d) the positions of the two ends of each rod, for bodies at x (n, d)."""
-        if len(self.points) == 0:
-            return x[self.pairs]
-        return np.concatenate([x, self.points[::-1]])[self.pairs]  # entry -1 - k is point k
+    @property
+    def at_rest(self) -> bool:
+        """Whether the points do not move, so that a file can store them."""
+        return not callable(self.points)
+
+    def ends(self, t: float, x: Array) -> Array:
+        """(m, 2, d) both ends of each rod, for bodies at x (n, d).
+
+        >>> RecordedRods(np.array([[0, -1]]), np.array([[0.0, 2.0]])).ends(0.0, np.array([[0.0, 1.0]])).tolist()
+        [[[0.0, 1.0], [0.0, 2.0]]]
+        """
+        places = x if self.points is None else np.concatenate([x, at(self.points, t)[::-1]])  # point k is -1 - k
+        return np.asarray(places[self.pairs])
 
 
-def rods_of(within: ConstraintSet) -> RecordedRods | None:
-    """All rods of a set, except those to points that move; None if there are none.
+def rods_of(within: ConstraintSet) -> tuple[RecordedRods, ...]:
+    """The rods among the parts of a set.
 
     >>> import jostle as jo
-    >>> found = rods_of(jo.Rods([(0, -1)], 1.0, points=[[0.0, 2.0]]) & jo.Rods([(1, -1)], 1.0, points=[[3.0, 2.0]]))
-    >>> found.pairs.tolist(), found.points.tolist()
-    ([[0, -1], [1, -2]], [[0.0, 2.0], [3.0, 2.0]])
+    >>> len(rods_of(jo.Balls([0.1]) & Rods([(0, -1)], 1.0, points=[[0.0, 0.0]])))
+    1
     """
-    pairs, points, count = [], [], 0
-    for Q in parts(within):
-        if isinstance(Q, Rods):
-            at_rest = [] if Q.points is None or callable(Q.points) else [at(Q.points, 0.0)]
-            some = Q.pairs[Q.pairs[:, 1] >= 0] if callable(Q.points) else Q.pairs
-            pairs.append(np.where(some < 0, some - count, some))
-            points += at_rest
-            count += sum(map(len, at_rest))
-    if not sum(map(len, pairs)):
-        return None
-    return RecordedRods(np.concatenate(pairs), np.concatenate(points) if points else np.zeros((0, 0)))
+    return tuple(RecordedRods(part.pairs, part.points) for part in parts(within) if isinstance(part, Rods))

@@ -1,6 +1,6 @@
 """`solve(..., tol=...)`: halve the time step until solutions agree, and ask whether the limit can be trusted.
 
-    d_k = max |q_k(t) - q_{k+1}(t)|  over the common saved times,    q_k the solution with steps h / 2^k
+    d_k = max |q_k(t) - q_{k+1}(t)|  over the saved times of q_k and its end,    q_k the solution with steps h / 2^k
     error estimate of q_{k+1} = max(d_k, d_{k-1} / 2, d_{k-2} / 4)
 
 The schemes are of first order, so d_k is about the error of q_{k+1}. Where impacts fall inside their steps makes single
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
-from jostle.errors import JostleError, JostleWarning, NotContinuous, NotConverged, warn
+from jostle.errors import InvalidValue, JostleError, JostleWarning, NotContinuous, NotConverged, warn
 from jostle.problems import Motion, Sweeping
 from jostle.solution import Solution
 
@@ -149,10 +149,22 @@ def _check(sol: Solution) -> None:
 
 
 def difference(one: Solution, other: Solution) -> float:
-    """max |q - q'| over the saved times that both solutions have, and the bodies that are there in both."""
+    """max |q - q'| over the saved times of one solution and the bodies that are there in both.
+
+    The last states are compared even if a condition `until` ended the two runs at different times.
+
+    Raises `InvalidValue` if the other solution, which has shorter steps, has not saved one of the times.
+    """
     tolerance = SAME_TIME * max(one.t[-1] - one.t[0], other.t[-1] - other.t[0])
     place = np.clip(np.searchsorted(other.t, one.t - tolerance), 0, len(other.t) - 1)
-    common = np.flatnonzero(np.abs(other.t[place] - one.t) <= tolerance)
+    common = np.abs(other.t[place] - one.t) <= tolerance
+    missing = ~common[:-1] & (one.t[:-1] < other.t[-1])
+    if missing.any():
+        raise InvalidValue(
+            f"tol compares runs at their saved times, and with shorter steps t = {one.t[:-1][missing][0]:.6g} is not "
+            f"saved: choose every as a multiple of h, or as a number of steps"
+        )
+    place[-1], common[-1] = len(other.t) - 1, True
     apart = np.abs(np.asarray(one.q)[common] - np.asarray(other.q)[place[common]])
     return float(np.nan_to_num(apart, nan=0.0).max(initial=0.0))
 

@@ -16,7 +16,7 @@ def duration_of(sol: Any, k: int) -> float:
     """`Solution.duration` of a saved time."""
     if not sol.contacts_saved:
         raise InvalidValue(
-            "this file holds no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
+            "this file contains no contacts, so no forces: save them with output=jo.io.Output(path, contacts=True)"
         )
     if sol.order == 1 or not np.any(sol.multipliers[k]):
         return 1.0
@@ -24,7 +24,7 @@ def duration_of(sol: Any, k: int) -> float:
         return float(sol.durations[k])
     if sol.order == 0 or sol.scheme is None:
         raise InvalidValue(
-            "this file does not say over which time its impulses acted, so its forces are not known: it is of the "
+            "this file does not contain the duration of its impulses, so forces are not known: it has the "
             "older format 1. Give the problem and the scheme of the run: jo.io.read(path, problem, scheme)"
         )
     step = np.flatnonzero(sol.stats["t"] == sol.t[k])

@@ -14,7 +14,7 @@ import numpy as np
 from jostle.arrays import Array, Integers
 from jostle.convex.metric import Metric
 from jostle.errors import UnresolvedEvent
-from jostle.event_contacts import ROUND_OFF, check_supported, number_of_bodies, parts_of, refuse
+from jostle.event_contacts import EVENT_ROUND_OFF, check_supported, number_of_bodies, parts_of, refuse
 from jostle.extrapolation import Function, best_step, extrapolated, first_difference, second_difference
 from jostle.problems import Motion
 from jostle.sets.balls import Balls, Line
@@ -25,9 +25,9 @@ from jostle.sets.user import UserSet
 from jostle.sets.walls import Box, HalfSpace, Outside
 
 LONGEST_DIFFERENCE = 0.05
-"""Longest step of differences in time, as a part of the time that is integrated."""
+"""Longest step of differences in time, as a fraction of the time that is integrated."""
 LONGEST_MOVE = 0.05
-"""Longest step of differences along a motion, as a part of the lengths that gaps are differences of."""
+"""Longest step of differences along a motion, as a fraction of the lengths whose differences are the gaps."""
 SMOOTH_SETS = (HalfSpace, Box, Balls, Line, Outside, Inside, UserSet, Free)
 """Sets whose gaps are smooth functions of time and place, one row for each contact at all times."""
 
@@ -90,7 +90,7 @@ class SmoothContacts:
     def rates(self, t: float, q: Array, u: Array, fastest: float) -> Rates:
         """G u + dg/dt; round-off is that of velocities of the size `fastest`."""
         G, drift = self.linearise(t, q).G, self.drift(t, q)
-        noise = ROUND_OFF * (G.magnitude(np.full(len(u), fastest)) + np.abs(drift.rate)) + drift.noise
+        noise = EVENT_ROUND_OFF * (G.magnitude(np.full(len(u), fastest)) + np.abs(drift.rate)) + drift.noise
         return Rates(G @ u + drift.rate, noise)
 
     def bend(self, t: float, q: Array, u: Array, rows: Integers, step: float) -> Array:

@@ -16,7 +16,7 @@ from jostle.accumulations import Limit, RecentImpact, limit_of, remember
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import InfeasibleStart, UnresolvedEvent
-from jostle.event_contacts import MAX_IMPACTS_AT_ONCE, ROUND_OFF
+from jostle.event_contacts import EVENT_ROUND_OFF, MAX_IMPACTS_AT_ONCE
 from jostle.event_solution import Accumulation, Event, EventSolution
 from jostle.problems import Motion
 from jostle.smooth_contacts import SmoothContacts, equalised
@@ -34,7 +34,7 @@ LOW = 1e-12
 NO_FORCE = 1e-12
 """Contact forces up to this fraction of the forces are zero."""
 LONGEST_STEP = 1.0 / 256.0
-"""Longest integration step beside walls that move, as a part of the time that is integrated."""
+"""Longest integration step near moving walls, as a fraction of the time that is integrated."""
 FIRST_TIME = 1e-3
 """Part of the time that is integrated after which a motion from rest has its first size."""
 
@@ -123,7 +123,7 @@ class SmoothRun:
             self.events.append(
                 Event(self.t, here.pairs[rows[hit]], before.reshape(shape), after.reshape(shape), impulse[hit])
             )
-            speed, noise = float(-rate.min()), ROUND_OFF * self.lengths
+            speed, noise = float(-rate.min()), EVENT_ROUND_OFF * self.lengths
             remember(self.history, tuple(rows[hit].tolist()), self.flight, speed, here.gap, noise)
             self.u, self.flight = after, 0.0
             self.fastest = max(self.fastest, float(np.abs(after).max(initial=0.0)))
@@ -139,7 +139,7 @@ class SmoothRun:
         if found is None or self.t + found.remaining > self.end:
             return resting
         at_rest = np.union1d(self.closed[resting], found.rows)
-        error = max(found.error, ROUND_OFF * self.t)
+        error = max(found.error, EVENT_ROUND_OFF * self.t)
         pairs = self.contacts.pairs[found.rows]
         self.accumulations.append(Accumulation(self.t + found.remaining, error, pairs))
         self.closed = np.union1d(self.closed, found.rows)

@@ -190,7 +190,7 @@ class Solution:
             If a time lies outside the run.
         """
         times = np.asarray(t, dtype=float)
-        if times.min() < self.t[0] or times.max() > self.t[-1]:
+        if not ((times >= self.t[0]) & (times <= self.t[-1])).all():
             raise InvalidValue(f"t must lie in [{self.t[0]:g}, {self.t[-1]:g}], not {t}")
         if len(self.t) == 1:
             return np.broadcast_to(self.q[0], times.shape + self.q.shape[1:]).copy()

@@ -57,6 +57,11 @@ class Grid:
         sizes = np.asarray(h, dtype=float)
         if sizes.ndim > 1 or sizes.size == 0 or not np.isfinite(sizes).all() or (sizes <= 0).any():
             raise InvalidValue(f"h must be positive and finite, a number or one step after the other, not {h!r}")
+        if float(sizes.min()) < TIME_ROUND_OFF * max(abs(start), abs(end)):
+            raise InvalidValue(
+                f"steps of {float(sizes.min()):g} are below the round-off of times near {max(abs(start), abs(end)):g}; "
+                f"start the run at t = 0, or choose longer steps"
+            )
         if sizes.ndim == 0:
             return Grid(start, end, _count(start, end, float(sizes)), sizes)
         last = (start + np.cumsum(sizes))[-1]
@@ -100,7 +105,7 @@ class Saving:
     def __init__(self, every: Any, start: float):
         if every is not None and not every > 0:
             raise InvalidValue(f"every must be positive, not {every}")
-        self.every, self.start = every, start
+        self.every, self.start = every.item() if isinstance(every, np.ndarray) else every, start
 
     def __call__(self, number: int, before: float, t: float) -> bool:
         """Whether step `number`, from time `before` to t, is the first one at or after a multiple of `every`."""

@@ -9,6 +9,7 @@ import jostle as jo
 from jostle.analysis.blockades import STANDSTILL
 from jostle.analysis.crowd_forces import THRESHOLDS
 from jostle.analysis.level_of_service import FRUIN
+from jostle.cli.crowds import lines
 
 pytest.importorskip("shapely")
 CORRIDOR = [(0, 0), (10, 0), (10, 2), (0, 2)]
@@ -235,3 +236,24 @@ def test_people_who_are_pushed_before_their_reaction_time_are_not_in_a_jam(tmp_p
         assert found.delay[0] == pytest.approx(4.0, abs=0.51)
         assert found.loss[0] == pytest.approx(0.0, abs=0.3)
         assert run.facts.reaction.tolist() == times
+
+
+def test_people_who_never_come_in_have_not_left():
+    """Three of ten were inside: "3 people, all have left" was the answer, with an evacuation time."""
+    plan = jo.crowds.Plan(CORRIDOR, exits=EXITS)
+    groups = [jo.crowds.Group("now", 3, radius=0.2), jo.crowds.Group("later", 7, radius=0.2, enters=99.0)]
+    people = jo.crowds.crowd(groups, room=plan)
+    found = jo.analysis.crowd_summary(jo.solve(people, jo.Venel(), t=12.0, h=0.1, change=plan.changes(people)))
+    assert (found.people, found.inside, found.never_inside, found.left_elsewhere) == (3, 0, 7, 0)
+    assert np.isnan([found.evacuation_time, found.evacuation_time_95]).all()
+    rows = found.rows()
+    assert (rows["never_inside"], rows["evacuation_time"]) == (7, None)
+    assert "7 people" in lines(rows)["never inside"]
+
+
+def test_the_answers_tell_when_frames_are_too_far_apart(crossing):
+    rows = jo.analysis.crowd_summary(crossing).rows()
+    assert rows["time_between_frames"] == pytest.approx(0.05)
+    assert "never_inside" not in rows
+    assert "accuracy" not in lines(rows)
+    assert "exits and flows are estimates" in lines(rows | {"time_between_frames": 3.0})["accuracy"]

@@ -14,9 +14,10 @@ from scipy.optimize import linprog
 from scipy.spatial import cKDTree
 
 import jostle as jo
-from jostle.analysis.crowds import crossings, evacuation_time, flow, leaving_times
+from jostle.analysis.crowds import crossings, flow
 from jostle.analysis.crushing import crowd_pressure, pressed, time_in_contact
 from jostle.analysis.density_maps import density_map, speed_map
+from jostle.analysis.evacuation import evacuation_time, leaving_times
 from jostle.analysis.ranges import load_range, multiplier_range
 from jostle.analysis.voronoi import densities, density
 from jostle.errors import InvalidValue, MissingPackage
@@ -228,6 +229,15 @@ def test_one_person_has_the_whole_room_or_what_the_cut_off_leaves():
     np.testing.assert_allclose(cut, [1.0 / (3.0 * 1.5**2)])  # a polygon of twelve sides: 3 R^2
     fine = density(at_rest([[2.0, 2.0]]), 0, room, cutoff=1.5, quarter=200).density
     np.testing.assert_allclose(fine, [1.0 / (np.pi * 1.5**2)], rtol=1e-4)
+
+
+def test_people_pressed_into_a_hexagonal_lattice_have_cells():
+    """Round-off folds a cell that shapely computes for these six people in contact."""
+    x = [9.453589838486225, 9.453589838486225, 9.8, 9.453589838486225, 8.414359353944898, 8.067949192431122]
+    y = [4.055886137083328, 4.455886137083328, 4.255886137083328]
+    y += [3.655886137083328, 3.4558861370833283, 3.655886137083328]
+    found = density(made(np.stack([x, y], axis=1)[None]), 0, [(0, 0), (10, 0), (10, 6), (0, 6)])
+    assert (1.0 / found.density).sum() == pytest.approx(60.0, abs=1e-9)
 
 
 def test_two_collinear_or_no_people_have_cells_too():

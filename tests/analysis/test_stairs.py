@@ -12,8 +12,9 @@ import jostle as jo
 from jostle import viz
 from jostle.analysis import crossings, densities, density, density_map, evacuation_time, flow, leaving_times, speed_map
 from jostle.crowds import Link, Plan, Room, crowd
+from jostle.io.even_frames import frames
 from jostle.io.moves import jumps, moves
-from jostle.io.pedestrians import frames, to_pedpy, walkable, write_jupedsim
+from jostle.io.pedestrians import to_pedpy, walkable, write_jupedsim
 
 shapely = pytest.importorskip("shapely")
 

@@ -18,7 +18,7 @@ def killed(here, monkeypatch):
     for k in range(FRAMES):
         file.frame(0.5 * k, np.full((4, 2), float(k)), np.zeros((4, 2)))
     file.commit()
-    monkeypatch.setattr("jostle.io.layout.say", lambda file, *_: file.flush())
+    monkeypatch.setattr("jostle.io.headers.say", lambda file, *_: file.flush())
     file.frame(9.0, np.full((4, 2), 9.0), np.zeros((4, 2)))
     file.commit()
     (here / "run.vtkhdf").write_bytes((here / "live.vtkhdf").read_bytes())

@@ -109,3 +109,12 @@ def test_what_is_no_mass_is_refused(mass, what):
 def test_a_mass_that_is_not_finite_is_refused_by_its_place(value):
     with pytest.raises(NotFinite, match=r"mass is (nan|inf) at index \(1,\)"):
         metric([1.0, value, 1.0], SHAPE)
+
+
+def test_one_inverse_mass_a_body_where_its_coordinates_have_the_same():
+    M = metric([2.0, 4.0], (2, 3))
+    assert M.of_bodies(2).tolist() == pytest.approx([0.5, 0.25])
+    assert M.of_bodies(3) is None  # three bodies of two coordinates each: the second has both masses
+    assert M.of_bodies(2) is M.of_bodies(2)
+    assert metric(np.diag([1.0, 2.0]), (2,)).of_bodies(2) is None
+    assert M.inverse_diagonal.tolist() == pytest.approx([0.5] * 3 + [0.25] * 3)

@@ -131,7 +131,7 @@ def test_refusals():
     with pytest.raises(jo.InvalidValue, match=r"a mass of .* cannot reach an exit, because of walls"):
         density(10, room=cut, radius=0.25, h=0.25)
     both = Plan(BOX, exits={"east": ((5, 1), (5, 2)), "west": ((0, 1), (0, 2))}, walls=[((2, 0), (2, 4))])
-    with pytest.raises(jo.InvalidValue, match=r"the wish at \[0\.125, 0\.125\] is zero: no way leads"):
+    with pytest.raises(jo.InvalidValue, match=r"the wish at \[0\.125, 0\.125\] is zero: no path leads"):
         density(10, room=both, radius=0.25, h=0.25, goal="east")
     with pytest.raises(jo.InvalidValue, match="AvoidJams depends on other people"):
         density(10, room=room, radius=0.25, h=0.25, wish=jo.crowds.AvoidJams(room.walk(radius=0.1)))

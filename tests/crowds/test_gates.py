@@ -130,6 +130,20 @@ def test_a_gate_does_not_close_on_people():
     assert people.gates.shut.tolist() == [True]
 
 
+@pytest.mark.parametrize("closing", [{"most": 4}, {"open": [(0.0, 1.5)]}])
+def test_a_gate_closes_although_people_push_through_it_without_a_break(closing):
+    """A gate that waited until nobody stands in it let everybody pass. Those who stand in it may pass: two at most."""
+    places = [[9.5 - 0.41 * k, 1.75 + 0.5 * j] for k in range(8) for j in range(2)]
+    group = Group("all", places=places, radius=0.2, speed=1.0, goal="east")
+    people = crowd(group, room=PLAN, gates=[Gate("east", **closing)])
+    sol = jo.solve(people, jo.Venel(), t=8.0, h=H, change=PLAN.changes(people))
+    passed = jo.analysis.crossings(sol, EXITS["east"])
+    in_time = 4 if "most" in closing else int((passed.t <= 1.5).sum())
+    assert 4 <= in_time <= len(passed) <= in_time + 2
+    assert (sol.q[-1][np.isfinite(sol.q[-1]).all(axis=1), 0] <= 10.0 - 0.2 + 1e-6).all()
+    assert sol.overlap < 1e-6
+
+
 @pytest.mark.parametrize("t", [3.0, 6.5])
 def test_gates_and_entries_are_resumed_to_the_bit(tmp_path, t):
     def go(end, **more):

@@ -143,3 +143,20 @@ def test_what_is_reachable_is_said():
     room = int(str(error.value).split("room for ")[1].split(",")[0])
     assert 750 < room < 870
     crowd(room - 40, radius=0.2, room=plan)
+
+
+def test_times_of_entry_are_drawn_from_a_distribution():
+    plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits={"east": ((6, 1), (6, 3))})
+
+    def entries(seed, mean=30.0, **said):
+        group = jo.crowds.Group("late", 20, radius=0.2, enters=jo.crowds.Normal(mean, 10.0, **said))
+        return jo.crowds.crowd(group, room=plan, seed=seed).entries[0].times
+
+    times = entries(1, low=0.0)
+    assert times.shape == (20,)
+    assert (times > 0.0).all()
+    assert 20.0 < times.mean() < 40.0
+    np.testing.assert_array_equal(times, entries(1, low=0.0))
+    assert (times != entries(2, low=0.0)).all()
+    with pytest.raises(jo.InvalidValue, match=r"the enters -.* was drawn .* must be 0 or more"):
+        entries(1, mean=0.0)

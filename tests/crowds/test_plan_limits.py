@@ -65,7 +65,7 @@ def test_a_drawing_without_a_unit_needs_a_scale(tmp_path):
 @pytest.mark.parametrize(("unit", "size", "metres"), [(6, 10_000.0, "1e+04"), (4, 10.0, "0.01"), (6, 2001.0, "2e+03")])
 def test_a_building_of_an_implausible_size_is_refused(tmp_path, unit, size, metres):
     path = room(tmp_path / "room.dxf", unit, size)
-    with pytest.raises(InvalidValue, match=rf"would be {metres.replace('+', '.')} m large.*give scale=") as caught:
+    with pytest.raises(InvalidValue, match=rf"would measure {metres.replace('+', '.')} m,.*give scale=") as caught:
         Plan.from_dxf(path)
     scale = float(str(caught.value).rsplit("=", 1)[1])
     assert width(Plan.from_dxf(path, scale=scale)) == pytest.approx(size * METRES[unit])

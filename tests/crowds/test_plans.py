@@ -356,3 +356,55 @@ def test_very_large_plans_have_wider_grids_whose_ways_are_as_long(monkeypatch):
     for goal in (0, 1):
         far = [one.length(q, np.full(len(q), goal)) for one in (fine, wide)]
         assert np.abs(far[0] - far[1]).max() < 0.06
+
+
+UPPER = [(12, 0), (20, 0), (20, 6), (12, 6)]
+"""A floor beside a floor that ends at x = 8."""
+FLOOR = [(0, 0), (8, 0), (8, 6), (0, 6)]
+
+
+@pytest.mark.parametrize(
+    ("openings", "message"),
+    [
+        ({"exits": {"a": ((8, 1), (8, 3)), "b": ((8, 4), (8, 2))}}, "exit 'a' and exit 'b' overlap"),
+        ({"exits": {"a": ((8, 1), (8, 2)), "b": ((8, 2), (8, 1))}}, "exit 'a' and exit 'b' overlap"),
+        (
+            {
+                "exits": {"a": ((0, 1), (0, 2)), "b": ((12, 1), (12, 2))},
+                "links": [Link("s", ((12, 1.5), (12, 2.5)), ((8, 1), (8, 2)), length=2.0)],
+            },
+            "exit 'b' and link 's' overlap",
+        ),
+        (
+            {
+                "exits": {"a": ((0, 1), (0, 2))},
+                "links": [
+                    Link("s", ((12, 1), (12, 2)), ((8, 1), (8, 2)), length=3.0),
+                    Link("t", ((8, 1.5), (8, 2.5)), ((12, 3), (12, 4)), length=2.0),
+                ],
+            },
+            "the stairs of links 's' and 't' would run through each other",
+        ),
+    ],
+)
+def test_openings_and_stairs_do_not_overlap(openings, message):
+    with pytest.raises(jo.InvalidValue, match=message):
+        Plan([FLOOR, UPPER], **openings)
+    beside = Plan(FLOOR, exits={"a": ((8, 1), (8, 2)), "b": ((8, 2), (8, 3))})
+    assert list(beside.exits) == ["a", "b"]
+
+
+@pytest.mark.parametrize("gap", [1.0, 1.5, 1.7])
+def test_a_floor_behind_an_exit_does_not_hold_up_people_who_leave(gap):
+    """People leave the plan by 0.8 m: a floor within 1.6 m kept them in front of it, and those behind them inside."""
+    floors = [FLOOR, [(8 + gap, 0), (14, 0), (14, 6), (8 + gap, 6)]]
+    plan = Plan(floors, exits={"east": ((8, 2), (8, 4)), "far": ((14, 2), (14, 4))})
+    people = jo.crowds.crowd(1, radius=0.2, room=plan, q0=[[6.0, 3.0]])
+    if gap > 1.6:
+        assert len(plan.changes(people)) == 1
+        return
+    with pytest.raises(
+        jo.InvalidValue, match=f"{gap:g} m behind exit 'east' is another part of the plan.* 1.6 m of free"
+    ):
+        plan.changes(people)
+    assert len(plan.changes(people, beyond=0.4)) == 1

@@ -184,7 +184,7 @@ def test_steps_that_are_too_long_are_warned_of():
 
 def test_what_cannot_be_meant_is_refused():
     walk = CORRIDOR.walk(radius=R, speed=V)
-    with pytest.raises(jo.InvalidValue, match="a wish that knows ways"):
+    with pytest.raises(jo.InvalidValue, match="a wish that knows paths"):
         quickest(EAST, CORRIDOR, R)
     with pytest.raises(jo.InvalidValue, match="made with quickest"):
         quickest(quickest(walk, CORRIDOR, R), CORRIDOR, R)

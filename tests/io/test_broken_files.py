@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from jostle.errors import JostleError
-from jostle.io.container import checksum, superblock
+from jostle.io.checksums import lookup3
 from jostle.io.exports import export
 from jostle.io.reading import about, read
 from jostle.io.repairing import repair
+from jostle.io.superblock import superblock
 from jostle.io.trajectory import BrokenFile, NoSuchFile, Writer
 
 VERBS = [
@@ -93,7 +94,7 @@ def test_a_file_that_is_cut_off_is_said_to_be(good):
 def test_a_file_that_was_left_open_and_then_cut_off_never_raises_an_error_of_others(good):
     whole = bytearray(good.read_bytes())
     whole[11] = 5
-    whole[44:48] = checksum(bytes(whole[:44])).to_bytes(4, "little")
+    whole[44:48] = lookup3(bytes(whole[:44])).to_bytes(4, "little")
     for length in random.Random(1).sample(range(48, len(whole)), 15):
         good.write_bytes(whole[:length])
         gone_through(good)
@@ -138,17 +139,17 @@ def test_a_wrong_checksum_is_found(good):
 
 def test_the_checksum_is_that_of_hdf5(good):
     block = good.read_bytes()[:48]
-    assert checksum(block[:44]) == int.from_bytes(block[44:48], "little")
+    assert lookup3(block[:44]) == int.from_bytes(block[44:48], "little")
     known = {b"": 0xDEADBEEF, b"Four score and seven years ago": 0x17770551}
     for data, value in known.items():
-        assert checksum(data) == value
+        assert lookup3(data) == value
 
 
 def test_a_file_left_open_in_another_way_is_read_and_repaired(good):
     """Flag 1 alone: opened for writing, not by one writer with many readers."""
     block = bytearray(good.read_bytes())
     block[11] = 1
-    block[44:48] = checksum(bytes(block[:44])).to_bytes(4, "little")
+    block[44:48] = lookup3(bytes(block[:44])).to_bytes(4, "little")
     good.write_bytes(block)
     assert len(read(good).t) == 20
     assert repair(good)

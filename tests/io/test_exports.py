@@ -13,8 +13,8 @@ from frames import assert_same
 
 import jostle as jo
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
-from jostle.io.container import beside, whole
 from jostle.io.exports import EXPORTS, export, write
+from jostle.io.new_files import beside, whole
 from jostle.io.reading import about, read
 from jostle.io.trajectory import FileIsThere
 

@@ -210,7 +210,7 @@ def test_the_force_under_a_disc_at_rest_is_its_weight_in_pictures_too_whatever_t
 def test_a_file_without_contacts_has_no_forces_and_says_so(tmp_path):
     sol = jo.solve(at_rest(), jo.Maury(), t=0.05, h=0.01, output=tmp_path / "run.vtkhdf")
     for measured in (analysis.forces, analysis.wall_force, analysis.crowd_pressure, analysis.coordination):
-        with pytest.raises(InvalidValue, match=r"holds no contacts.*contacts=True"):
+        with pytest.raises(InvalidValue, match=r"contains no contacts.*contacts=True"):
             measured(sol)
     with pytest.raises(InvalidValue, match=r"'pressure' needs contacts.*contacts=True"):
         jo.viz.draw(sol, colour="pressure")
@@ -240,7 +240,7 @@ def test_a_file_of_format_1_is_read_but_its_forces_are_not_guessed(old):
         with pytest.raises(InvalidValue, match=r"'pressure' needs forces.*read\(path, problem, scheme\)"):
             jo.viz.draw(wrong, colour="pressure")
     with pytest.raises(InvalidValue, match="number of walls"):
-        analysis.grains._walls(sol, -1)
+        analysis.wall_forces._walls(sol, -1)
     known = jo.io.read(path, problem, jo.Maury())
     assert analysis.forces(known).magnitude.tolist() == pytest.approx([19.62, 39.24])
     assert Scene(known).force_name == "force"

@@ -10,10 +10,10 @@ import pytest
 import victim
 from victim import assert_right
 
-from jostle.io.container import superblock
 from jostle.io.exports import export
 from jostle.io.reading import read
 from jostle.io.repairing import repair
+from jostle.io.superblock import superblock
 from jostle.io.trajectory import WriteFailed, Writer
 
 PROGRAM = """

@@ -20,8 +20,9 @@ from jostle.analysis.crowds import crossings, flow
 from jostle.analysis.density_maps import density_map, speed_map
 from jostle.analysis.voronoi import densities, density
 from jostle.errors import InvalidValue, MissingPackage, WriteFailed
+from jostle.io.even_frames import frame_rate, frames
 from jostle.io.exports import write
-from jostle.io.pedestrians import frame_rate, frames, to_pedpy, walkable, write_jupedsim, write_text
+from jostle.io.pedestrians import to_pedpy, walkable, write_jupedsim, write_text
 from jostle.io.reading import read
 
 ROOM = jo.crowds.Room([(0, 0), (6, 0), (6, 5), (0, 5)], doors=[((6, 1.7), (6, 3.3))])

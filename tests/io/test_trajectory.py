@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 import jostle as jo
 from jostle.errors import InvalidValue, JostleError
-from jostle.io.container import superblock
+from jostle.io.lazy_arrays import Ragged
 from jostle.io.pictures import points_of
-from jostle.io.reading import Ragged, about, read
+from jostle.io.reading import about, read
 from jostle.io.repairing import repair
+from jostle.io.superblock import superblock
 from jostle.io.trajectory import FileInUse, FileIsThere, NoSuchFile, Writer
 from jostle.step_statistics import STATISTICS
 

@@ -172,9 +172,9 @@ def test_values_follow_their_pairs(old, new, bodies, seed):
     before = random.permutation(every)[:old]
     after = random.permutation(every)[:new]
     values = random.uniform(1.0, 2.0, len(before))
-    expected = reference.by_pair(before, values, after, 9.0)
-    assert cpu.by_pair(before, values, after, 9.0).tolist() == expected.tolist()
-    assert cpu.by_pair(before, values, before, 9.0).tolist() == values.tolist()
+    expected = reference.by_pair(before, values, after, 9.0, 1)
+    assert cpu.by_pair(before, values, after, 9.0, 1).tolist() == expected.tolist()
+    assert cpu.by_pair(before, values, before, 9.0, 1).tolist() == values.tolist()
 
 
 PERIODS = {"open": (np.inf, np.inf, np.inf), "one axis": (9.0, np.inf, np.inf), "all axes": (9.0, 8.0, 9.5)}

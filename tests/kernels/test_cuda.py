@@ -184,8 +184,8 @@ def test_many_pairs_are_found_in_the_table(device):
     pairs = np.unique(random.integers(-40, 300, (5000, 2)), axis=0)
     values = random.normal(size=len(pairs))
     wanted = random.permutation(np.vstack([pairs, pairs + 1000]))
-    found = device.kernels.by_pair(*moved(device, (pairs, values, wanted)), -7.0)
-    np.testing.assert_array_equal(device.back(found), reference.by_pair(pairs, values, wanted, -7.0))
+    found = device.kernels.by_pair(*moved(device, (pairs, values, wanted)), -7.0, 1)
+    np.testing.assert_array_equal(device.back(found), reference.by_pair(pairs, values, wanted, -7.0, 1))
 
 
 def test_numbers_of_other_types_are_converted(device):
@@ -196,6 +196,6 @@ def test_numbers_of_other_types_are_converted(device):
     np.testing.assert_allclose(
         device.back(found), reference.adjoint(i, j, normal, p.astype(float), bodies, 1), atol=1e-13
     )
-    pairs, values, wanted, otherwise = ARGUMENTS["by_pair"](np.random.default_rng(0))
-    found = device.kernels.by_pair(*moved(device, (pairs.astype(np.int32), values, wanted.astype(np.int32))), otherwise)
-    np.testing.assert_array_equal(device.back(found), reference.by_pair(pairs, values, wanted, otherwise))
+    pairs, values, wanted, *rest = ARGUMENTS["by_pair"](np.random.default_rng(0))
+    found = device.kernels.by_pair(*moved(device, (pairs.astype(np.int32), values, wanted.astype(np.int32))), *rest)
+    np.testing.assert_array_equal(device.back(found), reference.by_pair(pairs, values, wanted, *rest))

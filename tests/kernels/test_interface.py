@@ -162,6 +162,12 @@ def walkers(random, n=14):
     return i, j, q, radii, direction
 
 
+def moved(random, n=9):
+    """A field of places (n, 3), and another one nearby."""
+    q = random.normal(size=(n, 3))
+    return q, q + 0.1 * random.normal(size=(n, 3))
+
+
 ARGUMENTS = {
     "pairs_to_dense": lambda random: (*rows(random)[:3], 14),
     "rates": lambda random: (*rows(random)[:3], random.normal(size=(14, 2))),
@@ -171,7 +177,7 @@ ARGUMENTS = {
     "residual_pairs": answer,
     "residual_dense": dense_answer,
     "by_pair": lambda random: (
-        np.array([[0, 1], [3, -2], [2, 5]]), np.array([1.0, 2.0, 3.0]), np.array([[2, 5], [1, 0], [3, -2]]), -1.0
+        np.array([[0, 1], [3, -2], [2, 5]]), np.array([1.0, 2.0, 3.0]), np.array([[2, 5], [1, 0], [3, -2]]), -1.0, 2
     ),
     "collisions": blocks,
     "exact": exact,
@@ -194,6 +200,13 @@ ARGUMENTS = {
     "descent": lambda random: (reference.marched(*floor(random)), 0.1),
     "turned": lambda random: (*walkers(random), 2.0, 0.3),
     "gaps_ahead": lambda random: walkers(random),
+    "speeds": lambda random: (*moved(random), 2),
+    "outran": lambda random: (moved(random)[0], 0.5, np.full(9, 0.4), 2),
+    "stayed": lambda random: (*moved(random), *random.uniform(size=(2, 9)), np.full(9, 5.0), 2),
+    "near_sides": lambda random: (
+        random.uniform(size=(9, 2)), np.full(1, 0.1), random.uniform(0.0, 0.3, 9), np.array([0, 1, 0]),
+        np.array([1.0, 1.0, -1.0]), np.array([0.0, 0.1, 1.0]), 2
+    ),
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
 LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12}

@@ -265,7 +265,7 @@ def test_balls_that_do_not_fit_are_an_error_that_names_the_worst():
 
 
 def test_what_cannot_be_separated_is_refused():
-    with pytest.raises(jo.InvalidValue, match="one row a ball"):
+    with pytest.raises(jo.InvalidValue, match="one row per ball"):
         separate([0.0, 1.0], [1.0, 1.0])
     with pytest.raises(jo.InvalidValue, match="tol"):
         separate([[0.0], [1.0]], [1.0, 1.0], tol=0.0)

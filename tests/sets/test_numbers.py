@@ -109,3 +109,30 @@ def test_only_the_sets_that_do_not_say_whether_they_move_are_asked(scheme, monke
     problem = jo.Motion(q0=q0, force=[0.0, -1.0], within=jo.Balls(np.full(70, 0.5)) & Counted())
     jo.solve(problem, scheme, t=0.05, h=0.01)
     assert asked == []
+
+
+def test_a_set_alone_is_held_to_its_numbers_as_well():
+    alone = jo.Motion(q0=[1.0, 1.0], within=Plane([0, 1], declared=0))
+    with pytest.raises(jo.InvalidValue, match=r"Plane uses constraint number 0 .* declares numbers=0"):
+        jo.solve(alone, jo.Maury(), t=0.1, h=0.01)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([[7, -1]], "a row for body 7, and there are 2 bodies, 0 to 1"),
+        ([[0, 2]], "a row for body 2, and there are 2 bodies, 0 to 1"),
+        ([[0.0, -1.0]], r"two whole numbers for each row, shape \(m, 2\), not float64 of \(1, 2\)"),
+        ([0], r"two whole numbers for each row, shape \(m, 2\), not int64 of \(1,\)"),
+    ],
+)
+@pytest.mark.parametrize("beside", [None, jo.HalfSpace([0, 1])], ids=["alone", "beside a wall"])
+def test_rows_that_name_nothing_are_an_error_that_names_the_set(pairs, message, beside):
+    class Stray(jo.ConstraintSet):
+        def linearise(self, t, q, reach=np.inf):
+            return jo.Contacts(np.ones(1), Dense(np.eye(1, 4)), np.array(pairs), numbers=1)
+
+    two = jo.Motion(q0=[[0.0, 1.0], [3.0, 1.0]], within=Stray() if beside is None else Stray() & beside)
+    with pytest.raises(jo.InvalidValue, match=message) as raised:
+        jo.solve(two, jo.Maury(), t=0.1, h=0.01)
+    assert "Stray" in str(raised.value)

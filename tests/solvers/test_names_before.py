@@ -9,7 +9,7 @@ import jostle as jo
 
 @pytest.mark.parametrize(("old", "new"), [("Exact", "ActiveSet"), ("Nesterov", "GaussSeidel")])
 def test_an_old_name_is_the_solver_and_says_its_new_name(old, new):
-    with pytest.warns(DeprecationWarning, match=rf"^jo\.{old} has another name now: use jo\.{new}$") as said:
+    with pytest.warns(DeprecationWarning, match=rf"^jo\.{old} was renamed: use jo\.{new}$") as said:
         solver = getattr(jo, old)
     assert solver is getattr(jo, new)
     assert said[0].filename == __file__

@@ -371,7 +371,7 @@ def test_a_line_is_found_by_name_and_paper():
     report = hypotheses(wedge(120.0))
     with pytest.raises(jo.InvalidValue, match="several sections"):
         report["(H3)"]
-    with pytest.raises(jo.InvalidValue, match="no line"):
+    with pytest.raises(jo.InvalidValue, match="unknown line"):
         report["(Z9)"]
     assert report["H6"] is report["Paoli 2010 (H6)"]
 

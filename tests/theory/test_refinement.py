@@ -151,3 +151,20 @@ def test_a_sweeping_process_is_refined_too():
     sol = jo.solve(drift, jo.Venel(), t=3.0, h=0.2, tol=0.05)
     assert sol.refinement.continuous
     assert sol.q[-1, 1] == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_end_by_a_condition_is_part_of_the_error():
+    """A ball that falls from 1 to 0.6: with only the start and the end saved, the error was said to be 0."""
+    ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.1, tol=1e-2, every=10.0, until=lambda state: state.q[0] < 0.6)
+    assert sol.status == "stopped"
+    assert 0.0 < sol.refinement.error <= 1e-2
+    assert abs(sol.q[-1, 0] - 0.6) <= 2e-2
+    assert abs(sol.t[-1] - np.sqrt(0.08)) <= 2e-2
+
+
+def test_saved_times_that_shorter_steps_do_not_have_are_refused():
+    """Only the start and the end, where the ball rests, were compared; between them errors of any size went unseen."""
+    ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
+    with pytest.raises(jo.InvalidValue, match="choose every as a multiple of h"):
+        jo.solve(ball, jo.Maury(), t=1.0, h=0.047, tol=1e-3, every=0.31)

@@ -43,7 +43,7 @@ def test_the_report_has_answers_tables_assumptions_and_versions(reported):
     assert "<title>Two &lt;groups&gt; in a corridor</title>" in html
     text = re.sub(r"<[^>]+>", " ", html)
     expected = ["4 people, all have left", "adults", "children", "east", "west", "version of jostle", "Voronoi density"]
-    expected += ["Not known: the file holds no contacts", "0.15 to 0.2 m", "kind = &quot;crowd"]
+    expected += ["Not known: the file contains no contacts", "0.15 to 0.2 m", "kind = &quot;crowd"]
     for words in expected:
         assert words in text, words
     assert html.count('<img alt="') == 7

@@ -108,6 +108,20 @@ def test_a_cell_around_zero_stays_there():
     assert Scene(jo.solve(cloud, jo.Maury(), t=0.1, h=0.1)).frame(0).x[:, 0].tolist() == pytest.approx([-1.4, 1.4])
 
 
+def test_rods_are_shown_from_a_file_too_unless_their_points_move(tmp_path):
+    def rods_in(points):
+        hung = jo.Rods([(0, -1), (0, 1)], lengths=[1.0, 0.5], points=points)
+        double = jo.Motion(q0=[[3.0, -1.0], [3.0, -1.5]], force=[0.0, -1.0], within=hung)
+        output = jo.io.Output(tmp_path / "double.vtkhdf", overwrite=True)
+        jo.solve(double, jo.Maury(), t=0.1, h=0.1, output=output)
+        scene = Scene(jo.io.read(output.path))
+        return scene.rods(scene.frame(0)).tolist()
+
+    at_rest = [[3.0, 0.0]]
+    assert rods_in(at_rest) == [[[3.0, -1.0], [3.0, 0.0]], [[3.0, -1.0], [3.0, -1.5]]]
+    assert rods_in(lambda t: at_rest) == []
+
+
 def test_rods_are_shown_from_body_to_body_and_to_their_points():
     rods = jo.Rods([(0, -1), (0, 1)], lengths=[1.0, 0.5], points=[[3.0, 0.0]])
     double = jo.Motion(q0=[[3.0, -1.0], [3.0, -1.5]], force=[0.0, -1.0], within=rods)

@@ -221,7 +221,7 @@ def test_those_who_left_are_said_to_be_gone(opened, leaving):
     assert facts(tab)["radius"] == "1"
     before = image(tab)
     scrub(tab, len(leaving.t) - 1)
-    assert facts(tab) == {"": "not there at this time"}
+    assert facts(tab) == {"": "absent at this time"}
     assert (image(tab) != 255).any(axis=2).sum() < 0.6 * (before != 255).any(axis=2).sum()
     tab.locator("#body").fill("2")
     assert facts(tab)["radius"] == "1"

@@ -35,7 +35,7 @@ for name, (t, n) in curves.items():
         0.5 * (t[5:] + t[:-5]), (n[:-5] - n[5:]) / (t[5:] - t[:-5]), label=name
     )
 axes[0, 0].set(xlabel="$t$ (s)", ylabel="people inside")
-axes[0, 1].set(xlabel="$t$ (s)", ylabel="people a second through the door")
+axes[0, 1].set(xlabel="$t$ (s)", ylabel="people per second through the door")
 axes[0, 0].legend()
 jo.viz.draw(people, 8, colour="pressure", ax=axes[1, 0])
 jo.viz.field(crowd.grid, density.pressure[8], zone=crowd.domain.zone, ax=axes[1, 1])

@@ -5,7 +5,7 @@ Basins of an impact oscillator
 An impact problem of Paoli 2010 in one coordinate: a mass on a spring, driven by
 :math:`\\cos \\omega t`, hits a stop at its rest position with :math:`e = 0.8`. At
 :math:`\\omega = 2.6` there are two stable orbits, one with an impact in each period,
-and one that repeats itself after six periods. The colour shows on which orbit the mass
+and one that repeats after six periods. The colour shows on which orbit the mass
 ends, depending on its initial position and velocity.
 
 This picture has 40 by 40 initial states. ``python

@@ -3,8 +3,8 @@ A crowd leaves a room
 =====================
 
 Section 4.2 of Venel 2009. All people want to walk to the door, and their velocities are
-the closest ones without overlaps. The orange bars are the reactions
-:math:`\\lambda_{ij}`. They form arches that close the door for a moment.
+as close to the desired ones as possible without overlaps. The orange bars are the
+reactions :math:`\\lambda_{ij}`. They form arches that close the door for a moment.
 """
 
 import jostle as jo

@@ -1,6 +1,6 @@
 """Crowds in which nobody moves although people are inside: who blocks whom, and where.
 
-A run is blocked if its status is "blocked", or if in its last STANDSTILL seconds nobody moved by more than a small
+A run is blocked if its status is "blocked", or if in its last STANDSTILL seconds nobody moved by more than a
 fraction of their radius (STANDSTILL_DISTANCE), somebody is inside, and they want to walk. They do
 
 - if contacts were saved and some carry a force: in a first-order run u - U = G^T p, so u = 0 and p > 0 mean U != 0;
@@ -25,7 +25,7 @@ from jostle.analysis.exits import distance_to_segment, known_plan, openings_of
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.io.areas import present, walkable
-from jostle.io.moves import planar, radii_in
+from jostle.io.crowd_runs import planar, radii_in
 from jostle.problems import Sweeping
 from jostle.shapes import BALL, SEGMENTS
 from jostle.solution import Solution
@@ -33,8 +33,9 @@ from jostle.statuses import BLOCKED
 
 STANDSTILL = 10.0
 """Time (s) without movement that makes a blockade."""
-STANDSTILL_DISTANCE = 0.05
-"""People who have moved by less than this fraction of their radius count as standing still."""
+STANDSTILL_DISTANCE = 0.5
+"""People who have moved by less than this fraction of their radius count as standing still; people who are held up step
+from side to side."""
 TOUCHING_GAP = 0.01
 """People touch if the gap between them is smaller than this fraction of the smaller radius."""
 BLOCKING_GAP = 0.5
@@ -109,7 +110,7 @@ def blockade(sol: Solution, plan: Any = None) -> Blockade | None:
     >>> q0 = [[4.0, 1.78], [4.0, 2.22]]
     >>> two = jo.crowds.crowd(2, radius=0.2, room=plan, q0=q0, wish=lambda t, q: [1.0, 0.0])
     >>> print(blockade(jo.solve(two, jo.Venel(), t=15.0, h=0.1)))
-    nobody has moved since t = 0.9, 2 people inside; an arch of 2 blocks exit 'gate': wall - 0 - 1 - wall
+    nobody has moved since t = 0.8, 2 people inside; an arch of 2 blocks exit 'gate': wall - 0 - 1 - wall
     """
     known = known_plan(sol, plan, "blockade")
     last = len(sol.t) - 1
@@ -159,7 +160,7 @@ def _standing_since(sol: Solution, radii: Array) -> float:
 
 
 def _wants_to_walk(sol: Solution, q: Array) -> bool:
-    """Tell whether contacts carry forces, or somebody inside wishes to walk; False if neither is known."""
+    """Tell whether contacts carry forces, or somebody inside wants to walk; False if neither is known."""
     if sol.contacts_saved and np.any(np.asarray(sol.multipliers[len(sol.t) - 1])):
         return True
     if not isinstance(sol.problem, Sweeping):

@@ -1,7 +1,6 @@
-"""The geometry of packings: coordination numbers, rattlers, packing fraction.
+"""The contacts of packings: coordination numbers and rattlers.
 
-    z    = (2 contacts between bodies + contacts with walls) / bodies
-    phi  = volume of the balls in a region / volume of the region
+    z = (2 contacts between bodies + contacts with walls) / bodies
 
 Without friction, a rigid packing of N balls in d dimensions needs at least as many contacts as it has degrees of
 freedom. In a periodic box these are d (N - 1), so z = 2 d (1 - 1/N), and one more contact for a nonzero pressure (2 / N
@@ -19,15 +18,12 @@ from numpy.typing import ArrayLike
 
 from jostle.analysis.grains import forces
 from jostle.arguments import Natural, NotNegative, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 from jostle.sets.base import ConstraintSet
 from jostle.sets.radii import body_radii
 from jostle.solution import Solution
-
-PERIOD_TOLERANCE = 1e-9
-"""Relative difference up to which the width of a region counts as one period."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,168 +169,3 @@ def _coordination(pairs: Integers, present: Booleans, fewest: int) -> Coordinati
 def _contacts(pairs: Integers, n: int) -> Integers:
     """(n,) number of contacts of each body."""
     return np.bincount(pairs[pairs >= 0], minlength=n)
-
-
-@check_arguments
-def packing_fraction(
-    q: ArrayLike, radii: ArrayLike, lower: ArrayLike, upper: ArrayLike, *, period: ArrayLike | None = None
-) -> float:
-    """The fraction of a rectangular region that discs or spheres occupy, if they do not overlap.
-
-    Balls that the boundary cuts are counted with the volume inside, which is exact, also at edges and corners. With a
-    period the images are counted as well; along an axis on which the region is one period wide nothing is cut.
-
-    Parameters
-    ----------
-    q : array_like, shape (n, d)
-        Positions of the balls, d = 2 or 3. Balls whose position is NaN are absent.
-    radii : float or array_like, shape (n,)
-        Radius of all balls or of each ball.
-    lower : float or array_like, shape (d,)
-        Lower corner of the region.
-    upper : float or array_like, shape (d,)
-        Upper corner of the region.
-    period : float or array_like, shape (d,), optional
-        Period along each axis, as in `Balls`; infinite along axes without a period. None means no period.
-
-    Returns
-    -------
-    float
-        Occupied volume divided by the volume of the region.
-
-    Raises
-    ------
-    InvalidValue
-        If the region is empty or wider than a period, or if the dimension is neither 2 nor 3.
-
-    Examples
-    --------
-    >>> round(packing_fraction([[0.0, 0.0]], 1.0, [-1, -1], [1, 1]), 9)                       # pi / 4
-    0.785398163
-    >>> round(packing_fraction([[0.0, 0.0, 0.0]], 1.0, [0, 0, 0], [1, 1, 1]), 9)              # pi / 6
-    0.523598776
-    >>> round(packing_fraction([[0.0, 0.0]], 1.0, [-4, -4], [4, 4], period=8.0), 9)           # pi / 64
-    0.049087385
-    """
-    x = np.asarray(q, dtype=float)
-    if x.ndim != 2 or x.shape[1] not in (2, 3):
-        raise InvalidValue(f"q must have one row per ball, shape (n, 2) or (n, 3), not {x.shape}")
-    n, d = x.shape
-    there = ~np.isnan(x).all(axis=1)
-    x, r = finite(x[there], "q"), body_radii(finite(radii, "radii"), n, 0.0, allow_zero=True)[there]
-    low, high = (_ends(ends, name, d) for ends, name in ((lower, "lower"), (upper, "upper")))
-    if not (low < high).all():
-        raise InvalidValue(f"the region is empty: lower {low.tolist()}, upper {high.tolist()}")
-    volume = float(np.prod(high - low))
-    if period is not None:
-        x, r, low, high = _unfolded(x, r, low, high, period)
-    return float(_parts(x, r, low, high).sum() / volume)
-
-
-def _ends(ends: ArrayLike, name: str, d: int) -> Array:
-    found = finite(ends, name)
-    if found.shape not in ((), (d,)):
-        raise InvalidValue(f"{name} has shape {found.shape}, expected a number or shape ({d},)")
-    return np.array(np.broadcast_to(found, (d,)))
-
-
-def _unfolded(x: Array, r: Array, low: Array, high: Array, period: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """The balls with their images near the region, and the region, open along the axes where it is one period wide."""
-    P = np.asarray(period, dtype=float)
-    if P.shape not in ((), low.shape) or not (P > 0.0).all():
-        raise InvalidValue(f"period must be positive, one number or one for each of {len(low)} axes, not {period!r}")
-    P = np.broadcast_to(P, low.shape)
-    width = high - low
-    if (width > P * (1.0 + PERIOD_TOLERANCE)).any():
-        raise InvalidValue(
-            f"the region is {width.tolist()} wide, more than the period {P.tolist()}: balls would count twice"
-        )
-    whole = width >= P * (1.0 - PERIOD_TOLERANCE)
-    for axis in np.flatnonzero(np.isfinite(P) & ~whole):
-        step = np.zeros(len(low))
-        step[axis] = P[axis]
-        middle = (low[axis] + high[axis]) / 2.0
-        reach = int(np.ceil(float(r.max(initial=0.0)) / P[axis]))
-        x = x - step * np.round((x[:, axis] - middle) / P[axis])[:, None]
-        images = np.arange(-reach, reach + 1)
-        x, r = (x + images[:, None, None] * step).reshape(-1, len(low)), np.tile(r, len(images))
-        near = np.abs(x[:, axis] - middle) < width[axis] / 2.0 + r
-        x, r = x[near], r[near]
-    return x, r, np.where(whole, -np.inf, low), np.where(whole, np.inf, high)
-
-
-def _parts(x: Array, r: Array, low: Array, high: Array) -> Array:
-    """(n,) volume of each ball inside the region."""
-    d, size = len(low), r[:, None]
-    below, above = np.clip(low - x, -size, size), np.clip(high - x, -size, size)
-    inside = ((below < size) & (above > -size)).all(axis=1)
-    parts = np.where(inside, np.pi * r**2 if d == 2 else 4.0 / 3.0 * np.pi * r**3, 0.0)
-    cut = inside & ((below > -size) | (above < size)).any(axis=1)
-    volume = _quadrant if d == 2 else _octant
-    corners = np.stack([below[cut], above[cut]]) / size[cut]
-    total = np.zeros(np.count_nonzero(cut))
-    for sides in np.ndindex((2,) * d):
-        total += (-1) ** sum(sides) * volume(*[corners[side, :, axis] for axis, side in enumerate(sides)])
-    parts[cut] = r[cut] ** d * total
-    return parts
-
-
-def _quadrant(a: Array, b: Array, r: Array | float = 1.0) -> Array:
-    """The area of the disc |x| <= r where x > a and y > b.
-
-    Let s(x) = sqrt(r^2 - x^2), S its integral from -r, and c = s(b). The circular segment above |b| has the area
-    T = S(-a) - S(-c) - |b| (c - a) to the right of a, if -c <= a <= c. The result is T if b > 0, else 2 S(-a) - T.
-    """
-    a, b = np.clip(a, -r, r), np.clip(b, -r, r)
-    c = np.sqrt(r**2 - b**2)
-    start = np.clip(a, -c, c)
-    T = _under_arc(-start, r) - _under_arc(-c, r) - np.abs(b) * (c - start)
-    return np.where(b > 0.0, T, 2.0 * _under_arc(-a, r) - T)
-
-
-def _under_arc(x: Array, r: Array | float) -> Array:
-    """S(x), the integral of sqrt(r^2 - x^2) from -r to x."""
-    s = np.sqrt(np.maximum(r**2 - x**2, 0.0))
-    return np.asarray((x * s + r**2 * (np.arctan2(x, s) + np.pi / 2.0)) / 2.0)
-
-
-def _octant(a: Array, b: Array, c: Array) -> Array:
-    """The volume of the unit ball where x > a, y > b and z > c.
-
-    By the divergence theorem, three times the volume is the area on the sphere, minus a times the area of the face
-    x = a (a quadrant of a smaller disc), minus b and c times the areas of the other two faces.
-    """
-    volume = _triangle(a, b, c)
-    for u, v, w in ((a, b, c), (b, c, a), (c, a, b)):
-        volume = volume - u * _quadrant(v, w, np.sqrt(1.0 - u**2))
-    return volume / 3.0
-
-
-def _triangle(a: Array, b: Array, c: Array) -> Array:
-    """The area on the unit sphere where x > a, y > b and z > c.
-
-    For a, b, c >= 0 it is a triangle with sides on three circles, or empty. By the Gauss-Bonnet theorem its area is
-    the sum of its angles, minus pi, minus the angle of each arc times the height of its circle. For c < 0 it is the
-    region x > a, y > b without the mirror image of the triangle for -c.
-    """
-    A, B, C = np.abs(a), np.abs(b), np.abs(c)
-    area = np.zeros_like(A) - np.pi
-    for u, v, w in ((A, B, C), (B, C, A), (C, A, B)):
-        vertex, other = _root(u, v), _root(w, u)
-        arc = np.arctan2(vertex, v) + np.arctan2(other, w) - np.pi / 2.0
-        area = area + np.arctan2(vertex, u * v) - u * arc
-    area = np.where(A**2 + B**2 + C**2 < 1.0, area, 0.0)
-    area = np.where(c < 0.0, _lune(A, B) - area, area)
-    area = np.where(b < 0.0, _lune(A, c) - area, area)
-    return np.where(a < 0.0, _lune(b, c) - area, area)
-
-
-def _lune(a: Array, b: Array) -> Array:
-    """The area on the unit sphere where x > a and y > b, by the Gauss-Bonnet theorem."""
-    vertex = _root(a, b)
-    return np.asarray(2.0 * (np.arctan2(vertex, a * b) - a * np.arctan2(vertex, b) - b * np.arctan2(vertex, a)))
-
-
-def _root(a: Array, b: Array) -> Array:
-    """The height z of the point (a, b, z) of the unit sphere; 0 if there is no such point."""
-    return np.asarray(np.sqrt(np.maximum(1.0 - a**2 - b**2, 0.0)))

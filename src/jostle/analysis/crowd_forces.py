@@ -8,7 +8,7 @@ tau,
 
 Where the motion changes slowly compared with tau, du/dt is small, and F = m p / tau. The default values m = 80 kg and
 tau = 0.5 s are those of Helbing, Farkas & Vicsek, Nature 407 (2000). The forces are as good as this assumption: a
-person who wishes to walk at 1.3 m/s and cannot move pushes with 210 N. In dense crowds p is not unique: see
+person who wants to walk at 1.3 m/s and cannot move pushes with 210 N. In dense crowds p is not unique: see
 `load_range`.
 """
 
@@ -23,7 +23,7 @@ from jostle.analysis.crushing import _loads
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.io.moves import planar, radii_in
+from jostle.io.crowd_runs import planar, radii_in
 from jostle.solution import Solution
 
 MASS, RELAXATION_TIME = 80.0, 0.5
@@ -81,7 +81,7 @@ class CrowdForces:
         """The modelling assumption in words."""
         return (
             f"F = m p / tau with a mass m = {self.mass:g} kg and a relaxation time tau = {self.relaxation_time:g} s "
-            f"for each person; p, the velocity by which contacts change a person's wish, is computed"
+            f"for each person; p, by which contacts change the desired velocity of a person, is computed"
         )
 
     def above(self, threshold: Threshold) -> Array:
@@ -137,13 +137,11 @@ def crowd_forces(sol: Solution, *, mass: Positive = MASS, relaxation_time: Posit
     """
     planar(sol)
     if sol.order == 2:
-        raise InvalidValue(
-            "crowd_forces is for first-order runs; in this run contacts have forces: see analysis.forces"
-        )
+        raise InvalidValue("crowd_forces is for first-order runs; for this second-order run, use jo.analysis.forces")
     if not sol.contacts_saved:
         raise InvalidValue(
-            "this file holds no contacts, so forces are not known: run the scenario with [output] contacts = true, or "
-            "--set output.contacts=true"
+            "this file contains no contacts, so forces are not known: run the scenario with [output] contacts = true, "
+            "or --set output.contacts=true"
         )
     factor = (1.0 if sol.facts.weighted else mass) / relaxation_time
     load = np.array([factor * _loads(sol, k)[2] for k in range(len(sol.t))]).reshape(len(sol.t), -1)

@@ -8,17 +8,22 @@ from typing import Any
 import numpy as np
 
 from jostle.analysis.blockades import Blockade, blockade
+from jostle.analysis.crowd_maps import MAP_FRAMES, CrowdMaps, crowd_maps
 from jostle.analysis.exits import ExitUse, exit_use, known_plan
-from jostle.analysis.level_of_service import MAP_FRAMES, CrowdMaps, crowd_maps, level_of_service
-from jostle.analysis.walks import Jam, Travel, jams, travel
+from jostle.analysis.jams import Jam, jams
+from jostle.analysis.level_of_service import level_of_service
+from jostle.analysis.walks import Travel, travel
 from jostle.arguments import check_arguments
-from jostle.io.moves import planar
+from jostle.io.crowd_runs import planar
 from jostle.solution import Solution
 
 LEFT_FRACTION = 0.95
 """Fraction of the people who have left at the second evacuation time."""
 MAX_VORONOI_PEOPLE = 1000
 """Largest crowd with Voronoi densities; in larger ones people are counted in squares, which is much faster."""
+LONGEST_INTERVAL = 1.0
+"""Longest time between two saved frames (s) at which exits and flows are measured well: people who leave are seen close
+to their exit."""
 LARGEST_IN_MEMORY = 2**29
 """Largest size of a run, in bytes, that is read into memory once instead of repeatedly from its file."""
 
@@ -31,10 +36,15 @@ class CrowdSummary:
     """Number of people who were inside at some saved time."""
     inside: int
     """Number of people inside at the end."""
+    never_inside: int
+    """Number of people who were inside at no saved time: they found no free place, or the run ended before."""
     evacuation_time: float
-    """Time at which the last person left; NaN if somebody is still inside."""
+    """Time at which the last person left; NaN if somebody is still inside or never was."""
     evacuation_time_95: float
-    """Time at which 95 % of the people had left; NaN if more than 5 % are still inside."""
+    """Time at which 95 % of the people had left; NaN if more than 5 % are still inside or never were."""
+    interval: float
+    """Longest time between two saved frames (s). Times are known to about this interval; beyond LONGEST_INTERVAL, exits
+    and flows are estimates."""
     exits: dict[str, ExitUse]
     left_elsewhere: int
     """Number of people who left the plan without crossing an exit."""
@@ -62,6 +72,7 @@ class CrowdSummary:
             "inside_at_end": self.inside,
             "evacuation_time": _known(self.evacuation_time),
             "evacuation_time_95": _known(self.evacuation_time_95),
+            "time_between_frames": self.interval,
             "exits": {name: _exit(use) for name, use in self.exits.items()},
             "worst_density": _known(density),
             "worst_density_at": None if np.isnan(density) else {"t": t, "x": place[0], "y": place[1]},
@@ -72,6 +83,8 @@ class CrowdSummary:
             "jams": [_jam(jam) for jam in self.jams],
             "blocked": self.blocked,
         }
+        if self.never_inside:
+            found["never_inside"] = self.never_inside
         if self.left_elsewhere:
             found["left_elsewhere"] = self.left_elsewhere
         if self.blockade is not None:
@@ -93,9 +106,9 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
     Returns
     -------
     CrowdSummary
-        The fields are `people`, `inside` at the end, `evacuation_time`, `evacuation_time_95` (95 % have left), `exits`
-        (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see `crowd_maps`), `jams`, `blockade` and `blocked`;
-        ``rows()`` gives plain values for tables and JSON.
+        The fields are `people`, `inside` at the end, `never_inside`, `evacuation_time`, `evacuation_time_95` (95 % have
+        left), `interval` between frames, `exits` (see `exit_use`), `left_elsewhere`, `travel`, `maps` (see
+        `crowd_maps`), `jams`, `blockade` and `blocked`; ``rows()`` gives plain values for tables and JSON.
 
     Raises
     ------
@@ -116,19 +129,22 @@ def crowd_summary(sol: Solution, plan: Any = None) -> CrowdSummary:
     """
     known, sol = known_plan(sol, plan, "crowd_summary"), _in_memory(sol)
     journeys, uses = travel(sol, known), exit_use(sol, known)
-    left = np.sort(journeys.left[~np.isnan(journeys.left)])
-    inside = int(np.isinf(left).sum())
-    last = float(left[-1]) if len(left) and not inside else np.nan
+    came = ~np.isnan(journeys.left)
+    left = np.sort(np.where(came, journeys.left, np.inf))
+    inside, people = int(np.isinf(journeys.left).sum()), int(came.sum())
+    last = float(left[-1]) if len(left) else np.nan
     most = float(left[int(np.ceil(LEFT_FRACTION * len(left))) - 1]) if len(left) else np.nan
     return CrowdSummary(
-        people=len(left),
+        people=people,
         inside=inside,
-        evacuation_time=last,
+        never_inside=len(left) - people,
+        evacuation_time=last if np.isfinite(last) else np.nan,
         evacuation_time_95=most if np.isfinite(most) else np.nan,
+        interval=float(np.diff(sol.t).max(initial=0.0)),
         exits=uses,
-        left_elsewhere=len(left) - inside - sum(use.count for use in uses.values()),
+        left_elsewhere=people - inside - sum(use.count for use in uses.values()),
         travel=journeys,
-        maps=crowd_maps(sol, known, size=_size(known), frames=MAP_FRAMES, counted=len(left) > MAX_VORONOI_PEOPLE),
+        maps=crowd_maps(sol, known, size=_size(known), frames=MAP_FRAMES, counted=people > MAX_VORONOI_PEOPLE),
         jams=jams(sol, known),
         blockade=blockade(sol, known),
     )

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.analysis.grains import forces, wall_force
+from jostle.analysis.grains import forces
+from jostle.analysis.wall_forces import wall_force
 from jostle.arguments import NotNegative, check_arguments
 from jostle.arrays import Array, Integers
-from jostle.io.moves import planar, radii_in
+from jostle.io.crowd_runs import planar, radii_in
 from jostle.solution import Solution
 
 
@@ -89,7 +90,7 @@ def _summed(number: Integers, values: Array, count: int) -> Array:
 def time_in_contact(sol: Solution, *, threshold: NotNegative = 0.0) -> Array:
     """The time for which the load of each person was above a threshold.
 
-    The load of frame k stands for the whole time since the frame before.
+    The load of frame k is used for the whole time since the previous frame.
 
     Parameters
     ----------

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from jostle.analysis.crowds import crossings, leaving_times
+from jostle.analysis.crowds import crossings
+from jostle.analysis.evacuation import leaving_times
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import present, walkable
+from jostle.io.crowd_runs import plan_of, planar
 from jostle.io.moves import known as known_moves
-from jostle.io.moves import moves, plan_of, planar
+from jostle.io.moves import moves
 from jostle.solution import Solution
 
 NO_PLAN = (

@@ -1,17 +1,16 @@
-"""The forces in a pile: contact forces, stress, forces on walls.
+"""The forces in a pile: contact forces and stress.
 
 A contact pushes its first body with -f n and its second body, or the wall, with +f n: n is the unit vector from the
 first to the second or into the wall, and f = p / h is the impulse of a step divided by its length. The sums over
 contacts c,
 
-    stress            sigma = 1/V sum_c f_c n_c (x) l_c        l the branch vector, from centre to centre or to the wall
-    force on wall w   F_w = sum_{c on w} f_c n_c
+    stress   sigma = 1/V sum_c f_c n_c (x) l_c        l the branch vector, from centre to centre or to the wall
 
 are taken over the step that led to one saved frame (Christoffersen, Mehrabadi & Nemat-Nasser 1981 for the stress).
 
 Where contacts depend on each other, as in a regular lattice, the forces are not unique: the solver has chosen one
 solution. The total force on each body is unique, and so is everything that follows from the balance of all bodies.
-`force_chains` contains the distribution of the forces, `contact_numbers` the geometry of packings.
+`wall_forces` contains the forces on walls, `force_chains` the distribution of the forces.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
 from jostle.errors import InvalidValue
 from jostle.sets.radii import body_radii
-from jostle.shapes import walls_of
 from jostle.solution import Solution
 
 ABOVE_MEAN = 1.0 + 1e-12
@@ -214,96 +212,3 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> 
     """
     sigma = stress(sol, k, radii=radii, volume=volume)
     return float(np.trace(sigma) / len(sigma))
-
-
-@check_arguments
-def wall_force(sol: Solution, k: int = -1) -> Array:
-    """The total force on each wall, F_w = sum f n over its contacts.
-
-    Without friction the floor carries the whole weight of a pile at rest, however tall and narrow it is: there is no
-    Janssen effect.
-
-    Parameters
-    ----------
-    sol : Solution
-        A run with contacts.
-    k : int, default -1
-        Number of the saved frame.
-
-    Returns
-    -------
-    ndarray, shape (walls, d)
-        The forces, in the order of the sets. A `Box` has first its lower sides, axis by axis, then its upper sides;
-        sides at infinity are left out.
-
-    Raises
-    ------
-    InvalidValue
-        If the contacts of the run were not saved, or if the file does not contain the number of walls.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
-    >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
-    >>> left, floor, right = wall_force(sol)
-    >>> floor.round(6).tolist(), pile.constant_force.sum(axis=0).round(6).tolist()
-    ([0.0, -20.340556], [0.0, -20.340556])
-    """
-    found = forces(sol, k)
-    on_wall = ~found.between
-    walls = -1 - found.pairs[on_wall, 1]
-    total = np.zeros((_walls(sol, k), found.normals.shape[1]))
-    np.add.at(total, walls, (found.magnitude[:, None] * found.normals)[on_wall])
-    return total
-
-
-def _walls(sol: Solution, k: int) -> int:
-    """Number of walls, touched or not."""
-    if sol.problem is not None:
-        return walls_of(sol.problem.within, float(sol.t[k]), np.asarray(sol.q[k]))[0]
-    if sol.walls is None:
-        raise InvalidValue(
-            "this file does not contain the number of walls, because it has the older format 1. Give the problem and "
-            "the scheme of the run: jo.io.read(path, problem, scheme)"
-        )
-    return sol.walls
-
-
-@check_arguments
-def wall_pressure(sol: Solution, k: int = -1, *, area: ArrayLike) -> Array:
-    """The mean pressure on each wall, |F_w| / area.
-
-    Parameters
-    ----------
-    sol : Solution
-        A run with contacts.
-    k : int, default -1
-        Number of the saved frame.
-    area : float or array_like, shape (walls,)
-        Area of all walls or of each wall, positive; a length in the plane.
-
-    Returns
-    -------
-    ndarray, shape (walls,)
-        The pressures, in the order of `wall_force`.
-
-    Raises
-    ------
-    InvalidValue
-        If an area is not positive, or if the contacts of the run were not saved.
-
-    Examples
-    --------
-    >>> import jostle as jo
-    >>> pile = jo.models.spheres([0.5, 0.4, 0.5], box=([0, 0], [1.1, np.inf]))
-    >>> sol = jo.solve(pile, jo.Maury(), t=5.0, h=0.01)
-    >>> left, floor, right = wall_pressure(sol, area=[3.0, 1.1, 3.0])
-    >>> round(float(floor), 6), bool(np.isclose(left, right))
-    (18.491414, True)
-    """
-    total = wall_force(sol, k)
-    size = finite(area, "area")
-    if size.shape not in ((), (len(total),)) or not (size > 0.0).all():
-        raise InvalidValue(f"area must be positive, one number or one for each of {len(total)} walls, not {area!r}")
-    return np.asarray(np.linalg.norm(total, axis=1) / size)

@@ -5,7 +5,7 @@ Where contacts depend on each other, only G^T p is unique, not p. `multiplier_ra
     min and max of p_i over {p >= 0 : G^T p = f, p_c = 0 where the contact c is open}       f the G^T p of the run
 
 and `load_range` the same for the load of each person. Each one that the kernel of G^T leaves open takes two linear
-programmes. `impulse_range` does the same for one impact, where p is bounded for grains in open space, and can be
+programs. `impulse_range` does the same for one impact, where p is bounded for grains in open space, and can be
 unbounded only where walls wedge them in (Bourdin & Maury 2020, Prop. 2).
 """
 
@@ -61,7 +61,7 @@ class Range:
 def multiplier_range(sol: Solution, k: int = -1, *, closed: NotNegative = CLOSED_GAP) -> Range:
     """The smallest and the largest possible multiplier p of each closed contact in one frame, for the same G^T p.
 
-    Closed contacts without a force are included. Each contact that is not unique takes two linear programmes: seconds
+    Closed contacts without a force are included. Each contact that is not unique takes two linear programs: seconds
     for a hundred contacts, half a minute for several hundred that are connected.
 
     Parameters
@@ -250,4 +250,4 @@ def _least(weights: Array, G: Array, known: Array) -> float:
         found = linprog(weights, A_eq=moved, b_eq=moved @ known, method="highs-ds", options=exact)
         if found.status in (SOLVED, UNBOUNDED):
             return float(found.fun) if found.status == SOLVED else -np.inf
-    raise InvalidValue(f"the linear programme for the range of a multiplier was not solved: {found.message}")
+    raise InvalidValue(f"the linear program for the range of a multiplier was not solved: {found.message}")

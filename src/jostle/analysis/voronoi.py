@@ -28,7 +28,7 @@ from jostle.arguments import Count, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
 from jostle.io.areas import floors, needed, present, walkable
-from jostle.io.moves import planar
+from jostle.io.crowd_runs import planar
 from jostle.solution import Solution
 
 CIRCLE_QUARTER = 3
@@ -127,7 +127,7 @@ def _cells(place: Array, W: Any, cutoff: float | None, quarter: int) -> NDArray[
     """(m,) the cells of people on one floor."""
     shapely = needed("shapely")
     cells = shapely.get_parts(shapely.voronoi_polygons(shapely.MultiPoint(place), extend_to=W, ordered=True))
-    cells = shapely.intersection(cells, W)
+    cells = shapely.intersection(shapely.convex_hull(cells), W)  # in hexagonal packings, round-off folds some cells
     points = shapely.points(place)
     if cutoff is not None:
         cells = shapely.intersection(cells, shapely.buffer(points, cutoff, quad_segs=quarter))

@@ -20,7 +20,7 @@ def answers(sol: Solution) -> dict[str, Any]:
     """
     from jostle.analysis import crowd_summary
     from jostle.errors import MissingPackage
-    from jostle.io.moves import plan_of
+    from jostle.io.crowd_runs import plan_of
 
     if plan_of(sol) is None:
         if sol.facts.groups is not None and sol.order == 1:
@@ -39,13 +39,24 @@ def lines(crowd: dict[str, Any]) -> dict[str, str]:
     >>> found["people"], found["blocked"]
     ('3, of whom 1 is inside at the end', 'held')
     """
+    from jostle.analysis.crowd_summary import LONGEST_INTERVAL
+
     inside = crowd["inside_at_end"]
     whom = "all have left" if not inside else f"of whom {inside} {'is' if inside == 1 else 'are'} inside at the end"
     found = {"people": f"{crowd['people']}, {whom}"}
+    if crowd.get("never_inside"):
+        count = crowd["never_inside"]
+        found["never inside"] = f"{count} people: they found no free place, or the run ended before they came"
     if crowd.get("evacuation_time_95") is not None:
         last = crowd.get("evacuation_time")
         end = f"the last after {last:.1f} s" if last is not None else "not all of them"
         found["evacuation time"] = f"95 % after {crowd['evacuation_time_95']:.1f} s, {end}"
+    interval = crowd.get("time_between_frames", 0.0)
+    if interval > LONGEST_INTERVAL * (1.0 + 1e-9):
+        found["accuracy"] = (
+            f"frames are {interval:.3g} s apart: times are known to about {interval:.3g} s, exits and flows are "
+            f"estimates; save more frames with every = {LONGEST_INTERVAL:g} in [run]"
+        )
     for name, use in crowd["exits"].items():
         text = f"{use['people']} people"
         if use["people"]:

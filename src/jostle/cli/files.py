@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".pdf", ".svg", ".svgz", ".eps", ".ps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 """File formats of pictures that `jostle plot` can write."""
-Trajectory = Annotated[Path, typer.Argument(help="A trajectory, also one that is being written.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists, but never a trajectory.")]
+Trajectory = Annotated[Path, typer.Argument(help="A trajectory, even one that is still being written.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file, but never a trajectory.")]
 Colour = Annotated[
     str | None,
     typer.Option(
-        help="Quantity shown by colour: speed, force, pressure, contacts, radius, mass, group, number, x, vx ...; of "
-        "a density: density, pressure or speed. By default speed, or density."
+        help="Quantity that the colours show: speed, force, pressure, contacts, radius, mass, group, number, x, vx "
+        "...; for a density: density, pressure or speed. By default speed, or density."
     ),
 ]
 Layer = Annotated[
     str | None,
     typer.Option(
-        help="Of a crowd, a map of the whole run: density, worst density, level of service, speed, jam time, or force."
+        help="Map of a crowd over the whole run: density, worst density, level of service, speed, jam time, or force."
     ),
 ]
 
@@ -144,13 +144,13 @@ def export(
     target: Annotated[
         Path,
         typer.Argument(
-            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, of people .sqlite (JuPedSim) "
-            "and .txt (PedPy), or the suffix of a plug-in."
+            help="The file to write: .csv, .gsd (OVITO), .npz, .pvd and .vtp, .vtkhdf, for crowds .sqlite (JuPedSim) "
+            "and .txt (PedPy), or the extension of a plug-in."
         ),
     ],
     overwrite: Overwrite = False,
 ) -> None:
-    """Convert a trajectory for another program. The suffix of the file chooses the format."""
+    """Convert a trajectory for another program. The file name extension selects the format."""
     from jostle.io import export as exported
 
     if target.exists() and trajectory.exists() and os.path.samefile(target, trajectory):
@@ -197,11 +197,11 @@ def plot(
     trajectory: Annotated[
         Path,
         typer.Argument(
-            help="A trajectory, also one that is being written; or a scenario of people, whose plan is then drawn."
+            help="A trajectory, even one that is still being written, or a crowd scenario, to draw its floor plan."
         ),
     ],
     save: Annotated[Path | None, typer.Option(help="Picture file; by default NAME.png.")] = None,
-    moments: Annotated[int, typer.Option(min=1, help="Number of moments, shown side by side.")] = 3,
+    moments: Annotated[int, typer.Option(min=1, help="Number of moments to show side by side.")] = 3,
     colour: Colour = None,
     layer: Layer = None,
     overwrite: Overwrite = False,
@@ -209,14 +209,14 @@ def plot(
     """Save a picture of a trajectory, density or floor plan."""
     from jostle.crowds.crowd import Crowd
     from jostle.io import Images
-    from jostle.io.container import whole
+    from jostle.io.new_files import whole
     from jostle.viz.sources import need_matplotlib, target_for
 
     need_matplotlib("pictures")
     import matplotlib
 
     matplotlib.use("Agg")
-    from jostle.io.moves import plan_of
+    from jostle.io.crowd_runs import plan_of
     from jostle.viz import densities, plan, plans, strip
 
     wanted = target_for(save or beside(trajectory, ".png"), "a picture", PICTURES, trajectory)

@@ -14,7 +14,7 @@ from jostle.cli.show import say
 def movie(
     trajectory: Trajectory,
     target: Annotated[Path | None, typer.Argument(help="Film file, .mp4 or .gif; by default NAME.mp4.")] = None,
-    speed: Annotated[float, typer.Option(help="Time of the run that one second of the film shows, in seconds.")] = 1.0,
+    speed: Annotated[float, typer.Option(help="Seconds of the run that one second of film shows.")] = 1.0,
     colour: Colour = None,
     overwrite: Overwrite = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""``jostle repair``: mends a trajectory whose run was killed."""
+"""``jostle repair``: repairs a trajectory whose run was killed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def repair(
     ] = None,
     in_place: Annotated[bool, typer.Option("--in-place", help="Repair the trajectory itself.")] = False,
 ) -> None:
-    """Mend a trajectory that a killed run left behind.
+    """Repair a trajectory that a killed run left behind.
 
-    VTK and ParaView open the mended file; jostle itself reads the original too. Every complete frame is kept, and the
-    original is left as it is unless --in-place is given. A trajectory that needs no repair is not copied.
+    VTK and ParaView can open the repaired file; jostle itself can also read the original. Every complete frame is
+    kept. The original does not change unless --in-place is given. A trajectory that needs no repair is not copied.
     """
     from jostle.io import are_images, read, read_images
     from jostle.io import repair as repaired

@@ -80,8 +80,8 @@ def resume(
 ) -> None:
     """Continue a run from its last checkpoint. The result is bit-identical to an uninterrupted run.
 
-    --set run.t=20 makes the run longer. Only the times and `until` of the table [run] may change; the trajectory
-    records each change, see jostle info.
+    --set run.t=20 extends the run. Only the times and `until` of the table [run] may change. The trajectory records
+    each change, and jostle info shows it.
     """
     from jostle.io import about, are_images, repair
     from jostle.scenarios import parse

@@ -65,7 +65,7 @@ def in_words(sol: Solution) -> dict[str, str]:
 
 def _status(sol: Solution, path: Path) -> str:
     """The status of a run; a run marked as running that no process writes was killed."""
-    from jostle.io.container import being_written
+    from jostle.io.locks import being_written
 
     return KILLED if sol.status == RUNNING and not being_written(path) else sol.status
 

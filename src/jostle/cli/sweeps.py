@@ -32,9 +32,9 @@ INTERVALS = {"95 % interval": ("low", "high"), "5 % to 95 % of runs": ("q5", "q9
 def sweep(
     study: Annotated[Path, typer.Argument(help="A study file, .toml.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder; by default NAME.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Number of processes; by default one a core.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Number of processes; by default one per core.")] = None,
     dask: Annotated[
-        str | None, typer.Option(help="Address of a Dask scheduler that does the runs, or its scheduler file (.json).")
+        str | None, typer.Option(help="Address of a Dask scheduler for the runs, or its scheduler file (.json).")
     ] = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Repeat the runs that failed.")] = False,
     quiet: Quiet = False,
@@ -42,8 +42,8 @@ def sweep(
 ) -> None:
     """Run a study: many runs of a scenario or a function.
 
-    It uses all cores, or a cluster. The same command again continues a study that was interrupted or killed. Finished
-    runs are not repeated.
+    The study uses all cores, or a cluster. Run the same command again to continue a study that was interrupted or
+    killed; finished runs are not repeated.
     """
     from jostle.ensembles import sweep as run_study
     from jostle.ensembles.study_files import load_study
@@ -134,7 +134,7 @@ def of_folder(folder: Path) -> tuple[dict[str, Any], Results]:
     """What a folder says about its study."""
     from jostle.ensembles import read
     from jostle.ensembles.journal import JOURNAL, description
-    from jostle.io.container import being_written
+    from jostle.io.locks import being_written
 
     known, results = description(folder), read(folder)
     identity = known["identity"]

@@ -22,8 +22,8 @@ def verify(
 ) -> None:
     """Run the verification tests of guidelines for crowds.
 
-    It prints what each test asks, what came out, and the verdict. It takes about a minute. A test that fails, or does
-    not apply, is a result: the exit code is 0.
+    The command prints the requirement, the result and the verdict of each test, and takes a minute or two. The exit
+    code is 0 even if tests fail or do not apply.
     """
     from jostle.verification import verify as verified
 

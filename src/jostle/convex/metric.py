@@ -8,7 +8,7 @@ per body, one per coordinate, or a symmetric positive definite matrix.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import ModuleType
 
@@ -51,6 +51,8 @@ class Metric:
 
     mass: Array
     root: Array
+    _inverse: dict[int, Array | None] = field(default_factory=dict, init=False, repr=False)
+    """What `of_bodies` returned, for each number of bodies; and `inverse_diagonal`, for the number 0."""
 
     @property
     def diagonal(self) -> bool:
@@ -135,7 +137,29 @@ class Metric:
     @property
     def inverse_diagonal(self) -> Array:
         """Diagonal of M^-1, for diagonal metrics only."""
-        return self.root * self.root
+        known = self._inverse.get(0)
+        if known is None:
+            known = self._inverse[0] = self.root * self.root
+        return known
+
+    def of_bodies(self, bodies: int) -> Array | None:
+        """One inverse mass for each body.
+
+        Parameters
+        ----------
+        bodies : int
+            Number of bodies.
+
+        Returns
+        -------
+        array, shape (bodies,), or None
+            The inverse masses; None if the mass is a matrix, or differs between the coordinates of a body.
+        """
+        if bodies not in self._inverse:
+            mass = self.mass.reshape(bodies, -1) if self.diagonal else None
+            alike = mass is not None and bool((mass == mass[:, :1]).all())
+            self._inverse[bodies] = self.inverse_diagonal.reshape(bodies, -1)[:, 0].copy() if alike else None
+        return self._inverse[bodies]
 
 
 def metric(mass: ArrayLike | Metric, shape: tuple[int, ...]) -> Metric:

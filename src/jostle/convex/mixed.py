@@ -15,6 +15,7 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.linear_map import Contacting, Dense, LinearMap, Sparse
 from jostle.convex.metric import Metric
 from jostle.convex.pairs import Pairs
+from jostle.kernels.sharing import concatenated
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +112,7 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None) -> LinearMap:
     joined = Pairs(
         pairs[0],
         pairs[1],
-        np.concatenate([contact.normal for contact in found]),
+        concatenated([contact.normal for contact in found]),
         found[0].bodies,
         next((contact.places for contact in found if contact.places is not None), None),
     )

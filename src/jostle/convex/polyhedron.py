@@ -100,7 +100,8 @@ class Polyhedron:
         object.__setattr__(self, "length", contiguous(each))
         object.__setattr__(self, "describe", describe)
         known = noise if isinstance(noise, float) else floats(noise)
-        object.__setattr__(self, "noise", place_of(offset).zeros(len(offset)) + known)
+        each = known if np.shape(known) == offset.shape else place_of(offset).zeros(len(offset)) + known
+        object.__setattr__(self, "noise", each)
         object.__setattr__(self, "equal", kinds(equal, len(offset)))
 
     def dense(self) -> Polyhedron:

@@ -1,5 +1,6 @@
 """Crowds of people who walk to exits: floor plans, wishes, and behaviours (Venel 2009, section 4.2)."""
 
+from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.continuum import densest_packing, density
 from jostle.crowds.crowd import Crowd, crowd
 from jostle.crowds.distributions import Distribution, LogNormal, Normal, Uniform, walking_speed
@@ -22,7 +23,7 @@ from jostle.crowds.strategies import TIME_GAP as TIME_GAP
 from jostle.crowds.strategies import AvoidJams, following, inhibition
 from jostle.crowds.time_gap import time_gap
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.wish import Wish
 
 __all__ = [
     "AvoidJams",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, shaped
+from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.groups import DEFAULT_SPEED
 from jostle.crowds.openings import Opening
@@ -23,7 +24,7 @@ from jostle.crowds.plans import Plan
 from jostle.crowds.stairs import Link, Shaft
 from jostle.crowds.steady import steady
 from jostle.crowds.walk import walk
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.macro.grid import Grid
 from jostle.macro.motion.passages import Passage
@@ -79,7 +80,7 @@ def density(
     start: Any = None,
     wish: Wish | Callable[[float, Array], ArrayLike] | None = None,
 ) -> Crowd:
-    """People on a floor plan as a density on square cells, who wish to leave by the nearest exit.
+    """People on a floor plan as a density on square cells, who want to leave by the nearest exit.
 
     The density is one where discs of the given radius are packed as densely as possible: see `densest_packing`. All
     people have the same radius and speed. The default wish is that of points and does not change in time. In corners
@@ -218,6 +219,10 @@ def _behind_goals(plan: Plan, places: Array, h: float) -> Booleans:
 
 def _passage(link: Link, shaft: Shaft, grid: Grid, free: Booleans) -> Passage:
     """The passage from the last cells of stairs to the first cells of the other floor."""
+    if link.every is not None:
+        raise InvalidValue(
+            f"link {link.name!r} is a lift, which takes people at fixed times; a density has only stairs"
+        )
     last = link.start + link.length * shaft.outward
     start = _rows(grid, free, last, -shaft.outward)
     end = _rows(grid, free, link.end, shaft.inward)

@@ -1,6 +1,6 @@
 """People who leave a room or a building: Venel 2009, section 4.2.
 
-Everyone wishes to walk to an exit. The actual velocities are the nearest ones for which discs neither overlap nor cross
+Everyone wants to walk to an exit. The actual velocities are the nearest ones for which discs neither overlap nor cross
 walls.
 """
 
@@ -21,6 +21,7 @@ from jostle.crowds.free_wish import FreeWish
 from jostle.crowds.gates import ClosedGates, Gate, GatedWalk, Gates, check_gates, ends_of
 from jostle.crowds.groups import DEFAULT_SPEED, ONE_GROUP, Group, groups_of, places_of
 from jostle.crowds.itineraries import Itinerary
+from jostle.crowds.lifts import with_lift_doors
 from jostle.crowds.openings import check_ways
 from jostle.crowds.plan_checks import check_inside
 from jostle.crowds.plans import Plan
@@ -43,14 +44,14 @@ from jostle.sets.walls import Outside
 
 
 class Crowd(Sweeping):
-    """The sweeping process of people on a floor plan who wish to leave it; `crowd` makes it.
+    """The sweeping process of people on a floor plan who want to leave it; `crowd` makes it.
 
     Parameters
     ----------
     q0 : array_like, shape (n, 2)
         Positions at the start (m).
     wish : Wish
-        Velocities that people wish for, with the goals behind them. Stair paces and reaction times are wrapped around
+        Rule for the desired velocities and goals of people. Stair paces and reaction times are wrapped around
         it.
     within : ConstraintSet
         Positions without overlap: discs, walls and columns.
@@ -172,7 +173,7 @@ class Crowd(Sweeping):
         return np.flatnonzero(self.group == self.groups.index(name))
 
     def anyone_waits(self, state: State) -> bool:
-        """Tell whether somebody waits on purpose or in a lift, somebody is still to enter, or a closed gate will open.
+        """Tell whether somebody waits on purpose or for a lift, somebody will enter later, or a closed gate will open.
 
         Parameters
         ----------
@@ -195,9 +196,9 @@ class Crowd(Sweeping):
         waits = self.wish.waits(state.t, len(state.q))
         if self.gates is not None and self.gates.opens_later(state.t):
             return True
-        for one in passages(self.plan.links, self.plan.shafts):
+        for k, one in enumerate(passages(self.plan.links, self.plan.shafts), len(self.plan.exits)):
             if one.link.every is not None:
-                waits |= one.inside(state.q)
+                waits |= one.inside(state.q) | (self.wish.chosen(state.q) == k if one.link.phase(state.t) else False)
         if state.presence is None:
             return bool(waits.any())
         coming = [np.isin(one.who[one.times > state.t], state.presence.waiting).any() for one in self.entries]
@@ -256,7 +257,7 @@ def crowd(
     stops: Mapping[str, AnyStop] | None = None,
     gates: Sequence[Gate] = (),
 ) -> Crowd:
-    """People on a floor plan, as discs, who wish to leave it by the nearest exit.
+    """People on a floor plan, as discs, who want to leave it by the nearest exit.
 
     The first argument is a number of people, who are placed at random, or one or several `Group`, each with its own
     radius, speed, reaction, goal and start.
@@ -278,7 +279,7 @@ def crowd(
     goal : str or sequence of str, optional
         Name of the exit of all people or of each person. None means the nearest exit.
     inhibition : float or bool, default False
-        Time gap T (s): nobody wishes to walk faster than s / T, where s is the free distance ahead. True means
+        Time gap T (s): nobody tries to walk faster than s / T, where s is the free distance ahead. True means
         TIME_GAP, False no limit.
     behaviour : callable (wish, plan, radii) -> Wish, optional
         Changes the wish; ``Pedestrians()`` is the behaviour of people in buildings. It excludes `inhibition`. None
@@ -325,7 +326,7 @@ def crowd(
     goals = [goal for group in groups for goal in group.goals]
     if wish is not None and (any(goal is not None for goal in goals) or (speeds != DEFAULT_SPEED).any()):
         raise InvalidValue("a crowd with wish= takes neither speed nor goal: make them part of the wish")
-    within = Balls(radii) & Segments(room.walls, radii=radii)
+    within = with_lift_doors(Balls(radii) & Segments(room.walls, radii=radii), room, radii)
     if len(room.columns):
         within &= Outside(room.columns[:, :2], room.columns[:, 2], radii=radii)
     places = places_of(groups, room, random)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from os import PathLike, fspath
 from typing import Any
 
@@ -25,8 +26,16 @@ BROKEN = (OSError, ValueError, TypeError, LookupError, AttributeError, Arithmeti
 """Errors that ezdxf and shapely raise for invalid drawings."""
 ROOMS = "ROOMS"
 """Layer of texts that are names of rooms."""
-STRAIGHT = {"LINE", "LWPOLYLINE", "POLYLINE", "ARC", "CIRCLE", "ELLIPSE", "SPLINE"}
-"""Types of entities that are read."""
+CURVES = {"LINE", "LWPOLYLINE", "POLYLINE", "ARC", "CIRCLE", "ELLIPSE", "SPLINE"}
+"""Types of entities that are read as lines."""
+FILLED = {"SOLID", "TRACE", "3DFACE", "HATCH", "MPOLYGON"}
+"""Types of entities whose outlines are read."""
+TEXTS = {"TEXT", "MTEXT", "ATTRIB", "ATTDEF", "POINT"}
+"""Types of entities that are no walls, although they may be on the layer of the walls."""
+NOTES = ("DIMENSION", "LEADER")
+"""Parts of the names of types that explain a drawing: dimensions and leaders, which are left out."""
+BY_BLOCK = "0"
+"""Layer of entities in a block that have the layer on which the block is inserted."""
 
 
 def read_dxf(
@@ -35,7 +44,9 @@ def read_dxf(
     """The arguments of `Plan`, from the lines, polylines, arcs, circles and splines of two layers, blocks included.
 
     Lines and exits together must enclose the area from which the exits lead out. Lines that end inside it are thin
-    walls. An exit is one straight line on the layer `exits`, or on a layer `exits`-name, which gives it a name.
+    walls. Filled areas and hatches are walls with the same outline; other entities on the layer `walls`, and polylines
+    with a width, are refused, because walls would be missing. An exit is one straight line on the layer `exits`, or on
+    a layer `exits`-name, which gives it a name. Entities of the layer 0 in a block are on the layer of the block.
     Lengths are converted to metres by the unit in the header ($INSUNITS). A drawing without a unit, or one that would
     be smaller than a metre or larger than two kilometres, needs `scale`, the size of a unit in metres: 0.001 for
     millimetres. Circles inside the area become exact columns; other curves become polylines within the distance ROUND,
@@ -68,26 +79,28 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
     named: dict[str, Array] = {}
     labels: dict[str, Array] = {}
     layers, corners = set(), 0
-    for entity in package("ezdxf.disassemble").recursive_decompose(drawing.modelspace()):
-        layer = str(entity.dxf.layer)
+    for layer, entity in _entities(drawing.modelspace()):
         layers.add(layer)
         if layer.upper() == ROOMS and entity.dxftype() in ("TEXT", "MTEXT"):
             words = entity.plain_text() if entity.dxftype() == "MTEXT" else entity.dxf.text
             labels[" ".join(str(words).split())] = scale * np.array([entity.dxf.insert.x, entity.dxf.insert.y])
-        if entity.dxftype() not in STRAIGHT:
-            continue
-        if layer.upper() == walls.upper() and entity.dxftype() == "CIRCLE":
-            centre = entity.ocs().to_wcs(entity.dxf.center)
-            circle = scale * np.array([centre.x, centre.y, entity.dxf.radius])
-            circles.append((circle, _points(entity, scale, path)))
-            corners += len(circles[-1][1])
-        elif layer.upper() == walls.upper():
-            lines.append(_points(entity, scale, path))
-            corners += len(lines[-1])
-        elif layer.upper() == exits.upper() or layer.upper().startswith(exits.upper() + "-"):
+        if layer.upper() == walls.upper():
+            _check_wall(entity, layer, path)
+            found = _lines(entity, scale, path)
+            corners += sum(map(len, found))
+            if entity.dxftype() == "CIRCLE":
+                centre = entity.ocs().to_wcs(entity.dxf.center)
+                circles.append((scale * np.array([centre.x, centre.y, entity.dxf.radius]), found[0]))
+            else:
+                lines += found
+        elif entity.dxftype() in CURVES and (
+            layer.upper() == exits.upper() or layer.upper().startswith(exits.upper() + "-")
+        ):
             name = layer[len(exits) + 1 :] or f"exit {len(named)}"
-            ends = _points(entity, scale, path)
-            if len(ends) != 2 or name in named:
+            if name in named:
+                raise InvalidValue(f"layer {layer!r} has two lines: give each exit a layer of its own, {exits}-name")
+            (ends,) = _lines(entity, scale, path)
+            if len(ends) != 2:
                 raise InvalidValue(
                     f"exit {name!r} on layer {layer!r} must be one straight line, not {len(ends)} points"
                 )
@@ -98,15 +111,15 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
             raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
     columns = np.zeros(len(circles), dtype=bool)
     try:
-        found = _enclosed(named, lines)
-        area = shapely.union_all(found["area"])
+        plan = _enclosed(named, lines)
+        area = shapely.union_all(plan["area"])
         columns = np.array([area.contains_properly(shapely.Polygon(line)) for _, line in circles], dtype=bool)
     except InvalidValue:
         if not circles:
             raise
     if not columns.all():  # some are part of the outline
-        found = _enclosed(named, lines + [circles[k][1] for k in np.flatnonzero(~columns)])
-    return found | {"columns": [circles[k][0] for k in np.flatnonzero(columns)], "labels": labels}
+        plan = _enclosed(named, lines + [circles[k][1] for k in np.flatnonzero(~columns)])
+    return plan | {"columns": [circles[k][0] for k in np.flatnonzero(columns)], "labels": labels}
 
 
 def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
@@ -138,13 +151,51 @@ def _enclosed(named: dict[str, Array], lines: list[Array]) -> dict[str, Any]:
     return {"area": list(rooms.values()), "exits": named, "walls": thin}
 
 
-def _points(entity: Any, scale: float, path: str) -> Array:
-    """(k, 2) corners of an entity, or of the polyline that replaces it, in metres."""
+def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
+    """The entities of a drawing or a block, and the layer of each; `inserted` is the layer of the block."""
+    for entity in some:
+        layer = str(entity.dxf.layer)
+        layer = inserted if layer == BY_BLOCK else layer
+        if any(note in entity.dxftype() for note in NOTES):
+            continue
+        if entity.dxftype() == "INSERT":
+            for one in entity.multi_insert() if entity.mcount > 1 else [entity]:
+                yield from _entities(one.virtual_entities(), layer)
+        else:
+            for part in package("ezdxf.disassemble").recursive_decompose([entity]):
+                yield layer, part
+
+
+def _check_wall(entity: Any, layer: str, path: str) -> None:
+    """Raise if an entity on the layer of the walls is a wall that is not read as it is drawn."""
+    kind = entity.dxftype()
+    if kind not in CURVES | FILLED | TEXTS:
+        raise InvalidValue(
+            f"layer {layer!r} of {path} has an entity of the type {kind}, which is not read: draw it with lines, or "
+            f"move it to another layer"
+        )
+    if kind in ("LWPOLYLINE", "POLYLINE") and entity.has_width:
+        raise InvalidValue(
+            f"layer {layer!r} of {path} has a polyline with a width: draw both sides of the wall, or set the width to 0"
+        )
+
+
+def _lines(entity: Any, scale: float, path: str) -> list[Array]:
+    """(k, 2) corners of each line of an entity, or of the polyline that replaces it, in metres; none of a text."""
+    if entity.dxftype() in TEXTS:
+        return []
+    if entity.dxftype() in ("HATCH", "MPOLYGON"):
+        return [_points(entity, curve, scale, path) for curve in package("ezdxf.path").from_hatch(entity)]
+    return [_points(entity, None, scale, path)]
+
+
+def _points(entity: Any, curve: Any, scale: float, path: str) -> Array:
+    """(k, 2) corners of an entity, or of one of its curves, in metres."""
     kind, tolerance = entity.dxftype(), ROUND / scale
     if kind in ("ARC", "CIRCLE"):
         curve, extent = entity, scale * float(entity.dxf.radius)
     else:
-        curve = package("ezdxf.path").make_path(entity)
+        curve = package("ezdxf.path").make_path(entity) if curve is None else curve
         around = np.array([(point.x, point.y) for point in curve.control_vertices()]).reshape(-1, 2)
         extent = scale * float(np.ptp(around, axis=0).max()) if curve.has_curves else 0.0
     check(extent, MAX_CURVE, f"a curve ({kind}) of {path}, in the unit of the drawing,", "m of extent", "MAX_CURVE")

@@ -32,8 +32,8 @@ def check_extent(extent: float, scale: float, name: str) -> None:
     """Refuse a building that has an implausible size in the unit of its header."""
     if not SMALLEST_BUILDING <= extent <= LARGEST_BUILDING:
         raise InvalidValue(
-            f"{name} would be {extent:.3g} m large, because a unit is {scale:g} m by its header ($INSUNITS): if that "
-            f"is wrong, give scale=, the size of a unit in metres; if it is right, give scale={scale:g}"
+            f"{name} would measure {extent:.3g} m, because its header says that a unit is {scale:g} m ($INSUNITS): if "
+            f"that is wrong, give scale=, the size of a unit in metres; if it is right, give scale={scale:g}"
         )
 
 

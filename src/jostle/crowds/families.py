@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers
-from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.crowds.behaviour import Behaviour
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
 ALONE = -1

@@ -23,7 +23,7 @@ class FreeWish(Wish):
     Parameters
     ----------
     function : callable (t, q) -> array, shape (2,) or (n, 2)
-        Velocities that people at positions q (n, 2) wish for at time t: one for all, or one for each.
+        Desired velocities of people at positions q (n, 2) at time t: one for all, or one for each.
     nearer : callable (q) -> array, shape (n,), or None
         Distance that each person has to walk, minus infinity for people who have left, which orders people. None means
         that everyone goes their own way, and anybody ahead of a person counts as in front of them.

@@ -1,8 +1,8 @@
 """Doors and exits that open and close during a run: at given times, or after a number of people have passed.
 
-A closed gate is a wall, as exact as all others. It closes only when nobody stands in it; until then it stays open.
-People know which gates are closed and take the shortest way through open ones; a person without such a way waits in
-front of a closed gate.
+A closed gate is a wall, as exact as all others. People who stand in a gate when it closes may leave it on either side;
+it is closed for everybody else. People know which gates are closed and take the shortest way through open ones; a
+person without such a way waits in front of a closed gate.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Gate:
         Intervals (from, to) in which the gate is open (s); the last may end at inf. None means that it is open from the
         start.
     most : int, optional
-        Number of people after whom the gate closes for good. None means no limit.
+        Number of people after whom the gate closes for good. People who stand in the gate at that moment may pass, too.
+        None means no limit.
 
     Raises
     ------
@@ -81,6 +82,8 @@ class GateStates(NamedTuple):
     """(gates,) number of people who have passed."""
     places: Array
     """(n, 2) positions of people after the last step."""
+    through: Booleans
+    """(gates, n) whether each person has stood in each closed gate since it closed, and may leave it on either side."""
 
 
 class Gates:
@@ -91,15 +94,18 @@ class Gates:
     def __init__(self, gates: Sequence[Gate], ends: Array, radii: Array, q0: Array):
         self.gates, self.ends, self.radii = tuple(gates), ends, radii
         wanted = np.array([not _open(gate, 0.0) for gate in gates])
-        self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0))
+        nobody = np.zeros((len(gates), len(radii)), dtype=bool)
+        self.first = GateStates(wanted, np.zeros(len(gates), dtype=np.int64), np.array(q0), nobody)
         self.memory: GateStates = self.first
 
     def remind(self, memory: GateStates | None) -> None:
-        if memory is not None and (
-            len(memory.shut) != len(self.gates) or memory.places.shape != self.first.places.shape
-        ):
+        if memory is None:
+            self.memory = self.first
+            return
+        if any(np.shape(now) != np.shape(first) for now, first in zip(memory, self.first, strict=True)):
             raise InvalidValue(f"the memory of gates must have {len(self.gates)} gates and {len(self.radii)} people")
-        self.memory = self.first if memory is None else memory._replace(shut=np.asarray(memory.shut, dtype=bool))
+        shut, through = (np.asarray(found, dtype=bool) for found in (memory.shut, memory.through))
+        self.memory = memory._replace(shut=shut, through=through)
 
     @property
     def shut(self) -> Booleans:
@@ -124,14 +130,15 @@ class Gates:
         walked = here & (np.linalg.norm(state.q - before.places, axis=1) <= JUMP_RADII * self.radii)
         new = [int(_crossed(ends, before.places, state.q)[walked].sum()) for ends in self.ends]
         passed = before.passed + np.array(new, dtype=np.int64)
-        free = (distance_to(self.ends, state.q) >= self.radii)[:, here].all(axis=1)
+        inside = here & (distance_to(self.ends, state.q) < self.radii)
         wanted = np.array(
             [
                 not _open(gate, state.t) or (gate.most is not None and number >= gate.most)
                 for gate, number in zip(self.gates, passed, strict=True)
             ]
         )
-        self.memory = GateStates(wanted & (before.shut | free), passed, state.q)
+        through = inside & wanted[:, None] & (before.through | ~before.shut[:, None])
+        self.memory = GateStates(wanted, passed, state.q, through)
         return state
 
 
@@ -151,7 +158,7 @@ def _crossed(ends: Array, old: Array, new: Array) -> Booleans:
 
 
 class ClosedGates(ConstraintSet):
-    """The set {q : dist(q, gate) >= radius} for all closed gates."""
+    """The set {q : dist(q, gate) >= radius} for all closed gates and all people who did not stand in them."""
 
     by_body = True
 
@@ -164,13 +171,19 @@ class ClosedGates(ConstraintSet):
         return f"{len(self.gates.gates)} gates"
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        contacts = self.leaves.near(t, q, reach)
-        return contacts.only(np.flatnonzero(self.gates.shut[-1 - contacts.pairs[:, 1]]))
+        contacts, memory = self.leaves.near(t, q, reach), self.gates.memory
+        gate, person = -1 - contacts.pairs[:, 1], contacts.pairs[:, 0]
+        return contacts.only(np.flatnonzero(memory.shut[gate] & ~memory.through[gate, person]))
 
     def crossing(self, step: Step) -> Crossing | None:
-        if not self.gates.shut.any():
-            return None
-        return Segments(self.gates.closed, radii=self.radii).crossing(step)
+        start, end = step.ends
+        for number in np.flatnonzero(self.gates.shut):
+            held = np.where(self.gates.memory.through[number][:, None], start, end)
+            leaf = Segments(self.gates.ends[[number]], radii=self.radii)
+            found: Crossing | None = leaf.crossing(step._replace(ends=(start, held)))
+            if found is not None:
+                return found
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ DRAWN = {
     "radius": (np.greater, "above 0"),
     "speed": (np.greater, "above 0"),
     "reaction": (np.greater_equal, "0 or more"),
+    "enters": (np.greater_equal, "0 or more"),
 }
 """Properties that may be drawn from a distribution, with the values that are possible."""
 

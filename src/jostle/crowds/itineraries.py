@@ -110,7 +110,7 @@ class Itinerary:
                     goal = "an exit" if name is None else repr(name)
                     raise InvalidValue(
                         f"person {person} at {q[person].round(3).tolist()} cannot walk from {where} to {goal}: every "
-                        f"way has a wall or an opening that is too narrow; open a door, add stairs, or move the goal"
+                        f"path is blocked by a wall or by a narrow opening; open a door, add stairs, or move the goal"
                     )
                 legs += [*(self._ways[k].name for k in way), name]
                 if name is not None and name in self.stops:

@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Natural, NotNegative, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.distributions import Distribution
 from jostle.crowds.stops import AnyStop, Queue, Stop, WaitingArea
 from jostle.crowds.walk import numbers
-from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
 Route = Sequence[str | None]
@@ -152,7 +153,7 @@ class Journey(Behaviour):
         return self.now.there | self.wish.waits(t, n)
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
-        """The velocities that people wish for: zero at a stop, towards their own place in a waiting area or a queue.
+        """The desired velocities of people: zero at a stop, towards their own place in a waiting area or a queue.
 
         Parameters
         ----------

@@ -8,7 +8,8 @@ import numpy as np
 
 from jostle.arguments import Truths, check_arguments
 from jostle.arrays import Array, Booleans, Integers
-from jostle.crowds.wish import NEAREST, Behaviour, Wish
+from jostle.crowds.behaviour import Behaviour
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
 

@@ -80,8 +80,8 @@ def check_ways(plan: Plan, q: Array, radii: Array, wish: Wish) -> None:
         names = [f"{name!r} ({np.linalg.norm(ends[1] - ends[0]):g} wide)" for name, ends in plan.exits.items()]
         raise InvalidValue(
             f"person {person} at {q[person].tolist()}, {2.0 * radii[person]:g} wide, cannot reach their exit{others}: "
-            f"every way to it has a wall, or a door or an exit that is narrower. The exits are {', '.join(names)}; "
-            f"widen one, open a door, or take smaller people"
+            f"every path to it is blocked by a wall, or by a door or an exit that is too narrow. The exits are "
+            f"{', '.join(names)}; widen one, open a door, or use smaller radii"
         )
     _check_openings(plan, q, radii, wish.widest(len(q)))
 

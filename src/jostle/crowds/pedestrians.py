@@ -1,4 +1,4 @@
-"""The behaviour of people in buildings: quickest ways, repulsion in direction, and speed by the gap ahead."""
+"""The behaviour of people in buildings: quickest paths, repulsion in direction, and speed by the gap ahead."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.half_planes import HalfPlanes
-from jostle.crowds.outlines import ON_EDGE, distance_to, package
+from jostle.crowds.outlines import ON_EDGE, cut, distance_to, package
 from jostle.crowds.polygons import plain_corners, polygons, rings
 from jostle.crowds.stairs import BACK, Link, Shaft
 from jostle.errors import InvalidValue
@@ -37,8 +37,14 @@ def rooms_of(area: Any) -> tuple[list[Any], HalfPlanes | None]:
     return rooms, HalfPlanes.of(outlines[0]) if len(outlines) == 1 else None
 
 
-def check_openings(exits: Mapping[str, Array], links: Mapping[str, Link], edges: Array, covered: Array) -> None:
-    """Raise, naming the opening, if an exit or a door does not lie on an edge; covered (k,) is as in `Cut`."""
+def check_openings(
+    exits: Mapping[str, Array], links: Mapping[str, Link], edges: Array, cuts: tuple[Array, Array]
+) -> None:
+    """Raise, naming the opening, if an exit or a door does not lie on an edge, or if two openings overlap.
+
+    `cuts` are the openings (k, 2, 2), and which part of each is on edges (k,), as in `Cut`.
+    """
+    openings, covered = cuts
     names = [f"exit {name!r}" for name in exits] + [f"link {name!r}" for name in links]
     names += [f"door {k}" for k in range(len(covered) - len(names))]
     ends = [*exits.values(), *(link.start for link in links.values())]
@@ -55,6 +61,12 @@ def check_openings(exits: Mapping[str, Array], links: Mapping[str, Link], edges:
             )
         if part > 1.0:
             raise InvalidValue(f"{name} at {ends[k].tolist()} leads from one room to another; make it a door")
+    for k in range(1, len(openings)):
+        for j in np.flatnonzero([cut(openings[[i]], openings[[k]]).covered[0] > 0.0 for i in range(k)]):
+            raise InvalidValue(
+                f"{names[j]} and {names[k]} overlap, at {openings[j].tolist()} and {openings[k].tolist()}: move one "
+                f"of them, or make them one opening"
+            )
 
 
 def check_links(links: Mapping[str, Link], outlines: list[Any], shafts: list[Shaft], covered: Array) -> None:
@@ -63,8 +75,16 @@ def check_links(links: Mapping[str, Link], outlines: list[Any], shafts: list[Sha
         return
     shapely = package("shapely")
     rooms = [shapely.Polygon(room) for room in outlines]
+    others: list[tuple[str, Any]] = []
     for link, shaft, part in zip(links.values(), shafts, covered, strict=True):
         drawn = shapely.Polygon(shaft.corners)
+        for name, other in others:
+            if drawn.intersection(other).area > ON_EDGE * drawn.area:
+                raise InvalidValue(
+                    f"the stairs of links {name!r} and {link.name!r} would run through each other; move the floors "
+                    f"apart"
+                )
+        others.append((link.name, drawn))
         if max(drawn.intersection(room).area for room in rooms) > ON_EDGE * drawn.area:
             raise InvalidValue(
                 f"the stairs of link {link.name!r}, {link.length:g} long, would run through the plan; move the "
@@ -82,6 +102,27 @@ def stop_on(plan: Geometry, name: str, place: ArrayLike) -> Array:
     if name in plan.exits or name in plan.links or name.removesuffix(BACK) in plan.links:
         raise InvalidValue(f"stop {name!r} has the name of an exit or of stairs")
     return np.array(np.broadcast_to(ends, (2, 2)))
+
+
+def check_space_behind(plan: Geometry, beyond: float) -> None:
+    """Raise, naming the exit, if people who leave meet another part of the plan before they are removed.
+
+    They are removed at a distance `beyond` from the whole plan, so that the space behind an exit must be twice as deep.
+    """
+    shapely = package("shapely")
+    for name, ends in plan.exits.items():
+        far = 2.0 * beyond * plan.outward[name]
+        space = shapely.Polygon([ends[0], ends[1], ends[1] + far, ends[0] + far])
+        parts = shapely.get_parts(space.intersection(plan.area))
+        parts = parts[shapely.area(parts) > ON_EDGE * space.area]
+        if len(parts):
+            gap = float(((shapely.get_coordinates(parts) - ends[0]) @ plan.outward[name]).min())
+            raise InvalidValue(
+                f"{gap:.3g} m behind exit {name!r} is another part of the plan, which would hold up people who leave: "
+                f"they are removed {beyond:.3g} m from the plan, and need {2.0 * beyond:.3g} m of free space. Move the "
+                f"floors and stairs apart, or remove people earlier: changes(people, beyond=...), or outlet = ... in a "
+                f"scenario file"
+            )
 
 
 def check_inside(plan: Geometry, q: Array) -> None:

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
 from jostle.crowds.dxf import read_dxf, write_dxf
+from jostle.crowds.lifts import doors_of
 from jostle.crowds.outlines import a_segment, around, cut, package, ring_edges
-from jostle.crowds.plan_checks import check_links, check_openings, columns_of, rooms_of, stop_on
+from jostle.crowds.plan_checks import check_links, check_openings, check_space_behind, columns_of, rooms_of, stop_on
 from jostle.crowds.png import read_png, write_png
 from jostle.crowds.polygons import rings, without_doubles
 from jostle.crowds.stairs import Link, Stairs, passages
@@ -63,7 +64,7 @@ class Plan:
     outward : dict of str to ndarray, shape (2,)
         Unit normals of the exits that point out of the plan.
     convex : bool
-        True if the plan is one convex polygon without obstacles; the shortest ways are then known in closed form.
+        True if the plan is one convex polygon without obstacles; the shortest paths are then known in closed form.
     size : float
         Size of the walkable area with the stairs (m2).
 
@@ -89,7 +90,6 @@ class Plan:
     doors: Array
     links: dict[str, Link]
     labels: dict[str, Array]
-    """(2,) each: names of rooms and the points where pictures show them."""
     convex: bool
 
     def __init__(
@@ -115,9 +115,9 @@ class Plan:
             raise InvalidValue(f"two links have the same name: {[link.name for link in links]}")
         outlines = [convex.corners] if convex is not None else [ring for room in rooms for ring in rings(room)]
         edges = np.concatenate([ring_edges(ring) for ring in outlines])
-        openings = [*self.exits.values(), *(link.start for link in links), *self.doors]
-        found = cut(edges, np.array(openings))
-        check_openings(self.exits, self.links, edges, found.covered)
+        openings = np.array([*self.exits.values(), *(link.start for link in links), *self.doors])
+        found = cut(edges, openings)
+        check_openings(self.exits, self.links, edges, (openings, found.covered))
         self.outward = dict(zip(self.exits, found.outward, strict=False))
         ends = cut(edges, np.array([link.end for link in links]).reshape(-1, 2, 2))
         leaving = found.outward[len(self.exits) :]
@@ -321,7 +321,7 @@ class Plan:
     def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
         """The functions that a run on this plan needs, for ``solve(..., change=plan.changes(people))``.
 
-        They remove people who have left, move people over stairs, let people enter, and open and close gates.
+        They remove people who have left, move people over stairs, let people enter, and open and close doors.
 
         Parameters
         ----------
@@ -347,14 +347,15 @@ class Plan:
         limit = OUTLET_RADII * people.within.widest() if beyond is None else beyond
         if not limit > 0.0:
             raise InvalidValue(f"beyond must be positive, not {beyond}")
-        radii = np.broadcast_to(people.within.radii_at(0.0), (len(people.q0),))
-        wish = getattr(people, "wish", None)
+        if self._half_planes is None:
+            check_space_behind(self, limit)
+        radii, wish = people.within.radii_at(0.0), getattr(people, "wish", None)
         stairs = [
-            Stairs(one, radii, people.within, wish if one.link.both else None, len(self.exits) + k)
-            for k, one in enumerate(passages(self.links, self.shafts))
+            Stairs(one, np.broadcast_to(radii, len(people.q0)), people.within, wish if one.link.both else None, k)
+            for k, one in enumerate(passages(self.links, self.shafts), len(self.exits))
         ]
-        gates = getattr(people, "gates", None)
-        coming = [*getattr(people, "entries", ()), *([] if gates is None else [gates])]
+        gates = filter(None, [getattr(people, "gates", None)])
+        coming = [*getattr(people, "entries", ()), *gates, *doors_of(people.within, self)]
         return [*stairs, Outlet(partial(self._is_beyond, limit)), *coming]
 
     def _is_beyond(self, limit: float, q: Array) -> Booleans:
@@ -368,15 +369,14 @@ class Plan:
         closed: ArrayLike = (),
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
-        """The shortest ways of a disc to all exits, stairs and stops; they are computed once and kept.
+        """The shortest paths of a disc to all exits, stairs and stops; they are computed once and kept.
 
         Parameters
         ----------
         radius : float
             Radius of the disc (m).
         spacing : float, optional
-            Spacing of the grid (m), at most half the radius. None means a quarter of the radius, or more on very large
-            plans.
+            Spacing of the grid (m), at most half the radius. None: a quarter of the radius, more on very large plans.
         closed : array_like, shape (k, 2, 2), default ()
             Segments that the disc does not pass.
         stops : dict of str to array_like, optional

@@ -1,4 +1,4 @@
-"""Quickest ways instead of shortest ways: people avoid places where others are.
+"""Quickest paths instead of shortest paths: people avoid places where others are.
 
 The wish is to walk along -grad d, where the potential d of a goal solves the eikonal equation
 
@@ -23,10 +23,11 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import NotNegative, Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.crowds.behaviour import Behaviour, check_wish, polar
 from jostle.crowds.floor import Floor
 from jostle.crowds.walk import HasWays, alike
 from jostle.crowds.ways import LAYERS, Ways, wider
-from jostle.crowds.wish import Behaviour, Wish, check_wish, polar
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
 
@@ -115,7 +116,7 @@ def quickest(
     """
     check_wish(wish, "quickest")
     if not wish.goals:
-        raise InvalidValue("quickest needs a wish that knows ways to exits, such as plan.walk(...), not a FreeWish")
+        raise InvalidValue("quickest needs a wish that knows paths to exits, such as plan.walk(...), not a FreeWish")
     size = finite(radii, "radii")
     if not (size > 0.0).all() or size.ndim > 1:
         raise InvalidValue(f"radii must be positive, one for all or one for each, not {radii!r}")
@@ -190,7 +191,7 @@ class Quickest(Behaviour):
         self._look(None)
 
     def _ways(self, size: int, closed: Array) -> Ways:
-        """The shortest ways of people of one size, on the grid of the floor."""
+        """The shortest paths of people of one size, on the grid of the floor."""
         return self.plan.ways(self.sizes[size], spacing=SPACING * self.sizes[0], closed=closed, stops=self.stops)
 
     @property

@@ -8,14 +8,15 @@ import numpy as np
 
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, Integers, finite
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.behaviour import Behaviour
+from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 
 
 @check_arguments
 @dataclass(frozen=True, eq=False)
 class Reaction(Behaviour):
-    """People do not wish to walk before their reaction time (the pre-movement time).
+    """People do not start to walk before their reaction time (the pre-movement time).
 
     People who stand may be pushed by others. The wish depends on the time alone, so that a resumed run needs no memory.
 

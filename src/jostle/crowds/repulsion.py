@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import NotNegative, Positive, check_arguments
 from jostle.arrays import Array, Integers, Shorts, finite
-from jostle.crowds.wish import Behaviour, Wish, polar
+from jostle.crowds.behaviour import Behaviour, polar
+from jostle.crowds.wish import Wish
 from jostle.kernels import kernels_for
 from jostle.kernels.sharing import chunks_of
 

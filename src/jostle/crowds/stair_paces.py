@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from jostle.arrays import Array, Integers
+from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.geometry import Geometry
-from jostle.crowds.wish import Behaviour, Wish
+from jostle.crowds.wish import Wish
 
 
 @dataclass(frozen=True, eq=False)

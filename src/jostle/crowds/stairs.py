@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arguments import Positive, check_arguments
+from jostle.arguments import NotNegative, Positive, check_arguments
 from jostle.arrays import Array, Booleans, Integers
 from jostle.crowds.outlines import a_segment
 from jostle.errors import InvalidValue
@@ -34,7 +34,7 @@ CLEAR = 1e-9
 """Gap between people who step off the stairs and the wall behind them, in radii."""
 
 
-ROUND_OFF = 1e-9
+LIFT_TIME_TOLERANCE = 1e-9
 """Fraction of the interval by which a lift may leave early, because the sum of many steps is not exact."""
 
 
@@ -77,11 +77,22 @@ class Link:
     every : float, optional
         Time between two trips of a lift (s): the corridor is its cabin, and everyone in it is moved to the other floor
         at once; people for whom there is no room wait for the next trip. None means stairs.
+    travel : float, default 0.0
+        Time that a lift moves from one floor to the other (s), and the same time back.
+    doors : float, default 0.0
+        Time in which the doors of a lift open, and in which they close (s).
+
+    Attributes
+    ----------
+    ride : float
+        Time from the departure of a lift until people step off, travel + 2 doors (s). Nobody enters or leaves the cabin
+        until the lift has come back, 2 ride after the departure.
 
     Raises
     ------
     InvalidValue
-        If the segments differ in width, if a value is out of range, or if a lift has a pace or two directions.
+        If the segments differ in width, if a value is out of range, if a lift has a pace or two directions, or if it is
+        to leave again before it has come back.
 
     Examples
     --------
@@ -90,6 +101,9 @@ class Link:
     >>> stairs = Link("down", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=6.0, pace="down", flights=[(0, 2), (4, 6)])
     >>> stairs.pace_at(np.array([1.0, 3.0]), back=False).round(3).tolist()
     [0.518, 1.0]
+    >>> lift = Link("lift", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=1.5, every=40.0, travel=8.0, doors=2.0)
+    >>> lift.ride, [lift.phase(t) for t in (39.0, 40.0, 52.0, 64.0)]
+    (12.0, [0, 1, 2, 0])
     """
 
     name: str
@@ -100,6 +114,8 @@ class Link:
     flights: Array
     both: bool
     every: float | None
+    travel: float
+    doors: float
 
     def __init__(
         self,
@@ -112,6 +128,8 @@ class Link:
         flights: ArrayLike | None = None,
         both: bool = False,
         every: Positive | None = None,
+        travel: NotNegative = 0.0,
+        doors: NotNegative = 0.0,
     ):
         first, last = a_segment(start, f"start of link {name!r}"), a_segment(end, f"end of link {name!r}")
         widths = [float(np.linalg.norm(ends[1] - ends[0])) for ends in (first, last)]
@@ -135,9 +153,60 @@ class Link:
             )
         if every is not None and pace != 1.0:
             raise InvalidValue(f"link {name!r} is a lift, in which nobody walks: leave out pace")
+        if every is None and (travel or doors):
+            raise InvalidValue(
+                f"link {name!r} has a travel time or doors, but no time between two trips: give a lift every="
+            )
         values = {"name": name, "start": first, "end": last, "length": float(length), "pace": pace, "flights": steps}
-        for key, value in {**values, "both": bool(both), "every": every}.items():
+        values |= {"both": bool(both), "every": every, "travel": float(travel), "doors": float(doors)}
+        for key, value in values.items():
             object.__setattr__(self, key, value)
+        if every is not None and not 2.0 * self.ride < every:
+            raise InvalidValue(
+                f"the lift {name!r} is to leave every {every:g} s, but with travel={travel:g} and doors={doors:g} it "
+                f"is back only after {2.0 * self.ride:g} s: give every= more than that"
+            )
+
+    @property
+    def ride(self) -> float:
+        """Time from the departure of a lift until people step off (s)."""
+        return self.travel + 2.0 * self.doors
+
+    def phase(self, t: float) -> int:
+        """What a lift does at a time.
+
+        Parameters
+        ----------
+        t : float
+            Time of the run (s).
+
+        Returns
+        -------
+        int
+            0 if people may enter, 1 while they ride, 2 while the lift comes back without letting anybody in.
+        """
+        if self.every is None:
+            return 0
+        left, arrived, back = (_times(t - after, self.every) for after in (0.0, self.ride, 2.0 * self.ride))
+        return 1 if left > arrived else 2 if arrived > back else 0
+
+    def arrives(self, t: float, duration: float) -> bool:
+        """Tell whether a lift arrives at the other floor in a step.
+
+        Parameters
+        ----------
+        t : float
+            Time at the end of the step (s).
+        duration : float
+            Length of the step (s).
+
+        Returns
+        -------
+        bool
+            True if people step off.
+        """
+        since = t - self.ride
+        return self.every is not None and _times(since, self.every) > _times(since - duration, self.every)
 
     def pace_at(self, depth: Array, *, back: bool) -> Array:
         """The pace at several depths along the stairs.
@@ -281,7 +350,7 @@ class Stairs:
         due = here & self.passage.inside(state.q)
         if link.every is None:
             due &= left < (1.0 + ARRIVED) * self.radii
-        elif _times(state.t, link.every) == _times(state.t - state.duration, link.every):
+        elif not link.arrives(state.t, state.duration):
             return state
         if due.any() and self.wish is not None:
             goal = self.wish.chosen(state.q)
@@ -309,5 +378,5 @@ class Stairs:
 
 
 def _times(t: float, every: float) -> int:
-    """How often an interval has passed, up to round-off."""
-    return int(np.floor(t / every + ROUND_OFF))
+    """How often an interval has passed, up to round-off; 0 before it has passed for the first time."""
+    return max(int(np.floor(t / every + LIFT_TIME_TOLERANCE)), 0)

@@ -1,4 +1,4 @@
-"""A wish that does not change in time, on the faces of cells, such that a way leads from every cell to an exit.
+"""A wish that does not change in time, on the faces of cells, such that a path leads from every cell to an exit.
 
 Cells approximate slanted walls roughly: people who follow a wish along a wall may enter a cell that all wishes lead
 into, and none out of. From such a cell they wish to go to a neighbour from which a way leads on.
@@ -41,7 +41,7 @@ def steady(people: Crowd) -> Crowd:
     if lost.any():
         i, j = np.argwhere(lost)[0]
         place = [float(centre[i, j]) for centre in grid.centres]
-        raise InvalidValue(f"the wish at {place} is zero: no way leads from there to the goal; keep that part empty")
+        raise InvalidValue(f"the wish at {place} is zero: no path leads from there to the goal; keep that part empty")
     there = domain.zone.astype(float)
     cells = grid.velocity(U[..., 0], U[..., 1])
     u = _leading_out(domain, U, (cells.faces(0, there).copy(), cells.faces(1, there).copy()), fastest)

@@ -1,4 +1,4 @@
-"""The shortest ways of discs to the exits of a convex area without obstacles, in closed form.
+"""The shortest paths of discs to the exits of a convex area without obstacles, in closed form.
 
 The centre of a disc of radius r passes an exit on the segment that is r away from both of its posts. From a point in
 front of this segment the shortest way is straight out. From a point to the side it is the tangent to the circle of
@@ -88,7 +88,7 @@ class Exits(NamedTuple):
         return np.asarray(aside * aside + y * y)
 
     def way(self, q: Array, radius: Array) -> Way:
-        """The shortest ways from points (n, 2) inside; people who are too wide go to the middle of the exit.
+        """The shortest paths from points (n, 2) inside; people who are too wide go to the middle of the exit.
 
         >>> exit = Exits(np.array(1.0), np.array(-1j), np.array(0.0), np.array(0.0), np.array(8.0))
         >>> way = exit.way(np.array([[-3.0, 1.0], [11.0, 1.0], [4.0, 2.0]]), np.array(1.0))

@@ -1,6 +1,6 @@
 """Strategies: how people react to others, each a `Behaviour` around a wish.
 
-No strategy makes anybody wish to walk faster. All of them depend on the positions of people alone.
+No strategy increases anybody's desired speed. All of them depend only on the positions of people.
 
     inhibition    v = min(v0, s / T): the collision-free speed model of Tordeux, Chraibi & Seyfried 2016, equation (3)
     following     people slow down behind slower ones    Venel 2010, "Integrating strategies in numerical modelling of
@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
-from jostle.crowds.wish import NEAREST, Behaviour, Wish, polar
+from jostle.crowds.behaviour import Behaviour, polar
+from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 from jostle.sets.balls import Balls
 
@@ -152,7 +153,7 @@ def following(wish: Wish, radii: ArrayLike, *, sight: float) -> Wish:
     """People slow down behind slower people, gradually from the distance `sight` on.
 
     The speed is the minimum over the people ahead of w + (v0 - w) s / sight, where s is the free distance and w the
-    speed at which the other person wishes to go the same way.
+    desired speed of the other person in the same direction.
 
     Parameters
     ----------

@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
+from jostle.crowds.behaviour import Behaviour, polar
 from jostle.crowds.repulsion import pairs_within
-from jostle.crowds.wish import Behaviour, Wish, polar
+from jostle.crowds.wish import Wish
 from jostle.kernels import kernels_for
 
 FOLLOWING_TIME = 0.7

@@ -1,4 +1,4 @@
-"""The wish to walk to an exit along the shortest way, each person with their own speed.
+"""The wish to walk to an exit along the shortest path, each person with their own speed.
 
 It depends on the positions of people alone, so a resumed run is bit-identical to an uninterrupted one.
 """
@@ -22,7 +22,7 @@ from jostle.crowds.wish import NEAREST, Wish
 from jostle.errors import InvalidValue
 
 ALIKE = 0.1
-"""Relative difference of radii below which people share the ways of the widest of them."""
+"""Relative difference of radii below which people share the paths of the widest of them."""
 FASTEST = 10.0
 """Fastest speed of a person in metres per second: that of a sprinter."""
 FASTEST_IN_RADII = 40.0
@@ -30,7 +30,7 @@ FASTEST_IN_RADII = 40.0
 
 
 class HasWays(Geometry, Protocol):
-    """A plan that finds the shortest ways to its exits."""
+    """A plan that finds the shortest paths to its exits."""
 
     @property
     def convex(self) -> bool:
@@ -44,7 +44,7 @@ class HasWays(Geometry, Protocol):
         closed: ArrayLike = (),
         stops: Mapping[str, ArrayLike] | None = None,
     ) -> Ways:
-        """The shortest ways of a disc to all exits and stops."""
+        """The shortest paths of a disc to all exits and stops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ def walk(
     closed: ArrayLike = (),
     stops: Mapping[str, ArrayLike] | None = None,
 ) -> Wish:
-    """The wish to walk along the shortest way to the nearest exit of a plan, or to a given goal.
+    """The wish to walk along the shortest path to the nearest exit of a plan, or to a given goal.
 
     The ways are found on a grid. In a convex plan without `spacing`, `closed` and `stops` they are known in closed
     form.

@@ -1,9 +1,9 @@
-"""The shortest ways of a disc to the exits of a plan.
+"""The shortest paths of a disc to the exits of a plan.
 
 The centre of a disc of radius r can be where the walls are at least r away. There the length of the shortest way to an
 exit solves the eikonal equation |grad d| = 1, d = 0 at the exit (Maury & Venel 2008, section 2). Near the exit and in
 sight of it, distance and direction are exact: straight to the nearest point that a centre can pass. From there the
-distance is continued on a grid by second-order fast marching (Sethian 1999), and people wish to walk along -grad d.
+distance is continued on a grid by second-order fast marching (Sethian 1999), and people want to walk along -grad d.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Grid(NamedTuple):
         number = np.ceil((high - low) / step).astype(int) + 1 + 2 * MARGIN
         if float(number[0]) * float(number[1]) > MOST_NODES:
             raise InvalidValue(
-                f"the ways on this plan need a grid of {number[0]} x {number[1]} nodes; give a spacing above {step:g}"
+                f"the paths on this plan need a grid of {number[0]} x {number[1]} nodes; give a spacing above {step:g}"
             )
         return Grid((low + high) / 2.0 - step * (number - 1) / 2.0, step, (int(number[0]), int(number[1])))
 
@@ -160,7 +160,7 @@ class Ways:
         return Ways(radius, grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
 
     def directions(self, q: Array, goal: Integers) -> Array:
-        """(n, 2) unit vectors from q along the shortest ways to the goals (n,)."""
+        """(n, 2) unit vectors from q along the shortest paths to the goals (n,)."""
         rows, columns = self.grid.shape
         x, y = (q - self.grid.lower).T / self.grid.step
         i, j = np.floor(x), np.floor(y)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, finite
 from jostle.errors import CannotCompile, InfeasibleStart, InvalidValue, NotFinite
+from jostle.given_functions import check_coordinates
 from jostle.sets.base import ConstraintSet, Free
 
 START_TOLERANCE = 1e-9
@@ -159,8 +160,9 @@ class Copies:
         if wrong:
             raise InvalidValue(f"there are {n} copies, but {', '.join(wrong)}: give one value per copy, or one for all")
         M = finite(mass, "mass")
-        if M.ndim > 1 or M.size not in (1, d) or not (M > 0.0).all():
+        if M.shape not in ((), (d,)) or not (M > 0.0).all():
             raise InvalidValue(f"mass must be positive, a number or one for each of {d} coordinates, not {mass!r}")
+        check_coordinates(v, "v0", (d,))
         try:
             v = np.broadcast_to(v, (n, d))
         except ValueError:
@@ -316,7 +318,10 @@ class Copies:
 def _checked_force(force: Any, d: int) -> Any:
     if callable(force):
         return force
-    return np.array(np.broadcast_to(finite(force, "force"), d))
+    constant = finite(force, "force")
+    if constant.shape not in ((), (d,)):
+        raise InvalidValue(f"force has shape {constant.shape}, and q0 has {d} coordinates: give one entry for each")
+    return np.array(np.broadcast_to(constant, d))
 
 
 def _checked_within(within: Any, d: int) -> Any:

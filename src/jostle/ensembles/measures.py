@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from jostle.analysis.crowds import evacuation_time as analysed_evacuation_time
-from jostle.analysis.crowds import leaving_times as analysed_leaving_times
 from jostle.analysis.crushing import crowd_pressure
+from jostle.analysis.evacuation import evacuation_time as analysed_evacuation_time
+from jostle.analysis.evacuation import leaving_times as analysed_leaving_times
 from jostle.analysis.voronoi import density
 from jostle.arguments import accepts, described
 from jostle.arrays import Array
 from jostle.errors import InvalidValue
-from jostle.io.moves import plan_of
+from jostle.io.crowd_runs import plan_of
 from jostle.plugins import Registry
 from jostle.solution import Solution
 

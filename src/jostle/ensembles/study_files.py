@@ -19,8 +19,8 @@ from jostle.scenarios.fields import Complaint, Count, ProperPart, Seed, Switch, 
 from jostle.scenarios.fields import Positive as PositiveNumber
 from jostle.scenarios.lines import lines
 from jostle.scenarios.messages import problems
-from jostle.scenarios.reading import tables, text_of
 from jostle.scenarios.source import Source
+from jostle.scenarios.toml_texts import tables, text_of
 from jostle.scenarios.writing import value as written
 
 Names = Annotated[tuple[Text, ...], Field(strict=False)]

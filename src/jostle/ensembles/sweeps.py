@@ -17,7 +17,8 @@ from jostle.ensembles.journal import TRAJECTORIES, Journal
 from jostle.ensembles.processes import NoWorkers, Processes
 from jostle.ensembles.stopping import StoppingRule
 from jostle.ensembles.study import RunOf, Study, packed
-from jostle.ensembles.table import Results, write_table
+from jostle.ensembles.table import Results
+from jostle.ensembles.table_files import write_table
 from jostle.errors import Interrupted, InvalidValue, JostleError, MissingPackage
 from jostle.statuses import FAILED
 

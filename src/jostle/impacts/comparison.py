@@ -1,4 +1,4 @@
-"""Impact laws side by side: one configuration, one velocity before, and what each law makes of it.
+"""Impact laws side by side: one configuration, one velocity before, and the velocity that each law predicts.
 
 Moreau's law takes all contacts at once, sequences of binary impacts take one after the other, and the law of Liu, Zhao
 and Brogliato takes them as springs. For two bodies all of them agree; for more they need not (Nguyen & Brogliato 2018,
@@ -70,7 +70,7 @@ class Outcome:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """The result of `compare`: a table of outcomes, which prints itself.
+    """The result of `compare`: the outcomes of all laws. It prints as a table.
 
     ``comparison["Moreau"]`` is the first `Outcome` whose law has a name that begins like this.
 
@@ -108,7 +108,7 @@ class Comparison:
         for outcome in self.outcomes:
             if outcome.law.startswith(law):
                 return outcome
-        raise InvalidValue(f"no law is called {law!r}; there are {', '.join(outcome.law for outcome in self.outcomes)}")
+        raise InvalidValue(f"unknown law {law!r}; the laws are {', '.join(outcome.law for outcome in self.outcomes)}")
 
     @property
     def spread(self) -> float:

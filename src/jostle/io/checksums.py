@@ -1,13 +1,14 @@
 """Checksums of the contents of a trajectory, so that damaged bytes are never read as data.
 
-HDF5 protects its own tables by checksums, but not the data. Its filter `fletcher32` would, but a chunk is rewritten
-with the next frame, and a process killed meanwhile would leave old frames with a wrong checksum. Each frame therefore
-has its own checksums, written once: the CRC-32 of its rows in each data set, and a weighted sum of words (mod 2^32, odd
-weights), which is faster for many short rows, for its entries in the tables and for each step record.
+HDF5 protects its own tables by checksums (`lookup3`), but not the data. Its filter `fletcher32` would, but a chunk is
+rewritten with the next frame, and a process killed meanwhile would leave old frames with a wrong checksum. Each frame
+therefore has its own checksums, written once: the CRC-32 of its rows in each data set, and a weighted sum of words (mod
+2^32, odd weights), which is faster for many short rows, for its entries in the tables and for each step record.
 """
 
 from __future__ import annotations
 
+import struct
 import zlib
 from typing import Any
 
@@ -45,3 +46,29 @@ def of_records(values: NDArray[Any]) -> Checks:
     weights = np.cumprod(np.full(words.shape[1] + 1, MULTIPLIER, dtype=np.uint64))
     sums = words @ weights[1:] + weights[0]  # not 0 for a row of zeros
     return np.asarray((sums ^ sums >> np.uint64(32)) & np.uint64(0xFFFFFFFF), dtype=np.uint32)
+
+
+def lookup3(data: bytes) -> int:
+    """Jenkins' lookup3, the checksum of HDF5.
+
+    >>> hex(lookup3(b"Four score and seven years ago"))
+    '0x17770551'
+    """
+
+    def turned(x: int, by: int) -> int:
+        return (x << by | x >> (32 - by)) & 0xFFFFFFFF
+
+    a = b = c = (0xDEADBEEF + len(data)) & 0xFFFFFFFF
+    blocks = max((len(data) + 11) // 12, 1)
+    words = struct.unpack(f"<{3 * blocks}I", data.ljust(12 * blocks, b"\0"))
+    for k in range(0, len(words), 3):
+        a, b, c = ((x + word) & 0xFFFFFFFF for x, word in zip((a, b, c), words[k : k + 3], strict=True))
+        if k + 3 < len(words):
+            for by in (4, 6, 8, 16, 19, 4):
+                a = (a - c & 0xFFFFFFFF) ^ turned(c, by)
+                a, b, c = b, c + b & 0xFFFFFFFF, a
+        elif data:
+            for by in (14, 11, 25, 16, 4, 14, 24):
+                c = ((c ^ b) - turned(b, by)) & 0xFFFFFFFF
+                a, b, c = b, c, a
+    return b if data else c

@@ -27,9 +27,9 @@ from numpy.typing import DTypeLike
 
 from jostle.arguments import check_arguments
 from jostle.errors import InvalidValue
-from jostle.io.container import beside, publish, refuse_existing, whole
+from jostle.io.new_files import beside, publish, refuse_existing, whole
 from jostle.io.reading import about, read
-from jostle.io.saved import durations, file_of, precision, radii, shapes
+from jostle.io.saved import durations, file_of, precision, radii, shapes, sufficient
 from jostle.io.trajectory import Writer
 from jostle.plugins import Registry
 from jostle.solution import Solution
@@ -124,7 +124,7 @@ def write(
     sol: Solution,
     path: str | os.PathLike[str],
     *,
-    dtype: DTypeLike = np.float32,
+    dtype: DTypeLike | None = None,
     about: Mapping[str, str] | None = None,
 ) -> Path:
     """Write a solution to a new trajectory file, which `read`, VTK and ParaView open.
@@ -135,8 +135,9 @@ def write(
         The solution.
     path : str or path
         Name of the new file, .vtkhdf.
-    dtype : float32 or float64, default float32
-        Precision of positions and velocities.
+    dtype : float32 or float64, optional
+        Precision of positions and velocities. None: float32, or float64 if bodies are so far from the origin that
+        float32 would move them by more than a thousandth of the smallest radius.
     about : mapping of str to str, optional
         Notes to store in the file. None: the scheme and the problem.
 
@@ -165,6 +166,9 @@ def write(
     refuse_existing(path)
     noted = {"scheme": repr(sol.scheme), "problem": repr(sol.problem)} if about is None else about
     stored = file_of(sol)
+    if dtype is None:
+        ends = [k for k in (0, len(sol.t) - 1) if k >= 0]
+        dtype = sufficient(np.array([sol.q[k] for k in ends]), next(iter(radii(sol)), 0.0))
     contacts = stored is None or stored.header.contacts
     new = beside(path)
     try:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.facts import Facts
-from jostle.io import layout, stored_facts, wall_states
+from jostle.io import frame_index, headers, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
-from jostle.io.layout import Index
+from jostle.io.frame_index import Index
 from jostle.io.pictures import Picture, Scene
 from jostle.shapes import Shape, same
 
@@ -21,8 +21,8 @@ class Pending:
 
     def __init__(self, file: Any, frames: int) -> None:
         """`file` is open, and cut to its first `frames` frames."""
-        said = layout.header(file)
-        names = layout.names(said)
+        said = headers.header(file)
+        names = headers.names(said)
         known = stored_facts.facts_in(file, said.shape, said.order, said.walls) if said.version > 2 else Facts()
         form = {"dtype": file[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
         self.scene = Scene(said.shape, contacts=said.contacts, **form)
@@ -47,7 +47,7 @@ class Pending:
         self._version = said.version
         self._dimension = said.dimension or self.scene.d
         if frames:
-            self._remember(file, layout.index(file, said._replace(frames=frames)))
+            self._remember(file, frame_index.index(file, said._replace(frames=frames)))
 
     def __len__(self) -> int:
         """Number of frames that are not written yet."""

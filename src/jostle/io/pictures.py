@@ -91,12 +91,13 @@ class Scene:
         contacts: bool = False,
         dtype: DTypeLike = np.float32,
         dimension: int = 0,
-        rods: RecordedRods | None = None,
+        rods: Sequence[RecordedRods] = (),
     ) -> None:
         self.shape, self.contacts, self.dtype = tuple(shape), contacts, np.dtype(dtype)
         self.count, self.d = points_of(self.shape, dimension)
         self.everybody = np.arange(self.count, dtype=np.int32)
-        self._drawer, self._rods = WallDrawer(self.dtype), rods
+        self._drawer = WallDrawer(self.dtype)
+        self._rods = [one for one in rods if one.at_rest and self.d == dimension]
 
     def picture(
         self,
@@ -116,7 +117,9 @@ class Scene:
         radius = np.asarray(radii, dtype=self.dtype)
         if radius.shape != (self.count,):
             radius = self.broadcast(radius)
-        rods = NO_LINES if self._rods is None else rod_lines(self._rods.ends(x), self.dtype)
+        rods = NO_LINES
+        for one in self._rods:
+            rods = together(rods, rod_lines(one.ends(0.0, x), self.dtype))
         body, absent = self.everybody, np.isnan(x)
         if absent.any():
             here = ~absent.any(axis=1)

@@ -7,33 +7,26 @@ and it may be removed. `read` sees the frames that were acknowledged when it was
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array, Integers
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.io import changes, images, layout, stored_facts, wall_states
-from jostle.io.checksums import of_rows
-from jostle.io.container import (
-    being_written,
-    reading,
-)
-from jostle.io.step_records import statistics
-from jostle.io.trust import inside, rows
+from jostle.io import changes, headers, layout
+from jostle.io.container import reading
+from jostle.io.frames_in_file import Source
+from jostle.io.lazy_arrays import Ragged, States
+from jostle.io.locks import being_written
+from jostle.io.reading_images import holds_images, notes
+from jostle.io.trust import inside
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
-from jostle.shapes import Shape
 from jostle.solution import Solution
 from jostle.statuses import RUNNING
-
-BLOCK_SIZE = 4 * 2**20
-"""Number of bytes read at once when all frames are read."""
 
 
 @check_arguments
@@ -108,7 +101,7 @@ def read(
 
 @check_arguments
 def about(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Read the notes in a trajectory or an image file: versions, machine, scheme, and what else its writer stored.
+    """Read the notes in a trajectory or an image file: versions, machine, scheme, and other stored data.
 
     The entry "changes" lists what was changed each time the run was resumed.
 
@@ -139,9 +132,9 @@ def about(path: str | os.PathLike[str]) -> dict[str, str]:
     {'seed': '7'}
     """
     with reading(Path(path)) as file:
-        if images.holds_images(file):
-            return images.notes(file)
-        layout.header(file)
+        if holds_images(file):
+            return notes(file)
+        headers.header(file)
         noted, lines = (
             {str(name): str(text) for name, text in inside(file, "jostle").attrs.items()},
             changes.notes(file),
@@ -158,169 +151,3 @@ def _in_words(change: Mapping[str, Any]) -> str:
     words += [f"{name} changed" for name in change.get("about", {}) if name not in changed]
     where = f"resumed after step {change.get('step')}, t = {float(change.get('t', 0.0)):.6g}"
     return f"{change.get('when')}: {where}: {'; '.join(words)}"
-
-
-class Source:
-    """A trajectory file: its header, the positions of its frames, and functions that read one frame."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path.absolute()
-        with reading(path) as file:
-            self.header = said = layout.header(file)
-            self.shape, self.dtype = said.shape, layout.data(file, layout.POINTS, said).dtype
-            self.index, self.stats = layout.index(file, said), statistics(file, said.steps)
-            self.checks = self.facts = None
-            if said.version > 1:
-                self.checks = rows(file, layout.data(file, layout.CHECKS, said), 0, said.frames)[:, 1:]
-            if said.version > 2:
-                self.facts = stored_facts.facts_in(file, said.shape, said.order, said.walls)
-                states = int(self.index.state.max(initial=-1)) + 1
-                self._walls = wall_states.table_of(file, states)
-        self.count, self.d = said.points
-        self._known: tuple[int, tuple[Shape, ...]] = (-1, ())
-        """The last state of the walls that was read, and its shapes."""
-        self.index.t.setflags(write=False)
-        lines = int(self.index.lines.sum()) // max(len(self.index.t), 1)
-        self.block = max(BLOCK_SIZE // (8 * (self.count * self.d + 6 * lines + 1)), 1)
-        """Number of frames read at once when all frames are read."""
-
-    def states(self, name: str, missing: float, numbers: Integers) -> Array:
-        """(k, *shape): values of the bodies in these ascending frames; `missing` for absent bodies."""
-        index, count = self.index, self.count
-        out = np.full((len(numbers), count, self.d), missing)
-        with reading(self.path) as file:
-            for run in np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers) != 1) + 1):
-                if len(run) == 0:
-                    continue
-                frames = numbers[run]
-                first, sizes = int(index.points_at[frames[0]]), index.points[frames]
-                starts = index.points_at[frames] - first
-                found = rows(file, layout.data(file, name, self.header), first, int((starts + sizes).max()))
-                for k, frame, start, size in zip(run, frames, starts, sizes, strict=True):
-                    some = self._checked(name, int(frame), found[start : start + size])[:, : self.d]
-                    out[k, slice(None) if size == count else self._body(file, frame)] = some
-        return out.reshape(len(numbers), *self.shape)
-
-    def radii(self, file: Any, frame: int) -> Array:
-        """The radii of one frame, 0 for absent bodies."""
-        out = np.zeros(self.count)
-        n, at = int(self.index.points[frame]), int(self.index.radius_at[frame])
-        out[self._body(file, frame)] = self._rows(file, layout.RADIUS, frame, at, n)
-        return out
-
-    def impulses(self, file: Any, frame: int) -> Array:
-        """The multipliers p != 0 of one frame."""
-        return np.asarray(self._cells(file, layout.IMPULSE, frame), dtype=float)
-
-    def pairs(self, file: Any, frame: int) -> Integers:
-        """The pairs of one frame."""
-        first, second = (self._cells(file, name, frame).astype(np.int64) for name in (layout.FIRST, layout.SECOND))
-        if ((first < -1) | (first >= self.count) | ((first >= 0) & (second >= self.count))).any():
-            raise BrokenFile(f"{self.path} is damaged: a contact of frame {frame} is between bodies that do not exist")
-        return np.stack([first, second], axis=1)
-
-    def normals(self, file: Any, frame: int) -> Array:
-        """The normals of one frame."""
-        normals = np.asarray(self._cells(file, layout.NORMAL, frame), dtype=float).reshape(-1, 3)
-        return normals[:, : int(self.index.components[frame])]
-
-    def shapes(self, file: Any, frame: int) -> tuple[Shape, ...]:
-        """The shapes of the walls at the time of one frame."""
-        assert self.facts is not None
-        state, (known, shapes) = int(self.index.state[frame]), self._known
-        if state != known:
-            shapes = wall_states.shapes_in(file, self._walls, state, self.facts.dimension or self.d)
-            self._known = state, shapes
-        return shapes
-
-    def _body(self, file: Any, frame: int) -> Any:
-        n, at = int(self.index.points[frame]), int(self.index.body_at[frame])
-        body = self._rows(file, layout.BODY, frame, at, n)
-        if n and not 0 <= body.min() <= body.max() < self.count:
-            raise BrokenFile(f"{self.path} is damaged: frame {frame} has bodies that do not exist")
-        return body
-
-    def _cells(self, file: Any, name: str, frame: int) -> Any:
-        lines, at = int(self.index.lines[frame]), int(self.index.data_at[frame])
-        return self._rows(file, name, frame, at + 1, lines) if lines else np.zeros(0)
-
-    def _rows(self, file: Any, name: str, frame: int, start: int, count: int) -> Any:
-        return self._checked(name, frame, rows(file, layout.data(file, name, self.header), start, count))
-
-    def _checked(self, name: str, frame: int, values: NDArray[Any]) -> NDArray[Any]:
-        """The values of a frame in a data set, after comparison with their checksum."""
-        if self.checks is not None and of_rows(values) != self.checks[frame, layout.CHECKED.index(name)]:
-            raise BrokenFile(f"{self.path} is damaged: {name} of frame {frame} does not match its checksum")
-        return values
-
-
-class States:
-    """(k, *shape): an array that stays in its file; it can be indexed, iterated, or converted to a NumPy array.
-
-    >>> import tempfile
-    >>> from jostle.io.trajectory import Writer
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Writer(Path(folder) / "run.vtkhdf", shape=(2,), about={}) as file:
-    ...         for k in range(4):
-    ...             file.frame(0.1 * k, [k, 10 * k], [1.0, 10.0])
-    ...     q = read(Path(folder) / "run.vtkhdf").q
-    ...     q, len(q), q[-1].tolist(), q[1:3].tolist(), q[[0, 2], 1].tolist(), np.asarray(q).sum()
-    (States of shape (4, 2) in run.vtkhdf, 4, [3.0, 30.0], [[1.0, 10.0], [2.0, 20.0]], [0.0, 20.0], np.float64(66.0))
-    """
-
-    dtype = np.dtype(float)
-
-    def __init__(self, source: Source, name: str, missing: float) -> None:
-        self.source, self._name, self._missing = source, name, missing
-        self.shape = (len(source.index.t), *source.shape)
-        self.ndim, self.size = len(self.shape), int(np.prod(self.shape))
-
-    def __repr__(self) -> str:
-        return f"States of shape {self.shape} in {self.source.path.name}"
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, index: Any) -> Any:
-        head, *rest = (index or (Ellipsis,)) if isinstance(index, tuple) else (index,)
-        if head is None or head is Ellipsis or (np.ndim(head) > 1 and np.asarray(head).dtype == bool):
-            return np.asarray(self)[index]
-        chosen = np.arange(len(self))[head]
-        frames, place = np.unique(chosen, return_inverse=True)
-        block = self.source.states(self._name, self._missing, frames)
-        if isinstance(head, slice):
-            return block[(slice(None, None, -1 if (head.step or 1) < 0 else 1), *rest)]
-        return block[(place.reshape(np.shape(chosen)) if np.ndim(chosen) else 0, *rest)]
-
-    def __iter__(self) -> Iterator[Array]:
-        for start in range(0, len(self), self.source.block):
-            yield from self[start : start + self.source.block]
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("an array in a file cannot be converted without a copy")
-        return np.asarray(self[:], dtype=dtype)
-
-
-class Ragged(Sequence[Any]):
-    """A sequence of arrays, one per frame with its own length, that stays in the file."""
-
-    def __init__(self, source: Source, one: Callable[[Any, int], Any]) -> None:
-        self._source, self._one = source, one
-
-    def __repr__(self) -> str:
-        return f"{len(self)} times {self._one.__name__} in {self._source.path.name}"
-
-    def __len__(self) -> int:
-        return len(self._source.index.t)
-
-    def __getitem__(self, index: Any) -> Any:
-        frames = range(len(self))[index]
-        with reading(self._source.path) as file:
-            if isinstance(frames, range):
-                return tuple(self._one(file, frame) for frame in frames)
-            return self._one(file, frames)
-
-    def __iter__(self) -> Iterator[Any]:
-        for start in range(0, len(self), self._source.block):
-            yield from self[start : start + self._source.block]

@@ -6,7 +6,6 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib import metadata
@@ -14,67 +13,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
-from jostle.arguments import check_arguments
+from jostle.arrays import to_host
 from jostle.errors import BrokenFile, FileIsThere, InvalidValue
-from jostle.facts import Facts, Groups, Units, drawable
-from jostle.io import layout
+from jostle.facts import Facts, Groups, drawable
+from jostle.impact_log import contacts_of
+from jostle.io import headers, layout
 from jostle.io.checkpoint import Position
-from jostle.io.container import Lock, beside, reading, regular
+from jostle.io.container import reading
+from jostle.io.locks import Lock
+from jostle.io.new_files import beside, regular
+from jostle.io.outputs import Output
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
+from jostle.io.saved import sufficient
 from jostle.io.trajectory import Writer
 from jostle.kernels.threads import threads
-from jostle.recording import contacts_of, record_of, shown
+from jostle.recording import record_of, shown
 from jostle.schemes.state import State
 from jostle.solution import Solution
 from jostle.step_statistics import STATISTICS
 
 MAX_RECORDS, MAX_SECONDS = 256, 0.2
 """Largest number of step records, and largest time in seconds, before they are passed to the writer."""
-
-
-@check_arguments
-@dataclass(frozen=True)
-class Output:
-    """A trajectory file that a run writes, with options.
-
-    Parameters
-    ----------
-    path : str or path
-        Name of the file, .vtkhdf.
-    contacts : bool, default False
-        Whether contacts with their impulses and normals are stored.
-    dtype : float32 or float64, default float32
-        Precision of positions and velocities.
-    about : mapping of str to str, optional
-        Notes to store in the file, such as the name of a scenario.
-    overwrite : bool, default False
-        Whether an existing trajectory is replaced, when the first frame is written; other files are never replaced.
-    units : Units, optional
-        Names of the units, such as `jostle.io.SI`. None: unknown.
-    groups : mapping of str to array_like of int, optional
-        Numbers of the bodies of each group, by name. None: the groups of the problem, if it has any.
-
-    Examples
-    --------
-    >>> import jostle as jo, tempfile
-    >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     output = jo.io.Output(f"{folder}/ball.vtkhdf", dtype=np.float64)
-    ...     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, every=0.5, output=output)
-    ...     sol.t.tolist(), sol.q[-1].round(9).tolist(), len(sol.stats)
-    ([0.0, 0.5, 1.0], [0.0], 100)
-    """
-
-    path: str | os.PathLike[str]
-    contacts: bool = False
-    dtype: DTypeLike = np.float32
-    about: Mapping[str, str] = field(default_factory=dict)
-    overwrite: bool = False
-    units: Units | None = None
-    groups: Mapping[str, ArrayLike] | None = None
 
 
 @cache
@@ -116,7 +77,10 @@ class FileRecorder:
 
     def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
         """Create the file with its first frame. A trajectory that it replaces is kept until then."""
-        form: dict[str, Any] = {"contacts": output.contacts, "dtype": output.dtype, "about": about}
+        places = np.concatenate([np.ravel(to_host(q)) for q in (self.problem.q0, shown(start))])
+        enough = sufficient(places, to_host(self.problem.within.radii_at(start.t)))
+        dtype = enough if output.dtype is None else output.dtype
+        form: dict[str, Any] = {"contacts": output.contacts, "dtype": dtype, "about": about}
         form["facts"] = self.facts
         if not (output.overwrite and os.path.lexists(self.path)):
             self.writer = Writer(self.path, shape=start.q.shape, **form)
@@ -194,7 +158,7 @@ def _replaceable(path: Path) -> Lock:
         if not regular(path):
             raise FileIsThere(f"{path} is not a regular file and is not replaced: choose another name")
         with reading(path) as file:
-            layout.header(file)
+            headers.header(file)
     except BrokenFile as error:
         raise FileIsThere(
             f"{path} is not a readable trajectory and is not replaced ({error}): remove it, or choose another name"
@@ -219,8 +183,9 @@ def _checked(output: Output, t: float, frames: int, records: int) -> float:
             f"the checkpoint at {t:.6g}"
         )
     with reading(Path(path)) as file:
-        stored = layout.header(file).contacts, file[layout.POINTS].dtype
-    for name, now, before in zip(("contacts", "dtype"), (output.contacts, np.dtype(output.dtype)), stored, strict=True):
+        stored = headers.header(file).contacts, file[layout.POINTS].dtype
+    dtype = stored[1] if output.dtype is None else np.dtype(output.dtype)
+    for name, now, before in zip(("contacts", "dtype"), (output.contacts, dtype), stored, strict=True):
         if now != before:
             raise InvalidValue(
                 f"{path} was started with {name} = {before}, now it is {now}: resume with Output(..., {name}={before})"

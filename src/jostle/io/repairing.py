@@ -8,19 +8,11 @@ from pathlib import Path
 
 from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileIsThere, JostleError
-from jostle.io import layout
-from jostle.io.container import (
-    FLAGS,
-    HDF5_ERRORS,
-    Lock,
-    abandon,
-    clear_flags,
-    reading,
-    reason,
-    superblock,
-    whole,
-    writing,
-)
+from jostle.io import frame_index, headers
+from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing
+from jostle.io.locks import Lock
+from jostle.io.new_files import whole
+from jostle.io.superblock import FLAGS, clear_flags, superblock
 
 
 @check_arguments
@@ -68,9 +60,9 @@ def repair(path: str | os.PathLike[str], output: str | os.PathLike[str] | None =
     lock = Lock(path) if output is None or os.access(path, os.W_OK) else None
     try:
         with reading(path, alone=True) as file:
-            said = layout.looked_over(file)
-            lengths = layout.lengths(file, said.frames, said.steps)
-            if not left_open and all(len(layout.data(file, name, said)) == n for name, n in lengths.items()):
+            said = headers.looked_over(file)
+            lengths = frame_index.lengths(file, said.frames, said.steps)
+            if not left_open and all(len(headers.data(file, name, said)) == n for name, n in lengths.items()):
                 return False
         if output is None:
             _mend(path, said.frames, said.steps)
@@ -91,7 +83,7 @@ def _mend(path: Path, frames: int, steps: int) -> None:
     clear_flags(path)
     file = writing(path)
     try:
-        layout.trim(file, frames, steps)
+        frame_index.trim(file, frames, steps)
         file.close()
     except HDF5_ERRORS as error:
         abandon(file)

@@ -5,9 +5,8 @@
     jostle/problem/groups   (n,), or empty: the position of the group of each body in the list of names
     jostle/problem/force    the entries of a constant force, or empty
     jostle/problem/text     UTF-8: dimension, period, walls, names, units, plan; whether a first-order problem has a
-                            mass; rods, as pairs of bodies, or of a body and a point at rest; for a crowd the desired
-                            speeds and, if there are any, the reaction times, one for all or one per person, and the
-                            gates
+                            mass; for a crowd the desired speeds and, if there are any, the reaction times, one for all
+                            or one per person, and the gates; rods, if their points do not move
 
 The attribute "checksum" of jostle/problem covers all of them.
 """
@@ -23,10 +22,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from jostle.arrays import Array
 from jostle.errors import BrokenFile, MissingPackage
-from jostle.facts import Facts, Groups, RecordedGate, Units
+from jostle.facts import Facts, Groups, Units
 from jostle.io.checksums import of_rows
 from jostle.io.trust import data_set, inside, rows
-from jostle.recorded_plans import RecordedPlan, Stair
+from jostle.recorded_plans import RecordedGate, RecordedPlan, Stair
 from jostle.recorded_rods import RecordedRods
 
 PROBLEM = "jostle/problem"
@@ -86,8 +85,11 @@ def _arrays(facts: Facts) -> dict[str, NDArray[Any]]:
             {"name": gate.name, "ends": gate.ends.tolist(), "open": _finite(gate.open), "most": gate.most}
             for gate in facts.gates
         ]
-    if facts.rods is not None:
-        said["rods"] = {"pairs": facts.rods.pairs.tolist(), "points": facts.rods.points.tolist()}
+    if rods := [rods for rods in facts.rods if rods.at_rest]:
+        said["rods"] = [
+            {"pairs": one.pairs.tolist(), "points": None if one.points is None else np.asarray(one.points).tolist()}
+            for one in rods
+        ]
     return {
         "radii": _flat(facts.radii),
         "masses": _flat(facts.masses),
@@ -123,6 +125,7 @@ def _plan(plan: Any) -> dict[str, Any] | None:
         name: {
             "start": link.start.tolist(), "end": link.end.tolist(), "length": float(link.length),
             "outward": plan.shafts[name].outward.tolist(), "inward": plan.shafts[name].inward.tolist(),
+            **({} if link.every is None else {"every": link.every, "travel": link.travel, "doors": link.doors}),
         }
         for name, link in plan.links.items()
     }  # fmt: skip
@@ -164,18 +167,8 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         speeds=_of_people("speeds", said.get("speeds"), bodies),
         reaction=_of_people("reaction", said.get("reaction"), bodies),
         gates=tuple(_gate(one) for one in said.get("gates", [])),
-        rods=_rods(said.get("rods"), bodies, d),
+        rods=tuple(_rods(one, bodies) for one in said.get("rods", [])),
     )
-
-
-def _rods(said: dict[str, Any] | None, bodies: int, d: int) -> RecordedRods | None:
-    if said is None:
-        return None
-    pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
-    points = np.array(said["points"], dtype=float).reshape(-1, d)
-    if not ((pairs[:, 0] >= 0).all() and (pairs < bodies).all() and (-1 - pairs < len(points)).all()):
-        raise ValueError("a rod to a body or a point that does not exist")
-    return RecordedRods(pairs, points)
 
 
 def _gate(said: dict[str, Any]) -> RecordedGate:
@@ -183,6 +176,17 @@ def _gate(said: dict[str, Any]) -> RecordedGate:
     most = None if said["most"] is None else int(said["most"])
     ends = np.array(said["ends"], dtype=float).reshape(2, 2)
     return RecordedGate(str(said["name"]), ends, np.array(times).reshape(-1, 2), most)
+
+
+def _rods(said: dict[str, Any], bodies: int) -> RecordedRods:
+    pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
+    points = None if said["points"] is None else np.array(said["points"], dtype=float)
+    if points is not None and points.ndim != 2:
+        raise ValueError(f"points of shape {points.shape}")
+    last = 0 if points is None else len(points)
+    if len(pairs) and not (pairs[:, 0].min() >= 0 and -last <= pairs.min() <= pairs.max() < bodies):
+        raise ValueError("rods between bodies or points that do not exist")
+    return RecordedRods(pairs, points)
 
 
 def _of_people(name: str, said: float | list[float] | None, bodies: int) -> Array | None:
@@ -212,7 +216,8 @@ def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
     stairs = {
         str(name): Stair(
             array(one["start"], 2, 2), array(one["end"], 2, 2), float(one["length"]), array(one["outward"], 2),
-            array(one["inward"], 2),
+            array(one["inward"], 2), None if one.get("every") is None else float(one["every"]),
+            float(one.get("travel", 0.0)), float(one.get("doors", 0.0)),
         )
         for name, one in plan["stairs"].items()
     }  # fmt: skip

@@ -25,11 +25,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, InvalidValue, JostleError, NoSuchFile, WriteFailed
 from jostle.facts import Facts
-from jostle.io import changes, layout
-from jostle.io.container import HDF5_ERRORS, Lock, abandon, clear_flags, reading, reason, superblock, writing
+from jostle.io import changes, frame_index, headers, layout
+from jostle.io.container import HDF5_ERRORS, abandon, reading, reason, writing
 from jostle.io.creation import create_trajectory
+from jostle.io.locks import Lock
 from jostle.io.pending import Pending
 from jostle.io.step_records import STEPS, as_stored
+from jostle.io.superblock import clear_flags, superblock
 from jostle.shapes import Shape
 from jostle.step_statistics import STATISTICS
 
@@ -155,7 +157,7 @@ class Writer:
                 clear_flags(self.path)
             self._file = writing(self.path)
             if not new:
-                layout.trim(self._file, frames, steps)
+                frame_index.trim(self._file, frames, steps)
             self._prepare(frames, steps)
         except BaseException as error:
             self._let_go()
@@ -166,7 +168,7 @@ class Writer:
     def _check(self, frames: int, steps: int) -> None:
         """Refuse a file that has fewer frames or step records."""
         with reading(self.path, alone=True) as file:
-            said = layout.looked_over(file)
+            said = headers.looked_over(file)
         if not (0 <= frames <= said.frames and 0 <= steps <= said.steps):
             raise InvalidValue(
                 f"{self.path} has {said.frames} frames and {said.steps} step records: it cannot be continued after "
@@ -175,8 +177,8 @@ class Writer:
 
     def _prepare(self, frames: int, steps: int) -> None:
         """Find the position of the next frame."""
-        file, names = self._file, layout.names(layout.header(self._file))
-        layout.say_status(file, "running")
+        file, names = self._file, headers.names(headers.header(self._file))
+        headers.say_status(file, "running")
         self._data = {name: file[name].id for name in names}
         self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
         """Lengths of the data sets with all acknowledged rows."""
@@ -310,7 +312,7 @@ class Writer:
             raise self._failed(error, untouched=True) from None
         try:
             safe = {name: self._append(name, blocks) for name, blocks in pending.blocks.items()}
-            layout.say(self._file, pending.frames + len(pending), safe[STEPS])
+            headers.say(self._file, pending.frames + len(pending), safe[STEPS])
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
         pending.written()
@@ -333,7 +335,7 @@ class Writer:
             return
         self.commit()
         try:
-            layout.say_status(self._file, status)
+            headers.say_status(self._file, status)
             self._file.close()
         except HDF5_ERRORS as error:
             raise self._failed(error) from None
@@ -384,7 +386,7 @@ class Writer:
         self._failure.frames = self.acknowledged
         if untouched:
             with suppress(*HDF5_ERRORS):
-                layout.say_status(self._file, "failed")
+                headers.say_status(self._file, "failed")
                 self._file.close()
                 self._file = None
                 self._lock.trim()

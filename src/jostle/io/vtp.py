@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.io.container import whole
 from jostle.io.exports import Series
+from jostle.io.new_files import whole
 from jostle.io.pictures import Picture
 from jostle.io.saved import pictures
 from jostle.solution import Solution

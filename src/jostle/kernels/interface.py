@@ -48,7 +48,7 @@ class ContactKernels(Protocol):
         chunks: int,
     ) -> tuple[float, float, float]: ...
 
-    def by_pair(self, pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array: ...
+    def by_pair(self, pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array: ...
 
     def gauss_seidel(
         self,
@@ -196,9 +196,21 @@ class Kernels(ContactKernels, Protocol):
 
     def gaps_ahead(self, i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array) -> Array: ...
 
+    def speeds(self, u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]: ...
+
+    def outran(self, u: Array, h: float, reach: Array, chunks: int) -> bool: ...
+
+    def stayed(self, q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool: ...
+
+    def near_sides(
+        self, x: Array, radii: Array, reach: Array, axis: Integers, sign: Array, ends: Array, chunks: int
+    ) -> tuple[Integers, Array]: ...
+
     def spread(self, amount: Array, east: Booleans, north: Booleans, part: float, passes: int) -> Array: ...
 
 
+MANY = 20_000
+"""Number of rows or bodies from which on compiled loops replace expressions of NumPy."""
 PACKAGES = {"cupy": "jostle.kernels.cuda"}
 """The kernels for arrays of other modules than numpy."""
 CONTACT_KERNELS = frozenset(name for name in vars(ContactKernels) if not name.startswith("_"))
@@ -230,6 +242,17 @@ def offers(array: Any, names: frozenset[str]) -> bool:
     True
     """
     return isinstance(array, np.ndarray) or all(hasattr(kernels_for(array), name) for name in names)
+
+
+def offers_for_many(array: Any, name: str) -> bool:
+    """Whether a kernel exists for an array, and the array has so many entries that the threads should share it.
+
+    For fewer entries, expressions of NumPy are as fast, and compile nothing.
+
+    >>> offers_for_many(np.zeros((3, 2)), "speeds"), offers_for_many(np.zeros((30_000, 2)), "speeds")
+    (False, True)
+    """
+    return len(array) >= MANY and offers(array, frozenset({name}))
 
 
 @cache

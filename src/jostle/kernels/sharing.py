@@ -20,19 +20,29 @@ import numpy as np
 
 from jostle.arrays import Array
 from jostle.kernels.threads import MAX_THREADS, threads
+from jostle.kernels.workers import Job
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 Result = TypeVar("Result")
 
-ROWS_A_CHUNK = 150_000
+ROWS_A_CHUNK = 20_000
 """A thread is given at least this many rows: with fewer, starting the pieces costs more than they gain."""
+
+
+NUMBERS_A_CHUNK = 250_000
+"""A thread is given at least this many numbers to copy, or to look at once."""
 
 
 def chunks_of(rows: int) -> int:
     """The number of pieces into which rows are cut: one for each thread, unless there are few rows."""
     return max(1, min(threads(), rows // ROWS_A_CHUNK)) if rows >= 2 * ROWS_A_CHUNK else 1
+
+
+def _chunks_of_numbers(count: int) -> int:
+    """The number of pieces into which numbers are cut that are only copied, or looked at."""
+    return max(1, min(threads(), count // NUMBERS_A_CHUNK)) if count >= 2 * NUMBERS_A_CHUNK else 1
 
 
 def cut(count: int, chunks: int) -> list[tuple[int, int]]:
@@ -47,24 +57,14 @@ def cut(count: int, chunks: int) -> list[tuple[int, int]]:
 
 
 def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """[work(*piece) for piece in pieces], each piece on a thread of its own; waits for all of them.
+    """[work(*piece) for piece in pieces], on several threads; waits for all pieces that were begun.
 
     >>> together(pow, [(2, 3), (3, 2)])
     [8, 9]
     """
-    first = pieces[0]
     if len(pieces) == 1:
-        return [work(*first)]
-    if not _ready():
-        return [work(*piece) for piece in pieces]
-    from concurrent.futures import wait
-
-    waiting = [_pool().submit(copy_context().run, work, *piece) for piece in pieces[1:]]
-    try:
-        result = work(*first)
-    finally:
-        wait(waiting)
-    return [result, *(one.result() for one in waiting)]
+        return [work(*pieces[0])]
+    return Job(work, pieces).run(len(pieces) - 1)
 
 
 @contextmanager
@@ -121,6 +121,58 @@ def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -
         out[first:last] = kernel(*(array[first:last] for array in rows), *others)
 
     together(fill, cut(count, chunks))
+    return out
+
+
+def all_finite(array: Any) -> bool:
+    """Whether all entries of an array are finite.
+
+    >>> all_finite(np.ones((2, 3))), all_finite(np.array([1.0, np.nan]))
+    (True, False)
+    """
+    chunks = _chunks_of_numbers(array.size) if isinstance(array, np.ndarray) else 1
+    if chunks == 1:
+        return bool(np.isfinite(array).all())
+    flat = array.reshape(-1)
+    return all(together(_finite, [(flat[first:last],) for first, last in cut(len(flat), chunks)]))
+
+
+def _finite(array: Array) -> bool:
+    return bool(np.isfinite(array).all())
+
+
+def copy_all(copies: Sequence[tuple[Any, Any]]) -> None:
+    """to[:] = source for each (to, source) of the same length; all threads share them if there is much to copy.
+
+    >>> to = np.zeros(3)
+    >>> copy_all([(to[:1], np.ones(1)), (to[1:], np.arange(2.0))])
+    >>> to.tolist()
+    [1.0, 0.0, 1.0]
+    """
+    several = all(isinstance(to, np.ndarray) for to, _ in copies)
+    chunks = _chunks_of_numbers(sum(to.size for to, _ in copies)) if several else 1
+
+    def copy(piece: int) -> None:
+        for to, source in copies:
+            part = slice(len(to) * piece // chunks, len(to) * (piece + 1) // chunks)
+            to[part] = source[part]
+
+    together(copy, [(piece,) for piece in range(chunks)])
+
+
+def concatenated(arrays: Sequence[Any]) -> Any:
+    """The arrays one after the other, the array itself if there is only one.
+
+    >>> concatenated([np.zeros(1), np.ones(2)]).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    if len(arrays) == 1:
+        return arrays[0]
+    if not isinstance(arrays[0], np.ndarray) or sum(array.size for array in arrays) < 2 * NUMBERS_A_CHUNK:
+        return np.concatenate(arrays)
+    ends = np.cumsum([len(array) for array in arrays]).tolist()
+    out = np.empty((ends[-1], *arrays[0].shape[1:]), np.result_type(*arrays))
+    copy_all([(out[end - len(array) : end], array) for end, array in zip(ends, arrays, strict=True)])
     return out
 
 

@@ -3,7 +3,8 @@
 from jostle.macro.grid import Grid
 from jostle.macro.homogenise import ErrorTable, Homogenised, homogenise, phi
 from jostle.macro.isotropic import Isotropic
-from jostle.macro.lattice import Lattice, square_lattice, triangular_lattice
+from jostle.macro.lattice import Lattice
+from jostle.macro.lattice_zones import square_lattice, triangular_lattice
 from jostle.macro.law import Collision
 from jostle.macro.line import Interval, LineCollision
 from jostle.macro.mask import Mask

@@ -20,6 +20,7 @@ from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import kernels_for
+from jostle.macro.five_point import FivePoint, in_fours
 from jostle.solvers.base import Solver
 
 LINEAR_TOLERANCE = 1e-4
@@ -34,66 +35,6 @@ SUM_TOLERANCE = 1e-12
 """Sums of b over an enclosed zone count as zero below this fraction of the sum of |b|."""
 MAX_CYCLES = 200
 """Largest number of multigrid cycles for one linear system."""
-
-
-@dataclass(frozen=True, eq=False)
-class FivePoint:
-    """(A p)_c = extra_c p_c + the sum over four neighbours of weight (p_c - p_neighbour), on a grid of cells.
-
-    >>> row = FivePoint(np.array([[1.0], [0.0]]), np.zeros((2, 1)), np.array([[2.0], [2.0]]))
-    >>> row.diagonal.ravel().tolist(), row.coarser().extra.tolist()
-    ([3.0, 3.0], [[2.0]])
-    """
-
-    east: Array
-    """(nx, ny): the weights between [i, j] and [i + 1, j]."""
-    north: Array
-    """(nx, ny): the weights between [i, j] and [i, j + 1]."""
-    extra: Array
-    """(nx, ny): the weights between each cell and the free boundary, where p = 0."""
-
-    @property
-    def diagonal(self) -> Array:
-        """(nx, ny): the diagonal of A; zero in cells outside the zone."""
-        total = self.extra + self.east + self.north
-        total[1:] += self.east[:-1]
-        total[:, 1:] += self.north[:, :-1]
-        return total
-
-    def applied(self, p: Array) -> Array:
-        """(nx, ny): A p as a sum of fluxes through faces, so that the flux out of one cell enters the next."""
-        x, y = self.east[:-1] * (p[:-1] - p[1:]), self.north[:, :-1] * (p[:, :-1] - p[:, 1:])
-        total = self.extra * p
-        total[:-1] += x
-        total[1:] -= x
-        total[:, :-1] += y
-        total[:, 1:] -= y
-        return np.asarray(total)
-
-    def cut(self, box: tuple[slice, slice]) -> FivePoint:
-        """The operator on the cells of a box, for p = 0 in all other cells.
-
-        >>> row = FivePoint(np.array([[1.0], [1.0], [0.0]]), np.zeros((3, 1)), np.zeros((3, 1)))
-        >>> row.cut(np.s_[1:2, :]).extra.tolist(), row.cut(np.s_[1:3, :]).extra.ravel().tolist()
-        ([[2.0]], [1.0, 0.0])
-        """
-        (x, _, _), (y, _, _) = (cut.indices(size) for cut, size in zip(box, self.extra.shape, strict=True))
-        east, north, extra = (field[box].copy() for field in (self.east, self.north, self.extra))
-        extra[-1] += east[-1]
-        extra[:, -1] += north[:, -1]
-        east[-1], north[:, -1] = 0.0, 0.0
-        if x > 0:
-            extra[0] += self.east[x - 1, box[1]]
-        if y > 0:
-            extra[:, 0] += self.north[box[0], y - 1]
-        return FivePoint(east, north, extra)
-
-    def coarser(self) -> FivePoint:
-        """Merge four cells into one. Two faces become one of twice the width at twice the distance: sums are halved."""
-        east, north, extra = (_fours(field) for field in (self.east, self.north, self.extra))
-        return FivePoint(
-            0.5 * east[:, 1].sum(axis=2), 0.5 * north[:, :, :, 1].sum(axis=1), 0.5 * extra.sum(axis=(1, 3))
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -165,7 +106,7 @@ def obstacle(
 
 def nested(A: FivePoint, b: Array) -> Array:
     """A start for `obstacle`: the pressure on the grid of twice the mesh width, found in the same way."""
-    coarse, load = A.coarser(), _fours(b).sum(axis=(1, 3))
+    coarse, load = A.coarser(), in_fours(b).sum(axis=(1, 3))
     start = nested(coarse, load) if load.size > MAX_COARSEST_CELLS else None
     p = obstacle(coarse, load, start, tol=LOOSE_TOLERANCE)[0]
     return np.asarray(p.repeat(2, axis=0).repeat(2, axis=1)[: b.shape[0], : b.shape[1]])
@@ -212,10 +153,3 @@ def _bounds(there: Booleans) -> tuple[slice, slice]:
     ends = [np.flatnonzero(there.any(axis=1 - axis)) for axis in (0, 1)]
     first, second = (slice(int(found[0]), int(found[-1]) + 1) if len(found) else slice(0, 1) for found in ends)
     return first, second
-
-
-def _fours(field: Array) -> Array:
-    """(nx / 2, 2, ny / 2, 2): the four cells of each coarse cell, padded with zeros if a size is odd."""
-    padded = np.pad(field, [(0, n % 2) for n in field.shape])
-    nx, ny = padded.shape
-    return padded.reshape(nx // 2, 2, ny // 2, 2)

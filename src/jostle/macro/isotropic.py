@@ -20,8 +20,9 @@ import numpy as np
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Booleans
 from jostle.convex.polyhedron import Cone
-from jostle.macro.active_set import FivePoint, PrimalDualActiveSet
+from jostle.macro.active_set import PrimalDualActiveSet
 from jostle.macro.faces import SIDES, Faces, faces, solid_cells
+from jostle.macro.five_point import FivePoint
 from jostle.macro.grid import Grid
 from jostle.macro.law import Collision, Zone, fitting, moreau, settle
 from jostle.macro.outline import Outline

@@ -264,7 +264,7 @@ class Structure:
         return np.concatenate(found)
 
     def _searched(self) -> tuple[Array, Array]:
-        """Alternate between y and y' from several starts: for fixed y' the smallest product is a linear programme."""
+        """Alternate between y and y' from several starts: for fixed y' the smallest product is a linear program."""
         R, m = self._rows, self.contacts
         best = (np.inf, R[0], R[0])
         for start in np.linspace(0, m - 1, min(m, SEARCH_STARTS)).astype(int):
@@ -332,5 +332,5 @@ def _linear_programme(weights: Array, **conditions: Any) -> Array:
 
     found = linprog(weights, method="highs-ds", **conditions)
     if found.status != 0:
-        raise InvalidValue(f"a linear programme in structure() was not solved: {found.message}")
+        raise InvalidValue(f"a linear program in structure() was not solved: {found.message}")
     return np.asarray(found.x)

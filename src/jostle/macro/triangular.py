@@ -21,7 +21,8 @@ from jostle.macro.cells import CELL_TOLERANCE
 from jostle.macro.checks import positive, within
 from jostle.macro.grid import Grid
 from jostle.macro.isotonic import Isotonic
-from jostle.macro.lattice import Lattice, triangular_lattice
+from jostle.macro.lattice import Lattice
+from jostle.macro.lattice_zones import triangular_lattice
 from jostle.macro.law import Collision, Zone, cells, fitting, moreau, settle
 from jostle.macro.outline import Outline
 from jostle.macro.velocity import Velocity

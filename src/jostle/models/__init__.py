@@ -5,7 +5,6 @@ import warnings
 from typing import Any
 
 from jostle.models.counterexamples import (
-    TwoMotions,
     two_inelastic_motions,
     two_motions_under_a_smooth_force,
     two_motions_with_restitution,
@@ -19,6 +18,7 @@ from jostle.models.rack import rack
 from jostle.models.separate import separate
 from jostle.models.spheres import spheres
 from jostle.models.starts import random_sequential
+from jostle.models.two_motions import TwoMotions
 
 __all__ = [
     "TwoMotions",

@@ -30,7 +30,7 @@ def cradle(
 
     The collisions are a time `gap` apart (the velocity is 1). `Paoli` tells them apart with time steps h <= gap / 2,
     and warns (`CloseImpacts`) if h is too large. Short steps are needed only while balls collide: h may be an array.
-    `MoreauJean` takes the collisions one by one with any h, and lets the balls overlap by up to h / 2.
+    `MoreauJean` resolves the collisions one by one with any h, but the balls overlap by up to h / 2.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ def separate(
     """
     target = finite(q, "q")
     if target.ndim != 2:
-        raise InvalidValue(f"q has one row a ball, (n, d), not shape {target.shape}")
+        raise InvalidValue(f"q must have one row per ball, shape (n, d), not {target.shape}")
     if not 0.0 < tol < 1.0:
         raise InvalidValue(f"tol must lie between 0 and 1, not {tol}")
     Q = within if isinstance(within, ConstraintSet) else Balls(finite(within, "radii"))

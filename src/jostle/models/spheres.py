@@ -80,7 +80,7 @@ def _lattice(n: int, spacing: float, lower: Array, upper: Array) -> Array:
     heights = (np.arange(n) // layer + 0.5) * spacing
     if heights[-1] + spacing / 2.0 > upper[-1] - lower[-1]:
         raise InvalidValue(
-            f"the box is {upper[-1] - lower[-1]:g} high; {n} balls on the lattice of the start need "
+            f"the box is {upper[-1] - lower[-1]:g} high; {n} balls on the initial lattice need "
             f"{heights[-1] + spacing / 2.0:g}"
         )
     columns = [(k + 0.5) * w / count for k, w, count in zip(index, width, counts, strict=True)]

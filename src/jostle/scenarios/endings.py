@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from jostle.analysis.blockades import STANDSTILL, STANDSTILL_DISTANCE
 from jostle.arrays import Array, Booleans
 from jostle.errors import EmptySet
 from jostle.problems import Motion
@@ -18,12 +19,8 @@ from jostle.schemes.state import State
 from jostle.statuses import BLOCKED
 
 Ending = Callable[[State], bool | str]
-STANDSTILL = 10.0
-"""Time (s) without any movement after which a crowd is blocked."""
 CHECK_INTERVAL = 1.0
 """Time (s) between two checks for movement."""
-STANDSTILL_DISTANCE = 0.05
-"""People who have moved by less than this fraction of their radius count as standing still."""
 
 
 class Never(Table):

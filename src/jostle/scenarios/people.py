@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from jostle.analysis.crowd_summary import LONGEST_INTERVAL
 from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
@@ -103,10 +104,12 @@ class StairsTable(Table):
     every: Positive | None = Field(
         None, description="Time (s) between two trips of a lift, which carries everyone in it to the other floor."
     )
+    travel: NotNegative = Field(0.0, description="Time (s) that a lift moves from one floor to the other.")
+    doors: NotNegative = Field(0.0, description="Time (s) in which the doors of a lift open, and in which they close.")
 
     def build(self) -> Link:
         said: dict[str, Any] = {"pace": self.pace, "flights": self.flights, "both": self.both, "every": self.every}
-        return Link(self.name, self.start, self.end, length=self.length, **said)
+        return Link(self.name, self.start, self.end, length=self.length, travel=self.travel, doors=self.doors, **said)
 
 
 class GroupTable(Table):
@@ -179,6 +182,7 @@ class Crowd(ProblemTable):
     first_order: ClassVar[bool] = True
     endings: ClassVar[tuple[str, ...]] = ("never", "empty")
     step: ClassVar[float | None] = DEFAULT_STEP
+    longest_interval: ClassVar[float | None] = LONGEST_INTERVAL
 
     kind: Literal["crowd"] = Field(description="Groups of people on a floor plan.")
     plan: Drawings | None = Field(
@@ -314,6 +318,12 @@ class Crowd(ProblemTable):
                 Plan(area, exits=exits, links=[way.build()])
 
     def beyond(self, t: float) -> Iterator[Complaint]:
+        for k, way in enumerate(self.stairs):
+            if way.every is not None and way.every + way.travel + 2.0 * way.doors >= t:
+                yield (
+                    ("stairs", k, "every"),
+                    f"must let the lift arrive before the end of the run, t = {t:g}",
+                )
         for k, stop in enumerate(self.stops):
             if stop.leaving() >= t:
                 yield ("stops", k, "until"), f"must be before the end of the run, t = {t:g}: nobody would ever go on"

@@ -61,6 +61,8 @@ class ProblemTable(Table):
         Tolerance of the solver if the file does not set it. None keeps that of the solver.
     step : float or None
         Time step (s) if the file does not set it. None means that the file must set it.
+    longest_interval : float or None
+        Longest time between two saved frames (s) if the file does not set it. None means no limit.
     example : str
         Text of a scenario file with this kind, for `jostle new`.
 
@@ -81,6 +83,7 @@ class ProblemTable(Table):
     endings: ClassVar[tuple[str, ...]] = ("never", "at_rest")
     tol: ClassVar[float | None] = None
     step: ClassVar[float | None] = None
+    longest_interval: ClassVar[float | None] = None
     example: ClassVar[str] = ""
 
     kind: str

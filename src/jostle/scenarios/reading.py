@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jostle.arguments import check_arguments
 from jostle.errors import OldSpelling, warn
@@ -16,8 +15,8 @@ from jostle.scenarios.lines import lines
 from jostle.scenarios.old_spellings import modern
 from jostle.scenarios.settings import changed
 from jostle.scenarios.source import Path, ScenarioError, Source
+from jostle.scenarios.toml_texts import check_depth, tables, text_of
 from jostle.scenarios.writing import document
-from jostle.scenarios.writing import path as written_path
 from jostle.spelling import suggestion
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
 
 SHIPPED = FilePath(__file__).parent / "shipped"
 """The folder of the scenarios that come with jostle."""
-MAX_FILE_SIZE = 32 * 2**20
-"""Largest size of a scenario file, in bytes."""
-MAX_DEPTH = 20
-"""Largest depth of nested tables and lists."""
 
 
 def names() -> list[str]:
@@ -122,33 +117,6 @@ def load(source: str | FilePath, *, settings: Iterable[str] = (), seed: int | No
     return _parse(text_of(path), name, settings, seed, path.parent)
 
 
-def text_of(path: FilePath) -> str:
-    """The text of a file, or a `ScenarioError` that says why it cannot be read.
-
-    >>> text_of(SHIPPED / "silo.toml") == shipped("silo")
-    True
-    """
-    name = str(path)
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise ScenarioError([f"{name}: is a pipe or a device; scenarios are read from regular files only"])
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_SIZE + 1)
-    except OSError as error:
-        raise ScenarioError([f"{name}: cannot be read: {error.strerror or error}"]) from error
-    except ScenarioError:
-        raise
-    except ValueError as error:
-        raise ScenarioError([f"{name!r} is not a valid file name"]) from error
-    if len(content) > MAX_FILE_SIZE:
-        raise ScenarioError([f"{name}: is larger than {MAX_FILE_SIZE // 2**20} MB, the limit for scenario files"])
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ScenarioError([f"{name}:{line}: is not valid UTF-8: byte {content[error.start]:#04x}"]) from error
-
-
 @check_arguments
 def parse(text: str, name: str = "scenario", *, settings: Iterable[str] = (), seed: int | None = None) -> Scenario:
     r"""Read a scenario from a TOML text.
@@ -196,7 +164,7 @@ def _parse(text: str, name: str, settings: Iterable[str], seed: int | None, fold
     data, origins, wrong = changed(data, given)
     if wrong:
         raise ScenarioError([f"{name}, setting {setting[:80]!r}: {message}" for setting, message in wrong])
-    _check_depth(data, name)
+    check_depth(data, name)
     new = modern(data, origins)
     data, source = new.data, Source(name, document(new.data) if given else text, new.moved(known), new.moved(origins))
     drawn = with_drawings(data, folder, source)
@@ -210,50 +178,3 @@ def _parse(text: str, name: str, settings: Iterable[str], seed: int | None, fold
         raise ScenarioError(problems(error, Scenario, data, source)) from None
     scenario._source = source
     return scenario
-
-
-def tables(text: str, name: str) -> dict[str, Any]:
-    """The tables of a TOML text.
-
-    >>> tables("[run]\\nt = 1.0", "mine.toml")
-    {'run': {'t': 1.0}}
-    """
-    try:
-        text.encode("utf-8")
-        data = tomllib.loads(text)
-    except UnicodeEncodeError as error:
-        line = text.count("\n", 0, error.start) + 1
-        raise ScenarioError([f"{name}:{line}: contains an invalid Unicode character, {text[error.start]!r}"]) from None
-    except ValueError as error:
-        raise ScenarioError([_not_toml(str(error), text, name)]) from None
-    except RecursionError:
-        raise ScenarioError([f"{name}: lists and tables are nested too deeply"]) from None
-    _check_depth(data, name)
-    return data
-
-
-def _not_toml(message: str, text: str, name: str) -> str:
-    """tomllib's message, with the line in front."""
-    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", message, re.DOTALL)
-    if match is None:
-        return f"{name}: invalid TOML: {message}"
-    words, line, column = match.groups()
-    if line is None:
-        return f"{name}:{text.count(chr(10)) + 1}: invalid TOML: {words}, at the end of the file"
-    return f"{name}:{line}: invalid TOML: {words}, at column {column}"
-
-
-def _check_depth(data: dict[str, Any], name: str) -> None:
-    """Refuse tables and lists that are nested too deeply for recursive functions."""
-    level: list[tuple[str, Any]] = list(data.items())
-    for _ in range(MAX_DEPTH):
-        level = [
-            (top, inner)
-            for top, value in level
-            if isinstance(value, dict | list)
-            for inner in (value.values() if isinstance(value, dict) else value)
-        ]
-        if not level:
-            return
-    where = written_path([level[0][0]])
-    raise ScenarioError([f"{name}: {where}: lists and tables are nested deeper than {MAX_DEPTH} levels"])

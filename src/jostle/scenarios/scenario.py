@@ -78,7 +78,8 @@ class RunTable(Table):
     t: Positive = Field(description="End time of the run (s).")
     h: Positive = Field(description="Time step (s).")
     every: Positive | None = Field(
-        None, description=f"Time between two saved frames (s); t / {DEFAULT_FRAMES} by default."
+        None,
+        description=f"Time between two saved frames (s); t / {DEFAULT_FRAMES} by default, at most 1 s for crowds.",
     )
     until: Until | None = Field(
         None, description="Condition that ends the run before t; the default depends on the problem."
@@ -90,8 +91,10 @@ class OutputTable(Table):
     """The table [output]."""
 
     contacts: Switch = Field(default=False, description="Also store the contacts and their impulses.")
-    precision: Literal["float32", "float64"] = Field(
-        default="float32", description="Precision of the stored positions and velocities."
+    precision: Literal["float32", "float64"] | None = Field(
+        default=None,
+        description="Precision of the stored positions and velocities: float32 by default, or float64 for bodies that "
+        "are far from the origin, as in map coordinates.",
     )
 
 
@@ -255,7 +258,9 @@ class Scenario(Table):
         return DensityRun(problem, scheme, self.run.t, self.run.h, self._every(), until)
 
     def _every(self) -> float:
-        return self.run.t / DEFAULT_FRAMES if self.run.every is None else self.run.every
+        """The time between two saved frames."""
+        usual, longest = self.run.t / DEFAULT_FRAMES, self.problem.longest_interval
+        return self.run.every or (usual if longest is None else min(usual, longest))
 
     def _scheme(self) -> Scheme:
         """The scheme with its solver, whose tolerance is that of the problem if the file does not set it."""

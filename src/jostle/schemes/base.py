@@ -11,6 +11,7 @@ from jostle.arguments import check_fields, explain_wrong_calls
 from jostle.arrays import read_only
 from jostle.citations import cite
 from jostle.errors import InvalidValue
+from jostle.kernels.sharing import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
 from jostle.schemes.checks import check_crossings, check_equalities, check_finite, check_inside, check_kinds
@@ -235,7 +236,7 @@ class Scheme:
         """The deepest overlap of the new q that the residual of the projection does not bound."""
         t, within = after.t if t_next is None else t_next, problem.within
         if not self.projects_positions(problem):
-            return float(within.overlap(t, after.q)) if np.isfinite(after.q).all() else np.inf
+            return float(within.overlap(t, after.q)) if all_finite(after.q) else np.inf
         return float(within.curved_part().overlap(t, after.q)) if within.curved else 0.0
 
     def _check_state(self, problem: Any, state: State, h: float) -> None:
@@ -243,5 +244,7 @@ class Scheme:
         if state.presence is not None and EXCHANGE not in self.abilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
         within, times = problem.within, (state.t, state.t + h)
-        if MOVING not in self.abilities and within.moving is None and within.moves(times, state.q):
+        if within.moving is None and MOVING in self.abilities:
+            return
+        if within.moves(times, state.q) and within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)

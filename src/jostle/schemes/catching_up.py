@@ -36,7 +36,7 @@ SLOPE_TOLERANCE = 1e-9
 @explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class CatchingUp(Scheme):
-    """Moreau's catching-up algorithm: first order, with an exact projection on Q(t).
+    """Moreau's catching-up algorithm: first order, with an exact projection onto Q(t).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class CatchingUp(Scheme):
         Returns
         -------
         bool
-            True: q is a projection on Q.
+            True: q is a projection onto Q.
         """
         return True
 
@@ -92,7 +92,7 @@ class CatchingUp(Scheme):
         EmptySet
             If the constraints that are linear in q contradict each other.
         NotConverged
-            If the projection on Q(t) does not converge.
+            If the projection onto Q(t) does not converge.
         """
         t, q = state.t, state.q
         predicted = q + h * problem.velocity(t, q)

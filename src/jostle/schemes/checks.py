@@ -6,6 +6,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers, lowest
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
+from jostle.kernels.sharing import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
@@ -13,6 +14,7 @@ from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import CLOSED, Contacts
 from jostle.sets.crossings import Step
 from jostle.sets.differences import Differences, wrong_entry
+from jostle.sets.numbering import check_bodies, check_owned
 
 MAX_EQUALITY_ERROR = 0.25
 """Largest error of an equality after a step, as a fraction of the most that the step could have changed its gap by."""
@@ -21,7 +23,7 @@ CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in
 
 def check_finite(q: Array) -> None:
     """Raise `NotFinite`, naming the coordinate, if q is not finite."""
-    if not np.isfinite(q).all():
+    if not all_finite(q):
         body = tuple(int(k) for k in np.argwhere(~np.isfinite(q))[0])
         raise NotFinite(f"position {body} became {float(q[body])}")
 
@@ -49,14 +51,17 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
 
 
 def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None:
-    """Raise `InvalidValue` if a set does not say of itself what its contacts say: whether they are equalities."""
+    """Raise `InvalidValue` if a set names constraints or bodies that it does not have, or hides its equalities."""
+    check_owned(repr(within), contacts.pairs, contacts.numbers)
+    if state.q.ndim == 2:
+        check_bodies(repr(within), contacts.pairs, len(state.q))
     if contacts.equal is not None and not within.equalities:
-        raise InvalidValue(f"{within!r} has equalities and does not say so: set equalities = True in its class")
+        raise InvalidValue(f"{within!r} has equalities but does not declare them: set equalities = True in its class")
     if within.equalities:
         found = within.equal_part().linearise(state.t, state.q)
         if len(found.gap) and (found.equal is None or not found.equal.all()):
             raise InvalidValue(
-                f"{within.equal_part()!r} says that its constraints are equalities, and not all are: build its "
+                f"{within.equal_part()!r} declares that its constraints are equalities, but not all are: build its "
                 f"Contacts with equal=, and put inequalities into another set"
             )
 

@@ -114,7 +114,7 @@ def glue(state: State) -> Glue:
 @explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Gluey(Maury):
-    """Maury's scheme with gluey contacts: what pressed a contact must be paid back before it opens.
+    """Maury's scheme with gluey contacts, which open only when they are pulled by the impulse that pressed them.
 
     The multipliers of a state are the impulses p of either sign; `glue(state)` has gamma.
 

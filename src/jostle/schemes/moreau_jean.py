@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 from jostle.arguments import explain_wrong_calls
-from jostle.arrays import Array
+from jostle.arrays import Array, Integers
 from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
@@ -51,7 +51,7 @@ DRIFT_NOISE = 16.0
 class MoreauJean(Scheme):
     """Second order on velocities, e in [0, 1]; positions may overlap by O(h), which ``sol.overlap`` shows.
 
-    Walls and radii may move, and each contact may have an e of its own.
+    Walls and radii may move, and each contact may have its own e.
 
     Parameters
     ----------
@@ -105,21 +105,25 @@ class MoreauJean(Scheme):
         if contacts.equal is not None:
             contacts = _with_equalities_at_midpoint(problem, contacts, t, q, u, h)
         rate = contacts.G @ u.ravel()
-        near = contacts.gap + h / 2.0 * rate <= contacts.tolerance()
-        closed = np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
-        touching = contacts.only(closed)
-        guess, drift = state.impulses_of(touching), _drifts(touching, t, h)
-        if problem.law.uniform is None or any(rates.any() for rates in drift):
-            P = self._on_moving(problem.law, touching, guess, rate[closed], predicted, drift, h, M)
-            after, p = P.point, P.multipliers
-        else:
-            e = problem.law.uniform
-            C, guess = _velocities(touching, rate[closed], e, h), None if guess is None else guess / (1.0 + e)
-            P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, guess)
-            after, p = (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
+        closed = _closed(contacts, rate, h)
+        P, after, p = self._impact(problem.law, contacts.only(closed), state, u, rate[closed], predicted, h, M)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
         return State(t + h, q + h * (u + after) / 2.0, after, P, contacts, multipliers)
+
+    def _impact(
+        self, law: ImpactLaw, touching: Contacts, state: State, u: Array, rate: Array, predicted: Array, h: float,
+        M: Metric,
+    ) -> tuple[Projection, Array, Array]:  # fmt: skip
+        """The law in all contacts that touch: the projection, u^{n+1} and p."""
+        guess, drift = state.impulses_of(touching), _drifts(touching, state.t, h)
+        if law.uniform is None or any(rates.any() for rates in drift):
+            P = self._on_moving(law, touching, guess, rate, predicted, drift, h, M)
+            return P, P.point, P.multipliers
+        e = law.uniform
+        C, guess = _velocities(touching, rate, e, h), None if guess is None else guess / (1.0 + e)
+        P = self.solver.project((predicted + e * u) / (1.0 + e), C, M, guess)
+        return P, (1.0 + e) * P.point - e * u, (1.0 + e) * P.multipliers
 
     def _on_moving(
         self, law: ImpactLaw, touching: Contacts, guess: Array | None, rate: Array, predicted: Array,
@@ -145,6 +149,12 @@ class MoreauJean(Scheme):
         """The nearest velocity to u with G u = 0 in all equalities."""
         there = problem.within.equal_part().linearise(t, q)
         return self.solver.project(u, Cone(there.G, describe=there.describe, equal=there.equal), M).point
+
+
+def _closed(contacts: Contacts, rate: Array, h: float) -> Integers:
+    """The rows with g + h/2 G u^n <= 0, and all equalities."""
+    near = contacts.gap + h / 2.0 * rate <= contacts.tolerance()
+    return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
 
 
 def _drifts(contacts: Contacts, t: float, h: float) -> tuple[Array, Array]:

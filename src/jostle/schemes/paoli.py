@@ -37,7 +37,7 @@ from jostle.problems import Motion
 from jostle.schemes.abilities import EQUALITIES, NOT_CONVEX, RESTITUTION, SECOND, VARIABLE_MASS
 from jostle.schemes.base import Scheme
 from jostle.schemes.close_impacts import NO_PAIRS, watch, watch_first
-from jostle.schemes.state import State
+from jostle.schemes.state import POSITION_ROUND_OFF, State
 from jostle.sets.curvature import Nearest
 from jostle.sets.nearest import nearest
 from jostle.solvers.automatic import Automatic
@@ -47,8 +47,6 @@ FIXED_POINT_TOLERANCE = 1e-13
 """The fixed point has converged when it moves by less than this fraction of |U^{n+1} - U^n| or |U^n|."""
 FIXED_POINT_STEPS = 20_000
 """Largest number of iterations of the fixed point."""
-POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
-"""q - U^{n-1} equals h u up to this fraction of the positions."""
 MIN_ITERATIONS = 5
 """The increments of the fixed point must shrink after this many iterations."""
 

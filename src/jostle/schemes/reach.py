@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array, highest, place_of, squares
+from jostle.arrays import Array, contiguous, highest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, NotFinite
+from jostle.kernels.interface import kernels_for, offers_for_many
+from jostle.kernels.sharing import by_rows, chunks_of
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts, Reach, by_pair, of_bodies
@@ -61,6 +63,8 @@ def with_checked_reach(
     reach = first_reach(h, w, state.u)
     while True:
         contacts, P, found = attempt(reach)
+        if _within(P.point, h, contacts.reach):
+            return contacts, P, found
         ways = h * _speeds(P.point)
         way: Reach = ways if of_bodies(contacts.reach) else 2.0 * (highest(ways, 0.0) if ways.ndim else float(ways))
         beyond = np.logical_not(way <= contacts.reach)
@@ -87,15 +91,34 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
 
     A body that was pushed in the step before, faster than w, is expected to be pushed again.
     """
-    speeds = np.maximum(_speeds(w), _speeds(before))
     if w.ndim != 2:
-        return float(REACH_FACTOR * h * speeds)
-    moving = np.maximum(np.count_nonzero(speeds), 1)
-    mean = speeds.sum() / moving
+        return float(REACH_FACTOR * h * np.maximum(_speeds(w), _speeds(before)))
+    sums: tuple[Any, Any, Any]
+    if offers_for_many(w, "speeds"):
+        speeds, *of_all = kernels_for(w).speeds(contiguous(w), contiguous(before), chunks_of(len(w)))
+        sums = of_all[0], of_all[1], of_all[2]
+    else:
+        speeds = np.maximum(_speeds(w), _speeds(before))
+        sums = np.count_nonzero(speeds), speeds.sum(), speeds @ speeds
+    number, total, squared = sums
+    moving = np.maximum(number, 1)
+    mean = total / moving
     # zero if they overflow: the reach is infinite then
-    spread = np.sqrt(np.fmax(speeds @ speeds / moving - mean * mean, 0.0))
-    reach: Array = h * (speeds + MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
+    spread = np.sqrt(np.fmax(squared / moving - mean * mean, 0.0))
+    return by_rows(_expected, (speeds,), h, MEAN_FACTOR * mean + SPREAD_FACTOR * spread)
+
+
+def _expected(speeds: Array, h: float, more: Array) -> Array:
+    """The expected distance of each body."""
+    reach: Array = h * (speeds + more)
     return reach
+
+
+def _within(u: Array, h: float, reach: Reach) -> bool:
+    """Whether many bodies stay within their reach; False if that is not known, or there are few."""
+    if not of_bodies(reach) or not offers_for_many(u, "outran"):
+        return False
+    return not kernels_for(u).outran(contiguous(u), h, contiguous(reach), chunks_of(len(u)))
 
 
 def _speeds(u: Array) -> Array:

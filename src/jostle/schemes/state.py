@@ -14,6 +14,8 @@ from jostle.sets.presence import Presence
 
 MIN_WARM_ROWS = 100
 """Projections with at least this many rows start from the multipliers of the step before."""
+POSITION_ROUND_OFF = 64 * float(np.finfo(float).eps)
+"""Round-off of a displacement in one step, as a fraction of the positions."""
 
 
 class State(NamedTuple):

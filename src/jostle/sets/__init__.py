@@ -1,1 +1,1 @@
-"""Admissible sets Q(t): what may be touched and never crossed."""
+"""Admissible sets Q(t): bodies may touch their boundaries but never cross them."""

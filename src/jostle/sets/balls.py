@@ -7,7 +7,6 @@ t^{n+1}, which contains the rate r_i' + r_j' that the printed cone of section 4 
 
 from __future__ import annotations
 
-import math
 from copy import copy
 from functools import partial
 
@@ -18,7 +17,7 @@ from jostle.arguments import check_arguments
 from jostle.arrays import Array, Integers, InTime, at, contiguous, frozen, lowest, moved_to, place_of
 from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
-from jostle.kernels.sharing import by_rows
+from jostle.kernels.sharing import all_finite, by_rows
 from jostle.sets.base import ConstraintSet, Free
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.neighbours import MAX_ALL_PAIRS, PairList, furthest, near_pairs
@@ -113,9 +112,10 @@ class Balls(ConstraintSet):
         if n == 0:
             return Free().linearise(t, q)
         period = self._periods(x)
-        each = np.minimum(_each(reach, x), furthest(radii, self.period) / 2.0)
+        most = furthest(radii, self.period) / 2.0
+        each = _each(reach, x) if most == np.inf else np.minimum(_each(reach, x), most)
         i, j, normal, gap = self._near(x, radii, each, period)
-        if not math.isfinite(normal.sum()) and np.isfinite(x).all():
+        if not all_finite(normal) and all_finite(x):
             c = int(np.argmin(np.isfinite(normal).all(axis=1)))
             raise UndefinedGradient(
                 f"balls {int(i[c])} and {int(j[c])} have the same centre {x[int(i[c])].tolist()}; the direction "
@@ -214,6 +214,11 @@ class Balls(ConstraintSet):
     def _bodies(self, t: float, q: Array) -> tuple[Array, Array, float]:
         """(n, d) positions, (n,) radii, and the smallest of these."""
         radii = at(self.radii, t)
+        if radii.ndim == 0 and q.ndim == 1 and q.size > 1:
+            raise InvalidValue(
+                f"one radius does not say whether q of shape {q.shape} is one ball or {q.size} balls on a line: give q "
+                f"the shape (1, {q.size}) or ({q.size}, 1)"
+            )
         n = len(q) if radii.ndim == 0 else len(radii)
         if n == 0 and q.size == 0:
             return q.reshape(0, 1), np.zeros(0), np.inf

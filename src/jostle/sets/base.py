@@ -82,7 +82,7 @@ class ConstraintSet(LinearisedSet):
         raise NotImplementedError
 
     def anew(self) -> ConstraintSet:
-        """The same set without what it keeps of configurations that it has seen.
+        """The same set without the data that it stores about earlier configurations.
 
         Returns
         -------
@@ -288,7 +288,8 @@ class Intersection(ConstraintSet):
         return tuple(one for Q in self.sets for one in Q.differenced())
 
     def moves(self, times: tuple[float, float], q: Array) -> bool:
-        return any(Q.moves(times, q) for Q in self.sets)
+        found = [Q.moves(times, q) for Q in self.sets]  # all of them: one may contradict what it says
+        return any(found)
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         parts = [Q.near(t, q, reach) for Q in self.sets]

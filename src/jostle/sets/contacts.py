@@ -25,7 +25,7 @@ from jostle.convex.polyhedron import Cone, Polyhedron, kinds, lengths, margins
 from jostle.displays import html
 from jostle.errors import InfeasibleStart, InvalidValue, NotFinite
 from jostle.kernels import kernels_for
-from jostle.kernels.sharing import by_rows
+from jostle.kernels.sharing import by_rows, chunks_of
 from jostle.sets.numbering import same_pair
 
 CLOSED = 1e-9
@@ -47,6 +47,13 @@ where each body has a reach (n,)."""
 def of_bodies(reach: Reach) -> TypeGuard[Array]:
     """Whether the reach is given for each body."""
     return getattr(reach, "ndim", 0) > 0
+
+
+def endless(reach: Reach) -> bool:
+    """Whether every body has an infinite reach."""
+    if of_bodies(reach):
+        return len(reach) == 0 or (bool(reach[0] == np.inf) and bool((reach == np.inf).all()))
+    return bool(reach == np.inf)
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -198,7 +205,7 @@ class Contacts:
         For equalities it also contains what curvature makes of their gaps: rods that depend on each other have gaps
         that fit together up to terms of second order only, and would contradict each other without it.
         """
-        round_off = 0.0 if self.at is None else GAP_ROUND_OFF * self.G.magnitude(self.at.ravel())
+        round_off = 0.0 if self.at is None else _times(self.G.magnitude(self.at.ravel()), GAP_ROUND_OFF)
         if self.equal is None:
             return round_off
         worst = float(np.abs(self.gap[self.equal]).max())
@@ -241,8 +248,9 @@ class Contacts:
     def drifts(self, t: float, h: float) -> tuple[Array, Array]:
         """The rates dg/dt of a moving set at the two ends of a step, at the same configuration.
 
-        They are those of the parabola through the gaps at t, t + h/2 and t + h: no time outside the step is asked for.
-        Walls of constant acceleration have no error; others have one of h^2 / 12 times the third derivative of the gap.
+        They are those of the parabola through the gaps at t, t + h/2 and t + h; the set is not evaluated outside the
+        step. Walls of constant acceleration have no error; the error of others is h^2 / 12 times the third derivative
+        of the gap.
 
         Parameters
         ----------
@@ -326,6 +334,11 @@ class Contacts:
         return lowest(self.length[self.length > 0.0], np.inf) if self.length.any() else None
 
 
+def _times(rows: Array, factor: float) -> Array:
+    """Numbers of the rows times a factor; all threads share them if there are many."""
+    return by_rows(np.multiply, (rows,), factor)
+
+
 def _over(rows: Array | float, h: float) -> Array | float:
     """Numbers of the rows, or one for all, over h."""
     return by_rows(np.divide, (rows,), h) if isinstance(rows, np.ndarray) else rows / h
@@ -351,7 +364,7 @@ def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float =
         return place_of(wanted).full(len(wanted), otherwise)
     if len(pairs) == len(wanted) == 1:
         return values.copy() if (pairs == wanted).all() else place_of(wanted).full(1, otherwise)
-    return kernels_for(values).by_pair(pairs, values, wanted, otherwise)
+    return kernels_for(values).by_pair(pairs, values, wanted, otherwise, chunks_of(len(wanted)))
 
 
 def check_start(contacts: Contacts) -> None:

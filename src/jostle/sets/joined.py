@@ -9,6 +9,7 @@ import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers, place_of
 from jostle.convex.maps import stacked
+from jostle.kernels.sharing import concatenated, copy_all
 from jostle.sets.contacts import Contacts, Reach, of_bodies
 
 
@@ -20,10 +21,12 @@ def joined(parts: list[Contacts], owned: tuple[int, ...], q: Array) -> Contacts:
     sizes = [len(part.gap) for part in parts]
     ends = np.cumsum(sizes)
     first, second = both = place_of(q).empty((2, sum(sizes)), dtype=np.int64)
-    numbers = 0
-    for part, end, size, own in zip(parts, ends, sizes, owned, strict=True):
+    numbers, copies = 0, []
+    for part, end, size in zip(parts, ends, sizes, strict=True):
+        copies += [(both[row, end - size : end], part.pairs[:, row]) for row in (0, 1)]
+    copy_all(copies)
+    for end, size, own in zip(ends, sizes, owned, strict=True):
         i, j = first[end - size : end], second[end - size : end]
-        i[:], j[:] = part.pairs.T
         if numbers:
             j[i < 0] += numbers
             j[(i >= 0) & (j < 0)] -= numbers
@@ -36,17 +39,17 @@ def joined(parts: list[Contacts], owned: tuple[int, ...], q: Array) -> Contacts:
         say, here = words[block], row - int(ends[block] - sizes[block])
         return f"balls {int(first[row])} and {int(second[row])}" if say is None else say(here)
 
-    gap = np.concatenate([part.gap for part in parts])
+    gap = concatenated([part.gap for part in parts])
     return Contacts(
         gap,
         stacked(*[part.G for part in parts], pairs=both),
         both.T,
         numbers=numbers,
-        length=np.concatenate([part.length for part in parts]),
+        length=concatenated([part.length for part in parts]),
         reach=_least([part.reach for part in parts]),
         describe=describe,
         at=q,
-        bend=None if any(part.bend is None for part in parts) else np.concatenate([part.bend for part in parts]),
+        bend=None if any(part.bend is None for part in parts) else concatenated([part.bend for part in parts]),
         bodies=max(part.bodies for part in parts),
         equal=_kinds_of(parts),
         gap_at=_gap_at(gap, ends, parts),
@@ -63,8 +66,10 @@ def _kinds_of(parts: list[Contacts]) -> Booleans | None:
 def _least(reaches: list[Reach]) -> Reach:
     """The smallest reach of all parts."""
     of_pairs = min((reach for reach in reaches if not of_bodies(reach)), default=np.inf)
-    each = [reach for reach in reaches if of_bodies(reach)]
-    return reduce(np.minimum, each, of_pairs / 2.0) if each else of_pairs
+    each = list({id(reach): reach for reach in reaches if of_bodies(reach)}.values())
+    if not each:
+        return of_pairs
+    return reduce(np.minimum, each if of_pairs == np.inf else [*each, of_pairs / 2.0])
 
 
 def _gap_at(gap: Array, ends: Integers, parts: list[Contacts]) -> Callable[[float, Integers], Array] | None:

@@ -20,8 +20,8 @@ import numpy as np
 
 from jostle.arrays import Array, Integers, Shorts, contiguous, lowest
 from jostle.errors import InvalidValue, NotFinite
-from jostle.kernels import kernels_for
-from jostle.kernels.sharing import chunks_of
+from jostle.kernels.interface import kernels_for, offers_for_many
+from jostle.kernels.sharing import all_finite, chunks_of
 from jostle.kernels.threads import threads
 
 MAX_ALL_PAIRS = 64
@@ -46,6 +46,8 @@ class PairList(NamedTuple):
         """Whether all pairs within reach at q are in the list."""
         if q.shape != self.q.shape:
             return False
+        if offers_for_many(q, "stayed"):
+            return kernels_for(q).stayed(q, self.q, radii, contiguous(reach), self.room, chunks_of(len(q)))
         needed = radii + reach
         return bool((needed <= self.room).all() and (needed + kernels_for(q).strayed(q, self.q) <= self.room).all())
 
@@ -65,9 +67,9 @@ def near_pairs(
     """(i, j, normal, gap) of the pairs with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
     q, radii = contiguous(q, None), contiguous(radii, None)
     n, d = q.shape
-    if n <= MAX_ALL_PAIRS or d > 3 or not np.isfinite(reach).all():
+    if n <= MAX_ALL_PAIRS or d > 3 or not all_finite(reach):
         return kernels_for(q).all_pairs(q, radii, reach, period), None
-    if not np.isfinite(q).all():
+    if not all_finite(q):
         ball = int(np.argmin(np.isfinite(q).all(axis=1)))
         raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
     if known is None or not known.serves(q, radii, reach):

@@ -30,15 +30,30 @@ def pairs_of_rows(row: Integers, k: int) -> Integers:
 
 
 def check_owned(name: str, pairs: Integers, numbers: Any) -> None:
-    """Refuse a set that uses a constraint number beyond those that it declares: another set owns it."""
+    """Refuse pairs that are not two whole numbers for each row, and numbers beyond those that the set declares."""
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise InvalidValue(
+            f"the pairs of {name} must be two whole numbers for each row, shape (m, 2), not {pairs.dtype} of "
+            f"{pairs.shape}"
+        )
     if not isinstance(numbers, Integral):
         raise InvalidValue(f"{name} must declare a whole number of constraints, not numbers={numbers!r}")
     largest = _largest_number(pairs)
     if largest >= numbers:
         raise InvalidValue(
             f"{name} uses constraint number {largest} in its pairs but declares numbers={numbers}, so it cannot be "
-            f"told apart from the other sets of the intersection; build its Contacts with numbers={largest + 1}, the "
+            f"told apart from other sets in an intersection; build its Contacts with numbers={largest + 1}, the "
             f"number of constraints that the set can ever have"
+        )
+
+
+def check_bodies(name: str, pairs: Integers, n: int) -> None:
+    """Refuse rows of bodies that do not exist."""
+    of_bodies = pairs[pairs[:, 0] >= 0]
+    if len(of_bodies) and int(of_bodies.max()) >= n:
+        raise InvalidValue(
+            f"{name} has a row for body {int(of_bodies.max())}, and there are {n} bodies, 0 to {n - 1}; (-1, k) stands "
+            f"for constraint k on the whole configuration"
         )
 
 

@@ -14,7 +14,7 @@ class Segments(Walls):
     """Thin straight walls in the plane for discs, at rest or moving.
 
     A thin wall has two sides and no inside: a run in which it moves past the centre of a disc in one step ends with an
-    error. Walls that move fast are better modelled by `Polygons`.
+    error. Use `Polygons` for walls that move fast.
 
     Parameters
     ----------

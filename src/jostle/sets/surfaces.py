@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers, contiguous, highest, place_of
-from jostle.kernels import kernels_for
+from jostle.kernels.interface import kernels_for, offers_for_many
+from jostle.kernels.sharing import chunks_of
 from jostle.sets.contacts import of_bodies
 
 JOINT = 1e-9
@@ -46,6 +47,10 @@ class Surfaces:
         far = np.transpose(distance) > limit
         row = np.flatnonzero(~np.transpose(far))
         return row, distance[row // k, row % k]
+
+    def near_many(self, x: Array, radii: Array | float, reach: Array | float) -> tuple[Integers, Array] | None:
+        """`near` of many bodies by all threads, with the limits radii + reach, one or (n,); None if it cannot."""
+        return None
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array | None]:
         """Of m points (m, d), each with one wall (m,): gradients (m, d), zero where there is none; `Contacts.bend`."""
@@ -87,6 +92,13 @@ class Sides(Surfaces):
         distance *= self.sign[:, None]
         distance -= (self.sign * self.ends)[:, None]
         return distance.T
+
+    def near_many(self, x: Array, radii: Array | float, reach: Array | float) -> tuple[Integers, Array] | None:
+        if not offers_for_many(x, "near_sides"):
+            return None
+        sizes = contiguous(np.atleast_1d(radii)), contiguous(np.atleast_1d(reach))
+        sides = contiguous(self.axis, np.int64), contiguous(self.sign), contiguous(self.ends)
+        return kernels_for(x).near_sides(contiguous(x), *sizes, *sides, chunks_of(len(x) * len(self.axis)))
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         gradient = np.zeros_like(x)

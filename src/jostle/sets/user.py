@@ -16,7 +16,7 @@ from jostle.convex.polyhedron import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.pickling import by_name, has_name
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, deepest
+from jostle.sets.contacts import CLOSED, Contacts, deepest
 from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
 
 Gap = Callable[[float, Array], ArrayLike]
@@ -93,7 +93,29 @@ class UserSet(ConstraintSet):
         )
 
     def gaps(self, t: float, q: Array) -> Array:
-        return numbers(self.g(t, q), f"what {self.name} returned at t = {t:g}").ravel()
+        value = self.g(t, q)
+        if np.asarray(value).dtype.kind in "biu":
+            raise InvalidValue(
+                f"{self.name} returned whole numbers or True and False at t = {t:g}, which jump: a gap a >= b is the "
+                f"number a - b, a float that depends continuously on q"
+            )
+        return numbers(value, f"what {self.name} returned at t = {t:g}").ravel()
+
+    def moves(self, times: tuple[float, float], q: Array) -> bool:
+        """Whether the gaps differ between two times; an error if they do and the set says that it is at rest."""
+        if self.moving is True:
+            return True
+        now, then = (self.gaps(t, q) for t in times)
+        change = np.abs(then - now)
+        if not change.max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0):
+            return False
+        if self.moving is False:
+            row = int(np.argmax(change))
+            raise InvalidValue(
+                f"constraint {row} of {self.name} is {now[row]:.6g} at t = {times[0]:g} and {then[row]:.6g} at "
+                f"t = {times[1]:g}, although moving=False was given: leave it out"
+            )
+        return True
 
     def overlap(self, t: float, q: Array) -> float:
         margin = self.margins(t, q)  # the gradients are not needed, and differences of the gaps are costly

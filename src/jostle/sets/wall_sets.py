@@ -27,7 +27,7 @@ from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
 from jostle.kernels import offers
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, of_bodies
+from jostle.sets.contacts import Contacts, Reach, endless, of_bodies
 from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
 from jostle.sets.radii import body_radii
@@ -108,7 +108,7 @@ class Walls(ConstraintSet):
         n, k = len(x), len(self.names)
         walls = self._now(t, x)
         radii, length = self._sizes(t, x)
-        if n == 1 or np.all(reach == np.inf):
+        if n == 1 or endless(reach):
             distance, pairs, reach = walls.distances(x).ravel(), body_wall_pairs(n, k, place_of(x)), np.inf
         else:
             distance, pairs = _near(walls, x, k, radii, reach)
@@ -230,16 +230,23 @@ class Walls(ConstraintSet):
 
 def _near(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Array, Integers]:
     """The distances and pairs of the rows with gap <= reach. A gap that is NaN is near: it must be seen."""
+    found = walls.near_many(x, 0.0 if radii is None else radii, reach)
+    if found is None:
+        found = _near_by_blocks(walls, x, k, radii, reach)
+    row, distance = found
+    everything = len(row) == len(x) * k
+    return distance, body_wall_pairs(len(x), k, place_of(x)) if everything else pairs_of_rows(row, k)
+
+
+def _near_by_blocks(walls: Surfaces, x: Array, k: int, radii: Array | None, reach: Reach) -> tuple[Integers, Array]:
+    """The rows body k + wall with gap <= reach, and their distances, block by block."""
     rows, distances = [place_of(x).zeros(0, dtype=np.int64)], [place_of(x).zeros(0)]
     for block in _blocks(x, k if walls.tabled else 1):
         limit = reach[block] if of_bodies(reach) else reach
         row, distance = walls.near(x[block], limit if radii is None else limit + radii[block])
         rows.append(block.start * k + row)
         distances.append(distance)
-    row = np.concatenate(rows)
-    everything = len(row) == len(x) * k
-    pairs = body_wall_pairs(len(x), k, place_of(x)) if everything else pairs_of_rows(row, k)
-    return np.concatenate(distances), pairs
+    return np.concatenate(rows), np.concatenate(distances)
 
 
 def _blocks(x: Array, k: int) -> Iterator[slice]:

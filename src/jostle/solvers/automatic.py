@@ -50,13 +50,13 @@ MAX_FALLBACK_ROWS = 2000
 """The active-set method is the last attempt for at most this many rows (with masses over many decades, for example)."""
 
 OTHER_KERNELS = ActiveSet.kernels | InteriorPoint.kernels
-"""Kernels of the solvers that are tried beside Gauss-Seidel; without them only Gauss-Seidel is used."""
+"""Kernels of the solvers other than Gauss-Seidel; if a device lacks them, only Gauss-Seidel is used."""
 
 
 @explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Automatic(Solver):
-    """The default solver: picks an algorithm by the size of the problem, and says which in ``Projection.solver``.
+    """The default solver: chooses an algorithm by the size of the problem; ``Projection.solver`` names it.
 
     Up to 128 rows are solved by `ActiveSet`. Larger problems of spheres are solved by `GaussSeidel`, those of discs by
     `InteriorPoint`, unless a few iterations of `GaussSeidel` are enough. More than 128 rows of which some are

@@ -26,7 +26,7 @@ from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import offers
 from jostle.kernels.interface import ALL_KERNELS
-from jostle.kernels.sharing import by_rows
+from jostle.kernels.sharing import all_finite, by_rows
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
@@ -197,11 +197,21 @@ class Solver:
                 remarks += self._raise_if_empty(K, M, used)
                 looked = True
             solver = _next(plan, tried[-1])
-        start = self._start(target, w, K, M, slack)
-        if not start.converged and self.promises and not looked:
+        outside = bool(tried) and self._is_outside(w, K, slack)
+        answers = tried if outside else [*tried, self._start(target, w, K, M, slack)]
+        best = answers[-1] if answers[-1].converged else min(tried, key=_worst, default=answers[-1])
+        if not best.converged and self.promises and not looked:
             remarks += self._raise_if_empty(K, M, used)
-        best = start if start.converged else min(tried, key=lambda answer: answer.residual.worst, default=start)
         return replace(best, iterations=used, remark="; ".join(remarks))
+
+    def _is_outside(self, w: Array, K: Polyhedron, slack: Array) -> bool:
+        """Whether the most violated row alone shows that w misses the tolerance; False if it does not show that."""
+        margin = K.margin(slack)
+        row = int(margin.argmin())
+        one = K.only(place_of(margin).asarray([row]))
+        noise = one.noise + ROUND_OFF * (np.abs(one.c) + 2.0 * one.G.magnitude(np.abs(w)))
+        violation, length = -float(margin[row]), float(one.length[0])
+        return length > 0.0 and violation > max(self.tol * length, float(noise[0]))
 
     def _start(self, target: Array, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Projection:
         """The point itself as an answer, without multipliers."""
@@ -266,6 +276,10 @@ def unit_rows(G: LinearMap, M: Metric, unit: Array) -> Any:
     return A
 
 
+def _worst(answer: Projection) -> float:
+    return answer.residual.worst
+
+
 def _next(plan: Generator[Solver, Projection, None], answer: Projection) -> Solver | None:
     """The solver that tries after an answer that did not converge; None if there is none."""
     try:
@@ -290,7 +304,7 @@ def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
     if len(M.root) != len(w):
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
-    if guess is not None and (np.shape(guess) != K.c.shape or not np.isfinite(guess).all()):
+    if guess is not None and (np.shape(guess) != K.c.shape or not all_finite(guess)):
         raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {np.shape(guess)}")
     if not math.isfinite(w.sum()):
         raise NotFinite("the point to project is not finite")

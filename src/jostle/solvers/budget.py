@@ -1,4 +1,4 @@
-"""A fixed number of first-order iterations per projection, without a promise, as in game physics.
+"""A fixed number of first-order iterations per projection, without a guarantee, as in game physics.
 
 The constraint g / h + G u >= 0 of the next step repairs what this one left, so warm-started iterations, too few for
 any one projection, hold a pile over many steps. A budget is not a converged projection, and its answer says so:
@@ -26,7 +26,7 @@ from jostle.solvers.gauss_seidel import GaussSeidel
 @explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Budget(GaussSeidel):
-    """Gauss-Seidel sweeps up to a fixed number, warm-started from the step before, without a promise.
+    """At most a fixed number of Gauss-Seidel sweeps, started from the previous step, without a guarantee.
 
     `solve` does not raise when the tolerance is not reached: the run ends with the status "budget", and ``sol.stats``
     has the overlap and the residual of each step.

@@ -25,7 +25,7 @@ from jostle.solvers.base import Solver
 from jostle.solvers.elimination import Rows, project_with_equalities
 
 MAX_COLUMNS_A_ROW = 12
-"""With more columns a row than this, those that occur in no row are left out: two spheres have six."""
+"""If there are more columns per row than this, columns that occur in no row are left out: two spheres have six."""
 
 
 @explain_wrong_calls

@@ -20,6 +20,7 @@ from jostle.convex.maps import stacked
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import by_rows
 from jostle.kernels.threads import threads
 from jostle.solvers.base import Solver, unit_rows
 
@@ -65,12 +66,12 @@ class GaussSeidel(Solver):
         if K.equal is not None:
             return self._as_inequalities(w, K, M, slack, guess)
         unit, s0, noise = self._whitened(w, K, M, slack)
-        start = place_of(unit).zeros(len(unit)) if guess is None else np.maximum(guess, 0.0) * unit
+        start = place_of(unit).zeros(len(unit)) if guess is None else by_rows(_scaled, (guess, unit))
         stop = *self._stop(K, unit, s0, noise, INNER_TOLERANCE), self.max_iterations, TEST_INTERVAL
         contacts = K.G.contacts
         fused = contacts is not None and len(K.G.others) == 0 and _one_mass_a_body(contacts, M)
         moved, p, iterations = (_on_contacts if fused else _on_rows)(K.G, M, unit, s0, start, stop)
-        return w + moved, p / unit, iterations
+        return w + moved, p, iterations
 
     def _as_inequalities(
         self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
@@ -92,27 +93,33 @@ class GaussSeidel(Solver):
         return u, signed, iterations
 
 
+def _scaled(guess: Array, unit: Array) -> Array:
+    """The multipliers of rows of length one that a guess stands for."""
+    return np.maximum(guess, 0.0) * unit
+
+
 def _one_mass_a_body(contacts: Contacting, M: Metric) -> bool:
     if not M.diagonal:
         return False
-    mass = M.mass.reshape(contacts.bodies, contacts.dimension)
-    return bool((mass == mass[:, :1]).all())
+    return M.of_bodies(contacts.bodies) is not None
 
 
 def _on_contacts(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
-    """(u - w, p unit, iterations) by the fused loop over contacts, on all cores if there are many."""
+    """(u - w, p, iterations) by the fused loop over contacts, on all cores if there are many."""
     contacts = G.contacts
     assert contacts is not None
     chunks = max(1, min(threads(), len(unit) // ROWS_A_THREAD)) if len(unit) >= PARALLEL_ROWS else 1
-    inverse = M.inverse_diagonal[:: contacts.dimension].copy()
-    p, iterations = kernels_for(s0).gauss_seidel(
+    inverse = M.of_bodies(contacts.bodies)
+    assert inverse is not None
+    scaled, iterations = kernels_for(s0).gauss_seidel(
         contacts.i, contacts.j, contacts.normal, unit, inverse, s0, start, *stop, chunks, contacts.places
     )
-    return M.solve(G.adjoint(p / unit)), p, iterations
+    p = by_rows(np.divide, (scaled, unit))
+    return M.solve(G.adjoint(p)), p, iterations
 
 
 def _on_rows(G: LinearMap, M: Metric, unit: Array, s0: Array, start: Array, stop: Stop) -> tuple[Array, Array, int]:
     """The same by general sparse rows."""
     A = unit_rows(G, M, unit)
     x, p, iterations = kernels_for(s0).sweep_rows(A.data, A.indices, A.indptr, A.shape[1], s0, start, *stop)
-    return M.unwhiten(x), p, iterations
+    return M.unwhiten(x), p / unit, iterations

@@ -32,7 +32,7 @@ PIQP_TOLERANCES = (1e-1, 1e-3, 1e-5, 1e-7)
 INNER_TOLERANCE = 0.8
 """Our own method stops at this fraction of tol, so that the stopping test from outside agrees with it."""
 SMALLEST_PIQP_TOLERANCE = 1e-15
-"""PIQP is never asked for a smaller tolerance."""
+"""Smallest tolerance that PIQP is given."""
 BYTES, GIB = 8, 2**30
 MOST_MEMORY = 8 * GIB
 """Factors that would take more bytes than this, or than half of the machine's memory, are not computed."""

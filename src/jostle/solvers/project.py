@@ -81,7 +81,7 @@ def project(
 def decompose(
     u: ArrayLike, cone: Cone, *, mass: ArrayLike | Metric = 1.0, solver: Solver | None = None
 ) -> tuple[Array, Array]:
-    """Moreau's decomposition of a velocity into its projections on a cone C and on the polar cone N.
+    """Moreau's decomposition of a velocity into its projections onto a cone C and its polar cone N.
 
     Parameters
     ----------

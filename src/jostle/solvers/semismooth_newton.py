@@ -32,7 +32,7 @@ REGULARISATION = 1e-10
 MAX_REFINEMENTS = 8
 """Largest number of proximal iterations with one factorisation."""
 SETTLED = 0.1
-"""The proximal iteration goes on while it reduces the largest violation to less than this fraction."""
+"""The proximal iteration continues while it reduces the largest violation to less than this fraction."""
 MAX_BAND_ENTRIES = 8_000_000
 """Factors are not computed if the band of A A^T has more entries than this."""
 

@@ -1,4 +1,4 @@
-"""What the theorems of the papers ask of a problem, and whether a computed solution keeps what they promise."""
+"""The hypotheses of the papers' theorems, checked for a problem, and their conclusions, checked for a solution."""
 
 from jostle.refinement import Refinement
 from jostle.theory.convergence import Convergence, convergence

@@ -100,7 +100,7 @@ def convex(numbers: Numbers) -> Line:
         worst = f"D^2 g has a negative eigenvalue in {numbers.place.name(row)}"
         return Line(name, says, FAILS, worst, {"eigenvalue / |D^2 g|": float(found.lowest[row])})
     if within.convex_gaps is False:
-        return Line(name, says, FAILS, "the set says that some gap is not convex")
+        return Line(name, says, FAILS, "the set declares that some gap is not convex")
     why = found.why or "convex at this q, not known elsewhere: tell it by @jo.constraints(convex=True)"
     return Line(name, says, UNKNOWN, why)
 
@@ -132,7 +132,7 @@ def in_time(numbers: Numbers, name: str, says: str, letter: str, derivative: Arr
     size = np.abs(derivative)
     if not np.isfinite(size).all():
         row = int(np.argmax(~np.isfinite(size)))
-        return Line(name, says, UNKNOWN, f"{numbers.place.name(row)} cannot be differenced by time here")
+        return Line(name, says, UNKNOWN, f"{numbers.place.name(row)} cannot be differentiated in time here")
     largest = float(size.max(initial=0.0))
     return Line(name, says, HOLDS, "at this t and q", {letter: largest}, local=True, badness=largest)
 
@@ -151,7 +151,7 @@ def inverse_triangle(numbers: Numbers, name: str, all_near: bool, needed: bool) 
     place, found = numbers.place, numbers.near if all_near else numbers.closed
     says = f"sum a_i |grad g_i| <= gamma |sum a_i grad g_i|, i in {'I_rho' if all_near else 'I'}"
     if all_near and place.rho is None:
-        return Line(name, says, UNKNOWN, "the set has no length to choose rho by: give rho=", needed=needed)
+        return Line(name, says, UNKNOWN, "the set has no length from which to choose rho: give rho=", needed=needed)
     values = {"gamma": found.gamma}
     if all_near:
         values["rho"] = float(place.rho or 0.0)

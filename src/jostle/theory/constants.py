@@ -94,7 +94,9 @@ def _second_derivatives(place: Place) -> Array:
     """(m, N, N) D^2 g_i at q, by central differences of the gradients."""
     q, contacts = place.q, place.contacts
     if q.size > MAX_DIFFERENCED:
-        raise _NotKnown(f"second derivatives are differenced for at most {MAX_DIFFERENCED} coordinates, q has {q.size}")
+        raise _NotKnown(
+            f"second derivatives need differences, for at most {MAX_DIFFERENCED} coordinates; q has {q.size}"
+        )
     scale = contacts.smallest_length() or float(np.abs(q).max(initial=0.0)) or 1.0
     flat, H = q.ravel(), np.empty((len(contacts.gap), q.size, q.size))
     for k in range(q.size):
@@ -104,9 +106,9 @@ def _second_derivatives(place: Place) -> Array:
         try:
             ahead, behind = (place.within.linearise(place.t, end.reshape(q.shape)) for end in ends)
         except JostleError as error:
-            raise _NotKnown(f"the gradients beside q are not known: {error}") from None
+            raise _NotKnown(f"the gradients near q are not known: {error}") from None
         if not (np.array_equal(ahead.pairs, contacts.pairs) and np.array_equal(behind.pairs, contacts.pairs)):
-            raise _NotKnown("the set returns other contacts beside q")
+            raise _NotKnown("the set returns different contacts near q")
         H[:, k] = (ahead.G.toarray() - behind.G.toarray()) / (ends[0][k] - ends[1][k])
     return (H + H.transpose(0, 2, 1)) / 2.0
 

@@ -1,4 +1,4 @@
-"""Forces and wished velocities: how they change with q, u and t at one place.
+"""Forces and desired velocities: how they change with q, u and t at one place.
 
 Whether a function of the user is continuous or Lipschitz everywhere cannot be found out from its values. What can be
 computed is its slope here: a lower bound of every Lipschitz constant.

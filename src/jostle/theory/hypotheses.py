@@ -210,7 +210,7 @@ def _constant_mass(here: Place) -> Line:
 def _at_rest(numbers: Numbers) -> Line:
     moves, says = assumptions.moves(numbers), "K does not depend on time"
     if moves is None:
-        return Line("rest", says, UNKNOWN, "the set does not say so; nothing moves here and now")
+        return Line("rest", says, UNKNOWN, "the set does not declare it; nothing moves at this t and q")
     return Line("rest", says, FAILS if moves else HOLDS, "the set moves" if moves else "")
 
 

@@ -47,9 +47,9 @@ def impact_law(sol: Solution, steps: list[Taken]) -> Line:
     if not isinstance(problem, Motion):
         return Line("impact law", SAYS, UNKNOWN, "the law is not in the file: jo.io.read(path, problem)")
     if restitution(problem) is None:
-        return Line("impact law", SAYS, UNKNOWN, "contacts have restitution coefficients of their own")
+        return Line("impact law", SAYS, UNKNOWN, "contacts have different restitution coefficients")
     if problem.within.moving is not False:
-        return Line("impact law", SAYS, UNKNOWN, "the set moves, or does not say that it is at rest")
+        return Line("impact law", SAYS, UNKNOWN, "the set moves, or does not declare that it is at rest")
     closing = np.array([k > 0 and len(fresh(sol, k)) > 0 for k in range(len(sol.t))])
     alone = _alone(closing)
     found = [one for k in alone if (one := _residual(sol, problem, steps, k)) is not None]

@@ -27,7 +27,7 @@ from jostle.theory.steps_taken import Taken, taken, why_not
 BALANCE_TOLERANCE = 1e-6
 """An imbalance up to this fraction of the impulses is round-off and the tolerance of the solver."""
 FILE_TOLERANCE = 1e-3
-"""The same for files, which hold numbers of single precision."""
+"""BALANCE_TOLERANCE of solutions from files, which contain numbers in single precision."""
 OVERLAP_TOLERANCE = 1e-6
 """Overlaps up to this fraction of the smallest radius are round-off and the tolerance of the solver."""
 BETWEEN = (0.25, 0.5, 0.75, 1.0)
@@ -193,7 +193,7 @@ def _energy(sol: Solution, steps: list[Taken], missing: str) -> Line:
     if not steps:
         return Line("energy", says, UNKNOWN, missing or "the masses are not in the file: give the problem")
     if isinstance(sol.problem, Motion) and sol.problem.within.moving is not False:
-        return Line("energy", says, UNKNOWN, "the set moves, or does not say that it is at rest: contacts may do work")
+        return Line("energy", says, UNKNOWN, "the set may move: contacts may do work")
     kinetic = max(0.5 * max(step.metric.norm(step.after), step.metric.norm(step.before)) ** 2 for step in steps)
     inside = np.array([len(fresh(sol, step.k)) > 0 for step in steps])  # an impact takes two steps
     taken_up = np.cumsum([step.work for step in steps])[~inside]

@@ -172,7 +172,9 @@ class Report:
             or (name.endswith(line.name) and section.title.startswith(name.removesuffix(line.name).strip(" ,")))
         ]
         if not found:
-            raise InvalidValue(f"no line {name!r} in this report; it has {', '.join(line.name for line in self)}")
+            raise InvalidValue(
+                f"unknown line {name!r}; the lines of this report are {', '.join(line.name for line in self)}"
+            )
         if found[1:]:
             raise InvalidValue(f"{name!r} is in several sections: {'; '.join(full for full, _ in found)}; name one")
         return found[0][1]

@@ -15,6 +15,7 @@ from jostle.arrays import Array
 from jostle.convex.metric import Metric, euclidean, metric
 from jostle.errors import InvalidValue
 from jostle.problems import Motion, Sweeping
+from jostle.refinement import SAME_TIME
 from jostle.schemes.catching_up import CatchingUp
 from jostle.schemes.maury import Maury
 from jostle.schemes.moreau_jean import MoreauJean
@@ -23,9 +24,6 @@ from jostle.sets.contacts import by_pair
 from jostle.sets.presence import Presence
 from jostle.solution import Solution
 from jostle.theory.places import position
-
-SAME_TIME = 1e-9
-"""Two times are the same up to this fraction of the run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +34,7 @@ class Taken:
     """The number of the frame that it led to."""
     h: float
     before: Array
-    """u^n, or the wished velocity U(t^n, q^n) of a `Sweeping`."""
+    """u^n, or the desired velocity U(t^n, q^n) of a `Sweeping`."""
     after: Array
     """u^{n+1}."""
     reaction: Array
@@ -68,7 +66,7 @@ class Taken:
 def why_not(sol: Solution) -> str:
     """Why the steps of a solution are not known; empty if they are."""
     if not sol.contacts_saved:
-        return "the file holds no contacts: save them with jo.io.Output(path, contacts=True)"
+        return "the file contains no contacts: save them with jo.io.Output(path, contacts=True)"
     ends = sol.stats["t"]
     if len(ends) != len(sol.t) - 1 or not np.allclose(ends, sol.t[1:], rtol=0.0, atol=SAME_TIME * np.ptp(sol.t)):
         return f"only {len(sol.t) - 1} of {len(ends)} steps were saved: leave out every="
@@ -153,7 +151,7 @@ def _start(sol: Solution, k: int, q: Array, u: Array, u_next: Array) -> tuple[Ar
     problem, scheme, t = sol.problem, sol.scheme, float(sol.t[k - 1])
     if sol.order == 1:
         if not isinstance(problem, Sweeping):
-            raise InvalidValue("the wished velocity is not in the file: give the problem, jo.io.read(path, problem)")
+            raise InvalidValue("the desired velocity is not in the file: give the problem, jo.io.read(path, problem)")
         return problem.velocity(t, q), np.zeros_like(q)
     known = None if sol.durations is None else float(sol.durations[k])
     h = float(sol.stats["h"][k - 1]) if known is None or not np.isfinite(known) else known

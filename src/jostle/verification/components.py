@@ -112,11 +112,19 @@ def family() -> Outcome:
 
 
 def lift() -> Outcome:
-    """Six people take a lift to another floor, and leave."""
-    way = {"name": "lift", "start": [[4, 0], [4, 2]], "end": [[20, 0], [20, 2]], "length": 2.5, "every": 20.0}
+    """Six people take a lift to another floor, and leave; the lift arrives 12 s after it leaves."""
+    every, travel, doors = 30.0, 8.0, 2.0
+    way = {"name": "lift", "start": [[4, 0], [4, 2]], "end": [[20, 0], [20, 2]], "length": 2.5, "every": every}
     sol = solved(
         [rectangle(0, 0, 4, 2), rectangle(20, 0, 24, 2)], {"out": [[24, 0], [24, 2]]},
-        [{"n": 6, "region": rectangle(0, 0, 3, 2)}], t=150.0, stairs=[way],
+        [{"n": 6, "region": rectangle(0, 0, 3, 2)}], t=150.0, every=0.05,
+        stairs=[{**way, "travel": travel, "doors": doors}],
     )  # fmt: skip
     found = crowd_summary(sol)
-    return Outcome(f"{found.people - found.inside} of 6 left, the last after {sol.t[-1]:.0f} s", found.inside == 0)
+    first = sol.t[(sol.q[..., 0] >= 20.0).any(axis=1).argmax()]
+    expected = every + travel + 2.0 * doors
+    return Outcome(
+        f"{found.people - found.inside} of 6 left, the last after {sol.t[-1]:.0f} s; they stepped off at "
+        f"{first:.2f} s, exactly {expected:.2f} s",
+        found.inside == 0 and bool(abs(first - expected) < CLOSE),
+    )

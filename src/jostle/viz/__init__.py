@@ -33,9 +33,10 @@ from jostle.viz.widget import widget
 
 if TYPE_CHECKING:
     from jostle.viz.crowd_report import report
-    from jostle.viz.curves import balance, energies, history, impacts, paths, phase
+    from jostle.viz.curves import history, impacts, paths, phase
     from jostle.viz.density_pictures import densities, density, mass_inside
     from jostle.viz.drawing import draw, strip
+    from jostle.viz.energy_curves import balance, energies
     from jostle.viz.fields import arrows, field
     from jostle.viz.floor_plans import plan, plans
     from jostle.viz.movie import animate
@@ -83,7 +84,8 @@ __all__ = [
 _DRAWN = {
     "drawing": ("draw", "strip"),
     "density_pictures": ("densities", "density", "mass_inside"),
-    "curves": ("balance", "energies", "history", "impacts", "paths", "phase"),
+    "curves": ("history", "impacts", "paths", "phase"),
+    "energy_curves": ("balance", "energies"),
     "results": ("basins", "bifurcation", "evacuation", "orders"),
     "samples": ("mean_curve", "quantile_band"),
     "fields": ("arrows", "field"),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from jostle.analysis.crowd_maps import MAP_FRAMES
 from jostle.analysis.crowd_summary import MAX_VORONOI_PEOPLE
-from jostle.analysis.level_of_service import MAP_FRAMES
-from jostle.analysis.walks import JAM_PEOPLE, JAM_SPEED
+from jostle.analysis.jams import JAM_PEOPLE
+from jostle.analysis.walks import JAM_SPEED
 from jostle.arrays import Array
 from jostle.run_summaries import overlap_in_words
 from jostle.solution import Solution
+from jostle.viz.units import lift_times
 
 
 def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -46,7 +49,14 @@ def assumptions(sol: Solution, radii: Array, noted: Mapping[str, str]) -> list[t
         ("time loss", "time beyond that of the same way at the desired speed, from the first movement on"),
         ("blocked", "nobody moved for 10 s although people are inside and want to walk"),
         ("between saved times", "people walk straight on; leaving times are interpolated"),
+        *((f"lift {name!r}", lift_times(link)) for name, link in _lifts(sol).items()),
     ]
+
+
+def _lifts(sol: Solution) -> dict[str, Any]:
+    """The lifts of the plan by name."""
+    plan = sol.facts.plan
+    return {} if plan is None else {name: link for name, link in plan.links.items() if link.every is not None}
 
 
 def _range(values: Array, unit: str) -> str:

@@ -24,6 +24,7 @@ from jostle.crowds.crowd import Crowd
 from jostle.crowds.gates import Gate
 from jostle.io.areas import floors, needed, walkable
 from jostle.shapes import BALL, SEGMENTS, Shape
+from jostle.viz.units import lift_times
 
 EXIT_COLOUR, STAIRS_COLOUR, DOOR_COLOUR, JAM_COLOUR = GREEN, PURPLE, ORANGE, BAD
 """Colours of exits, stairs, doors and of the rings of people in jams."""
@@ -106,7 +107,8 @@ class Building:
         middle, states = np.mean(self.bounds, axis=0), dict(is_open or {})
         found = [(name, np.asarray(ends), EXIT_COLOUR, middle, "") for name, ends in self.plan.exits.items()]
         for name, link in self.plan.links.items():
-            found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, f"{link.length:g} {self.unit} long"))
+            more = f"{link.length:g} {self.unit} long" if link.every is None else f"lift, {lift_times(link)}"
+            found.append((name, np.asarray(link.start), STAIRS_COLOUR, middle, more))
         for number, door in enumerate(getattr(self.plan, "doors", ())):
             found.append((f"door {number}", np.asarray(door), DOOR_COLOUR, np.mean(door, axis=0) - [0.0, 1.0], ""))
         for name, ends, colour, inside, more in found:

@@ -6,9 +6,8 @@ selection is drawn. Every text from a user is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import singledispatch
-from html import escape
 
 import numpy as np
 
@@ -23,14 +22,13 @@ from jostle.run_summaries import iterations_in_words, overlap_in_words
 from jostle.sets.contacts import Contacts
 from jostle.solution import Solution
 from jostle.statuses import MESSAGES
+from jostle.viz.card_tables import listed, short_number, small_number, write_card
 from jostle.viz.perspective import AZIMUTH, ELEVATION, as_seen
 from jostle.viz.scene import POINT_RADIUS, Scene
 from jostle.viz.sketches import BODY, INK, MAX_LINES, Sketch, sample, selection
 from jostle.viz.sources import file_of
-from jostle.viz.units import with_time
+from jostle.viz.units import lift_times, with_time
 
-MAX_NAMES = 6
-"""Largest number of names that a row of a table lists."""
 MAX_POINTS = 400
 """Largest number of points of a path."""
 SMALLEST_RESIDUAL = 1e-16
@@ -41,14 +39,6 @@ DOT_PIXELS = 3.5
 """Diameter of the dots that stand for bodies between contacts, in pixels."""
 DEPTHS = LIGHT.bodies[4:1:-1]
 """Colours of bodies in space, from the furthest to the nearest."""
-STYLES = {
-    "div": "display:flex;flex-wrap:wrap;gap:1em;align-items:center",
-    "table": "border-collapse:collapse;margin:0;color:inherit;font-size:inherit",
-    "caption": "text-align:left;font-weight:bold;padding:0 0 .3em;caption-side:top;color:inherit",
-    "th": "text-align:left;font-weight:normal;opacity:.7;padding:.1em 1em .1em 0;vertical-align:top",
-    "td": "text-align:left;padding:.1em 0",
-}
-"""Styles of the elements of a card; colours are those of the page."""
 
 
 @singledispatch
@@ -60,39 +50,6 @@ def card(shown: object) -> str:
     <div styl
     """
     return write_card(type(shown).__name__, {"value": repr(shown)})
-
-
-def write_card(title: str, rows: Mapping[str, object], drawing: str = "") -> str:
-    """A table with a title, and a drawing beside it; names and values are escaped.
-
-    >>> "a &lt;b&gt;" in write_card("Run", {"title": "a <b>"})
-    True
-    """
-    cells = "".join(
-        f'<tr style="background:none">{_tag("th", escape(str(name)))}{_tag("td", escape(str(value)))}</tr>'
-        for name, value in rows.items()
-        if value not in (None, "")
-    )
-    return _tag("div", _tag("table", f"{_tag('caption', escape(title))}<tbody>{cells}</tbody>") + drawing)
-
-
-def _tag(name: str, inside: str) -> str:
-    return f'<{name} style="{STYLES[name]}">{inside}</{name}>'
-
-
-def _listed(words: Iterable[str]) -> str:
-    """Some names, and how many more there are."""
-    names = list(words)
-    more = len(names) - MAX_NAMES
-    return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _number(value: float) -> str:
-    return f"{value:.4g}"
-
-
-def _small(value: float) -> str:
-    return f"{value:.1e}" if value else "0"
 
 
 @card.register
@@ -108,12 +65,12 @@ def _(sol: Solution) -> str:
     rows |= _bodies(sol)
     if len(stats):
         least, most = float(stats["h"].min()), float(stats["h"].max())
-        sizes = _number(least) if least == most else f"{_number(least)} to {_number(most)}"
+        sizes = short_number(least) if least == most else f"{short_number(least)} to {short_number(most)}"
         rows["steps"] = f"{len(stats):,}, h = {with_time(sizes, units)}"
-        rows["solver"] = _listed(filter(None, dict.fromkeys(stats["solver"].tolist())))
+        rows["solver"] = listed(filter(None, dict.fromkeys(stats["solver"].tolist())))
         rows["iterations"] = iterations_in_words(stats)
-        rows["worst overlap"] = overlap_in_words(sol)
-        rows["worst residual"] = _small(sol.residual)
+        rows["largest overlap"] = overlap_in_words(sol)
+        rows["largest residual"] = small_number(sol.residual)
         failed = int((~stats["converged"]).sum())
         rows["not converged"] = f"{failed:,} steps" if failed else ""
     path = file_of(sol)
@@ -183,9 +140,12 @@ def _(plan: Plan) -> str:
     rows = {
         "area": f"{plan.size:.4g} m²",
         "size": f"{width:.4g} m by {height:.4g} m",
-        "exits": _listed(f"{name} ({_length(ends):.2f} m)" for name, ends in plan.exits.items()),
-        "stairs": _listed(f"{name} ({link.length:.3g} m)" for name, link in plan.links.items()),
-        "doors": _listed(f"door {k} ({_length(ends):.2f} m)" for k, ends in enumerate(plan.doors)),
+        "exits": listed(f"{name} ({_length(ends):.2f} m)" for name, ends in plan.exits.items()),
+        "stairs": listed(
+            f"{name} ({f'{link.length:.3g} m' if link.every is None else f'lift, {lift_times(link)}'})"
+            for name, link in plan.links.items()
+        ),
+        "doors": listed(f"door {k} ({_length(ends):.2f} m)" for k, ends in enumerate(plan.doors)),
         "walls": f"{len(plan.walls):,}",
         "columns": f"{len(plan.columns):,}" if len(plan.columns) else "",
     }
@@ -219,7 +179,7 @@ def _(found: Projection) -> str:
         "iterations": f"{found.iterations:,}",
         "point": f"shape {np.shape(found.point)}",
         "rows": f"{p.size:,}, {int(np.count_nonzero(p)):,} with a multiplier",
-        **{name: _small(value) for name, value in residuals.items()},
+        **{name: small_number(value) for name, value in residuals.items()},
         "remark": found.remark,
     }
     return write_card("Projection", rows, _bars(residuals, GREEN if found.converged else VERMILION))
@@ -253,7 +213,7 @@ def _(contacts: Contacts) -> str:
         worst = int(np.argmin(np.where(known, margin, np.inf)))
         rows["smallest gap"] = f"{gap[worst]:.3g}, {contacts.describe(worst)}"
         rows["closed"] = f"{int((margin <= tolerance).sum()):,}"
-        rows["deepest overlap"] = _small(contacts.overlap())
+        rows["deepest overlap"] = small_number(contacts.overlap())
     rows["equalities"] = f"{int(contacts.equal.sum()):,}" if contacts.equal is not None else ""
     rows["not finite"] = "" if known.all() else f"{int((~known).sum()):,} gaps"
     return write_card("Contacts", rows, _network(contacts, margin, tolerance))
@@ -296,10 +256,10 @@ def _(run: Evolution) -> str:
     }
     if len(run.t) == 0:
         return write_card("Evolution", rows)
-    rows["mass"] = f"{_number(run.mass[-1])} of {_number(run.mass[0])}, {_number(run.gone[-1])} gone"
-    rows["largest density"] = _number(float(np.max(run.density[-1])))
+    rows["mass"] = f"{short_number(run.mass[-1])} of {short_number(run.mass[0])}, {short_number(run.gone[-1])} gone"
+    rows["largest density"] = short_number(float(np.max(run.density[-1])))
     if len(stats):
-        rows["largest excess"] = _small(float(stats["excess"].max()))
+        rows["largest excess"] = small_number(float(stats["excess"].max()))
         rows["iterations"] = f"{stats['iterations'].mean():.3g} per step, at most {stats['iterations'].max()}"
     sketch = Sketch.of(View(np.asarray(grid.lower), np.asarray(grid.upper)))
     if sketch is None:

@@ -19,12 +19,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from jostle.analysis.crowd_forces import THRESHOLDS, crowd_forces
-from jostle.analysis.crowd_summary import CrowdSummary
+from jostle.analysis.crowd_summary import LONGEST_INTERVAL, CrowdSummary
 from jostle.arguments import Count, check_arguments
 from jostle.colours import DARK, FONTS, LIGHT
 from jostle.errors import InvalidValue
-from jostle.io.container import whole
-from jostle.io.moves import radii_in
+from jostle.io.crowd_runs import radii_in
+from jostle.io.new_files import whole
 from jostle.io.reading import about
 from jostle.solution import Solution
 from jostle.viz.assumptions import assumptions
@@ -131,7 +131,9 @@ def _answers(shot: Shot) -> list[str]:
     found, sol = shot.found, shot.sol
     inside = "all have left" if not found.inside else f"{found.inside} still inside at t = {sol.t[-1]:.1f} s"
     verdict = f"{found.people} people, {inside}. "
-    bad = found.blocked or bool(found.inside)
+    if found.never_inside:
+        verdict += f"{found.never_inside} more never came in. "
+    bad = found.blocked or bool(found.inside) or bool(found.never_inside)
     if found.blockade is None:
         verdict += f"End of the run: {sol.message}."
     else:
@@ -245,6 +247,8 @@ def _tables(shot: Shot) -> list[str]:
         "specific flow (people/s/m)",
     )
     html = ["<h2>Exits</h2>", table(head, exits)]
+    if found.interval > LONGEST_INTERVAL * (1.0 + 1e-9):
+        html.append(f"<p>Frames are {found.interval:.3g} s apart: exits and flows are estimates.</p>")
     if found.left_elsewhere:
         html.append(f"<p>{found.left_elsewhere} people left the plan without crossing an exit.</p>")
     rows = [
@@ -276,7 +280,7 @@ def _forces(shot: Shot) -> list[str]:
     if not shot.sol.contacts_saved:
         return [
             *html,
-            "<p>Not known: the file holds no contacts. Run the scenario with --set output.contacts=true.</p>",
+            "<p>Not known: the file contains no contacts. Run the scenario with --set output.contacts=true.</p>",
         ]
     found = crowd_forces(shot.sol)
     largest = float(found.load.max(initial=0.0))

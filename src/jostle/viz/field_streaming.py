@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from jostle.errors import JostleError
-from jostle.io.images import Images, read_images
+from jostle.io.images import Images
+from jostle.io.reading_images import read_images
 from jostle.statuses import FINISHED, RUNNING
 from jostle.viz.field_encoding import Fields
-from jostle.viz.viewer import SAMPLED_FRAMES, evenly
+from jostle.viz.fitting import SAMPLED_FRAMES, evenly
+from jostle.viz.streaming import MIN_INTERVAL
 
-MIN_INTERVAL = 0.5
-"""Shortest time between two reads of the file, in seconds."""
 LIVE_SECONDS = 180.0
 """A run that is not finished counts as live if its file was written within this time, in seconds.
 

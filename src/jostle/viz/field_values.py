@@ -8,7 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from jostle.arrays import Array
-from jostle.io.images import Images, are_images, read_images
+from jostle.io.images import Images
+from jostle.io.reading_images import are_images, read_images
 from jostle.macro.motion.result import Evolution
 from jostle.viz.units import NO_UNIT, VELOCITY, Unit
 

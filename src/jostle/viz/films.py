@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jostle.errors import InvalidValue, MissingPackage
-from jostle.io.container import whole
+from jostle.io.new_files import whole
 from jostle.viz.sources import target_for
 
 KINDS = (".mp4", ".gif")

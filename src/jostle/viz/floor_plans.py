@@ -30,7 +30,7 @@ from jostle.crowds.crowd import Crowd
 from jostle.crowds.plans import Plan
 from jostle.errors import InvalidValue
 from jostle.io.areas import present, walkable
-from jostle.io.moves import radii_in
+from jostle.io.crowd_runs import radii_in
 from jostle.solution import Solution
 from jostle.viz.buildings import Building, draw_people, name_groups
 from jostle.viz.drawing import frames_at
@@ -41,7 +41,7 @@ from jostle.viz.units import with_time, with_unit
 NOT_STARTED = 0.02
 """People who moved by less than this distance, in metres, have not started to walk."""
 GATE_TOUCHED = 1e-3
-"""People whose discs reach into a gate by less than this part of their radius do not stand in it."""
+"""People whose discs reach into a gate by less than this fraction of their radius do not stand in it."""
 LAYERS = ("density", "worst density", "level of service", "speed", "jam time", "force")
 """Names of the maps that can be drawn."""
 FORCE_LABEL = f"largest load of a person (N)\nif m = {MASS:g} kg, tau = {RELAXATION_TIME:g} s"

@@ -1,4 +1,4 @@
-"""A run that goes on, for a viewer that keeps all frames: what is new each time the file is looked at.
+"""A run in progress, for a viewer that keeps all frames: the new frames each time the file is read.
 
 The server sends a frame when it is looked at (`streaming`). A notebook holds the frames itself, so it gets each frame
 once, as soon as it is saved; of a long run it keeps every second frame, then every fourth, and so on.
@@ -14,9 +14,9 @@ from jostle.errors import InvalidValue, JostleError
 from jostle.viz.field_streaming import FieldStream
 from jostle.viz.field_values import ShownDensity, density_in
 from jostle.viz.given import Given
+from jostle.viz.reels import refuse_quantities
 from jostle.viz.sources import Shown, solution
 from jostle.viz.streaming import Stream
-from jostle.viz.viewer import refuse_quantities
 
 LOOK_INTERVAL = 1.0
 """Time between two reads of a file that is being written, in seconds."""

@@ -1,4 +1,4 @@
-"""Projection of points of space on the plane of a picture."""
+"""Projection of points in space onto the plane of a picture."""
 
 from __future__ import annotations
 

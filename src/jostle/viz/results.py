@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import NullFormatter
 from numpy.typing import ArrayLike
 
-from jostle.analysis.crowds import check_area_is_known, leaving_times
+from jostle.analysis.evacuation import check_area_is_known, leaving_times
 from jostle.analysis.order import Order
 from jostle.arguments import Finite, check_arguments
 from jostle.arrays import Array, finite

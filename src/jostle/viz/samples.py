@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
-from jostle.analysis.samples import band, summary
+from jostle.analysis.bands import band
+from jostle.analysis.samples import summary
 from jostle.arguments import check_arguments
 from jostle.arrays import finite
 from jostle.errors import InvalidValue

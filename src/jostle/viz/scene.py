@@ -16,17 +16,15 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.errors import InvalidValue
-from jostle.io.reading import States
+from jostle.io.lazy_arrays import States
+from jostle.io.wall_lines import WALL_HEIGHT
 from jostle.polylines import CELL, Outline, View, enclosure, holding_walls, outlines, sides
-from jostle.sets.rods import Rods
-from jostle.shapes import Shape, between, parts
+from jostle.shapes import Shape, between
 from jostle.solution import Solution
 from jostle.viz.frames import Bars, Frame
 
 POINT_RADIUS = 0.012
 """Radius with which bodies without a radius are shown, as a fraction of the size of the scene."""
-WALL_HEIGHT = 2.0
-"""Half the height of a wall on a line, in multiples of the largest radius."""
 SAMPLED_FRAMES = 64
 """Number of frames from which the extent of the motion is estimated."""
 MIN_IMPULSE = 1e-6
@@ -245,26 +243,20 @@ class Scene:
 
     @cached_property
     def has_rods(self) -> bool:
-        """Are there rods? A file does not know of those to moving points."""
-        return bool(self._moving_rods) or self.facts.rods is not None
-
-    @cached_property
-    def _moving_rods(self) -> tuple[Rods, ...]:
-        """Sets of rods to points that move, which only the problem knows."""
-        problem = self.sol.problem
-        sets = () if problem is None else parts(problem.within)
-        return tuple(Q for Q in sets if isinstance(Q, Rods) and callable(Q.points))
+        """Are there rods? Files do not contain rods whose points move."""
+        return bool(self.facts.rods)
 
     def rods(self, frame: Frame) -> Array:
         """(m, 2, d) the ends of all rods whose bodies are there."""
         everyone = np.full((self.count, self.dimension), np.nan)
         everyone[frame.number] = frame.x[:, : self.dimension]
-        found = [] if self.facts.rods is None else [self.facts.rods.ends(everyone)]
-        found += [Q.ends(frame.t, everyone)[Q.pairs[:, 1] < 0] for Q in self._moving_rods]
-        ends = np.concatenate([np.zeros((0, 2, self.dimension)), *found])
-        flat = np.zeros((*ends.shape[:2], self.d))
-        flat[..., : self.dimension] = ends
-        return flat[np.isfinite(flat).all(axis=(1, 2))]
+        found = np.zeros((0, 2, self.d))
+        for rods in self.facts.rods:
+            ends = rods.ends(frame.t, everyone)
+            flat = np.zeros((*ends.shape[:2], self.d))
+            flat[..., : self.dimension] = ends
+            found = np.concatenate([found, flat[np.isfinite(flat).all(axis=(1, 2))]])
+        return found
 
     def shapes(self, t: float) -> tuple[Shape, ...]:
         """The shapes of the walls at time t; between two saved times they move in straight lines, as bodies do."""

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import InvalidValue, MissingPackage
-from jostle.io.reading import States, read
+from jostle.io.lazy_arrays import States
+from jostle.io.reading import read
 from jostle.solution import Solution
 
 Shown = Solution | str | os.PathLike[str]

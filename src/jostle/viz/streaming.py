@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from jostle.errors import JostleError
-from jostle.io.container import being_written, reading
-from jostle.io.layout import header as header_of
+from jostle.io.container import reading
+from jostle.io.headers import header as header_of
+from jostle.io.locks import being_written
 from jostle.io.reading import read
 from jostle.solution import Solution
 from jostle.statuses import RUNNING
 from jostle.viz.encoding import Encoder
+from jostle.viz.fitting import SAMPLED_FRAMES, evenly
 from jostle.viz.given import Given
 from jostle.viz.scales import Scales
 from jostle.viz.scene import Scene
 from jostle.viz.sources import file_of
-from jostle.viz.viewer import SAMPLED_FRAMES, evenly
 
 MIN_INTERVAL = 0.5
 """Shortest time between two reads of the file, in seconds."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jostle.facts import SI, Units
 
 Unit = tuple[int, int, int]
@@ -53,3 +55,15 @@ def with_time(text: str, units: Units) -> str:
     't = 0.5 s'
     """
     return f"{text} {units.time}" if units.time else text
+
+
+def lift_times(link: Any) -> str:
+    """The times of a lift in words.
+
+    >>> from jostle.crowds import Link
+    >>> lift = Link("lift", ((4, 1), (4, 2)), ((10, 1), (10, 2)), length=1.5, every=40.0, travel=8.0, doors=2.0)
+    >>> lift_times(lift)
+    'every 40 s, travel 8 s, doors 2 s'
+    """
+    times = [("every", link.every), ("travel", link.travel), ("doors", link.doors)]
+    return ", ".join(f"{name} {time:g} s" for name, time in times if time)

@@ -4,38 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
-
-import numpy as np
 
 from jostle.arguments import check_arguments
-from jostle.arrays import Array
-from jostle.errors import InvalidValue
-from jostle.io.container import whole
+from jostle.io.new_files import whole
 from jostle.viz.document import EMBEDDED, document
-from jostle.viz.encoding import Encoder, text
-from jostle.viz.field_encoding import Fields
-from jostle.viz.field_values import ShownDensity, density_in
+from jostle.viz.encoding import text
+from jostle.viz.field_values import ShownDensity
 from jostle.viz.films import Drawn
-from jostle.viz.frames import Frame
+from jostle.viz.fitting import SPARE_BYTES, Packed
 from jostle.viz.given import Given, checked
-from jostle.viz.scales import Scales
-from jostle.viz.scene import Scene
-from jostle.viz.sources import Shown, file_of, solution, target_for
+from jostle.viz.reels import reel_of
+from jostle.viz.sources import Shown, target_for
 
 PAGES = (".html", ".htm")
 """File formats of pages."""
-SAMPLED_FRAMES = 12
-"""Number of frames whose sizes are measured to estimate the number of frames that fit."""
-FILL_FRACTION = 0.95
-"""Fraction of the space that the first estimate fills with frames."""
-SPARE_BYTES = 2_500
-"""Number of bytes for the scales and the note, which the estimate does not include."""
-FRAME_OVERHEAD = 24
-"""Number of bytes of a frame besides its data, for its time and the separators."""
 
 
 @check_arguments
@@ -102,153 +86,3 @@ def page(
     with whole(wanted) as new:
         new.write_text(html, encoding="utf-8")
     return wanted
-
-
-class FrameEncoder(Protocol):
-    """Converts frames into bytes."""
-
-    @property
-    def note(self) -> str:
-        """The note on the page about the precision of its numbers."""
-
-    def frame(self, frame: Any) -> bytes:
-        """The bytes of a frame."""
-
-    def fine_enough(self, frame: Any) -> bool:
-        """Whether the numbers of a frame may be rounded to 16 bits."""
-
-    def about(self) -> dict[str, Any]:
-        """The data that all frames share."""
-
-
-class Reel(Protocol):
-    """Frames that a page plays, of bodies or of fields."""
-
-    @property
-    def t(self) -> Array:
-        """The times of the frames."""
-
-    def frames(self, numbers: Sequence[int]) -> Iterator[Any]:
-        """Yield some of the frames; each has a time t."""
-
-    def encoder(self, small: bool) -> FrameEncoder:
-        """The encoder of the frames, which rounds to 16 bits if `small` is true."""
-
-    def scales(self) -> Any:
-        """The collector of frames that determines the colour scales."""
-
-
-@dataclass(frozen=True, eq=False)
-class Bodies:
-    """The frames of a solution, as a page plays them.
-
-    >>> import jostle as jo
-    >>> Bodies(Scene(jo.solve(jo.models.rack(2), jo.Maury(), t=0.2, h=0.1)), None).t.tolist()
-    [0.0, 0.1, 0.2]
-    """
-
-    scene: Scene
-    quantities: Given | None
-
-    @property
-    def t(self) -> Array:
-        return self.scene.sol.t
-
-    def frames(self, numbers: Sequence[int]) -> Iterator[Frame]:
-        return self.scene.frames(numbers)
-
-    def encoder(self, small: bool) -> Encoder:
-        return Encoder.of(self.scene, small, self.quantities)
-
-    def scales(self) -> Scales:
-        return Scales()
-
-
-class Packed(NamedTuple):
-    """As many frames as fit, and the data needed to show them."""
-
-    about: dict[str, Any]
-    frames: list[bytes]
-
-    @classmethod
-    def of(
-        cls,
-        reel: Reel,
-        most_bytes: int,
-        shell: int = 0,
-        per_byte: float = 1.0,
-        progress: Callable[[Drawn], object] | None = None,
-    ) -> Packed:
-        """Choose frames that take at most `most_bytes` with the shell, with `per_byte` bytes of text per byte."""
-        encoder, frames, numbers, scales = _fitting(reel, most_bytes, shell, per_byte, progress or (lambda drawn: None))
-        total, notes = len(reel.t), [encoder.note]
-        if len(numbers) < total:
-            notes.insert(0, f"{len(numbers)} of the {total} saved frames, to stay below {most_bytes / 1e6:.3g} MB.")
-        now = {"times": reel.t[numbers].tolist(), "note": " ".join(filter(None, notes))}
-        return cls(encoder.about() | scales.about(encoder) | now, frames)
-
-
-def reel_of(sol: Shown | ShownDensity, quantities: Given | None) -> tuple[Reel, Path | None]:
-    """The frames of a solution or of a moving density, and the file from which they are read.
-
-    >>> reel_of(7, None)  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    jostle.errors.InvalidValue: sol must be a Solution or the name of a trajectory file, not 7
-    """
-    images = density_in(sol)
-    if images is None:
-        shown = solution(cast("Shown", sol))
-        return Bodies(Scene(shown), quantities), file_of(shown)
-    refuse_quantities(quantities)
-    return Fields(images), images.path
-
-
-def refuse_quantities(quantities: Given | None) -> None:
-    """Raise `InvalidValue` if quantities of bodies are given for a density."""
-    if checked(quantities):
-        raise InvalidValue("quantities are numbers of bodies, which a density does not have: remove quantities=")
-
-
-def _fitting(
-    reel: Reel, most_bytes: int, shell: int, per_byte: float, progress: Callable[[Drawn], object]
-) -> tuple[FrameEncoder, list[bytes], list[int], Any]:
-    """The encoder, the frames that fit, their numbers, and the scales."""
-    total = len(reel.t)
-    sample = [*reel.frames(evenly(total, SAMPLED_FRAMES))]
-    choices = []
-    for small in (False, True):
-        encoder = reel.encoder(small)
-        sizes = [per_byte * len(encoder.frame(frame)) + FRAME_OVERHEAD for frame in sample]
-        left = most_bytes - shell - len(json.dumps(encoder.about()))
-        count = min(total, int(FILL_FRACTION * left / np.mean(sizes)))
-        choices.append((count, encoder, left, int(max(sizes))))
-        if count == total or not all(encoder.fine_enough(frame) for frame in sample):
-            break
-    count, encoder, left, largest = max(
-        choices, key=lambda choice: choice[0]
-    )  # after compression, rounded frames may be longer
-    while count > 0:
-        numbers = evenly(total, count)
-        frames, scales = list[bytes](), reel.scales()
-        for frame in reel.frames(numbers):
-            frames.append(encoder.frame(frame))
-            scales.take(frame, encoder)
-            progress(Drawn(len(frames), len(numbers), frame.t, float(reel.t[-1])))
-        size = sum(per_byte * len(data) + FRAME_OVERHEAD for data in frames)
-        if size <= left:
-            return encoder, frames, numbers, scales
-        count = min(count - 1, int(FILL_FRACTION * count * left / size))
-    raise InvalidValue(
-        f"one frame takes {largest} bytes: most_bytes must be at least {most_bytes - left + 2 * largest}"
-    )
-
-
-def evenly(total: int, count: int) -> list[int]:
-    """At most `count` of the numbers 0 ... total - 1, evenly spaced; only the last one if count is 1.
-
-    >>> evenly(10, 4), evenly(10, 1), evenly(2, 4)
-    ([0, 3, 6, 9], [9], [0, 1])
-    """
-    if count == 1:
-        return [total - 1]
-    return [int(k) for k in np.unique(np.linspace(0, total - 1, min(count, total)).round())]

@@ -16,10 +16,11 @@ from jostle.errors import MissingPackage
 from jostle.statuses import RUNNING
 from jostle.viz.document import NOTEBOOK, markup, script, style
 from jostle.viz.field_values import ShownDensity, density_in
+from jostle.viz.fitting import Packed
 from jostle.viz.following import Follower, News, follow, stream_of
 from jostle.viz.given import Given
+from jostle.viz.reels import reel_of
 from jostle.viz.sources import Shown, solution
-from jostle.viz.viewer import Packed, reel_of
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget

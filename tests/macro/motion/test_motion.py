@@ -260,7 +260,7 @@ def test_refusals():
         Impacts(structure="hexagonal")
     with pytest.raises(jo.InvalidValue, match="two numbers"):
         Flow(grid=grid, density=block, velocity=still, force=[1.0])
-    with pytest.raises(jo.InvalidValue, match="with its brackets"):
+    with pytest.raises(jo.InvalidValue, match="with parentheses"):
         jo.macro.solve(bouncing, Splitting, t=1, h=0.1)
 
 

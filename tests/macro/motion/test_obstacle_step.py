@@ -9,7 +9,8 @@ from hypothesis.extra.numpy import arrays
 import jostle as jo
 from jostle import macro
 from jostle.macro import obstacle_step
-from jostle.macro.active_set import FivePoint, nested, obstacle
+from jostle.macro.active_set import nested, obstacle
+from jostle.macro.five_point import FivePoint
 from jostle.macro.motion.domain import Domain
 from jostle.macro.motion.pressure import hard
 

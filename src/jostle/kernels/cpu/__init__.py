@@ -2,6 +2,7 @@
 
 from jostle.kernels.cpu.barrier import interior_point
 from jostle.kernels.cpu.blocks import collisions
+from jostle.kernels.cpu.bodies import near_sides, outran, speeds, stayed
 from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
 from jostle.kernels.cpu.contacts import (
     adjoint,
@@ -38,8 +39,10 @@ __all__ = [
     "marched",
     "near",
     "near_segments",
+    "near_sides",
     "norms",
     "obstacle",
+    "outran",
     "pair_list",
     "pairs_to_dense",
     "pressures",
@@ -47,7 +50,9 @@ __all__ = [
     "rates",
     "residual_dense",
     "residual_pairs",
+    "speeds",
     "spread",
+    "stayed",
     "strayed",
     "sweep_rows",
     "turned",

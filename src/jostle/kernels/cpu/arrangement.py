@@ -97,8 +97,8 @@ def arranged(
         groups[GROUPS] = groups[GROUPS - 1] + 1
         rows = (slice(*part) for part in cut(m, chunks))
         together(_assign, [(i[part], j[part], cell, groups, int(counts[1]), block[part]) for part in rows])
-        number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]))[0]
-    _, order, ends = _sorted(block, int(groups[-1]))
+        number = _sorted(cell[:, 0].astype(np.int64) * counts[1] + cell[:, 1], int(counts[0] * counts[1]), chunks)[0]
+    _, order, ends = _sorted(block, int(groups[-1]), chunks)
     index, e, row = np.empty((6, m), np.uint32), np.empty((2, m, d)), np.empty((8, m))
     used, group = np.zeros(n * (len(groups) - 1), np.uint64), np.repeat(np.arange(len(groups) - 1), np.diff(groups))
     rest = i, j, normal, unit, s0, start, violation, number, order, ends, group, used
@@ -157,26 +157,33 @@ def _assign(i: Ints, j: Ints, cell: Shorts2, groups: Ints, columns: int, block: 
         block[c] = groups[2 * (one % 2) + odd] + (one // 2) * ((columns + 1 - odd) // 2) + two // 2
 
 
-def _sorted(key: Ints, keys: int) -> tuple[Indices, Indices, Ints]:
+def _sorted(key: Ints, keys: int, chunks: int) -> tuple[Indices, Indices, Ints]:
     """A stable sort by keys below `keys`: the place of each, the one in each place, and where each key starts."""
-    start, place, order = np.zeros(keys + 1, np.int64), np.empty(len(key), np.uint32), np.empty(len(key), np.uint32)
-    _count(key, start, place, order)
-    return place, order, start
+    place, order, parts = np.empty(len(key), np.uint32), np.empty(len(key), np.uint32), cut(len(key), chunks)
+    start = np.zeros((chunks, keys), np.int64)
+    together(_count, [(key, *part, start[r]) for r, part in enumerate(parts)])
+    before = np.cumsum(start.T.ravel()) - start.T.ravel()  # those of a key in the first chunk, in the second, ...
+    start[:] = before.reshape(keys, chunks).T
+    first = np.append(start[0], len(key))
+    together(_place, [(key, *part, start[r], place, order) for r, part in enumerate(parts)])
+    return place, order, first
 
 
 @jit()
-def _count(key: Ints, start: OutInts, place: OutIndices, order: OutIndices) -> None:
-    """A counting sort: start is zero, and becomes where each key starts."""
-    for c in range(len(key)):
+def _count(key: Ints, first: int, last: int, number: OutInts) -> None:
+    """number, zero at first, becomes how many of some entries have each key."""
+    for c in range(first, last):
+        number[key[c]] += 1
+
+
+@jit()
+def _place(key: Ints, first: int, last: int, start: OutInts, place: OutIndices, order: OutIndices) -> None:
+    """The places of some entries, those of each key from start[key] on."""
+    for c in range(first, last):
+        to = start[key[c]]
         start[key[c]] += 1
-    total = 0
-    for k in range(len(start)):
-        total += start[k]
-        start[k] = total
-    for c in range(len(key) - 1, -1, -1):
-        start[key[c]] -= 1
-        place[c] = start[key[c]]
-        order[place[c]] = c
+        place[c] = to
+        order[to] = c
 
 
 @jit(helper=True)

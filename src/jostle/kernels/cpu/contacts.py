@@ -204,15 +204,28 @@ SHARED_BITS = 6
 """Pairs of the same first body share a bucket if their second bodies agree in all but this many last bits."""
 
 
-def by_pair(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float) -> Floats:
+def by_pair(pairs: Ints2, values: Floats, wanted: Ints2, otherwise: float, chunks: int) -> Floats:
     """See `reference.by_pair`. Most pairs are usually in order, and found from where the one before was found."""
     known, asked = np.ascontiguousarray(pairs.T), np.ascontiguousarray(wanted.T)
-    first, last = _longest_run(known)
+    first, last = _longest_run(known, chunks)
     others = len(pairs) - (last - first)
     buckets = 1 << others.bit_length()
     out, table = np.empty(len(wanted)), np.zeros(buckets + 1 + others, np.int64)
-    _look_up(known, values, asked, otherwise, first, last, buckets, table, out)
+    _fill_buckets(known, first, last, buckets, table)
+    rest = otherwise, first, last, buckets, table, out
+    together(_look_up, [(known, values, asked, *part, *rest) for part in cut(len(wanted), chunks)])
     return out
+
+
+def _longest_run(pairs: Ints2, chunks: int) -> tuple[int, int]:
+    """The first <= c < last of the longest run of pairs, each of which comes before the next."""
+    m, begin = pairs.shape[1], 0
+    runs = []
+    for start, first, last, end in together(_find_breaks, [(pairs, *part) for part in cut(m, chunks)]):
+        if start < end:
+            runs += [(begin, start), (first, last)]
+            begin = end - 1
+    return max([*runs, (begin, m)], key=lambda run: run[1] - run[0])
 
 
 @jit(helper=True)
@@ -222,15 +235,19 @@ def _less(pairs: Ints2, c: int, a: int, b: int) -> bool:
 
 
 @jit()
-def _longest_run(pairs: Ints2) -> tuple[int, int]:
-    """The first <= c < last of the longest run of pairs, each of which comes before the next."""
-    first, last, begin = 0, 0, 0
-    for c in range(pairs.shape[1]):
-        if c > 0 and not _less(pairs, c - 1, pairs[0, c], pairs[1, c]):
-            begin = c
-        if c + 1 - begin > last - first:
-            first, last = begin, c + 1
-    return first, last
+def _find_breaks(pairs: Ints2, first: int, last: int) -> tuple[int, int, int, int]:
+    """Where a pair from first to last does not come after the one before: the first such place, the longest run between
+    two such places, and one more than the last such place; the first place is `last`, and the end 0, if there is none.
+    """
+    start, end, longest, until, begin = last, 0, first, first, first
+    for c in range(max(first, 1), last):
+        if not _less(pairs, c - 1, pairs[0, c], pairs[1, c]):
+            if start == last:
+                start = c
+            elif c - begin > until - longest:
+                longest, until = begin, c
+            begin, end = c, c + 1
+    return start, longest, until, end
 
 
 @jit(helper=True)
@@ -239,7 +256,7 @@ def _bucket(a: int, b: int, buckets: int) -> int:
     return (a + (b >> SHARED_BITS) if a >= 0 else b) & (buckets - 1)
 
 
-@jit(helper=True)
+@jit()
 def _fill_buckets(pairs: Ints2, first: int, last: int, buckets: int, table: OutInts) -> None:
     """The pairs but first <= c < last in a table, zero at first: where each bucket ends; then the pairs of each."""
     rows, m = buckets + 1, pairs.shape[1]
@@ -262,20 +279,22 @@ def _look_up(
     pairs: Ints2,
     values: Floats,
     wanted: Ints2,
+    begin: int,
+    end: int,
     otherwise: float,
     first: int,
     last: int,
     buckets: int,
-    table: OutInts,
+    table: Ints,
     out: OutFloats,
 ) -> None:
-    """The pairs first <= c < last are in order; the others are put into a table, which is zero at first.
+    """The values of the wanted pairs begin <= c < end.
 
-    `buckets` is a power of two.
+    The pairs first <= c < last are in order; the others are in a table, see `_fill_buckets`. `buckets` is a power of
+    two.
     """
     rows, at, others = buckets + 1, first, pairs.shape[1] > last - first
-    _fill_buckets(pairs, first, last, buckets, table)
-    for c in range(wanted.shape[1]):
+    for c in range(begin, end):
         a, b = wanted[0, c], wanted[1, c]
         if at > first and not _less(pairs, at - 1, a, b):
             at = first

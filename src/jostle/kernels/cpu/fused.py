@@ -22,7 +22,7 @@ import numpy as np
 from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND, VIOLATION, P, Y, arranged, cuts
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
-from jostle.kernels.cpu.signatures import Floats, Floats2, Ints
+from jostle.kernels.cpu.signatures import Floats, Floats2, Indices2, Ints, OutFloats
 from jostle.kernels.reference.sweeps import FAR, RISE, next_test
 from jostle.kernels.sharing import cut, in_step, team, together
 
@@ -61,12 +61,15 @@ def gauss_seidel(
         each = [((0,) * d, member, meeting, *rest) for member in range(members)]
         iterations = in_step(_iterate, each, partial(meeting.__setitem__, ABANDONED, 1))
     p = np.empty(len(i))
-
-    def put_back(first: int, last: int) -> None:
-        p[index[ROW, first:last]] = row[P, first:last]
-
-    together(put_back, cut(len(i), chunks))
+    together(_put_back, [(index, row, *part, p) for part in cut(len(i), chunks)])
     return p, iterations
+
+
+@jit()
+def _put_back(index: Indices2, row: Floats2, first: int, last: int, p: OutFloats) -> None:
+    """The multipliers of some rows, in the order in which the rows were given."""
+    for c in range(first, last):
+        p[index[ROW, c]] = row[P, c]
 
 
 V, X, OTHER = 0, 1, 2

@@ -73,7 +73,7 @@ def residual_pairs(
     return ratios(relative, violation, stationarity, max(negative, 0.0), product, distance)
 
 
-def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array:
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array:
     """See `reference.by_pair`."""
     known, listed = _columns(pairs), _columns(wanted)
     slots = 1 << (2 * len(pairs) + 1).bit_length()

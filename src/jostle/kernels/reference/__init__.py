@@ -1,6 +1,7 @@
 """The definition of each kernel in plain NumPy: slow, short, and the oracle of the tests."""
 
 from jostle.kernels.reference.blocks import collisions
+from jostle.kernels.reference.bodies import near_sides, outran, speeds, stayed
 from jostle.kernels.reference.cells import all_pairs, near, near_segments, pair_list, strayed
 from jostle.kernels.reference.contacts import (
     adjoint,
@@ -35,8 +36,10 @@ __all__ = [
     "marched",
     "near",
     "near_segments",
+    "near_sides",
     "norms",
     "obstacle",
+    "outran",
     "pair_list",
     "pairs_to_dense",
     "pressures",
@@ -44,7 +47,9 @@ __all__ = [
     "rates",
     "residual_dense",
     "residual_pairs",
+    "speeds",
     "spread",
+    "stayed",
     "strayed",
     "sweep_rows",
     "turned",

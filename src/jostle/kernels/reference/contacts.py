@@ -57,7 +57,10 @@ def residual_pairs(
     return residual_dense(G, c, w.ravel(), mass.ravel(), u.ravel(), p, length, noise_level, c_noise)
 
 
-def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float) -> Array:
-    """The value of each wanted pair (m, 2), where pairs[c] has values[c]; `otherwise` for one that is not there."""
+def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array:
+    """The value of each wanted pair (m, 2), where pairs[c] has values[c]; `otherwise` for one that is not there.
+
+    Computed by `chunks` threads.
+    """
     known = {tuple(pair): value for pair, value in zip(pairs.tolist(), values, strict=True)}
     return np.array([known.get(tuple(pair), otherwise) for pair in wanted.tolist()])

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers
 from jostle.errors import InvalidValue
-from jostle.macro.active_set import FivePoint
 from jostle.macro.checks import truths
+from jostle.macro.five_point import FivePoint
 from jostle.macro.grid import Grid
 from jostle.macro.motion.passages import Faces as Faces
 from jostle.macro.motion.passages import Passage

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from jostle.errors import FileIsThere, InvalidValue, JostleError
 from jostle.facts import Units
-from jostle.io.images import are_images, check_path, write_images
-from jostle.io.recorder import Output, versions
+from jostle.io.images import check_path, write_images
+from jostle.io.outputs import Output
+from jostle.io.reading_images import are_images
+from jostle.io.recorder import versions
 from jostle.macro.motion.result import Evolution
 
 

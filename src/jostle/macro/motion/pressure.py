@@ -17,7 +17,8 @@ import numpy as np
 from jostle.arrays import Array
 from jostle.errors import NotConverged
 from jostle.kernels import kernels_for
-from jostle.macro.active_set import MAX_CYCLES, SIGN_TOLERANCE, FivePoint, nested, obstacle
+from jostle.macro.active_set import MAX_CYCLES, SIGN_TOLERANCE, nested, obstacle
+from jostle.macro.five_point import FivePoint
 from jostle.macro.motion.domain import Domain
 
 INNER_TOLERANCE = 1e-3

@@ -29,7 +29,7 @@ from jostle.macro.velocity import Velocity
 
 EMPTY_FRACTION = 1e-3
 """A domain counts as empty when less than this fraction of the initial mass is left."""
-WishedVelocity = Callable[[float, Array], ArrayLike]
+DesiredVelocity = Callable[[float, Array], ArrayLike]
 """U(t, q): the desired velocities (n, 2) of people at the points q (n, 2), as for `Sweeping`."""
 
 
@@ -39,7 +39,7 @@ class Crowd:
     """People as a density of at most one, who move with their desired velocity as far as the others allow.
 
     `jo.crowds.density` makes a crowd from a floor plan. Mass that enters an exit, or leaves through an open side of the
-    grid, is gone.
+    grid, is removed.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Crowd:
 
     grid: Grid
     density: ArrayLike
-    velocity: Velocity | WishedVelocity
+    velocity: Velocity | DesiredVelocity
     walls: ArrayLike | None = None
     exits: ArrayLike | None = None
     barriers: tuple[ArrayLike, ArrayLike] | None = None
@@ -168,9 +168,9 @@ class Crowd:
 @check_arguments
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Flow:
-    """A mass with a density of at most one that flies freely until it meets more than fits.
+    """A mass with a density of at most one that moves freely until it is saturated.
 
-    Mass that enters an exit, or leaves through an open side of the grid, is gone.
+    Mass that enters an exit, or leaves through an open side of the grid, is removed.
 
     Parameters
     ----------

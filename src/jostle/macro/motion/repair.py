@@ -14,12 +14,13 @@ import numpy as np
 
 from jostle.arrays import Array, Booleans
 from jostle.kernels import kernels_for
-from jostle.macro.active_set import FivePoint, nested, obstacle
+from jostle.macro.active_set import nested, obstacle
+from jostle.macro.five_point import FivePoint
 from jostle.macro.motion.density import MAX_EXCESS
 
 TOLERANCE = 1e-10
 """Relative residual of the linear system."""
-ROUND_OFF = 1e-13
+DENSITY_ROUND_OFF = 1e-13
 """Densities below zero by less than this are rounded to zero."""
 MAX_CYCLES = 200
 """Largest number of multigrid cycles for the linear system."""
@@ -38,7 +39,7 @@ def repaired(density: Array, zone: Booleans) -> tuple[Array, Array]:
     if found.max() > 1.0 + MAX_EXCESS:
         m = m + obstacle(everywhere, found - 1.0, np.where(zone | (found > 1.0), 1.0, 0.0))[0]
         found = density - everywhere.applied(m)
-    if found.min() < -ROUND_OFF:
+    if found.min() < -DENSITY_ROUND_OFF:
         m = m - obstacle(everywhere, -found, nested(everywhere, -found))[0]
         found = density - everywhere.applied(m)
     return np.maximum(found, 0.0), m

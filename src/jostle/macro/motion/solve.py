@@ -14,7 +14,7 @@ from jostle.errors import Interrupted, InvalidValue, JostleError
 from jostle.evolution import Progress, Span
 from jostle.interrupts import Interrupts
 from jostle.io.checkpoint import Checkpoint as CheckpointFile
-from jostle.io.recorder import Output
+from jostle.io.outputs import Output
 from jostle.macro.motion.checkpoint import Checkpoint
 from jostle.macro.motion.output import ImageFile
 from jostle.macro.motion.problems import Crowd, Flow
@@ -102,7 +102,7 @@ def solve(
     t = 0 to 0.2, 10 steps, 11 frames; mass 1.26562 of 1.26562, 0 gone
     """
     if not isinstance(scheme, Scheme):
-        raise InvalidValue(f"scheme must be an object such as jo.macro.Splitting(), with its brackets, not {scheme!r}")
+        raise InvalidValue(f"scheme must be an object such as jo.macro.Splitting(), with parentheses, not {scheme!r}")
     if not isinstance(problem, Crowd | Flow):
         raise InvalidValue(f"problem must be a jo.macro.Crowd or a jo.macro.Flow, not {problem!r}")
     scheme.check(problem)

@@ -26,7 +26,7 @@ from jostle.macro.motion.transport import flux
 @explain_wrong_calls
 @dataclass(frozen=True, kw_only=True)
 class Splitting(Scheme):
-    """Free motion, then projection on {rho <= 1}: a scheme for crowds, and for flows with e = 0.
+    """Free motion, then projection onto {rho <= 1}: a scheme for crowds, and for flows with e = 0.
 
     The velocity after a step follows from the displacement of the mass.
 

@@ -25,7 +25,8 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, Positive, check_arguments
 from jostle.arrays import Array
 from jostle.errors import InvalidValue, NotConverged
-from jostle.macro.active_set import FivePoint, nested, obstacle
+from jostle.macro.active_set import nested, obstacle
+from jostle.macro.five_point import FivePoint
 from jostle.macro.grid import Grid
 from jostle.macro.motion.c_transform import c_transform, map_of_faces
 from jostle.macro.motion.density import check_mass, checked_density
@@ -41,7 +42,7 @@ STEP_TOLERANCE = 1e-7
 """Relative residual of the linear systems in a step."""
 MIN_GAIN = 3e-5
 """Iterations in which J grows by less than this fraction count as idle."""
-ROUND_OFF = 1e-7
+EQUALITY_TOLERANCE = 1e-7
 """Values of J that differ by less than this fraction are equal, and p below this fraction of the largest is zero."""
 PATIENCE = 3
 """The iteration has converged after this many idle iterations in a row."""
@@ -151,7 +152,7 @@ def wasserstein_projection(
     check_mass(Domain(Grid(grid.lower, grid.upper, grid.h, closed=True)), rho)
     found, iterations = _ascent(rho, max_iterations)
     x, y = map_of_faces(found.q)
-    after, moved = repaired(found.density, found.p > ROUND_OFF * found.p.max())
+    after, moved = repaired(found.density, found.p > EQUALITY_TOLERANCE * found.p.max())
     _check_sides(grid, after, rho)
     # a flux f through a face adds 2 f . (y - x) + f^2 to the cost, for mass that came from x = y + grad p
     squares = sum(float((np.diff(moved, axis=axis) ** 2).sum()) for axis in (0, 1))
@@ -181,7 +182,7 @@ def _ascent(rho: Array, most: int) -> tuple[_Iterate, int]:
     for k in range(1, most + 1):
         now = _iterate(rho, _step(now))
         idle = 0 if now.J > (1.0 + MIN_GAIN) * best.J else idle + 1
-        best = now if now.J > (1.0 + ROUND_OFF) * best.J else best  # symmetric data have ties, up to round-off
+        best = now if now.J > (1.0 + EQUALITY_TOLERANCE) * best.J else best  # symmetric data have ties, up to round-off
         if idle == PATIENCE:
             return best, k
     return best, most

@@ -1,5 +1,5 @@
-// The eye: parallel rays, so that lengths can be compared wherever they are. In the plane it moves, in space it turns
-// around a point. Angles in radians, lengths of the page in CSS pixels.
+// Camera with a parallel projection, so that lengths can be compared everywhere. In 2-D the camera moves; in 3-D it
+// rotates around a point. Angles are in radians, lengths on the page in CSS pixels.
 
 class Camera {
   constructor(flat, home) {
@@ -21,25 +21,25 @@ class Camera {
     [this.width, this.height] = [width, height];
   }
 
-  // Pixels for a unit of length.
+  // Pixels per unit of length.
   get scale() {
     const fitting = Math.min(this.width / this.whole[0], this.height / this.whole[1]);
     return this.nearness * (fitting < Infinity ? fitting : 1);
   }
 
-  // What the home box measures on the page, in its own units.
+  // Width and height of the home box on the page, in the units of the box.
   extent() {
     const half = this.home.upper.map((high, a) => (high - this.home.lower[a]) / 2);
     return this.axes().map((axis) => 2 * axis.reduce((sum, part, a) => sum + Math.abs(part) * half[a], 0));
   }
 
-  // To the right, upwards, towards the eye.
+  // Unit vectors to the right, upwards and towards the camera.
   axes() {
     const [c, s, C, S] = [Math.cos(this.turn), Math.sin(this.turn), Math.cos(this.rise), Math.sin(this.rise)];
     return [[c, s, 0], [-S * s, S * c, C], [C * s, -C * c, S]];
   }
 
-  // Where points of space are on the page: x, y, and the depth towards the eye.
+  // Positions of points on the page: x, y, and the depth towards the camera.
   projection() {
     const [right, up, eye] = this.axes(), [a, b, c] = this.target, { scale, width, height } = this;
     return (x, y, z) => {
@@ -62,7 +62,7 @@ class Camera {
     this.rise = Math.min(Math.max(this.rise + 0.008 * dy, -Math.PI / 2), Math.PI / 2);
   }
 
-  // The point under (x, y) stays where it is.
+  // Zoom while the point under (x, y) stays in place.
   zoom(factor, x = this.width / 2, y = this.height / 2) {
     this.pan(this.width / 2 - x, this.height / 2 - y);
     this.nearness *= factor;

@@ -1,5 +1,5 @@
-// Cells of a grid as an image, for both painters: numbers are the box, x and y of two opposite corners; colours are
-// those of the cells, row by row from below. Cells smaller than a pixel are mixed.
+// Cells of a grid as an image, for both painters. The numbers are x and y of two opposite corners of the box; the
+// colours are those of the cells, row by row from below. Colours of cells smaller than a pixel are averaged.
 
 const CELLS_VERTEX = `${PROGRAM}
   out vec2 at;
@@ -16,7 +16,7 @@ const CELLS_FRAGMENT = `#version 300 es
   in vec2 at; out vec4 result;
   void main() { result = texture(colours, at); }`;
 
-// An image as a texture of its own size.
+// Make a texture of the same size as the image.
 function fillImage(gl, texture, colours, width) {
   const bytes = new Uint8Array(colours.buffer, colours.byteOffset, 4 * colours.length);
   gl.bindTexture(gl.TEXTURE_2D, texture);
@@ -28,7 +28,7 @@ function fillImage(gl, texture, colours, width) {
   gl.generateMipmap(gl.TEXTURE_2D);
 }
 
-// The same into the pixels of a RasterPainter, whose `place` says where a point is.
+// Draw the image into the pixels of a RasterPainter, whose `place` returns the position of a point.
 function drawCells({ pixels, place, image: { width: columns, height: rows } }, { numbers, colours, width }) {
   const low = new Float64Array(3), high = new Float64Array(3), height = colours.length / width;
   place(numbers[0], numbers[1], 0, low);
@@ -47,8 +47,8 @@ function drawCells({ pixels, place, image: { width: columns, height: rows } }, {
   }
 }
 
-// The first and the last cell in each pixel, along one axis; -1 outside. Cells reach from `start` to `end`, in pixels;
-// a pixel has the cell in its middle, or all that begin in it.
+// The first and the last cell in each pixel, along one axis; -1 outside. Cells extend from `start` to `end`, in pixels;
+// a pixel contains the cell at its middle, or all cells that begin in it.
 function spans(start, end, count, length) {
   const out = new Int32Array(2 * length).fill(-1), each = count / (end - start);
   for (let pixel = 0; pixel < length; pixel++) {

@@ -1,4 +1,4 @@
-// The page in a file: its frames are inside, as text.
+// The self-contained page: its frames are embedded as text.
 
 class EmbeddedSource extends Source {
   constructor(about, lines) {

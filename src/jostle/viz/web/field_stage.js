@@ -1,7 +1,7 @@
-// What is to be seen of a moving density: cells, walls and exits, the sides of the grid, and the cell that is picked.
+// Draws a moving density: cells, walls and exits, the sides of the grid, and the selected cell.
 
-const DASHES = 90; // along both sides of the grid together
-const LEAST_MARK = 10; // pixels: the frame around the picked cell is at least as large
+const DASHES = 90; // number of dashes along two sides of the grid together
+const LEAST_MARK = 10; // pixels: smallest size of the frame around the selected cell
 
 class FieldStage extends Stage {
   constructor(view, source, wish) {
@@ -47,7 +47,7 @@ class FieldStage extends Stage {
     this.painter.load("cells", this.box, colours, grid.shape[0]);
   }
 
-  // Closed sides are lines, open ones are dashed; the picked cell has a frame.
+  // Closed sides are solid lines, open sides are dashed, and the selected cell has a frame.
   loadSides() {
     const { closed } = this.source.about.grid, [left, bottom, right, top] = this.box, { theme } = this.palette;
     const lines = [], colours = [], [solid, faint] = [theme.wall, mixed([theme.back, theme.wall], 0.5)].map(packed);
@@ -76,17 +76,17 @@ class FieldStage extends Stage {
   }
 
   paint() {
-    if (this.frame && this.wish.cell() !== null) this.loadSides(); // its frame depends on the scale
+    if (this.frame && this.wish.cell() !== null) this.loadSides(); // the size of the frame depends on the scale
     super.paint();
   }
 
-  // Where a cell is: left, bottom, right, top.
+  // The edges of a cell: left, bottom, right, top.
   edges(cell) {
     const { shape: [nx], h } = this.source.about.grid, i = cell % nx, j = Math.floor(cell / nx);
     return [this.box[0] + i * h, this.box[1] + j * h, this.box[0] + (i + 1) * h, this.box[1] + (j + 1) * h];
   }
 
-  // The cell under a point of the page; null outside.
+  // The cell under a point of the page; null outside the grid.
   cellAt(x, y) {
     const { camera, source: { about: { grid: { shape: [nx, ny], h } } } } = this;
     const i = Math.floor((camera.target[0] + (x - camera.width / 2) / camera.scale - this.box[0]) / h);

@@ -1,6 +1,6 @@
 // Frames of a moving density, as field_encoding.py writes them:
 //
-//     {t, fields, u}    fields: one number a cell, by the name of the field; u: both components of the velocity, or null
+//     {t, fields, u}    fields: one number per cell, by field name; u: both components of the velocity, or null
 //
 // Entry i + nx j of each array belongs to cell (i, j), counted from the lower left corner.
 
@@ -17,7 +17,7 @@ async function decodedFields(bytes, { small, grid }) {
   return { t: head[0], fields, u: grid.velocity === null ? null : arrays.slice(-2) };
 }
 
-// One number a cell; the speed is not known where there is no mass.
+// One number per cell; the speed is unknown in cells without mass.
 function cellValues(name, { fields, u }, { vacuum }) {
   if (name in fields) return fields[name];
   const [x, y] = u, { density } = fields, out = new Float32Array(x.length);
@@ -27,7 +27,7 @@ function cellValues(name, { fields, u }, { vacuum }) {
   return out;
 }
 
-// Which cells are walls, or exits: one byte each.
+// Marks the cells that are walls or exits, with one byte per cell.
 function maskOf(bits, n) {
   const out = new Uint8Array(n), packedBits = bits && new Uint8Array(bytesOf(bits));
   if (bits) for (let c = 0; c < n; c++) out[c] = (packedBits[c >> 3] >> (c & 7)) & 1;

@@ -1,8 +1,8 @@
-// Curved walls in space: a profile (radius, height) that turns around an axis. WebGL draws them as glass, the more
-// opaque the more they are seen from the side. A patch has four corners, each with its normal: 32 numbers.
+// Curved walls in 3-D: a profile (radius, height) that is rotated around an axis. WebGL draws them as glass, which
+// is more opaque where it is seen from the side. A patch has four corners, each with its normal: 32 numbers.
 
-const AROUND = 64; // patches around the axis
-const SMOOTH = 0.7; // pieces of a profile whose cosine is larger look smooth
+const AROUND = 64; // number of patches around the axis
+const SMOOTH = 0.7; // pieces of a profile are joined smoothly if the cosine of their angle is larger
 
 const GLASS_VERTEX = `${PROGRAM}
   const int order[6] = int[](0, 1, 2, 2, 1, 3);
@@ -25,13 +25,13 @@ const GLASS_FRAGMENT = `#version 300 es
     result = vec4(mix(paint, vec3(1), shine), 0.05 + 0.6 * pow(1.0 - unit.z, 2.5) + 0.25 * shine);
   }`;
 
-// Two unit vectors across the axis.
+// Two unit vectors perpendicular to the axis.
 function acrossAxis([x, y, z]) {
   const size = Math.hypot(x, y), a = size > 1e-9 ? [-y / size, x / size, 0] : [1, 0, 0];
   return [a, [y * a[2] - z * a[1], z * a[0] - x * a[2], x * a[1] - y * a[0]]];
 }
 
-// From (radius, height) and an angle to space.
+// Convert (radius, height) and an angle to a point in space.
 function turned({ axis }) {
   const [a, b] = acrossAxis(axis);
   return ([radius, height], angle) => {
@@ -62,7 +62,7 @@ function patches(surface) {
   return out;
 }
 
-// The open ends of a profile, as lines.
+// The open ends of a profile, drawn as lines.
 function rims(surface) {
   const { base, profile } = surface, at = turned(surface);
   return [profile[0], profile[profile.length - 1]].filter(([radius]) => radius > 0).flatMap((end) =>

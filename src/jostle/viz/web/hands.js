@@ -1,4 +1,4 @@
-// Mouse, fingers and keys.
+// Input from the mouse, the touch screen and the keyboard.
 
 function hands(view, stage, click) {
   const held = new Map(), { camera } = stage;
@@ -43,7 +43,7 @@ function pinch(camera, [a, b], [c, d]) {
   camera.zoom(apart(c, d) / apart(a, b), ...to);
 }
 
-// Controls keep the keys that are theirs.
+// Keys that a focused control uses itself are left to it.
 function keys(root, table, after) {
   const listen = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -53,7 +53,7 @@ function keys(root, table, after) {
     const act = table[(event.shiftKey && event.key.startsWith("Arrow") ? "shift " : "") + event.key];
     if (!act || presses || slides || (typing && event.key !== "Escape")) return;
     event.preventDefault();
-    event.stopPropagation(); // in a notebook, these keys are nobody else's
+    event.stopPropagation(); // the notebook must not react to these keys
     act();
     after();
   };

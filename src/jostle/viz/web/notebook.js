@@ -1,4 +1,4 @@
-// The viewer in a notebook: Python hands over the frames, all at once, and those of a run that goes on as they come.
+// The viewer in a notebook. Python sends all frames at once, and the new frames of a run in progress one by one.
 
 class PackedSource extends Source {
   constructor(about, data) {
@@ -9,7 +9,7 @@ class PackedSource extends Source {
     this.renew(about);
   }
 
-  // Frames number first, first + 1, ... one after the other in the bytes of data.
+  // Add the frames with the numbers first, first + 1, ..., which are stored one after the other in data.
   take(first, lengths, { buffer, byteOffset }) {
     lengths.forEach((length, i) => {
       this.packed[first + i] ??= buffer.slice(byteOffset, byteOffset + length);
@@ -17,13 +17,13 @@ class PackedSource extends Source {
     });
   }
 
-  // The first frame that has not come; as many as there are, if all have.
+  // The number of the first missing frame, or the number of frames if none is missing.
   missing(about) {
     const found = about.lengths.findIndex((_, k) => !this.packed[k]);
     return found < 0 ? about.lengths.length : found;
   }
 
-  // Show the frames up to the first that is missing.
+  // Show the frames before the first missing one.
   renew(about) {
     super.renew({ ...about, times: about.times.slice(0, this.packed ? this.missing(about) : 0) });
   }
@@ -32,7 +32,7 @@ class PackedSource extends Source {
     return this.packed[k];
   }
 
-  // All frames as one piece, as Python hands them over.
+  // All frames in one block, in the format that Python sends.
   async whole() {
     return new DataView(await new Blob(this.packed.slice(0, this.count)).arrayBuffer());
   }
@@ -41,7 +41,7 @@ class PackedSource extends Source {
 function render({ model, el }) {
   const host = document.createElement("div");
   host.style.height = `${model.get("height")}px`;
-  host.dataset.lmSuppressShortcuts = "true"; // keys are for the viewer, not for the notebook
+  host.dataset.lmSuppressShortcuts = "true"; // the viewer handles the keys, not the notebook
   el.append(host);
   const root = host.attachShadow({ mode: "open" });
   const sheet = new CSSStyleSheet();
@@ -57,7 +57,7 @@ function render({ model, el }) {
     askFor(model.get("about"));
   }
 
-  // A page that is opened while the run goes on has missed the frames that were sent before.
+  // A page that is opened during the run has missed the frames that were sent before.
   function askFor(about) {
     const first = source.missing(about);
     if (first < about.lengths.length) model.send({ missing: first });
@@ -65,15 +65,15 @@ function render({ model, el }) {
 
   function renewed() {
     const about = model.get("about");
-    if (about.session !== source.about.session) return begin(); // another run took its place
+    if (about.session !== source.about.session) return begin(); // another run replaced this one
     if (about.edition !== source.about.edition) {
-      source.packed = []; // frames were left out, to make room for more
+      source.packed = []; // frames were left out, to limit the memory
       source.take(0, about.lengths, model.get("frames"));
     }
     source.renew(about);
     host.viewer.renewed();
     askFor(about);
-    if (!about.live) source.whole().then((bytes) => model.set("frames", bytes)); // for the notebook that is saved
+    if (!about.live) source.whole().then((bytes) => model.set("frames", bytes)); // stored in the saved notebook
   }
 
   function came({ first, lengths }, [data]) {

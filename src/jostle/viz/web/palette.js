@@ -1,4 +1,4 @@
-// Colours by day and by night; THEMES comes from jostle/colours.py.
+// Light and dark colours; THEMES comes from jostle/colours.py.
 
 const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
 
@@ -7,7 +7,7 @@ function mixed(stops, x) {
   return stops[at].map((a, c) => a + part * (stops[at + 1][c] - a));
 }
 
-// A colour as four bytes in one number, in the order of the machine.
+// A colour as four bytes in one number, in the byte order of the machine.
 const packed = (colour) =>
   new Uint32Array(new Uint8Array([...colour.map((part) => Math.round(255 * part)), 255]).buffer)[0];
 
@@ -15,7 +15,7 @@ const css = (colour) => `rgb(${colour.map((part) => Math.round(255 * part)).join
 const gradient = (stops) => `linear-gradient(to right, ${stops.join(", ")})`;
 const ladder = (stops, last) => Uint32Array.from({ length: last + 1 }, (_, k) => packed(mixed(stops, k / last)));
 
-// theme: colours by name; bodies, cells: 256 steps; push: 33 steps from weak to strong; categories: one colour a group.
+// theme: colours by name; bodies, cells: 256 steps; push: 33 steps, weak to strong; categories: one colour per group.
 function palette(night) {
   const { bodies, cells, groups, ...single } = night ? THEMES.dark : THEMES.light;
   const theme = Object.fromEntries(Object.entries(single).map(([part, hex]) => [part, rgb(hex)]));

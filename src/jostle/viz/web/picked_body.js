@@ -1,7 +1,7 @@
-// The body, or the contact, that is picked, and what there is to read about it.
+// The selected body or contact, and the values that the panel shows for it.
 
 function bodyPicker($, stage, source, tellAloud) {
-  let picked = null, contact = null, anchor = null; // a body, or a contact, and the body whose contacts are looked at
+  let picked = null, contact = null, anchor = null; // the selection, and the body whose contacts are listed
   const row = () => (picked === null || !stage.frame ? -1 : stage.frame.number.indexOf(picked));
   const contactRow = () => (contact === null ? -1 : rowOfContact(stage.frame, contact));
 
@@ -30,7 +30,7 @@ function bodyPicker($, stage, source, tellAloud) {
     const i = contact ? contactRow() : row();
     const name = contact ? `Contact of body ${contact[0]} and ${partner(contact[1])}` : `Body ${picked}`;
     $("picked-name").textContent = name;
-    let facts = [["", contact ? "no force at this time" : "not there at this time"]];
+    let facts = [["", contact ? "no force at this time" : "absent at this time"]];
     if (i >= 0) facts = contact ? contactFacts(stage, source.about, i) : bodyFacts(stage.frame, source.about, i);
     tellFacts($, facts);
   }

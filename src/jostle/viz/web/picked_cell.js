@@ -1,4 +1,4 @@
-// The cell that is picked, and what there is to read about it.
+// The selected cell, and the values that the panel shows for it.
 
 function cellPicker($, stage, source, tellAloud) {
   let picked = null;
@@ -36,7 +36,7 @@ function cellPicker($, stage, source, tellAloud) {
     ];
   }
 
-  // The first one is the fullest.
+  // The first cell is the one with the largest density.
   function next(right, up) {
     if (picked === null) {
       const values = stage.frame.fields.density ?? Object.values(stage.frame.fields)[0];

@@ -1,9 +1,9 @@
-// Which body, or which contact, is under a point of the page; and what there is to read about it.
+// Finds the body or the contact under a point of the page, and the values that the panel shows for it.
 
-const NEAR = 5; // pixels: a press that moves less is a click, and a body this small can be hit
-const LONG = 14; // pixels: bars shorter than this on the page are not hit
+const NEAR = 5; // pixels: a press that moves less than this is a click, and a body counts as at least this large
+const LONG = 14; // pixels: bars shorter than this cannot be selected
 
-// The row of the body nearest to the eye of all bodies under a point of the page; -1 for none.
+// The row of the body under a point of the page that is nearest to the camera; -1 for none.
 function bodyAt({ camera, frame }, x, y) {
   const place = camera.projection();
   let best = -1, front = -Infinity;
@@ -16,7 +16,7 @@ function bodyAt({ camera, frame }, x, y) {
   return best;
 }
 
-// The contact whose bar is hit by its middle (towards a wall: by its end), where no other bar is; -1 for none.
+// The contact whose bar is nearest to the point, in the middle of the bar (for a wall: up to its end); -1 for none.
 function contactAt(stage, x, y) {
   const { camera, frame: { q, contacts: { first, second, force } } } = stage;
   const place = camera.projection(), apart = new Float32Array(3);
@@ -35,7 +35,7 @@ function contactAt(stage, x, y) {
   return best;
 }
 
-// Contacts of a frame by their numbers, not their rows: [first, second], second < 0 for a wall.
+// Contacts of a frame as body numbers instead of rows: [first, second], second < 0 for a wall.
 function namesOf({ number, contacts: { first, second } }, c) {
   return [number[first[c]], second[c] < 0 ? second[c] : number[second[c]]];
 }
@@ -51,7 +51,7 @@ function rowOfContact(frame, pair) {
   return -1;
 }
 
-// The contacts of a body, or all of them, the strongest first: at most so many.
+// The contacts of a body, or of all bodies, strongest first, up to a given number.
 function strongest(frame, number, most = 1000) {
   const { force } = frame.contacts, found = [];
   for (let c = 0; c < force.length; c++) if (number === null || namesOf(frame, c).includes(number)) found.push(c);
@@ -93,7 +93,7 @@ function element(tag, text) {
   return made;
 }
 
-// Names and values, in the panel of what is picked.
+// Write names and values into the panel of the selection.
 function tellFacts($, facts) {
   $("picked-facts").replaceChildren(...facts.flatMap(([name, text]) => [element("dt", name), element("dd", text)]));
 }

@@ -1,7 +1,7 @@
-// The values of a quantity, one a body. Which quantities there are, Python says: see quantities.py. A recipe is
+// The values of a quantity, one per body. Python defines the list of quantities in quantities.py. A recipe is
 //
 //     {part: "sent" or "constant", index}    values that came with the frame, or once for all bodies
-//     {part, axis, overSurface}              a part of the frame; of a vector one component, or the length (axis: null)
+//     {part, axis, overSurface}              a part of the frame; for a vector, one component or the length (axis: null)
 
 function valuesOf({ part, axis, index, overSurface }, frame, about) {
   if (part === "sent") return frame.sent[index];
@@ -21,7 +21,7 @@ function valuesOf({ part, axis, index, overSurface }, frame, about) {
 const surface = (r, dimension) => [2, 2 * Math.PI * r, 4 * Math.PI * r * r][dimension - 1];
 const norm = (v, i) => Math.sqrt(v[3 * i] ** 2 + v[3 * i + 1] ** 2 + v[3 * i + 2] ** 2);
 
-// What the contacts do to each body: load, the sum of all forces; touching, how many there are.
+// Sums over the contacts of each body: load is the sum of the forces, touching the number of contacts.
 function addLoads(frame) {
   const { number, contacts: { first, second, force } } = frame;
   frame.load = new Float32Array(number.length);

@@ -1,7 +1,7 @@
-// The same without a graphics card: balls and lines are written into the pixels one by one, which is faster than
-// what a browser draws for us, or WebGL on the processor, where bodies are many. The same arrays as in webgl.js.
+// A painter that needs no graphics card: it writes balls and lines into the pixels one by one. With many bodies, this
+// is faster than the 2-D canvas of the browser and than WebGL on the processor. It takes the same arrays as webgl.js.
 
-const SHADES = 64; // a ball is shaded by a table of so many steps across
+const SHADES = 64; // number of steps across a ball in the table of its shading
 const SUN = [-0.45, 0.65, 0.75].map((part) => part / Math.hypot(0.45, 0.65, 0.75));
 
 class RasterPainter {
@@ -66,7 +66,7 @@ class RasterPainter {
     }
   }
 
-  // A disc with smooth edges, and a rim of another colour.
+  // Draw a disc with smooth edges and a rim of another colour.
   disc(x, y, r, colour, tone, t, rim, thick) {
     const { pixels } = this, { width, height } = this.image, outer = (r + 0.5) ** 2;
     const inside = Math.max(r - thick - 0.5, 0), inner = inside * inside;
@@ -122,7 +122,7 @@ class RasterPainter {
     }
   }
 
-  // Lines, by steps of a pixel along the longer side; behind nearer balls, if depths are given.
+  // Draw lines in steps of a pixel along the longer side; if depths are given, nearer balls hide them.
   drawLines({ numbers, colours }, depth, width) {
     const a = new Float64Array(3), b = new Float64Array(3), { bytes, image: { width: columns, height: rows } } = this;
     const tone = new Uint8Array(colours.buffer, colours.byteOffset, colours.byteLength);

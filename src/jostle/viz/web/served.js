@@ -1,9 +1,9 @@
-// The page of the server: frames are asked for when they are wanted, a few ahead, and some are kept.
+// The page of the server: it requests frames when they are needed, a few in advance, and keeps some of them.
 
-const KEPT = 256e6; // bytes of frames
-const AT_ONCE = 3; // requests for what comes next
-const EVERY = 1000; // milliseconds between two looks at a run that goes on
-const SELDOM = 5000; // and at one that does not, or a server that does not answer: they may come back
+const KEPT = 256e6; // bytes: largest total size of the frames that are kept
+const AT_ONCE = 3; // simultaneous requests for the next frames
+const EVERY = 1000; // milliseconds between two queries about a run in progress
+const SELDOM = 5000; // milliseconds between two queries if the run has ended or the server does not answer
 
 class ServedSource extends Source {
   static async open() {
@@ -12,19 +12,19 @@ class ServedSource extends Source {
     return source;
   }
 
-  // Is there anything new? True if there is.
+  // Query the server; true if there is anything new.
   async look() {
     const answer = await asked("header", { headers: { "If-None-Match": this.tag || "" } });
     if (answer.status === 304) return false;
     const about = await answer.json();
     if (this.tag && about.session !== this.about.session) {
-      location.reload(); // another run took its place
+      location.reload(); // another run replaced this one
       return new Promise(() => {});
     }
     if (!this.kept || about.times.length < this.count) [this.kept, this.size, this.most] = [new Map(), 0, KEPT];
     for (const [k, { size }] of this.kept) {
       if (about.times[k] === this.times[k]) continue;
-      this.kept.delete(k); // the state at a checkpoint, which gave way to a frame
+      this.kept.delete(k); // the state at a checkpoint was replaced by a frame
       this.size -= size;
     }
     this.renew(about);
@@ -35,7 +35,7 @@ class ServedSource extends Source {
   bytes(k) {
     const found = this.kept.get(k) || { size: 0 };
     this.kept.delete(k);
-    this.kept.set(k, found); // the last used is the last
+    this.kept.set(k, found); // moves the entry to the end: entries are in the order of their last use
     found.bytes ||= this.fetched(k, found);
     return found.bytes;
   }
@@ -43,11 +43,11 @@ class ServedSource extends Source {
   async fetched(k, entry) {
     try {
       const bytes = await (await asked(`frame/${k}`)).arrayBuffer();
-      if (this.kept.get(k) !== entry) return bytes; // the run was written anew meanwhile
+      if (this.kept.get(k) !== entry) return bytes; // the run was rewritten in the meantime
       this.size += entry.size = bytes.byteLength;
       for (const [old, { size }] of this.kept) {
         if (this.size <= this.most) break;
-        if (old === k || !size) continue; // what is still on its way takes no room yet
+        if (old === k || !size) continue; // a frame that is still being loaded takes no memory yet
         this.kept.delete(old);
         this.size -= size;
       }
@@ -58,7 +58,7 @@ class ServedSource extends Source {
     }
   }
 
-  // What is asked for here is asked one after the other, a few at once, and forgotten when something else is wanted.
+  // Request these frames in order, a few at a time; a later call replaces the list.
   ahead(numbers) {
     this.next = numbers.filter((k) => k >= 0 && k < this.count && !this.kept.has(k));
     this.busy ||= 0;
@@ -67,7 +67,7 @@ class ServedSource extends Source {
 
   async fetchNext() {
     this.busy++;
-    while (this.next.length) await this.bytes(this.next.shift()).catch(() => {}); // said when it is wanted
+    while (this.next.length) await this.bytes(this.next.shift()).catch(() => {}); // shown when the frame is needed
     this.busy--;
   }
 }
@@ -79,7 +79,7 @@ async function asked(what, options = {}) {
   } catch {
     throw new Error("the server does not answer: jostle view may have ended");
   }
-  if (!answer.ok && answer.status !== 304) throw new Error((await answer.text()) || `the server says ${answer.status}`);
+  if (!answer.ok && answer.status !== 304) throw new Error((await answer.text()) || `the server answered ${answer.status}`);
   return answer;
 }
 
@@ -93,7 +93,7 @@ async function asked(what, options = {}) {
       if (silent) viewer.say("");
       silent = false;
     } catch (error) {
-      viewer.say(`Nothing new: ${error.message}`);
+      viewer.say(`No new frames: ${error.message}`);
       silent = true;
     }
   };

@@ -1,14 +1,14 @@
-// Frames as they come, from wherever they come. The viewer asks a source for nothing but
+// A source of frames. The viewer uses only these members of a source:
 //
-//     about             what is the same for all frames (written by encoding.py and scales.py)
-//     count, times      how many frames there are, and when
+//     about             data that are the same for all frames (written by encoding.py and scales.py)
+//     count, times      the number of frames and their times
 //     async frame(k)    {t, number, q, u, radius, sent, constant, contacts: {first, second, force, away}, walls}
-//     ahead(list)       these frames will be wanted next
+//     ahead(list)       announces the frames that will be needed next
 //
-// Of m bodies that are there: number, radius, each of sent and constant(index) (m), q and u (3 m). Of c contacts: the
-// rows of both bodies, second = -1 - w for wall w, the force, and where the wall is, away (3 c). walls (6 w): the two
-// ends of each line. All of them typed arrays; places are counted from about.origin. A source itself must know bytes(k)
-// alone. Frames of a density are others: see fields.js.
+// All arrays are typed arrays, and positions are relative to about.origin. For the m bodies that are present: number,
+// radius, each of sent and constant(index) (m), q and u (3 m). For c contacts: the rows of both bodies, where
+// second = -1 - w for wall w, the force, and the position of the wall, away (3 c). walls (6 w): the two ends of each
+// line. A subclass only needs to define bytes(k). Frames of a density are different: see fields.js.
 
 const HEAD = 9;
 
@@ -79,7 +79,7 @@ function scaled(values, by, low = 0) {
   return out;
 }
 
-// Points of d coordinates as points of space: low + step times what was stored.
+// Convert points with d coordinates to points in space: low + step times the stored value.
 function spread(stored, d, low = [0, 0, 0], step = 1) {
   const m = stored.length / d, out = new Float32Array(3 * m);
   for (let a = 0; a < d; a++) {

@@ -1,8 +1,8 @@
-// What is to be seen: a frame, turned into balls, bars and walls for a painter, and the eye that looks at them.
+// The scene: turns a frame into balls, bars and walls for a painter, and holds the camera.
 
-const WIDEST = { 2: 0.34, 3: 0.15 }; // the bar of a strong force, in plane and space, as a part of the median diameter
+const WIDEST = { 2: 0.34, 3: 0.15 }; // width of a strong force's bar in 2-D and 3-D, over the median diameter
 const EXIT_WIDTH = 5; // pixels
-const MANY = 2000; // bodies or cells: where WebGL runs on the processor, more of them are drawn by our own raster
+const MANY = 2000; // bodies or cells: above this number, our own raster replaces WebGL if WebGL runs on the processor
 const ON_THE_PROCESSOR = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
 class Stage {
@@ -14,7 +14,7 @@ class Stage {
     this.painted = () => {}; // called after each picture
   }
 
-  // light: true, false, or null for what is best here. Says which was taken: "webgl", "light", or "none" for no WebGL.
+  // light: true, false, or null to choose the better one. Returns the choice: "webgl", "light", or "none" for no WebGL.
   choosePainter(light) {
     let canvas = document.createElement("canvas"), found = "light";
     const gl = light === true ? null : canvas.getContext("webgl2", { antialias: true, alpha: false });
@@ -37,12 +37,12 @@ class Stage {
     return found;
   }
 
-  // Can WebGL hold what is shown?
+  // Tells whether the scene fits into WebGL's textures.
   fits() {
     return true;
   }
 
-  // What the legend says beside the scale: names and colours.
+  // Names and colours that the legend shows beside the scale.
   marks() {
     return this.source.about.exits?.length ? [["exit", css(this.palette.theme.exit)]] : [];
   }
@@ -67,7 +67,7 @@ class Stage {
   load() {
     if (!this.frame) return;
     this.loadBodies();
-    this.barsAreOld = true; // they are made when they are seen
+    this.barsAreOld = true; // bars are made when they are shown
     this.loadWalls();
     this.repaint();
   }
@@ -90,16 +90,16 @@ class Stage {
     this.painter.load("balls", balls, colours);
   }
 
-  // Bars from centre to centre, or to the wall; across the end of a periodic cell, one from each body.
+  // Bars from centre to centre, or to the wall; across the boundary of a periodic cell, one bar from each body.
   loadBars() {
     const { contacts: { force }, q } = this.frame, { about } = this.source, { push, theme } = this.palette;
     const ends = new Float32Array(16 * force.length), colours = new Uint32Array(2 * force.length);
-    const strong = Math.max(high(force), 0.05 * about.strong); // of this frame, so that its network is seen
+    const strong = Math.max(high(force), 0.05 * about.strong); // so that each frame shows its force network
     const [mark, pull] = [packed(theme.mark), packed(theme.pull)], widest = WIDEST[about.d] * 2 * about.median;
     const chosen = this.wish.contact(), apart = new Float32Array(3), { first, second } = this.frame.contacts;
     let count = 0;
     for (let turn = 0; turn <= force.length; turn++) {
-      const c = turn < force.length ? turn : chosen; // the chosen one comes last, so that it is seen
+      const c = turn < force.length ? turn : chosen; // the selected contact is drawn last, so that it is visible
       if (c < 0 || (c === chosen && turn === c)) continue;
       const size = Math.min(Math.sqrt(Math.abs(force[c]) / strong), 1.5);
       const across = this.apart(c, apart);
@@ -116,7 +116,8 @@ class Stage {
     this.painter.load("bars", ends.subarray(0, 8 * count), colours.subarray(0, count));
   }
 
-  // From the first body of a contact to the second, or to the wall; 1 if that is across the end of a periodic cell.
+  // Write the vector from the first body of a contact to the second body, or to the wall, into `out`.
+  // Return 1 if the vector crosses a periodic boundary, and 0 otherwise.
   apart(c, out) {
     const { q, radius, contacts: { first, second, away } } = this.frame, { period } = this.source.about;
     const i = first[c], j = second[c];
@@ -133,7 +134,7 @@ class Stage {
 
   loadWalls() {
     const { walls: all } = this.frame, known = [all, this.painter, this.palette];
-    if (known.every((one, k) => one === this.wallsOf?.[k])) return; // they are at rest, and loaded
+    if (known.every((one, k) => one === this.wallsOf?.[k])) return; // the walls have not moved and are already loaded
     this.wallsOf = known;
     const flat = this.camera.flat, { about } = this.source, { theme } = this.palette;
     const glass = this.painter.glass && about.glass ? about.glass : [];
@@ -179,7 +180,7 @@ class Stage {
   }
 }
 
-// What most forces of a frame are below, from some thousands of them.
+// A high quantile of the forces of a frame, from a sample of some thousands.
 function high(force) {
   const every = Math.ceil(force.length / 4000) || 1, some = new Float32Array(Math.ceil(force.length / every));
   for (let k = 0; k < some.length; k++) some[k] = Math.abs(force[k * every]);

@@ -1,13 +1,13 @@
-// The page: what is shown, how it is played, and what the controls do.
+// The page: it shows and plays frames, and handles the controls.
 
 const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
-const SECONDS = 10; // what a run takes at first
-const RULER = 120; // pixels: the scale bar is at most as long
-const AHEAD = 6; // frames that are asked for before they are wanted
+const SECONDS = 10; // seconds in which a run is played at first
+const RULER = 120; // pixels: largest length of the scale bar
+const AHEAD = 6; // number of frames that are requested in advance
 
 const nice = (x) => [1, 2, 5, 10].map((k) => k * 10 ** Math.floor(Math.log10(x))).findLast((k) => k <= x * 1.0001);
 
-// root: the document, or the shadow of an element that holds the markup.
+// root: the document, or the shadow root of an element that contains the markup.
 function mount(root, source) {
   const $ = (id) => root.getElementById(id), night = matchMedia("(prefers-color-scheme: dark)");
   const quantity = () => source.about.quantities[$("colour").selectedIndex];
@@ -26,7 +26,7 @@ function mount(root, source) {
     $("message").hidden = !text;
   }
 
-  // For those who do not see it.
+  // Announce a text to screen readers.
   function tellAloud(text) {
     $("said").textContent = text;
   }
@@ -51,7 +51,7 @@ function mount(root, source) {
     const frame = await source.frame(next), by = next - shown;
     stage.frame = subject.loaded(frame);
     shown = next;
-    const stride = played && by > 0 && by < source.count / 4 ? by : 1; // if some are passed over, the next will be too
+    const stride = played && by > 0 && by < source.count / 4 ? by : 1; // the same number of frames will be skipped
     source.ahead(Array.from({ length: AHEAD }, (_, i) => next + (i + 1) * stride));
     tell();
     stage.load();
@@ -113,7 +113,7 @@ function mount(root, source) {
     show(wanted + by);
   }
 
-  // ---- a run that goes on
+  // ---- a run in progress
 
   function follow(on) {
     const before = $("follow").checked;
@@ -133,7 +133,7 @@ function mount(root, source) {
     if (!played) offerSpeeds();
     if (ended) tellAloud(source.about.note || "the run has ended");
     if (wanted >= source.count) [shown, wanted] = [-1, source.count - 1];
-    else if (stage.frame && stage.frame.t !== source.times[shown]) shown = -1; // another frame took its place
+    else if (stage.frame && stage.frame.t !== source.times[shown]) shown = -1; // another frame replaced it
     if (follows || shown < 0) show(follows ? source.count - 1 : wanted);
     if (ended) follow(false);
     if (stage.frame && shown >= 0) {
@@ -155,7 +155,7 @@ function mount(root, source) {
     $("time").textContent = $("time").textContent.replace(/ of \d+$/, ` of ${source.count}`);
   }
 
-  // So that a run takes some seconds at first; as it grows, it may be played faster.
+  // Choose the speed so that the run is played in SECONDS at first; a growing run may be played faster.
   function offerSpeeds() {
     const pace = nice((source.times[source.count - 1] - source.times[0] || 1) / SECONDS), list = $("speed");
     const chosen = list.options.length ? list.selectedIndex : SPEEDS.indexOf(1);
@@ -180,7 +180,7 @@ function mount(root, source) {
     }
   }
 
-  // A round length of at most RULER pixels, as it is seen now.
+  // A round length of at most RULER pixels at the current zoom.
   stage.painted = () => {
     placeLabels();
     const { scale } = stage.camera, length = nice(RULER / scale), unit = source.about.units.length;
@@ -189,7 +189,7 @@ function mount(root, source) {
     mark.style.width = `${length * scale}px`;
   };
 
-  // ---- hands and keys
+  // ---- mouse and keys
 
   const { camera } = stage;
   hands($("view"), stage, subject.click);
@@ -238,11 +238,11 @@ function mount(root, source) {
   function choosePainter(light) {
     const found = stage.choosePainter(light);
     $("light").checked = found !== "webgl";
-    if (found === "none") say("This browser offers no WebGL 2, so the page draws without the graphics card.");
+    if (found === "none") say("This browser has no WebGL 2, so the page draws without the graphics card.");
     stage.load();
   }
 
-  // Dark or light, as the system says, until it is chosen here.
+  // Dark or light, following the system until the user chooses.
   let chosenTheme = null;
   const dark = () => chosenTheme ?? night.matches;
   function changeTheme() {
@@ -273,7 +273,7 @@ function mount(root, source) {
   measure();
   offerSpeeds();
   chooseColours();
-  choosePainter(null); // before anything is painted
+  choosePainter(null); // before the first frame is drawn
   resized.observe($("view"));
   show(0);
 

@@ -1,12 +1,13 @@
-// Painters get what is to be seen as plain arrays. Balls: four numbers each, place and radius. Bars and walls: eight
-// numbers each, one end, the width, the other end, nothing; the widths of bars are lengths, those of walls pixels.
-// Colours: four bytes each, as one number.
+// Painters get the scene as plain arrays. Balls have four numbers each: position and radius. Bars and walls have eight
+// numbers each: one end, the width, the other end, an unused number. Widths of bars are lengths, widths of walls are
+// pixels. Colours are four bytes each, as one number.
 //
-// Each is a square of two triangles, and its numbers are read from a texture by the number of the vertex: one call
-// draws all. Points would do for balls, but they vanish when their centre is off the page, and have a largest size.
+// Each shape is a square of two triangles, whose numbers are read from a texture by the number of the vertex, so one
+// call draws all shapes. GL points are not used: they vanish when their centre leaves the page, and their size is
+// limited.
 
 const LIGHT = "normalize(vec3(-0.45, 0.65, 0.75))";
-const WIDTH = 1024; // texels of a row
+const WIDTH = 1024; // texels per row
 const PROGRAM = `#version 300 es
   precision highp float; precision highp sampler2D;
   uniform mat3 axes; uniform vec3 target; uniform vec2 scale; uniform float depth, pixel, deep;
@@ -42,7 +43,7 @@ const BALL_FRAGMENT = `#version 300 es
     float lit = max(dot(normal, ${LIGHT}), 0.0);
     if (flat_) {
       seen = paint * (0.94 + 0.06 * lit);
-      float rim = min(2.4 * edge, 0.14); // a thin line, thinner on small discs
+      float rim = min(2.4 * edge, 0.14); // a thin rim, thinner on small discs
       seen = mix(seen, edge_, 0.5 * smoothstep(1.0 - rim - edge, 1.0 - rim, rho) * (1.0 - smoothstep(0.1, 0.4, edge)));
     } else {
       float shine = pow(max(dot(reflect(-${LIGHT}, normal), vec3(0, 0, 1)), 0.0), 24.0);
@@ -69,7 +70,7 @@ const BAR_VERTEX = `${PROGRAM}
     p.xy += corner.y * half_ * vec2(-way.y, way.x) + (inPixels ? corner.x * half_ * way : vec2(0));
     gl_Position = vec4(p.xy * scale, -p.z * depth, 1.0);
     paint = texel(colours, k);
-    if (!inPixels) paint.a *= clamp(width / (0.8 * pixel), 0.05, 1.0); // thinner than a pixel: fainter
+    if (!inPixels) paint.a *= clamp(width / (0.8 * pixel), 0.05, 1.0); // a line thinner than a pixel is fainter
     far = clamp(0.5 - p.z / deep, 0.0, 1.0);
   }`;
 
@@ -104,7 +105,7 @@ class WebGLPainter {
     return { program, at, each, count: 0, numbers: gl.createTexture(), colours: gl.createTexture() };
   }
 
-  // width: of an image, whose colours are cells in rows.
+  // width: number of columns of an image, whose colours are cells in rows.
   load(what, numbers, colours, width = 0) {
     const { gl } = this, part = this[what];
     part.count = numbers.length / part.each;
@@ -154,7 +155,7 @@ class WebGLPainter {
     gl.depthMask(false);
     this.draw("glass", () => {});
     gl.depthMask(true);
-    gl.clear(gl.DEPTH_BUFFER_BIT); // forces are seen through the balls
+    gl.clear(gl.DEPTH_BUFFER_BIT); // forces are visible through the balls
     if (forces) this.draw("bars", bars(0.6, false));
   }
 

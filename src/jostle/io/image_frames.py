@@ -1,0 +1,85 @@
+"""Fields of an image file that stay in the file until they are indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from jostle.arrays import Array
+from jostle.errors import BrokenFile
+from jostle.io.container import reading
+from jostle.io.trust import inside
+
+MAX_COMPRESSION = 1040
+"""Largest compression factor of deflate; a file that declares more data is refused."""
+
+
+class Frames:
+    """A field (frames, nx, ny) or (frames, nx, ny, 2) that stays in its file until it is indexed."""
+
+    dtype = np.dtype(float)
+
+    def __init__(self, path: Path, name: str, shape: tuple[int, ...]) -> None:
+        self._path, self._name, self.shape = path.absolute(), f"VTKHDF/CellData/{name}", shape
+
+    def check(self, file: Any) -> None:
+        """Check the shape of the data set in the file."""
+        frames, nx, ny = self.shape
+        data = stored_data(file, self._name)
+        if data.shape == (frames, 1, ny, nx, 3):
+            self.shape = (frames, nx, ny, 2)
+        elif data.shape != (frames, 1, ny, nx):
+            raise BrokenFile(f"{self._path} is damaged: {self._name} has shape {data.shape}, not {(frames, 1, ny, nx)}")
+
+    def __repr__(self) -> str:
+        return f"{self._name.rpartition('/')[2]} of shape {self.shape} in {self._path.name}"
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Array:
+        frames, *rest = index if isinstance(index, tuple) else (index,)
+        with reading(self._path) as file:
+            data = stored_data(file, self._name)
+            if len(data) < len(self):
+                raise BrokenFile(f"{self._path} was replaced by a shorter run while it was being read")
+            found = np.asarray(data[np.arange(len(self))[frames]], float)
+        one = found.ndim < len(self.shape) + 1
+        found = np.swapaxes(found[None] if one else found, 2, 3)[:, 0]
+        found = found[..., :2] if len(self.shape) == 4 else found
+        return np.asarray(found[0][tuple(rest)] if one else found[(slice(None), *rest)])
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[k] for k in range(len(self)))
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an array in a file cannot be converted without a copy")
+        return np.asarray(self[:], dtype=dtype)
+
+
+def stored_data(file: Any, name: str) -> Any:
+    """A data set stored inside the file, uncompressed or deflated."""
+    found = inside(file, name)
+    if not isinstance(found, h5py.Dataset):
+        raise BrokenFile(f"{file.filename} is damaged: {name} is not a data set")
+    made = found.id.get_create_plist()
+    filters = {made.get_filter(k)[0] for k in range(made.get_nfilters())}
+    if made.get_external_count() or made.get_layout() == h5py.h5d.VIRTUAL or filters - {h5py.h5z.FILTER_DEFLATE}:
+        raise BrokenFile(f"{file.filename} is refused: {name} is stored in a way that jostle never uses")
+    size = found.dtype.itemsize * int(np.prod(found.shape, dtype=object))
+    if size > MAX_COMPRESSION * file.id.get_filesize():
+        raise BrokenFile(f"{file.filename} is refused: {name} declares {size} bytes, more than the file can hold")
+    return found
+
+
+def stored_numbers(file: Any, name: str, shape: tuple[int, ...] | None = None) -> NDArray[Any]:
+    data = stored_data(file, name)
+    if shape is not None and data.shape != shape:
+        raise BrokenFile(f"{file.filename} is damaged: {name} has shape {data.shape}, not {shape}")
+    return np.asarray(data[()])

@@ -1,0 +1,161 @@
+"""Values that NumPy would stretch, convert or read below a mask are refused: each of them gave a wrong motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jostle as jo
+
+FLOOR = jo.HalfSpace([0.0, 1.0])
+FIRST_AND_SECOND = [jo.Maury(), jo.Paoli(), jo.MoreauJean(), jo.Venel(), jo.CatchingUp()]
+
+
+def name(member) -> str:
+    return type(member).__name__
+
+
+def drift(scheme, within, q0=(1.0, 1.0)):
+    """A body that moves, or wishes to move, with the velocity (-1, -1)."""
+    if isinstance(scheme, jo.Venel | jo.CatchingUp):
+        return jo.Sweeping(q0=q0, velocity=[-1.0, -1.0], within=within)
+    return jo.Motion(q0=q0, v0=[-1.0, -1.0], within=within)
+
+
+# One entry for several coordinates
+
+
+@pytest.mark.parametrize("shape", [(1,), (2, 1)])
+@pytest.mark.parametrize("scheme", FIRST_AND_SECOND, ids=name)
+def test_one_entry_that_a_function_returns_is_not_repeated_over_coordinates(scheme, shape):
+    """A weight [-9.81] of a ball in the plane would push it sideways, too."""
+    q0, weight = np.array([[0.0, 1.0], [5.0, 1.0]]), np.full(shape, -9.81)
+    if isinstance(scheme, jo.Venel | jo.CatchingUp):
+        problem = jo.Sweeping(q0=q0, velocity=lambda t, q: weight)
+    else:
+        problem = jo.Motion(q0=q0, force=lambda t, q: weight)
+    with pytest.raises(jo.InvalidValue, match=r"returned at t = .*one entry for 2 coordinates") as raised:
+        jo.solve(problem, scheme, t=1.0, h=0.1)
+    assert raised.value.step == 1
+
+
+@pytest.mark.parametrize("given", ["force", "v0"])
+def test_one_entry_for_each_body_is_not_repeated_over_coordinates(given):
+    with pytest.raises(jo.InvalidValue, match=rf"{given} has shape \(3, 1\), one entry for 2 coordinates"):
+        jo.Motion(q0=np.zeros((3, 2)), **{given: [[1.0], [2.0], [3.0]]})
+
+
+@pytest.mark.parametrize("value", [{"force": [-10.0]}, {"v0": [-1.0]}, {"mass": [2.0]}, {"v0": [[1.0], [2.0]]}])
+def test_copies_do_not_repeat_one_entry_over_coordinates(value):
+    start = {"q0": [[0.0, 1.0], [1.0, 1.0]], "force": [0.0, -10.0], "within": FLOOR}
+    with pytest.raises(jo.InvalidValue, match=next(iter(value))):
+        jo.ensembles.Copies(**{**start, **value})
+
+
+RAIN = jo.Balls(np.full(3, 0.2)) & jo.Box([0.0, 0.0], [4.0, 9.0])
+
+
+@pytest.mark.parametrize(
+    ("box", "velocity", "what"),
+    [
+        (([1.0], [3.0]), 0.0, r"box of a source has shape \(1,\)"),
+        ((1.0, 3.0), 0.0, r"box of a source has shape \(\)"),
+        (([1.0, 4.0, 0.0], [3.0, 8.0, 1.0]), 0.0, r"box of a source has shape \(3,\)"),
+        (([1.0, 4.0], [3.0, 8.0]), [-1.0], r"velocity of a source has shape \(1,\)"),
+        (([1.0, 4.0], [3.0, 8.0]), [-1.0, 0.0, 0.0], r"velocity of a source has shape \(3,\)"),
+    ],
+)
+def test_a_source_has_the_dimension_of_its_bodies(box, velocity, what):
+    """A box ([1], [3]) would let all bodies in on the diagonal."""
+    rain = jo.Motion(q0=np.zeros((3, 2)), within=RAIN, present=np.zeros(3, dtype=bool))
+    source = jo.Source(box, rate=10.0, within=RAIN, velocity=velocity)
+    with pytest.raises(jo.InvalidValue, match=what):
+        jo.solve(rain, jo.Maury(), t=0.5, h=0.1, change=source)
+
+
+def test_one_radius_does_not_make_a_ball_in_the_plane_two_balls_on_a_line():
+    """q0 = (0, 2) is one body in the plane for the floor, and was two for the balls: they pushed it sideways."""
+    ball = jo.Motion(q0=[0.0, 2.0], force=[0.0, -9.81], within=jo.Balls(0.5) & FLOOR)
+    with pytest.raises(jo.InvalidValue, match=r"one ball or 2 balls on a line: give q the shape \(1, 2\) or \(2, 1\)"):
+        jo.solve(ball, jo.Maury(), t=1.0, h=0.01)
+    ball = jo.Motion(q0=[[0.0, 2.0]], force=[0.0, -9.81], within=jo.Balls(0.5) & FLOOR)
+    np.testing.assert_allclose(jo.solve(ball, jo.Maury(), t=1.0, h=0.01).q[-1], [[0.0, 0.5]], atol=1e-12)
+
+
+# What is not a number, or not a truth
+
+
+def test_masked_entries_are_not_read_below_their_mask():
+    masked = np.ma.array([1.0, 2.0], mask=[True, False])
+    for make in (
+        lambda: jo.Motion(q0=masked),
+        lambda: jo.Motion(q0=[0.0, 0.0], mass=masked),
+        lambda: jo.Balls(masked),
+        lambda: jo.solve(jo.Motion(q0=[0.0, 0.0], force=lambda t, q: masked), jo.Maury(), t=0.1, h=0.1),
+    ):
+        with pytest.raises(jo.InvalidValue, match="mask"):
+            make()
+    assert jo.Motion(q0=np.ma.array([1.0, 2.0])).q0.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("leaves", [[0, 1], [0.5, -1.0], [np.nan, 0.0], ["False", "False"]])
+def test_bodies_do_not_leave_unless_it_is_true_or_false(leaves):
+    """The numbers of bodies, distances to a line and NaN would all count as True."""
+    with pytest.raises(jo.InvalidValue, match="one True or False for each body"):
+        jo.solve(jo.Motion(q0=[[0.0, 0.0], [5.0, 5.0]]), jo.Maury(), t=1.0, h=0.1, change=jo.Outlet(lambda q: leaves))
+
+
+@pytest.mark.parametrize("said", [np.nan, 0.3, 1, np.array([True, False]), []])
+def test_a_condition_that_is_neither_true_nor_false_does_not_end_a_run(said):
+    """NaN and a distance would both count as True, and the run would end after its first step."""
+    with pytest.raises(jo.InvalidValue, match=r"until.* must return True, False or 'blocked'"):
+        jo.solve(jo.Motion(q0=[1.0]), jo.Maury(), t=1.0, h=0.1, until=lambda state: said)
+
+
+@pytest.mark.parametrize("scheme", FIRST_AND_SECOND, ids=name)
+@pytest.mark.parametrize("gap", [lambda t, q: q[0] >= 0.0, lambda t, q: q.astype(int), lambda t, q: [len(q)]])
+def test_gaps_that_jump_are_refused(scheme, gap):
+    """With the whole numbers of q as gaps, Paoli moved a body from 1 to 99."""
+    with pytest.raises(jo.InvalidValue, match="whole numbers or True and False"):
+        jo.solve(drift(scheme, jo.constraints(gap)), scheme, t=3.0, h=0.1)
+
+
+@pytest.mark.parametrize("scheme", FIRST_AND_SECOND, ids=name)
+@pytest.mark.parametrize("beside", [None, jo.HalfSpace([0.0, 1.0], lambda t: -9.0 - t)])
+def test_a_set_that_moves_cannot_say_that_it_is_at_rest(scheme, beside):
+    """MoreauJean let the wall g = x - t through the body, and reported a finished run."""
+    wall = jo.constraints(moving=False)(lambda t, q: [q[0] - 2.0 * (t > 0.25)])
+    if beside is not None and not isinstance(scheme, jo.Paoli):
+        wall = wall & beside
+    with pytest.raises(jo.InvalidValue, match=r"constraint 0 of .* although moving=False was given") as raised:
+        jo.solve(drift(scheme, wall, q0=(5.0, 1.0)), scheme, t=1.0, h=0.1)
+    assert raised.value.step == 3
+
+
+# Times
+
+
+def test_a_change_cannot_turn_the_clock_back():
+    """Forces and walls were taken at the changed time, and the frames had the times of the run."""
+    pushed = jo.Motion(q0=[1.0], force=lambda t, q: [t])
+    with pytest.raises(jo.InvalidValue, match=r"keep the time of the state, t = 0\.1; it returned t = 0"):
+        jo.solve(pushed, jo.Maury(), t=1.0, h=0.1, change=lambda state: state._replace(t=0.0))
+
+
+@pytest.mark.parametrize("h", [1e-8, np.full(100, 1e-8)])
+def test_steps_below_the_round_off_of_time_are_refused(h):
+    """Near t = 1e9 the next time is 1.2e-7 away: saved times would repeat."""
+    with pytest.raises(jo.InvalidValue, match=r"round-off of times near 1e[+]09"):
+        jo.solve(jo.Motion(q0=[1.0], v0=[1.0]), jo.Maury(), t=(1e9, 1e9 + 1e-6), h=h)
+
+
+def test_a_whole_number_in_an_array_counts_steps():
+    ball = jo.Motion(q0=[1.0], v0=[1.0])
+    assert jo.solve(ball, jo.Maury(), t=1.0, h=0.1, every=np.array(5)).t.round(9).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_a_solution_has_no_position_at_a_time_that_is_not_a_number():
+    sol = jo.solve(jo.Motion(q0=[1.0, 2.0]), jo.Maury(), t=1.0, h=0.5)
+    with pytest.raises(jo.InvalidValue, match=r"t must lie in \[0, 1\]"):
+        sol(np.nan)
+    assert sol([]).shape == (0, 2)
