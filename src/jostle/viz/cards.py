@@ -69,8 +69,8 @@ def _(sol: Solution) -> str:
         rows["steps"] = f"{len(stats):,}, h = {with_time(sizes, units)}"
         rows["solver"] = listed(filter(None, dict.fromkeys(stats["solver"].tolist())))
         rows["iterations"] = iterations_in_words(stats)
-        rows["largest overlap"] = overlap_in_words(sol)
-        rows["largest residual"] = small_number(sol.residual)
+        rows["worst overlap"] = overlap_in_words(sol)
+        rows["worst residual"] = small_number(sol.residual)
         failed = int((~stats["converged"]).sum())
         rows["not converged"] = f"{failed:,} steps" if failed else ""
     path = file_of(sol)
