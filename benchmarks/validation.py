@@ -28,7 +28,6 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib.metadata import version
@@ -213,8 +212,10 @@ def table(results: dict[Task, Result], models: list[str]) -> list[dict[str, Any]
     rows = []
     for (name, case, unit), found in values.items():
         target = expected(name, case)
-        means = {model: rounded(float(np.mean(found[model]))) for model in models if model in found}
-        rows.append({"experiment": name, "case": case, "unit": unit, "expected": target, **means})
+        means = {model: float(np.mean(found[model])) for model in models if model in found}
+        stopped = [model for model, mean in means.items() if np.isnan(mean)]
+        figures = {model: rounded(mean) for model, mean in means.items()}
+        rows.append({"experiment": name, "case": case, "unit": unit, "expected": target, "stopped": stopped, **figures})
     return rows
 
 
@@ -241,7 +242,6 @@ def main() -> None:
     parser.add_argument("--results", type=Path, help="append each result to this file, and continue with those in it")
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")  # one process for each core
-    begin = time.perf_counter()
     models = [PEDESTRIANS, *(PEERS if find_spec("jupedsim") else ())]
     tasks = [
         (name, model, case, seed)
@@ -263,7 +263,6 @@ def main() -> None:
     level, slope = regression()
     figures = {"rows": rows, "errors": errors, "regression": [round(level, 4), round(slope, 4)], "near": NEAR}
     figures |= {"jupedsim": version("jupedsim") if len(models) > 1 else None}
-    figures |= {"seconds": round(time.perf_counter() - begin)}
     if options.save:
         options.save.write_text(json.dumps(figures, indent=1) + "\n")
     print(json.dumps(figures))

@@ -79,11 +79,11 @@ def hall(side: int) -> jo.crowds.Plan:
     return jo.crowds.Plan(shapely.Polygon(side * corners, columns), exits=exits)
 
 
-def stadium(side: float) -> jo.crowds.Plan:
-    """A square hall around a square block, with five exits in each of two opposite sides."""
+def stadium(side: float, exits_a_side: int = 5) -> jo.crowds.Plan:
+    """A square hall around a square block, with some exits of 4 m in each of two opposite sides."""
     import shapely
 
-    middles = side * (np.arange(5) + 0.5) / 5
+    middles = side * (np.arange(exits_a_side) + 0.5) / exits_a_side
     exits = {f"south {k}": ((x - 2, 0), (x + 2, 0)) for k, x in enumerate(middles)}
     exits |= {f"north {k}": ((x - 2, side), (x + 2, side)) for k, x in enumerate(middles)}
     corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)])

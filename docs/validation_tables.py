@@ -20,16 +20,18 @@ def rows(name):
     return [row for row in figures["rows"] if row["experiment"] == name]
 
 
-def text(row, model, empty="stops"):
-    """A result in words."""
+def text(row, model, locked="-"):
+    """A result in words; `locked` stands for people who do not get out."""
     if model not in row:
         return "not run"
-    return empty if row[model] is None else f"{row[model]:.2f}"
+    if model in row["stopped"]:
+        return "stops"
+    return locked if row[model] is None else f"{row[model]:.2f}"
 
 
-def values(row, empty="stops"):
+def values(row, locked="-"):
     """The results of all models in words."""
-    return " | ".join(text(row, model, empty) for model in STYLE)
+    return " | ".join(text(row, model, locked) for model in STYLE)
 
 
 def figure():

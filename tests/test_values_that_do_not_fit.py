@@ -159,3 +159,111 @@ def test_a_solution_has_no_position_at_a_time_that_is_not_a_number():
     with pytest.raises(jo.InvalidValue, match=r"t must lie in \[0, 1\]"):
         sol(np.nan)
     assert sol([]).shape == (0, 2)
+
+
+# Sets and laws that forget what they said
+
+
+def test_a_side_of_a_box_that_is_open_at_first_cannot_close():
+    """The wall that came up at t = 0.5 was not there: the body went to 13."""
+    box = jo.Box([-1.0], lambda t: [9.0 if t > 0.5 else np.inf])
+    with pytest.raises(jo.InvalidValue, match=r"upper\[0\] of the box is 9 at t = 0\.6, and was infinite at t = 0"):
+        jo.solve(jo.Motion(q0=[3.0], v0=[10.0], within=box), jo.Maury(), t=1.0, h=0.1)
+    box = jo.Box([-1.0], lambda t: [9.0 if t < 0.35 else np.inf])
+    assert jo.solve(jo.Motion(q0=[8.0], v0=[1.0], within=box), jo.Maury(), t=1.0, h=0.1).q[-1, 0] == pytest.approx(9.0)
+
+
+@pytest.mark.parametrize("wall", [jo.HalfSpace([1.0]), jo.Box([0.0], [9.0])])
+def test_walls_take_the_radii_of_balls_on_a_line(wall):
+    """The first ball, of radius 0.25, stopped with its centre on the wall."""
+    balls = jo.Motion(q0=[1.0, 2.0], v0=[-1.0, 0.0], within=jo.Line([0.25, 0.5]) & wall)
+    np.testing.assert_allclose(jo.solve(balls, jo.Maury(), t=2.0, h=0.1).q[-1], [0.25, 2.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: jo.HalfSpace(lambda t: [0.0, 1.0] if t == 0.0 else [1.0]).gap(1.0, [0.0, 1.0]), "1 entries at t = 1"),
+        (lambda: jo.HalfSpace([0.0, 1.0], [0.0, 1.0]), "offset of a half-space is one number"),
+        (lambda: jo.Outside([[0.0, 0.0], [9.0, 9.0]], [1.0, 2.0, 3.0]), r"shape \(3,\) .*2 obstacles"),
+        (lambda: jo.Box([0.0], [1.0]) & (1.0, 2.0), "intersection of two admissible sets"),
+    ],
+)
+def test_walls_that_do_not_fit_are_named(make, what):
+    with pytest.raises(jo.InvalidValue, match=what):
+        make()
+
+
+class Faster(jo.ImpactLaw):
+    uniform = 1.5
+
+
+class Slow(jo.Restitution):
+    def coefficients(self, contacts, speed):
+        return np.where(speed < 1.0, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("law", "what"),
+    [(Faster(), "uniform of Faster is 1.5"), (Slow(0.9), "Slow defines coefficients, which are not used")],
+)
+def test_a_law_with_a_wrong_uniform_is_refused(law, what):
+    """A uniform of 1.5 made energy, and a uniform that is inherited hid the coefficients of the class."""
+    with pytest.raises(jo.InvalidValue, match=what):
+        jo.Motion(q0=[1.0], v0=[-1.0], within=jo.HalfSpace([1.0]), law=law)
+    with pytest.raises(jo.InvalidValue, match=what):
+        jo.impact([-1.0], jo.Cone([[1.0]]), law=law)
+
+
+def test_a_group_of_a_table_is_not_a_mask():
+    """[False, True] was read as the bodies 0 and 1."""
+    table = jo.RestitutionTable({"soft": 0.5}, groups={"soft": np.array([False, True])})
+    with pytest.raises(jo.InvalidValue, match=r"the group 'soft' must be numbers of bodies: np\.flatnonzero"):
+        jo.Motion(q0=[[0.0, 2.0], [3.0, 2.0]], within=jo.Balls([0.5, 0.5]) & FLOOR, law=table)
+
+
+def test_a_stress_is_computed_with_the_radii_of_the_run(tmp_path):
+    """Diameters instead of radii doubled the stress."""
+    balls = jo.Motion(q0=[[0.0, 0.0], [0.6, 0.0]], force=[[6.0, 0.0], [-6.0, 0.0]], within=jo.Balls([0.3, 0.3]))
+    file = jo.io.Output(tmp_path / "run.vtkhdf", contacts=True)
+    sol = jo.solve(balls, jo.Maury(), t=0.1, h=0.05, output=file)
+    for run in (sol, jo.io.read(file.path)):
+        with pytest.raises(jo.InvalidValue, match=r"the radius of body 0 is 0\.6, and in the run it is 0\.3"):
+            jo.analysis.stress(run, radii=0.6, volume=1.0)
+        np.testing.assert_allclose(jo.analysis.stress(run, radii=0.3, volume=1.0), [[3.6, 0.0], [0.0, 0.0]], rtol=1e-6)
+
+
+# Files
+
+
+@pytest.mark.parametrize("save", ["output", "write"])
+def test_a_file_in_single_precision_does_not_move_bodies_far_from_the_origin(tmp_path, save):
+    """In the coordinates of a map, 5e6 m from the origin, positions in a file were off by a radius."""
+    balls = jo.Motion(q0=[[5e6, 0.0], [5e6 + 1.0, 0.0]], v0=[[0.1, 0.0], [0.0, 0.0]], within=jo.Balls([0.25, 0.25]))
+    sol = jo.solve(balls, jo.Maury(), t=1.0, h=0.1)
+
+    def written(name, dtype):
+        path = tmp_path / name
+        if save == "write":
+            jo.io.write(sol, path, dtype=dtype)
+        else:
+            jo.solve(balls, jo.Maury(), t=1.0, h=0.1, output=jo.io.Output(path, dtype=dtype))
+        return np.asarray(jo.io.read(path).q)
+
+    assert np.array_equal(written("chosen.vtkhdf", None), sol.q)
+    with pytest.raises(jo.InvalidValue, match=r"float32 rounds positions near 5e[+]06 by up to 0\.25"):
+        written("given.vtkhdf", np.float32)
+
+
+def test_a_file_is_not_read_with_another_problem(tmp_path):
+    """Gaps and energies were those of the other radii and masses."""
+
+    def balls(radius, mass):
+        return jo.Motion(q0=[[0.0, 0.0], [1.0, 0.0]], mass=mass, within=jo.Balls([0.3, radius]))
+
+    path = jo.io.write(jo.solve(balls(0.3, [1.0, 0.1]), jo.Maury(), t=0.1, h=0.1), tmp_path / "run.vtkhdf")
+    with pytest.raises(jo.InvalidValue, match=r"the radius of body 1 is 0\.3 in run\.vtkhdf and 0\.4 in the problem"):
+        jo.io.read(path, balls(0.4, [1.0, 0.1]))
+    with pytest.raises(jo.InvalidValue, match=r"the mass of body 1 is 0\.1 in run\.vtkhdf and 7 in the problem"):
+        jo.io.read(path, balls(0.3, [1.0, 7.0]))
+    assert jo.io.read(path, balls(0.3, [1.0, 0.1])).gaps().round(6).tolist() == [0.4, 0.4]

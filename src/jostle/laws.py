@@ -161,6 +161,29 @@ class Restitution(ImpactLaw):
         return self.e(speed) if callable(self.e) else np.full(len(speed), self.e)
 
 
+def check_law(law: ImpactLaw) -> None:
+    """Refuse a law whose `uniform` is no restitution, or hides the `coefficients` that its class defines.
+
+    >>> class Faster(ImpactLaw):
+    ...     uniform = 1.5
+    >>> check_law(Faster())
+    Traceback (most recent call last):
+    ...
+    jostle.errors.InvalidValue: uniform of Faster is 1.5; it must lie in [0, 1], or be None if contacts differ
+    """
+    kind, e = type(law), law.uniform
+    if e is None:
+        return
+    if not 0.0 <= e <= 1.0:
+        raise InvalidValue(f"uniform of {kind.__name__} is {e!r}; it must lie in [0, 1], or be None if contacts differ")
+    owner = {name: next(one for one in kind.__mro__ if name in vars(one)) for name in ("uniform", "coefficients")}
+    if owner["uniform"] is not owner["coefficients"] and issubclass(owner["coefficients"], owner["uniform"]):
+        raise InvalidValue(
+            f"{kind.__name__} defines coefficients, which are not used because it inherits uniform = {e:g} from "
+            f"{owner['uniform'].__name__}: inherit from jo.ImpactLaw"
+        )
+
+
 def coefficients(law: ImpactLaw, contacts: Contacts, rate: Array) -> Array:
     """(m,) e of each contact whose gap changes at this rate before the impact, checked.
 
@@ -269,6 +292,7 @@ def impact(
     [-0.333333, 0.666667, 0.666667]
     """
     law, solver = law or Restitution(), solver or Automatic()
+    check_law(law)
     before = np.asarray(u, dtype=float)
     P = project(before, cone, mass=mass, solver=solver)
     if law.uniform is None:

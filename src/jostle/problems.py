@@ -20,7 +20,7 @@ from jostle.arrays import Array, finite, place_of, to_device
 from jostle.convex.metric import Metric, euclidean, metric
 from jostle.errors import InvalidValue
 from jostle.given_functions import Field, checked_potential, field_of, from_host, like_start
-from jostle.laws import ImpactLaw, Restitution
+from jostle.laws import ImpactLaw, Restitution, check_law
 from jostle.past import Remembers, remembering
 from jostle.pickling import check_parts
 from jostle.sets.base import ConstraintSet, Free
@@ -116,8 +116,8 @@ class Motion:
         q.setflags(write=False)
         f, constant = field_of(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
-        if not (law is None or isinstance(law, ImpactLaw)):
-            raise InvalidValue(f"law must be an impact law such as jo.Restitution(0.8), not {law!r}")
+        if law is not None:
+            check_law(law)
         _set(self, q0=q, within=_within(within), v0=like_start(q, v0, "v0"))
         _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
         _set(self, _given=force, _given_potential=potential)

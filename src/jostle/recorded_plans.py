@@ -15,16 +15,31 @@ from jostle.errors import MissingPackage
 
 
 class Stair(NamedTuple):
-    """Stairs or a lift of a recorded plan, with the fields of `crowds.Link` and the directions of its corridor (2,)."""
+    """Stairs or a lift of a recorded plan, with the fields of `crowds.Link` and the directions of its corridor (2,).
+
+    >>> stairs = Stair(*4 * [np.zeros((2, 2))], np.zeros(2), (0.5, 0.4), np.array([[0.0, 2.0]]))
+    >>> stairs.pace_at(np.array([1.0, 3.0]), back=True).tolist()
+    [0.4, 1.0]
+    """
 
     start: Array
     end: Array
     length: float
     outward: Array
     inward: Array
+    paces: tuple[float, float] = (1.0, 1.0)
+    """Walking speeds on steps relative to level ground, from start to end and back; files of earlier versions have
+    none."""
+    flights: Array = np.zeros((0, 2))
+    """(k, 2) intervals with steps, along the length."""
     every: float | None = None
     travel: float = 0.0
     doors: float = 0.0
+
+    def pace_at(self, depth: Array, *, back: bool) -> Array:
+        """(n,) walking speeds relative to level ground at several depths (n,), as `crowds.Link` has them."""
+        on_steps = ((depth[:, None] >= self.flights[:, 0]) & (depth[:, None] <= self.flights[:, 1])).any(axis=1)
+        return np.where(on_steps, self.paces[int(back)], 1.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -155,6 +155,8 @@ class _Sides:
                 self.named.setdefault(name, []).append(n + w)
         for name, bodies in groups.items():
             members = numbers(bodies, f"the group {name!r}")
+            if np.asarray(bodies).dtype == bool:
+                raise InvalidValue(f"the group {name!r} must be numbers of bodies: np.flatnonzero finds those of True")
             if name in self.named or members.ndim != 1 or not np.isin(members, np.arange(n)).all():
                 raise InvalidValue(
                     f"the group {name!r} must be numbers of bodies from 0 to {n - 1} under a name that no wall has, "

@@ -230,3 +230,20 @@ def test_a_plan_is_not_empty_while_people_wait_to_come_in(name):
     assert sol.status == "stopped"
     assert leaving_times(sol) == pytest.approx([2.0 + 5.0, 4.0 + 5.0])
     assert evacuation_time(sol) == pytest.approx(9.0)
+
+
+@pytest.mark.parametrize(("start", "goal"), [([22.0, 3.0], "ground"), ([4.0, 3.0], "upper")])
+def test_a_person_alone_on_stairs_loses_no_time(tmp_path, start, goal):
+    """The desired speed on stairs is smaller than on level ground: walking at it is no loss."""
+    stairs = Link("s", ((20, 2), (20, 4)), ((8, 2), (8, 4)), length=8.0, pace="down", both=True)
+    floors = [[(0, 0), (8, 0), (8, 6), (0, 6)], [(20, 0), (26, 0), (26, 6), (20, 6)]]
+    exits = {"ground": ((0, 2), (0, 4)), "upper": ((26, 2), (26, 4))}
+    plan = Plan(floors, exits=exits, links=[stairs])
+    people = crowd(jo.crowds.Group("one", places=[start], radius=0.2, speed=1.34, goal=goal), room=plan)
+    sol = jo.solve(people, jo.Venel(), t=40.0, h=0.1, until=plan.empty, change=plan.changes(people))
+    stored = jo.io.read(jo.io.write(sol, tmp_path / "run.vtkhdf"))
+    again = jo.io.read(jo.io.write(stored, tmp_path / "again.vtkhdf"))
+    for one in (sol, stored, again):
+        found = jo.analysis.travel(one)
+        assert found.time[0] > 14.0
+        assert found.loss[0] < 0.3

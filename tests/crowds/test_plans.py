@@ -408,3 +408,16 @@ def test_a_floor_behind_an_exit_does_not_hold_up_people_who_leave(gap):
     ):
         plan.changes(people)
     assert len(plan.changes(people, beyond=0.4)) == 1
+
+
+def test_who_has_left_is_found_the_same_way_among_many_people():
+    """Most of them are told apart by cells; the others by their distances, to the limit and to the bit."""
+    plan = Plan(
+        [(0, 0), (6, 0), (6, 2), (2, 2), (2, 5), (0, 5)], exits={"north": ((0.4, 5), (1.6, 5))}, columns=[(4, 1, 0.3)]
+    )
+    q = np.random.default_rng(0).uniform(-2.0, 8.0, (4000, 2))
+    q = np.concatenate([q, [[-1e5, -2e5], [6.8, 1.0], [6.8 + 1e-12, 1.0], [1.0, 5.8]]])
+    few = [plan._is_beyond(0.8, some) for some in np.array_split(q, 4)]
+    many = plan._is_beyond(0.8, q)
+    np.testing.assert_array_equal(many, np.concatenate(few))
+    np.testing.assert_array_equal(many, plan.outside(q) > 0.8)

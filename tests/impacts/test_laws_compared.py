@@ -174,7 +174,7 @@ def test_the_search_says_when_it_was_cut():
 def test_the_spread_and_the_names_of_a_table():
     found = jo.impacts.compare(line([1.0, 0.0, 0.0], 1.0))
     assert found.spread == pytest.approx(np.linalg.norm([1 / 3, -2 / 3, 1 / 3]), abs=1e-9)
-    with pytest.raises(jo.InvalidValue, match="there are Moreau, binary, 0 1, Liu"):
+    with pytest.raises(jo.InvalidValue, match="the laws are Moreau, binary, 0 1, Liu"):
         found["Newton"]
     assert "velocity" not in repr(jo.impacts.compare(jo.models.rack(rows=3, e=1.0)))
 

@@ -72,11 +72,15 @@ def same(one, other, what=""):
         np.testing.assert_array_equal(other, one, err_msg=what)
 
 
+def radii_of(sol, k):
+    return sol.radii[k] if sol.problem is None else sol.problem.within.radii_at(sol.t[k])
+
+
 LINE = ((0.4, -3.0), (0.4, 3.0))
 OF_A_FRAME = {
     "forces": analysis.forces,
-    "stress": lambda sol, k: analysis.stress(sol, k, radii=0.5, volume=8.0),
-    "pressure": lambda sol, k: analysis.pressure(sol, k, radii=0.5, volume=8.0),
+    "stress": lambda sol, k: analysis.stress(sol, k, radii=radii_of(sol, k), volume=8.0),
+    "pressure": lambda sol, k: analysis.pressure(sol, k, radii=radii_of(sol, k), volume=8.0),
     "wall_force": analysis.wall_force,
     "wall_pressure": lambda sol, k: analysis.wall_pressure(sol, k, area=2.0),
     "force_chains": analysis.force_chains,

@@ -77,6 +77,19 @@ def test_marching_is_its_definition(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_a_march_that_ends_at_the_wanted_nodes_is_its_definition_and_part_of_the_whole(seed):
+    free, start = random_case(seed)
+    random = np.random.default_rng(seed + 100)
+    cost, wanted = 1.0 + random.random(free.shape), random.random(free.shape) < 0.05
+    case = free, start, 0.7, cost, wanted, random.choice([0.0, 0.5])
+    found, whole = cpu.marched(*case), cpu.marched(*case[:4])
+    np.testing.assert_allclose(found, reference.marched(*case), rtol=1e-13)
+    known = np.isfinite(found)
+    assert (found[known] == whole[known]).all()
+    assert (known | ~np.isfinite(whole))[wanted].all()
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_descent_is_its_definition(seed):
     random = np.random.default_rng(seed)
     shape = tuple(random.integers(1, 12, 2))

@@ -355,3 +355,10 @@ def test_pieces_obey_what_numpy_shall_do_about_errors(monkeypatch):
             np.divide,
             (np.where(np.arange(400_000) < 300_000, 1.0, 0.0), np.where(np.arange(400_000) < 300_000, 1.0, 0.0)),
         )
+
+
+def test_pieces_that_threads_take_one_after_the_other_keep_their_order_and_their_errors():
+    assert together(lambda a, b: a - b, [(k, 1) for k in range(50)]) == list(range(-1, 49))
+    assert together(pow, []) == []
+    with pytest.raises(ZeroDivisionError):
+        together(lambda a: 1 / a, [(1,), (0,), (2,)])

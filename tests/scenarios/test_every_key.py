@@ -230,7 +230,7 @@ PROBLEMS = [
     *replaced(CROWD.replace("n = 2", 'n = 2, enters = { kind = "steady", rate = 3.0 }'),
               ("rate = 3.0", "rate = 2.0"), ("rate = 3.0", "rate = 3.0, start = 0.3")),
     *[(CROWD, with_(CROWD, more)) for more in (
-        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 20.0",
+        "walls = [[[4, 1], [4, 3]]]", "columns = [[4, 2, 0.3]]", "inhibition = false", "outlet = 2.5",
         'behaviour = { kind = "plain" }')],
     *[(with_(CLOSE, WALKING), with_(CLOSE, WALKING.replace(" }", f", {one} }}")))
       for one in ("own = 9.0", "others = 9.0", "strength = 9.0", "decay = 0.5")],

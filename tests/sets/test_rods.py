@@ -262,7 +262,7 @@ def test_a_set_of_the_user_must_say_that_it_has_equalities():
     Wire.equalities = True
     floor = Wire.linearise
     Wire.linearise = lambda self, *args: replace(floor(self, *args), equal=None)
-    with pytest.raises(jo.InvalidValue, match="says that its constraints are equalities"):
+    with pytest.raises(jo.InvalidValue, match="declares that its constraints are equalities"):
         jo.solve(jo.Motion(q0=[0.0, 0.0], within=Wire()), jo.Maury(), t=1.0, h=0.1)
     Wire.linearise = floor
     slide = jo.Motion(q0=[0.0, 0.0], v0=[1.0, 1.0], within=Wire())

@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import jostle as jo
+from jostle.convex.metric import metric
 
 H = 0.01
 RADII = np.random.default_rng(0).uniform(0.4, 0.5, 300)
@@ -347,3 +348,18 @@ def test_a_run_on_a_budget_goes_on_while_walls_crush_a_jam():
     sol = jo.solve(jam, jo.Venel(solver=jo.Budget(max_iterations=100)), t=0.1, h=H)
     assert sol.status == "budget"
     assert -0.1 < sol.gaps()[-1] < -0.1 / 26
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_row_that_shows_that_the_point_is_no_answer_is_right(seed):
+    """Where the most violated row alone decides, the residual of all rows says the same."""
+    random = np.random.default_rng(seed)
+    w, length = random.normal(size=4), random.choice([0.0, 0.3, 3.0], 6)
+    G = random.normal(size=(6, 4))
+    K = jo.Polyhedron(G, random.choice([0.0, 1e-16, 1e-3, 1.0]) * random.normal(size=6) - G @ w, length=length)
+    slack, solver, M = K.slack(w), jo.Budget(tol=1e-3), metric(1.0, (4,))
+    outside = solver._is_outside(w, K, slack)
+    start = solver._start(w, w, K, M, slack)
+    assert not (outside and start.converged)
+    if (length > 0.0).all() and slack.min() < -1e-2:
+        assert outside == (not start.converged)

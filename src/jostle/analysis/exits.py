@@ -25,8 +25,8 @@ from jostle.io.moves import moves
 from jostle.solution import Solution
 
 NO_PLAN = (
-    "the plan of this run is not known, so neither are its exits: give the plan, such as {asked}(sol, plan), or run it "
-    "with jo.crowds.crowd or a scenario of kind 'crowd', whose files hold the plan"
+    "the plan of this run is unknown, and so are its exits: give the plan, such as {asked}(sol, plan), or run it "
+    "with jo.crowds.crowd or a scenario of kind 'crowd', whose files contain the plan"
 )
 """Message for runs whose plan is not known."""
 RUNNING_SPEED = 3.0

@@ -26,6 +26,8 @@ from jostle.errors import InvalidValue
 from jostle.sets.radii import body_radii
 from jostle.solution import Solution
 
+RADIUS_TOLERANCE = 1e-6
+"""Relative difference of a given radius from that of a run, whose file may have single precision."""
 ABOVE_MEAN = 1.0 + 1e-12
 """A force is above the mean if it exceeds this multiple of the mean, which allows for round-off."""
 
@@ -159,7 +161,8 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
     Raises
     ------
     InvalidValue
-        If the volume is not positive and finite, or if the contacts of the run were not saved.
+        If the volume is not positive and finite, the radii are not those of the balls of the run, or the contacts of
+        the run were not saved.
 
     Examples
     --------
@@ -173,9 +176,26 @@ def stress(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> Ar
         raise InvalidValue(f"the volume must be positive and finite, not {volume}")
     found = forces(sol, k)
     r = body_radii(finite(radii, "radii"), len(found.present), float(sol.t[k]), allow_zero=True)
+    _check_radii(sol, k, r)
     i, j = found.pairs.T
     branch = r[i] + np.where(found.between, r[np.maximum(j, 0)], 0.0)
     return np.asarray((found.normals.T * (found.magnitude * branch)) @ found.normals / volume)
+
+
+def _check_radii(sol: Solution, k: int, radii: Array) -> None:
+    """Refuse radii that are not those of the balls of the run, where these are known."""
+    t = float(sol.t[k])
+    known = sol.radii[k] if sol.problem is None else sol.problem.within.excluding(t, len(radii))
+    if known is None:
+        return
+    in_run = np.broadcast_to(known, radii.shape)  # 0 for bodies that are not there
+    wrong = (in_run > 0.0) & ~np.isclose(radii, in_run, rtol=RADIUS_TOLERANCE, atol=0.0)
+    if wrong.any():
+        body = int(np.argmax(wrong))
+        raise InvalidValue(
+            f"radii must be those of the run: the radius of body {body} is {radii[body]:g}, and in the run it is "
+            f"{in_run[body]:g} at t = {t:g}"
+        )
 
 
 @check_arguments
@@ -201,7 +221,8 @@ def pressure(sol: Solution, k: int = -1, *, radii: ArrayLike, volume: float) -> 
     Raises
     ------
     InvalidValue
-        If the volume is not positive and finite, or if the contacts of the run were not saved.
+        If the volume is not positive and finite, the radii are not those of the balls of the run, or the contacts of
+        the run were not saved.
 
     Examples
     --------

@@ -1,14 +1,15 @@
 """The journey of each person: travel time, distance walked, time lost, time in jams.
 
-Between two saved times a person of desired speed v0 walks the distance ds in the time dt. With the sums over the
-intervals from the first in which they moved to the moment at which they left,
+Between two saved times a person of desired speed v0 walks the distance ds in the time dt; on stairs, v0 is multiplied
+by their pace. With the sums over the intervals from the first in which they moved to the moment at which they left,
 
     way          sum of ds
     time loss    sum of max(0, dt - ds / v0)
     jam time     sum of dt over the intervals with ds / dt < JAM_SPEED v0
 
 A person who has not moved yet, or has not reached their reaction time, waits on purpose: that time counts as `delay`,
-not as lost. People who are pushed by others before their reaction time are not in a jam.
+not as lost. People who are pushed by others before their reaction time are not in a jam. The time that people stand at
+stops, in queues and in front of closed gates counts as lost, and as jam time: files do not tell why people stand.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Travel:
     way: Array
     """(n,) distance that each person walked inside."""
     loss: Array
-    """(n,) time that each person lost behind others and on detours around them."""
+    """(n,) time that each person lost compared with the same way at the desired speed, also at stops and gates."""
     jammed: Array
     """(n,) time that each person was in a jam."""
     speeds_known: bool
@@ -69,6 +70,8 @@ class Stretch(NamedTuple):
     """(n, 2) positions in the middle of the interval."""
     way: Array
     """(n,) distances walked in the interval."""
+    speed: Array
+    """(n,) desired speeds, which are smaller on stairs."""
     started: Booleans
     """(n,) whether each person has begun to walk, now or before."""
     jammed: Booleans
@@ -97,10 +100,23 @@ def stretches(sol: Solution, plan: Any, left: Array) -> Iterator[Stretch]:
             move.end > move.start, longer * (move.end - move.start), 1.0
         )
         rate = np.nan_to_num(rate)
-        began |= (dt > 0.0) & (rate > WALKING_SPEED * speed) & (move.end > late)
-        jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * speed)
         place = np.where(move.gone[:, None], move.before, (move.before + move.after) / 2.0)
-        yield Stretch(move.start, dt, place, rate * dt, began.copy(), jammed)
+        free = speed * paces(plan, place, move.after - move.before)
+        began |= (dt > 0.0) & (rate > WALKING_SPEED * free) & (move.end > late)
+        jammed = began & (dt > 0.0) & (speed > 0.0) & (rate < JAM_SPEED * free)
+        yield Stretch(move.start, dt, place, rate * dt, free, began.copy(), jammed)
+
+
+def paces(plan: Any, place: Array, way: Array) -> Array:
+    """(n,) desired speeds relative to level ground, at positions (n, 2) of people who walk along `way` (n, 2)."""
+    found = np.ones(len(place))
+    for name, link in getattr(plan, "links", {}).items():
+        start, outward, along = link.start[0], plan.shafts[name].outward, link.start[1] - link.start[0]
+        depth, part = (place - start) @ outward, (place - start) @ along / float(along @ along)
+        on = np.flatnonzero((depth > 0.0) & (depth < link.length) & (part > 0.0) & (part < 1.0))
+        back = way[on] @ outward < 0.0
+        found[on] = np.where(back, link.pace_at(depth[on], back=True), link.pace_at(depth[on], back=False))
+    return found
 
 
 @check_arguments
@@ -145,7 +161,7 @@ def travel(sol: Solution, plan: Any = None) -> Travel:
     for each in stretches(sol, known, left):
         way += each.way
         delay += np.where(each.started, 0.0, each.dt)
-        free = np.divide(each.way, speed, out=np.zeros(n), where=speed > 0.0)
+        free = np.divide(each.way, each.speed, out=np.zeros(n), where=speed > 0.0)
         loss += np.where(each.started & (speed > 0.0), np.maximum(each.dt - free, 0.0), 0.0)
         jammed += np.where(each.jammed, each.dt, 0.0)
     return Travel(start, delay, left, way, loss, jammed, is_known)

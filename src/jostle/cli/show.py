@@ -27,11 +27,11 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 LABELS = {
     "t": "end time", "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
-    "steps_a_second": "steps per second",
+    "steps_a_second": "steps per second", "ms_a_step": "ms per step",
 }  # fmt: skip
-"""What the table in the terminal calls a value, where it is not its name in JSON."""
+"""Labels in the terminal of values whose label is not their name in JSON."""
 ONLY_IN_JSON = ("worst_overshoot", "smallest_radius", "units", "iterations_a_step")
-"""Values that the table in the terminal leaves out, because another line says the same in words."""
+"""Values that are not shown in the terminal, because another line contains them."""
 
 
 def summary(sol: Solution, path: Path) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_arguments
 from jostle.arrays import Array, Booleans, shaped
 from jostle.crowds.dxf import read_dxf, write_dxf
+from jostle.crowds.interior import MANY, OUTLET_RADII, Interior
 from jostle.crowds.lifts import doors_of
 from jostle.crowds.outlines import a_segment, around, cut, package, ring_edges
 from jostle.crowds.plan_checks import check_links, check_openings, check_space_behind, columns_of, rooms_of, stop_on
@@ -33,9 +34,6 @@ from jostle.errors import InvalidValue
 from jostle.exchange import Outlet
 from jostle.problems import Sweeping
 from jostle.schemes.state import State
-
-OUTLET_RADII = 4.0
-"""Default distance behind an exit at which people are removed from a run, in multiples of the largest radius."""
 
 
 @check_arguments
@@ -295,8 +293,7 @@ class Plan:
             return self._half_planes.outside(x)
         far = np.zeros(len(x))
         out = np.flatnonzero(~self.inside(x))
-        shapely = package("shapely")
-        far[out] = shapely.distance(self.area, shapely.points(x[out]))
+        far[out] = package("shapely").distance(self.area, package("shapely").points(x[out]))
         return far
 
     def empty(self, state: State) -> bool:
@@ -316,7 +313,7 @@ class Plan:
         if presence is not None and len(presence.waiting):
             return False
         q = state.q if presence is None else state.q[presence.here]
-        return not self.inside(q).any()
+        return not any(self.inside(some).any() for some in np.array_split(q, 1 + len(q) // MANY))
 
     def changes(self, people: Sweeping, beyond: float | None = None) -> list[Callable[[State], State]]:
         """The functions that a run on this plan needs, for ``solve(..., change=plan.changes(people))``.
@@ -359,7 +356,10 @@ class Plan:
         return [*stairs, Outlet(partial(self._is_beyond, limit)), *coming]
 
     def _is_beyond(self, limit: float, q: Array) -> Booleans:
-        return self.outside(q) > limit
+        direct = len(q) < MANY or self._half_planes is not None
+        return self.outside(q) > limit if direct else self._interior.beyond(q, limit, self.outside)
+
+    _interior = cached_property(Interior.of)
 
     def ways(
         self,

@@ -15,21 +15,22 @@ bit-identical to an uninterrupted one.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import NotNegative, Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Integers, finite
 from jostle.crowds.behaviour import Behaviour, check_wish, polar
-from jostle.crowds.floor import Floor
+from jostle.crowds.floor import Density, Floor
+from jostle.crowds.potentials import MARGIN, Frame, Potential, potential
 from jostle.crowds.walk import HasWays, alike
-from jostle.crowds.ways import LAYERS, Ways, wider
+from jostle.crowds.ways import Ways, people_chunks
 from jostle.crowds.wish import Wish
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import together
 
 OWN_WEIGHT, OTHERS_WEIGHT = 0.8, 4.0
 """Default weights of the densities of people with the same goal and of all others (m2)."""
@@ -39,8 +40,6 @@ LOOK_EVERY = 0.5
 """Default time after which people look around again (s)."""
 SPACING = 0.5
 """Spacing of the grid, in radii."""
-SOURCE = 2.5
-"""Distance from a goal, in grid spacings, within which nodes keep the shortest distance and the shortest way."""
 ON_TIME = 1e-9
 """Fraction of `every` by which a time may be missed, because the sum of many steps is not exact."""
 
@@ -132,38 +131,18 @@ class Weights(NamedTuple):
     width: float
 
 
-class Frame(NamedTuple):
-    """The part of the potential of a goal that does not depend on people."""
+class Key(NamedTuple):
+    """What a potential depends on, besides the people."""
 
-    free: Booleans
-    """(nx, ny) whether the goal can be reached from each node."""
-    start: Array
-    """(nx, ny) distances of the nodes at the goal, infinite elsewhere."""
-    found: Booleans
-    """(nodes,) whether the direction of each node comes from the potential."""
-    layers: list[tuple[Integers, Integers, Array]]
-    """For each layer of nodes along the walls: nodes (k,), neighbours (k, 9), and weights (k, 9) of the neighbours."""
+    size: int
+    """Number of the size of people."""
+    goal: int
+    closed: bytes
+    """Closed gates."""
 
-    @staticmethod
-    def of(ways: Ways, goal: int, inside: Booleans) -> Frame:
-        """The frame of a goal."""
-        shape, distance = ways.grid.shape, ways.distance[goal].astype(float)
-        free = np.isfinite(distance)
-        least = distance.min(initial=np.inf, where=free)
-        source = free & (distance <= least + SOURCE * ways.grid.step)
-        known, layers = free, []
-        square = np.add.outer(shape[1] * np.arange(-1, 2), np.arange(-1, 2)).ravel()
-        for _ in range(LAYERS):
-            wide = wider(ways.grid, known)
-            new = np.flatnonzero(wide & ~known)
-            around = new[:, None] + square
-            weight = known[around].astype(float)
-            weight /= weight.sum(axis=1, keepdims=True)
-            layers.append((new[inside[new]], around[inside[new]], weight[inside[new]]))
-            known = wide
-        start = np.full(len(distance), np.inf)
-        start[source] = distance[source] - least  # empty if a closed gate hides the goal from everyone
-        return Frame(free.reshape(shape), start.reshape(shape), free & ~source, layers)
+
+LAST = 2
+"""Number of attempts to find a potential only as far as people need it, before it is found on the whole grid."""
 
 
 class Quickest(Behaviour):
@@ -186,8 +165,10 @@ class Quickest(Behaviour):
                 f"the goals of the wish are {names}, those of the plan {known}: give quickest the plan of the wish"
             )
         self.floor = Floor.on(plan, ways.grid)
-        self._frames: dict[tuple[int, int, bytes], Frame] = {}
-        """The frames needed so far, by size, goal and closed gates."""
+        self._frames: dict[Key, Frame] = {}
+        """The frames needed so far."""
+        self._margins: dict[Key, int] = {}
+        """The margins that the windows of the last potentials needed."""
         self._look(None)
 
     def _ways(self, size: int, closed: Array) -> Ways:
@@ -208,7 +189,8 @@ class Quickest(Behaviour):
 
     def _look(self, seen: Seen | None) -> None:
         self._seen = seen
-        self._fields: dict[tuple[int, int, bytes], Ways] = {}
+        self._density: Density | None = None
+        self._potentials: dict[Key, Potential] = {}
 
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         wished = self.wish.towards(t, q, goal)
@@ -220,35 +202,51 @@ class Quickest(Behaviour):
             self._look(seen)
         size = np.broadcast_to(self.group, (len(q),))
         which, closed = np.where(walks, size * len(self.goals) + goal, NOWHERE), self.closed
-        for one in np.unique(which[which >= 0]):
-            k, g = divmod(int(one), len(self.goals))
-            some = np.flatnonzero(which == one)
-            quick = self._field(seen, k, g, closed).directions(q[some], np.zeros(len(some), dtype=np.int64))
-            known = (quick != 0.0).any(axis=1)  # people without a way keep the direction of the wish inside
-            direction[some[known]] = quick[known]
-        return speed[:, None] * direction
+        numbers = np.flatnonzero(np.bincount(which[walks], minlength=1))
+        if len(numbers) == 0:
+            return speed[:, None] * direction
+        keys = [Key(*divmod(int(one), len(self.goals)), closed.tobytes()) for one in numbers]
+        field = np.where(walks, np.searchsorted(numbers, which), NOWHERE)
+        quick = self._headings(seen, q, field, keys, closed)
+        known = (quick[:, 0] != 0.0) | (
+            quick[:, 1] != 0.0
+        )  # people without a way keep the direction of the wish inside
+        return speed[:, None] * (quick if known.all() else np.where(known[:, None], quick, direction))
 
-    def _field(self, seen: Seen, size: int, goal: int, closed: Array) -> Ways:
-        """The quickest ways of people of one size to a goal, when people last looked around."""
-        key = size, goal, closed.tobytes()
-        if key not in self._fields:
-            ways = self._ways(size, closed)
-            if key not in self._frames:
-                self._frames[key] = Frame.of(ways, goal, self.floor.inside)
-            self._fields[key] = self._found(seen, ways, self._frames[key], goal)
-        return self._fields[key]
+    def _headings(self, seen: Seen, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
+        """(n, 2) directions of the quickest ways of people in the potentials of the given numbers (n,).
 
-    def _found(self, seen: Seen, ways: Ways, frame: Frame, goal: int) -> Ways:
-        shape = self.floor.grid.shape
-        nodes = shape[0] * shape[1]
-        direction = ways.direction[goal * nodes : (goal + 1) * nodes].astype(complex)
-        own, cost = seen.going == goal, np.ones(shape)
-        for people, weight in ((own, self.weights.own), (~own, self.weights.others)):
-            if weight > 0.0 and people.any():
-                cost += weight * self.floor.density(seen.places[people], self.weights.width)
-        d = kernels_for(cost).marched(frame.free, frame.start, ways.grid.step, cost)
-        quick = kernels_for(d).descent(d, ways.grid.step).view(complex).ravel()
-        direction[frame.found] = quick[frame.found]
-        for new, around, shares in frame.layers:
-            direction[new] = np.einsum("nk,nk->n", shares, direction[around])
-        return replace(ways, direction=direction)
+        A potential that does not reach all people is found again, with the people of now, and then on the whole grid.
+        """
+        if self._density is None:
+            own, others, width = self.weights
+            going = seen.going if own > 0.0 or others > 0.0 else seen.going[:0]
+            self._density = Density.of(self.floor, seen.places[: len(going)], going, width)
+        ways, grid = {key.size: self._ways(key.size, closed) for key in keys}, self.floor.grid
+        missing = [k for k, key in enumerate(keys) if key not in self._potentials]
+        attempts = 0
+        while True:
+            pieces = [(keys[k], ways[keys[k].size], self._cells(q[field == k]), attempts == LAST) for k in missing]
+            self._potentials.update(together(self._found, pieces))
+            fields = [(one.window.low, one.direction) for one in (self._potentials[key] for key in keys)]
+            outside = ways[keys[0].size].outside
+            quick = kernels_for(q).headings(q, field, fields, *grid, *outside, people_chunks(len(q)))
+            missing = np.unique(field[np.isnan(quick[:, 0])]).tolist()
+            if not missing:
+                return quick
+            attempts += 1
+
+    def _cells(self, q: Array) -> Integers:
+        """(k, 2) cells of the people on the grid."""
+        x = np.floor((q - self.floor.grid.lower) / self.floor.grid.step)
+        return x[((x >= 0.0) & (x < np.array(self.floor.grid.shape) - 1.0)).all(axis=1)].astype(np.int64)
+
+    def _found(self, key: Key, ways: Ways, cells: Integers, whole: bool) -> tuple[Key, Potential]:
+        """The potential of a key, for people in the given cells or on the whole grid."""
+        if key not in self._frames:
+            self._frames[key] = Frame.of(ways, key.goal, self.floor.inside)
+        density, weights = cast(Density, self._density), (self.weights.own, self.weights.others)
+        margin = self._margins.get(key, MARGIN)
+        found = potential(ways, key.goal, self._frames[key], density, weights, None if whole else cells, margin)
+        self._margins[key] = found.margin
+        return key, found

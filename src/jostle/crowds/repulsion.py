@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import NotNegative, Positive, check_arguments
-from jostle.arrays import Array, Integers, Shorts, finite
+from jostle.arrays import Array, Integers, finite
 from jostle.crowds.behaviour import Behaviour, polar
+from jostle.crowds.ways import people_chunks
 from jostle.crowds.wish import Wish
 from jostle.kernels import kernels_for
-from jostle.kernels.sharing import chunks_of
 
 STRENGTH = 2.0
 """Default repulsion of two people who touch, relative to the wish to walk on."""
@@ -77,16 +77,6 @@ class Repulsion(Behaviour):
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = np.array(np.broadcast_to(self.radii, (len(q),)))
-        i, j = pairs_within(q, radii, SIGHT * self.decay)
-        e = kernels_for(q).turned(i, j, q, radii, direction, self.strength, self.decay)
+        sight, chunks = SIGHT * self.decay, people_chunks(len(q))
+        e = kernels_for(q).turned(q, radii, direction, self.strength, self.decay, sight, chunks)
         return np.asarray(speed[:, None] * e)
-
-
-def pairs_within(q: Array, radii: Array, sight: float) -> tuple[Shorts, Shorts]:
-    """(m,) and (m,) numbers of people whose gap is at most `sight`, each pair once and in order.
-
-    >>> i, j = pairs_within(np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), np.full(3, 0.25), 1.0)
-    >>> i.tolist(), j.tolist()
-    ([0], [1])
-    """
-    return kernels_for(q).pair_list(q, radii + sight / 2.0, np.full(2, np.inf), chunks_of(len(q)))

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Positive, check_arguments
 from jostle.arrays import Array, Integers, finite
 from jostle.crowds.behaviour import Behaviour, polar
-from jostle.crowds.repulsion import pairs_within
+from jostle.crowds.ways import people_chunks
 from jostle.crowds.wish import Wish
 from jostle.kernels import kernels_for
 
@@ -80,6 +80,6 @@ class TimeGap(Behaviour):
     def towards(self, t: float, q: Array, goal: Integers) -> Array:
         speed, direction = polar(self.wish.towards(t, q, goal))
         radii = np.array(np.broadcast_to(self.radii, (len(q),)))
-        i, j = pairs_within(q, radii, self.T * float(speed.max(initial=0.0)))
-        gap = kernels_for(q).gaps_ahead(i, j, q, radii, direction)
+        sight = self.T * float(speed.max(initial=0.0))
+        gap = kernels_for(q).gaps_ahead(q, radii, direction, sight, people_chunks(len(q)))
         return np.asarray(np.minimum(speed, np.maximum(gap, 0.0) / self.T)[:, None] * direction)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from jostle.crowds.outlines import around, nearest_on, package, shrunk
 from jostle.crowds.stairs import passages
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
+from jostle.kernels.sharing import chunks_of
 from jostle.kernels.threads import threads
 
 SPACING, WIDEST_SPACING = 0.25, 0.5
@@ -43,6 +45,8 @@ NECK = 1.5
 no node on one side of it is a neighbour of a node on the other side."""
 MOST_NODES = 40_000_000
 """Largest number of nodes of a grid."""
+NODES_AT_ONCE = 40_000_000
+"""Number of nodes, of all goals for which ways are found at the same time, which bounds the memory that they need."""
 SIGHT = 128
 """Distance from an exit, in grid spacings, up to which nodes are tested for whether they see it."""
 DISTANCE_TOLERANCE = 1e-9
@@ -53,8 +57,8 @@ TOUCH = 0.25
 """Distance, in grid spacings, by which a line of sight may leave the area where a disc fits."""
 BEYOND = 0.25
 """Distance behind an exit, in radii, of the point at which people who see the exit aim."""
-LOST = 0.3
-"""Length of the mean direction around a person below which two ways are about equally long."""
+PEOPLE_A_CHUNK = 2000
+"""A thread is given at least this many people: with fewer, starting the threads costs more than they gain."""
 
 
 class Grid(NamedTuple):
@@ -108,7 +112,7 @@ class Ways:
     distance: Array
     """(goals, nodes) lengths of the ways by each goal to an exit; infinite where there is none."""
     direction: Any
-    """(goals * nodes,) unit vectors as complex numbers, in single or double precision."""
+    """(goals, nx, ny, 2) unit vectors, in single or double precision."""
     nearest: Integers
     """(nodes,) goal of the shortest way."""
 
@@ -150,41 +154,26 @@ class Ways:
                 distance[g], direction[g] = _march(grid, goals[g], source, free, nodes, sight, radius, seeing)
             direction[g, outside] = out
 
-        with ThreadPoolExecutor(min(len(goals), threads())) as pool:
+        at_once = max(2, NODES_AT_ONCE // len(nodes))
+        with ThreadPoolExecutor(min(len(goals), threads(), at_once)) as pool:
             list(pool.map(find, range(len(goals))))
         distance[:eligible] += _remaining(plan, radius, grid, distance[:eligible])[:, None]
         nearest = distance[:eligible].argmin(axis=0)
         known = _spread(grid, np.asarray(np.isfinite(distance[:eligible]).any(axis=0)))
         nearest = nearest if known is None else nearest[known]
-        as_complex = np.ascontiguousarray(direction).view(np.result_type(direction, 1j)).ravel()
-        return Ways(radius, grid, goals, len(plan.exits), eligible, distance, as_complex, nearest)
+        direction = direction.reshape(len(goals), *grid.shape, 2)
+        return Ways(radius, grid, goals, len(plan.exits), eligible, distance, direction, nearest)
 
     def directions(self, q: Array, goal: Integers) -> Array:
-        """(n, 2) unit vectors from q along the shortest paths to the goals (n,)."""
-        rows, columns = self.grid.shape
-        x, y = (q - self.grid.lower).T / self.grid.step
-        i, j = np.floor(x), np.floor(y)
-        far = (i < 0) | (j < 0) | (i >= rows - 1) | (j >= columns - 1)
-        some_far = far.any()
-        if some_far:
-            i[far], j[far] = 0.0, 0.0
-        x, y = x - i, y - j
-        index = goal * (rows * columns) + (columns * i + j).astype(np.int64)
-        near, next_one = self.direction.take(index), self.direction.take(index + columns)
-        below = near + y * (self.direction.take(index + 1) - near)
-        way = below + x * (next_one + y * (self.direction.take(index + columns + 1) - next_one) - below)
-        size = np.abs(way)
-        lost = size < LOST
-        if lost.any():
-            around = self.direction[index[lost][:, None] + [0, 1, columns, columns + 1]]
-            clearest = around[np.arange(len(around)), np.argmax(np.abs(around), axis=1)]
-            total = around.sum(axis=1)
-            way[lost] = np.where(np.abs(total) < LOST, clearest, total)
-            size[lost] = np.maximum(np.abs(way[lost]), np.finfo(float).tiny)
-        found = (way / size).astype(complex, copy=False).view(float).reshape(-1, 2)
-        if some_far:
-            found[far] = _outward(self.goals[: self.exits], q[far])
-        return np.asarray(found)
+        """(n, 2) unit vectors from q along the shortest ways to the goals (n,)."""
+        fields = [((0, 0), one) for one in self.direction]
+        return kernels_for(q).headings(q, goal, fields, *self.grid, *self.outside, people_chunks(len(q)))
+
+    @cached_property
+    def outside(self) -> tuple[Array, Array]:
+        """The exits (k, 2, 2) and their outward normals (k, 2): people beyond the grid head away from the nearest."""
+        exits = self.goals[: self.exits]
+        return np.array([goal.passable for goal in exits]), np.array([goal.outward for goal in exits])
 
     def choice(self, q: Array) -> Integers:
         """(n,) number of the goal with the shortest way, at the nearest node."""
@@ -204,10 +193,16 @@ class Ways:
         return np.asarray(np.where(there, self.distance[:, node], np.inf))
 
     def _node(self, q: Array) -> tuple[Integers, Booleans]:
-        index = np.rint((q - self.grid.lower) / self.grid.step)
-        there = np.asarray(((index >= 0) & (index < self.grid.shape)).all(axis=1))
-        index[~there] = 0.0
-        return index[:, 0].astype(np.int64) * self.grid.shape[1] + index[:, 1].astype(np.int64), there
+        (x, y), (rows, columns) = (q - self.grid.lower).T / self.grid.step, self.grid.shape
+        i, j = np.rint(x), np.rint(y)
+        there = (i >= 0) & (i < rows) & (j >= 0) & (j < columns)
+        node = (np.where(there, i, 0.0) * columns + np.where(there, j, 0.0)).astype(np.int64)
+        return node, there
+
+
+def people_chunks(n: int) -> int:
+    """Into how many chunks loops over n people are cut: one for each thread, unless there are few people."""
+    return chunks_of(n, PEOPLE_A_CHUNK)
 
 
 def usual_spacing(plan: Geometry, radius: float, goals: int) -> float:

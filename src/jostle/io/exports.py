@@ -28,8 +28,9 @@ from numpy.typing import DTypeLike
 from jostle.arguments import check_arguments
 from jostle.errors import InvalidValue
 from jostle.io.new_files import beside, publish, refuse_existing, whole
+from jostle.io.precision import check_precision, sufficient
 from jostle.io.reading import about, read
-from jostle.io.saved import durations, file_of, precision, radii, shapes, sufficient
+from jostle.io.saved import durations, file_of, precision, radii, shapes
 from jostle.io.trajectory import Writer
 from jostle.plugins import Registry
 from jostle.solution import Solution
@@ -166,9 +167,10 @@ def write(
     refuse_existing(path)
     noted = {"scheme": repr(sol.scheme), "problem": repr(sol.problem)} if about is None else about
     stored = file_of(sol)
-    if dtype is None:
-        ends = [k for k in (0, len(sol.t) - 1) if k >= 0]
-        dtype = sufficient(np.array([sol.q[k] for k in ends]), next(iter(radii(sol)), 0.0))
+    places = np.array([sol.q[k] for k in (0, len(sol.t) - 1) if k >= 0])
+    sizes = next(iter(radii(sol)), 0.0)
+    dtype = sufficient(places, sizes) if dtype is None else dtype
+    check_precision(places, sizes, dtype)
     contacts = stored is None or stored.header.contacts
     new = beside(path)
     try:

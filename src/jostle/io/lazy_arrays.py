@@ -17,6 +17,8 @@ class States:
     """(k, *shape): an array that stays in its file; it can be indexed, iterated, or converted to a NumPy array.
 
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from jostle.io.reading import read
     >>> from jostle.io.trajectory import Writer
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Writer(Path(folder) / "run.vtkhdf", shape=(2,), about={}) as file:

@@ -37,10 +37,10 @@ class Output:
 
     Examples
     --------
-    >>> import jostle as jo, tempfile
+    >>> import jostle as jo, numpy as np, tempfile
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     output = jo.io.Output(f"{folder}/ball.vtkhdf", dtype=np.float64)
+    ...     output = jo.io.Output(f"{folder}/ball.vtkhdf", dtype="float64")
     ...     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, every=0.5, output=output)
     ...     sol.t.tolist(), sol.q[-1].round(9).tolist(), len(sol.stats)
     ([0.0, 0.5, 1.0], [0.0], 100)

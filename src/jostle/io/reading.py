@@ -16,6 +16,7 @@ import numpy as np
 
 from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, InvalidValue
+from jostle.facts import Facts
 from jostle.io import changes, headers, layout
 from jostle.io.container import reading
 from jostle.io.frames_in_file import Source
@@ -27,6 +28,9 @@ from jostle.problems import Motion, Sweeping
 from jostle.schemes.base import Scheme
 from jostle.solution import Solution
 from jostle.statuses import RUNNING
+
+SINGLE_PRECISION = 1e-6
+"""Relative difference of radii and masses that rounding to a file in single precision may cause."""
 
 
 @check_arguments
@@ -89,6 +93,8 @@ def read(
         raise InvalidValue(
             f"{path} is the run of a {kinds[said.order]} problem, but problem is a {type(problem).__name__}"
         )
+    if problem is not None:
+        _check_bodies(problem, source)
     lazy = (States(source, layout.POINTS, np.nan), States(source, layout.VELOCITY, 0.0))
     contacts = (Ragged(source, source.impulses), Ragged(source, source.pairs), Ragged(source, source.normals))
     of_file: tuple[Any, ...] = (source.index.t, *lazy, *contacts, source.stats, said.status)
@@ -97,6 +103,28 @@ def read(
         order=said.order, walls=None if said.walls < 0 else said.walls, contacts_saved=said.contacts,
         stored_facts=source.facts, stored_shapes=None if source.facts is None else Ragged(source, source.shapes),
     )  # fmt: skip
+
+
+def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:
+    """Refuse a problem whose radii or masses are not those of the file."""
+    t = float(source.index.t[0])
+    with reading(source.path) as file:
+        in_file = {"radius": source.radii(file, 0)}
+    of_problem: dict[str, Any] = {"radius": problem.within.radii_at(t).ravel()}
+    if source.facts is not None and source.facts.masses is not None:
+        in_file["mass"] = source.facts.masses
+        of_problem["mass"] = Facts.of(problem, t=t, q=problem.q0).masses
+    for name, stored in in_file.items():
+        given = of_problem[name]
+        if given is None or given.size not in (1, len(stored)):
+            continue
+        wrong = ~np.isclose(given, stored, rtol=SINGLE_PRECISION, atol=0.0) & (stored > 0.0)  # 0: not there, or a point
+        if wrong.any():
+            body = int(np.argmax(wrong))
+            raise InvalidValue(
+                f"the {name} of body {body} is {stored[body]:g} in {source.path.name} and "
+                f"{np.broadcast_to(given, stored.shape)[body]:g} in the problem: give the problem that was solved"
+            )
 
 
 @check_arguments

@@ -50,6 +50,7 @@ def are_images(path: str | os.PathLike[str]) -> bool:
     Examples
     --------
     >>> import jostle as jo, tempfile
+    >>> from jostle.io.images import write_images
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     place = Path(folder) / "run.vtkhdf"
     ...     write_images(place, Images(t=np.zeros(1), lower=np.zeros(2), h=1.0, fields={"density": np.ones((1, 2, 2))}))

@@ -24,9 +24,9 @@ from jostle.io.container import reading
 from jostle.io.locks import Lock
 from jostle.io.new_files import beside, regular
 from jostle.io.outputs import Output
+from jostle.io.precision import check_precision, sufficient
 from jostle.io.reading import about as noted
 from jostle.io.reading import read
-from jostle.io.saved import sufficient
 from jostle.io.trajectory import Writer
 from jostle.kernels.threads import threads
 from jostle.recording import record_of, shown
@@ -78,8 +78,9 @@ class FileRecorder:
     def _begin(self, output: Output, start: State, about: Mapping[str, str]) -> None:
         """Create the file with its first frame. A trajectory that it replaces is kept until then."""
         places = np.concatenate([np.ravel(to_host(q)) for q in (self.problem.q0, shown(start))])
-        enough = sufficient(places, to_host(self.problem.within.radii_at(start.t)))
-        dtype = enough if output.dtype is None else output.dtype
+        radii = to_host(self.problem.within.radii_at(start.t))
+        dtype = sufficient(places, radii) if output.dtype is None else output.dtype
+        check_precision(places, radii, dtype)
         form: dict[str, Any] = {"contacts": output.contacts, "dtype": dtype, "about": about}
         form["facts"] = self.facts
         if not (output.overwrite and os.path.lexists(self.path)):

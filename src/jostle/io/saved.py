@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from jostle.arrays import Array
 from jostle.io.frames_in_file import Source as Stored
@@ -14,9 +13,6 @@ from jostle.io.lazy_arrays import Ragged, States
 from jostle.io.pictures import Picture, Scene
 from jostle.shapes import Shape
 from jostle.solution import Solution
-
-LARGEST_ROUNDING = 1e-3
-"""Largest rounding of positions in single precision, as a fraction of the smallest radius."""
 
 
 def file_of(sol: Solution) -> Stored | None:
@@ -32,19 +28,6 @@ def durations(sol: Solution) -> Array:
         for k in np.flatnonzero(np.isnan(known)):
             known[k] = sol.duration(int(k))
     return known
-
-
-def sufficient(q: Array, radii: ArrayLike) -> np.dtype[Any]:
-    """float32, or float64 if float32 would move a body by more than LARGEST_ROUNDING times the smallest radius.
-
-    >>> [str(sufficient(np.array([[x, 2.0]]), 0.2)) for x in (10.0, 5e6)]
-    ['float32', 'float64']
-    """
-    sizes = np.asarray(radii, dtype=float)
-    sizes = sizes[sizes > 0.0]
-    furthest = float(np.abs(q[np.isfinite(q)]).max(initial=0.0))
-    rounding = furthest * float(np.finfo(np.float32).eps) / 2.0
-    return np.dtype(np.float64 if len(sizes) and rounding > LARGEST_ROUNDING * sizes.min() else np.float32)
 
 
 def precision(sol: Solution) -> np.dtype[Any]:

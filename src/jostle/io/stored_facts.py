@@ -113,6 +113,13 @@ def _flat(values: Array | None) -> Array:
     return np.zeros(0) if values is None else np.asarray(values, dtype=float).ravel()
 
 
+def _paces(link: Any) -> tuple[float, float]:
+    """The paces on the steps of stairs, from start to end and back; 1 without steps."""
+    middle = link.flights[:1].mean(axis=1)
+    forward, back = (float(link.pace_at(middle, back=way).sum()) if len(middle) else 1.0 for way in (False, True))
+    return forward, back
+
+
 def _plan(plan: Any) -> dict[str, Any] | None:
     """The parts of a floor plan that a file stores; None if shapely is not installed."""
     if plan is None:
@@ -125,6 +132,7 @@ def _plan(plan: Any) -> dict[str, Any] | None:
         name: {
             "start": link.start.tolist(), "end": link.end.tolist(), "length": float(link.length),
             "outward": plan.shafts[name].outward.tolist(), "inward": plan.shafts[name].inward.tolist(),
+            "flights": link.flights.tolist(), "paces": _paces(link),
             **({} if link.every is None else {"every": link.every, "travel": link.travel, "doors": link.doors}),
         }
         for name, link in plan.links.items()
@@ -206,6 +214,13 @@ def _groups(number: NDArray[Any], names: list[str] | None) -> Groups | None:
     return Groups(tuple(str(name) for name in names), number.astype(np.int64))
 
 
+def _two(paces: Any) -> tuple[float, float]:
+    forward, back = (float(pace) for pace in paces)
+    if not (0.0 < forward < np.inf and 0.0 < back < np.inf):
+        raise ValueError(f"paces of stairs {paces!r}")
+    return forward, back
+
+
 def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
     if plan is None:
         return None
@@ -216,8 +231,9 @@ def _recorded(plan: dict[str, Any] | None) -> RecordedPlan | None:
     stairs = {
         str(name): Stair(
             array(one["start"], 2, 2), array(one["end"], 2, 2), float(one["length"]), array(one["outward"], 2),
-            array(one["inward"], 2), None if one.get("every") is None else float(one["every"]),
-            float(one.get("travel", 0.0)), float(one.get("doors", 0.0)),
+            array(one["inward"], 2), _two(one.get("paces", (1.0, 1.0))), array(one.get("flights", []), -1, 2),
+            None if one.get("every") is None else float(one["every"]), float(one.get("travel", 0.0)),
+            float(one.get("doors", 0.0)),
         )
         for name, one in plan["stairs"].items()
     }  # fmt: skip

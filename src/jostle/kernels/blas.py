@@ -1,4 +1,4 @@
-"""Products of small matrices on one thread: on a busy machine the threads of BLAS wait longer than they work."""
+"""Limits BLAS to one thread for small matrices: on a busy machine its threads wait longer than they work."""
 
 from __future__ import annotations
 

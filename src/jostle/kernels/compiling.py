@@ -17,15 +17,15 @@ BAR_WIDTH = 30
 
 
 class Compiling(NamedTuple):
-    """What is being compiled, and how far that is."""
+    """The kernel that is being compiled, and the progress so far."""
 
     kernel: str
     compiled: int
-    """Kernels that were compiled before it, in this process."""
+    """Number of kernels that this process compiled before."""
     known: int
-    """Kernels that there are; a run needs some of them."""
+    """Number of all kernels; a run needs some of them."""
     seconds: float
-    """How long this process has been compiling."""
+    """Time that this process has spent compiling (s)."""
 
     def __str__(self) -> str:
         return f"compiling, once after an installation: {self.compiled} of at most {self.known} kernels"

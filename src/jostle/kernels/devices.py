@@ -35,7 +35,7 @@ def array_module(device: str) -> Any:
         module = import_module(ARRAYS[device])
         count = module.cuda.runtime.getDeviceCount()
     except ImportError as error:
-        raise DeviceUnavailable(f"device {device!r} needs CuPy, which is not here ({error}): {INSTALL}") from None
+        raise DeviceUnavailable(f"device {device!r} needs CuPy, which is not installed ({error}): {INSTALL}") from None
     except RuntimeError as error:  # CuPy's error if the driver is missing or too old
         raise DeviceUnavailable(f"device {device!r} cannot be used ({error}): {INSTALL}") from None
     if count == 0:

@@ -20,9 +20,9 @@ from jostle.kernels.cpu.signatures import FORCE, READ, ROWS
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 DIFFERENCE = float(np.finfo(float).eps) ** (1.0 / 3.0)
-"""Step of central differences, as a part of the coordinate or the length."""
+"""Step of central differences, as a fraction of the coordinate or the length."""
 MAX_KEPT = 64
-"""Compiled functions that are kept."""
+"""Number of compiled functions that are kept."""
 
 
 class CannotCompile(Exception):

@@ -8,6 +8,7 @@ names, and one more entry of `PACKAGES`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -186,15 +187,36 @@ class Kernels(ContactKernels, Protocol):
         most: int,
     ) -> tuple[Array, Integers, Array, Integers, Array, int]: ...
 
-    def marched(self, free: Booleans, start: Array, step: float, cost: Array | None = None) -> Array: ...
-
-    def descent(self, d: Array, step: float) -> Array: ...
-
-    def turned(
-        self, i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array, strength: float, decay: float
+    def marched(
+        self,
+        free: Booleans,
+        start: Array,
+        step: float,
+        cost: Array | None = None,
+        wanted: Booleans | None = None,
+        slack: float = 0.0,
     ) -> Array: ...
 
-    def gaps_ahead(self, i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array) -> Array: ...
+    def descent(self, d: Array, step: float, free: Booleans | None = None, otherwise: Array | None = None) -> Array: ...
+
+    def headings(
+        self,
+        q: Array,
+        field: Integers,
+        fields: Sequence[tuple[tuple[int, int], Array]],
+        lower: Array,
+        step: float,
+        shape: tuple[int, int],
+        exits: Array,
+        outward: Array,
+        chunks: int,
+    ) -> Array: ...
+
+    def turned(
+        self, q: Array, radii: Array, direction: Array, strength: float, decay: float, sight: float, chunks: int
+    ) -> Array: ...
+
+    def gaps_ahead(self, q: Array, radii: Array, direction: Array, sight: float, chunks: int) -> Array: ...
 
     def speeds(self, u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]: ...
 

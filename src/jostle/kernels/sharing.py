@@ -35,9 +35,9 @@ NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
 
 
-def chunks_of(rows: int) -> int:
-    """The number of pieces into which rows are cut: one for each thread, unless there are few rows."""
-    return max(1, min(threads(), rows // ROWS_A_CHUNK)) if rows >= 2 * ROWS_A_CHUNK else 1
+def chunks_of(rows: int, least: int = ROWS_A_CHUNK) -> int:
+    """The number of pieces into which rows are cut: one for each thread, unless they had fewer than `least` rows."""
+    return max(1, min(threads(), rows // least)) if rows >= 2 * least else 1
 
 
 def _chunks_of_numbers(count: int) -> int:
@@ -57,14 +57,13 @@ def cut(count: int, chunks: int) -> list[tuple[int, int]]:
 
 
 def together(work: Callable[..., Result], pieces: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """[work(*piece) for piece in pieces], on several threads; waits for all pieces that were begun.
+    """[work(*piece) for piece in pieces]: each thread takes the next piece when it has finished one; waits for all.
 
-    >>> together(pow, [(2, 3), (3, 2)])
-    [8, 9]
+    >>> together(pow, [(2, 3), (3, 2), (5, 1)])
+    [8, 9, 5]
     """
-    if len(pieces) == 1:
-        return [work(*pieces[0])]
-    return Job(work, pieces).run(len(pieces) - 1)
+    helpers = min(threads(), len(pieces)) - 1
+    return Job(work, pieces).run(helpers) if helpers > 0 else [work(*piece) for piece in pieces]
 
 
 @contextmanager

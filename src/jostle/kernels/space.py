@@ -13,11 +13,11 @@ import numpy as np
 from jostle.arrays import Array, Integers
 
 SAMPLE = 1000
-"""Approximate number of rows that are looked at."""
+"""Approximate number of rows in the sample."""
 PATCHES = 16
 """Number of patches along an axis of the bounding box, which tell how much of it has rows."""
 NARROWEST = 2.0
-"""The least width of a cell, in mean distances of two bodies in contact."""
+"""Smallest width of a cell, in mean distances of two bodies in contact."""
 
 
 class Cut(NamedTuple):
@@ -27,7 +27,7 @@ class Cut(NamedTuple):
     low: Array
     """Where the cells begin along each axis."""
     scale: Array
-    """Cells a length."""
+    """Number of cells per unit of length."""
     counts: Integers
 
 

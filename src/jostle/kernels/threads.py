@@ -6,10 +6,10 @@ import os
 import sys
 
 MAX_THREADS = 512
-"""More threads are not used."""
+"""Largest number of threads."""
 
 _forked = False
-"""Is this a forked child? It uses one thread: who forks wants the children to share the cores."""
+"""Whether this process is a forked child. It then uses one thread, since forked processes usually share the cores."""
 
 
 def _note_fork() -> None:

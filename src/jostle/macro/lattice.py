@@ -61,6 +61,7 @@ class Lattice:
 
     Examples
     --------
+    >>> from jostle.macro.lattice_zones import square_lattice
     >>> lattice = square_lattice(0.5, box=([0, 0], [1, 1]))
     >>> lattice.points.tolist(), lattice.cone.G.shape
     ([[0.25, 0.25], [0.25, 0.75], [0.75, 0.25], [0.75, 0.75]], (4, 8))

@@ -11,9 +11,10 @@ from jostle.analysis.crowd_summary import LONGEST_INTERVAL
 from jostle.crowds.crowd import Crowd as People
 from jostle.crowds.crowd import crowd
 from jostle.crowds.groups import Group
+from jostle.crowds.interior import OUTLET_RADII
 from jostle.crowds.outlines import package
 from jostle.crowds.plan_checks import stop_on
-from jostle.crowds.plans import OUTLET_RADII, Plan
+from jostle.crowds.plans import Plan
 from jostle.crowds.stairs import BACK, Link
 from jostle.crowds.stops import AnyStop
 from jostle.crowds.strategies import TIME_GAP, AvoidJams

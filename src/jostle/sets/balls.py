@@ -279,7 +279,7 @@ class Line(ConstraintSet):
     convex_gaps = flat = True
 
     def __init__(self, radii: InTime, *, lower: float = -np.inf, upper: float = np.inf):
-        self.radii = frozen(radii)
+        self.radii = self.radii_of_bodies = frozen(radii)
         self.moving = callable(radii)
         self.lower, self.upper = lower, upper
         if not (lower < np.inf and upper > -np.inf and lower <= upper):

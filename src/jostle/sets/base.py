@@ -98,6 +98,8 @@ class ConstraintSet(LinearisedSet):
         raise InvalidValue("a set is not true or false: write Q1 & Q2, not Q1 and Q2")
 
     def __and__(self, other: ConstraintSet) -> Intersection:
+        if not isinstance(other, ConstraintSet):
+            raise InvalidValue(f"Q1 & Q2 is the intersection of two admissible sets, and the second is {other!r}")
         return Intersection(_parts(self) + _parts(other))
 
     def nearest(

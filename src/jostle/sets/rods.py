@@ -148,25 +148,6 @@ class Rods(ConstraintSet):
         _, distance, length = self._measured(t, q)
         return deepest(-np.abs(distance - length), length)
 
-    def ends(self, t: float, q: Array) -> Array:
-        """The positions of the two ends of each rod.
-
-        Parameters
-        ----------
-        t : float
-            Time.
-        q : array, shape (n, d)
-            Positions of the bodies.
-
-        Returns
-        -------
-        array, shape (m, 2, d)
-            First and second end of each rod.
-        """
-        apart, _, _ = self._measured(t, q)
-        start = q.reshape(-1, apart.shape[1])[self.pairs[:, 0]]
-        return np.stack([start, start + apart], axis=1)
-
     def _measured(self, t: float, q: Array) -> tuple[Array, Array, Array]:
         """(m, d) from the first end of each rod to the second, (m,) their distances, (m,) the lengths of the rods."""
         points, (i, j) = self._points(t), self.pairs.T

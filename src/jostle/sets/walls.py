@@ -1,9 +1,9 @@
 """Sets that act on each body alone: half-space, box, outside of a ball.
 
 A configuration q is one body, shape (d,), or n of them, shape (n, d). With `radii` the bodies are balls and
-gaps are measured from their surfaces. In an intersection with `Balls`, walls take the radii of the balls unless they
-are given others; ``radii=0`` keeps the centres inside. Alone, and without radii, the bodies are points. Centres,
-offsets, ends and radii may be functions of time.
+gaps are measured from their surfaces. In an intersection with `Balls` or `Line`, walls take the radii of the balls
+unless they are given others; ``radii=0`` keeps the centres inside. Alone, and without radii, the bodies are points.
+Centres, offsets, ends and radii may be functions of time.
 
 All gaps are convex in q, as the linearised schemes ask.
 """
@@ -36,7 +36,7 @@ class HalfSpace(Walls):
     offset : float or callable (t) -> float, default 0.0
         Offset of the plane, in the unit of normal . q.
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
-        Radii of the bodies. None: those of the `Balls` in an intersection; otherwise the bodies are points.
+        Radii of the bodies. None: those of the balls in an intersection; otherwise the bodies are points.
 
     Raises
     ------
@@ -62,6 +62,7 @@ class HalfSpace(Walls):
         super().__init__(radii, normal, offset)
         self.normal, self.offset = frozen(normal), frozen(offset)
         self.dimension = at(normal, 0.0).size
+        self._offset(0.0)
         self.names = (f"plane {self._words()}",)
         self.flat = not callable(normal)
         self._unit = self._normal(0.0) if self.flat else None
@@ -73,16 +74,24 @@ class HalfSpace(Walls):
 
     def _normal(self, t: float) -> tuple[Array, float]:
         normal = at(self.normal, t).ravel()
+        if len(normal) != self.dimension:
+            raise InvalidValue(
+                f"the normal of a half-space has {len(normal)} entries at t = {t:g}, and {self.dimension} at t = 0"
+            )
         size = float(np.linalg.norm(normal))
         if not 0.0 < size < np.inf:
             raise UndefinedGradient(f"the normal of a half-space is {normal.tolist()} at t = {t:g}")
         return normal / size, size
 
-    def _surfaces(self, t: float) -> Surfaces:
-        unit, size = self._unit or self._normal(t)
+    def _offset(self, t: float) -> Array:
         offset = at(self.offset, t)
         if offset.size != 1:
             raise InvalidValue(f"the offset of a half-space is one number; at t = {t:g} it has shape {offset.shape}")
+        return offset
+
+    def _surfaces(self, t: float) -> Surfaces:
+        unit, size = self._unit or self._normal(t)
+        offset = self._offset(t)
         if not np.isfinite(offset).all():
             raise NotFinite(f"the offset of the {self.names[0]} is {offset.item()} at t = {t:g}; it must be finite")
         return Plane(unit, offset.ravel() / size)
@@ -99,7 +108,7 @@ class Box(Walls):
     upper : float, array_like, shape (d,), or callable (t) -> array
         Upper corner; inf for an open side.
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
-        Radii of the bodies. None: those of the `Balls` in an intersection; otherwise the bodies are points.
+        Radii of the bodies. None: those of the balls in an intersection; otherwise the bodies are points.
 
     Raises
     ------
@@ -158,10 +167,22 @@ class Box(Walls):
         d, sides = self.dimension, self._sides
         ends = np.concatenate([np.broadcast_to(at(ends, t), (d,)) for ends in (self.lower, self.upper)])
         if np.isnan(ends).any():
-            end, axis = divmod(int(np.argmax(np.isnan(ends))), d)
-            name = ("lower", "upper")[end]
-            raise NotFinite(f"{name}[{axis}] of the box is nan at t = {t:g}; use infinity for an open side")
+            side = self._side(int(np.argmax(np.isnan(ends))))
+            raise NotFinite(f"{side} of the box is nan at t = {t:g}; use infinity for an open side")
+        closed = np.isfinite(ends)
+        closed[sides] = False
+        if closed.any():
+            k = int(np.argmax(closed))
+            raise InvalidValue(
+                f"{self._side(k)} of the box is {ends[k]:g} at t = {t:g}, and was infinite at t = 0: an open side "
+                f"stays open; start with a wall that is far away"
+            )
         return Sides(sides % d, np.where(sides < d, 1.0, -1.0), ends[sides])
+
+    def _side(self, k: int) -> str:
+        """The name of a side: the lower ones come first."""
+        end, axis = divmod(k, self.dimension)
+        return f"{('lower', 'upper')[end]}[{axis}]"
 
 
 @check_arguments
@@ -175,7 +196,7 @@ class Outside(Walls):
     radius : float, array_like, shape (k,), or callable (t) -> array
         Radii of the obstacles, 0 or more.
     radii : float, array_like, shape (n,), or callable (t) -> array, optional
-        Radii of the bodies. None: those of the `Balls` in an intersection; otherwise the bodies are points.
+        Radii of the bodies. None: those of the balls in an intersection; otherwise the bodies are points.
 
     Raises
     ------
@@ -199,16 +220,24 @@ class Outside(Walls):
         self.centre, self.radius = frozen(centre), frozen(radius)
         centres = np.atleast_2d(finite(at(centre, 0.0), f"centre of {self.kind}s"))
         self.dimension = centres.shape[1]
-        size = np.broadcast_to(finite(at(radius, 0.0), f"radius of {self.kind}s"), (len(centres),))
+        self.names = tuple(f"{self.kind} {k}" for k in range(len(centres)))
+        size = self._sizes_of(finite(at(radius, 0.0), f"radius of {self.kind}s"), 0.0)
         if not (size >= 0).all():
             raise InvalidValue(f"radius must not be negative: {size.tolist()}")
         self.own_length = float(size.min()) or None
-        self.names = tuple(f"{self.kind} {k}" for k in range(len(centres)))
+
+    def _sizes_of(self, radius: Array, t: float) -> Array:
+        """(k,) the radius of each obstacle."""
+        if radius.shape not in ((), (1,), (len(self.names),)):
+            raise InvalidValue(
+                f"radius has shape {radius.shape} at t = {t:g}, and there are {len(self.names)} {self.kind}s"
+            )
+        return np.broadcast_to(radius, (len(self.names),))
 
     def _surfaces(self, t: float) -> Surfaces:
         centre = np.atleast_2d(finite(at(self.centre, t), f"centre of {self.kind}s at t = {t:g}"))
         same_number(self.names, len(centre), self.kind, t)
-        radius = np.broadcast_to(finite(at(self.radius, t), f"radius of {self.kind}s at t = {t:g}"), (len(centre),))
+        radius = self._sizes_of(finite(at(self.radius, t), f"radius of {self.kind}s at t = {t:g}"), t)
         if not radius.min(initial=0.0) >= 0.0:
             k = int(np.argmin(radius))
             raise InvalidValue(f"radius of {self.names[k]} is {radius[k]:g} at t = {t:g}; it must not be negative")

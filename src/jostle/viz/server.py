@@ -50,7 +50,7 @@ class Server:
 
     Examples
     --------
-    >>> import jostle as jo
+    >>> import json, jostle as jo
     >>> from urllib.request import urlopen
     >>> with serve(jo.solve(jo.models.rack(), jo.Maury(), t=2.0, h=0.1)) as server:
     ...     len(json.load(urlopen(server.address + "header"))["times"])

@@ -16,6 +16,7 @@ from jostle.kernels.cpu.contacts import (
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
 from jostle.kernels.cpu.envelopes import envelopes
 from jostle.kernels.cpu.fused import gauss_seidel
+from jostle.kernels.cpu.headings import headings
 from jostle.kernels.cpu.marching import descent, marched
 from jostle.kernels.cpu.multigrid import obstacle
 from jostle.kernels.cpu.runs import isotonic, pressures
@@ -33,6 +34,7 @@ __all__ = [
     "exact",
     "gaps_ahead",
     "gauss_seidel",
+    "headings",
     "interior_point",
     "isotonic",
     "magnitude",

@@ -39,20 +39,20 @@ from jostle.kernels.sharing import cut, together
 from jostle.kernels.space import SAMPLE, cut_space
 
 MOST_COLOURS = 63
-"""A large ball with more small ones around it has several rows of the last colour."""
+"""Number of colours; if a large ball has more neighbours than this, several of its rows have the last colour."""
 BLOCKED_ROWS = 20_000
-"""Fewer rows than this are one block."""
+"""If there are fewer rows than this, they form one block."""
 LEAST_ROWS_A_BLOCK, ROWS_A_BLOCK, BLOCKS = 250, 1000, 64
-"""Blocks have about ROWS_A_BLOCK rows, fewer if there would be less than BLOCKS of them, unless cells would become too
-narrow."""
+"""Blocks have about ROWS_A_BLOCK rows. If this gives fewer than BLOCKS blocks, they have fewer rows, unless the cells
+would become too narrow."""
 GROUPS = 5
-"""Four groups of blocks, and that of the rows between cells that are not neighbours."""
+"""Number of groups: four groups of blocks, and the group of the rows between cells that are not neighbours."""
 FIRST, SECOND, ROW = 0, 1, 2
-"""What the entries of `index` are: the two bodies of a row, and where the row comes from; from NEAR on the same of the
-rows that were selected."""
+"""Entries of `index`: the two bodies of a row, and the number of the row before the arrangement. From NEAR on, the same
+entries of the selected rows."""
 S0, P, Y, VIOLATION, BEFORE = 0, 1, 2, 6, 7
-"""What the entries of `row` are: slack, multiplier, point that the sweep starts from, allowed violation, and slack at
-the test before; the first three from NEAR on once more, of the rows that were selected."""
+"""Entries of `row`: slack, multiplier, starting point of the sweep, allowed violation, and slack at the previous test.
+From NEAR on, the first three entries of the selected rows."""
 NEAR = 3
 
 

@@ -4,14 +4,14 @@ The slack s and the multipliers p stay positive and s_c p_c is driven to zero. E
 
     M + G^T diag(p / s) G
 
-once (see `multifrontal`) and solves with it some times: the step that would end it all; from how far that one can be
-gone the right centring and second-order correction; then, as long as they lengthen the step, corrections that bring
-the s_c p_c at its end nearer to each other (Gondzio 1996). What is returned is the p of the best point seen, judged by
-the stopping test at u(p) = w + M^-1 G^T p.
+once (see `multifrontal`) and solves several systems with it. The first one gives the affine step, towards s_c p_c = 0.
+The length to which this step stays feasible determines the centring and the second-order correction of the next one.
+Further corrections bring the s_c p_c closer to each other (Gondzio 1996), as long as they lengthen the step. The
+result is the p of the best point so far, judged by the stopping test at u(p) = w + M^-1 G^T p.
 
-The stopping test cannot tell whether the iteration goes on well: it compares sum p |s| with |u(p) - w|^2, and where the
-answer is near w both fall together for many iterations. Progress is a fall of any of four measures: the stopping test,
-the mean of s_c p_c, the largest |s0 + G x - s|, and the largest |M x - G^T p|.
+The stopping test does not show whether the iteration makes progress: it compares sum p |s| with |u(p) - w|^2, and if
+the solution is close to w, both decrease together for many iterations. There is progress if one of four measures
+decreases: the stopping test, the mean of s_c p_c, the largest |s0 + G x - s|, and the largest |M x - G^T p|.
 """
 
 from __future__ import annotations
@@ -62,25 +62,25 @@ from jostle.kernels.cpu.subtrees import SHARED_WORK, owners, work_of
 from jostle.kernels.sharing import in_step, team
 
 CLOSE = 0.995
-"""How much of the way to the boundary is gone."""
+"""Length of a step, as a fraction of the distance to the boundary."""
 CORRECTIONS = 2
 """Largest number of Gondzio's corrections in an iteration: a solve costs a tenth of a factorisation."""
 LONGER, LONGER_BY = 1.08, 0.1
-"""They aim at a step longer by this factor, and by so much,"""
+"""A Gondzio correction aims at LONGER times the length of the step, plus LONGER_BY."""
 EVEN = 0.1
-"""after which each s_c p_c lies between EVEN and 1 / EVEN times the wanted one;"""
+"""A Gondzio correction aims at s_c p_c between EVEN and 1 / EVEN times their target."""
 WORTHWHILE = 0.01
-"""one that lengthens the step by less is the last, and not taken."""
+"""A Gondzio correction that lengthens the step by less than this is discarded, and no other one is tried."""
 PATIENCE = 8
-"""The iteration ends when this many steps in a row made no progress: round-off keeps it from going on."""
+"""The iteration ends after this many steps in a row without progress, which round-off then prevents."""
 FALL = 0.9
-"""A measure of progress has fallen if it is below this part of its smallest value so far."""
+"""A measure of progress has decreased if it is below this fraction of its smallest value so far."""
 LEAST = 0.1
-"""The s_c p_c are not wanted smaller than this part of what the stopping test allows them: beyond, round-off rules."""
+"""Smallest target of s_c p_c, as a fraction of what the stopping test allows; round-off dominates below it."""
 MOST_MEMBERS = 8
-"""Threads that factorise: one path through the tree has an eighth of the work."""
+"""Largest number of threads that factorise: the longest path through the tree has an eighth of the work."""
 NEAR = 1e4
-"""Nearer than this to passing, round-off in p shows, and is corrected."""
+"""Round-off in p is corrected once the stopping test is missed by less than this factor."""
 
 
 def interior_point(
@@ -172,7 +172,7 @@ def _centred(row: OutFloats2, way: int, target: float) -> None:
 
 @jit(helper=True)
 def _evened(row: OutFloats2, way: int, step: float, target: float) -> None:
-    """WANTED += what the s_c p_c at the end of a longer step lack to, or exceed, the range around the target."""
+    """WANTED += the amount by which the s_c p_c at the end of a longer step miss the range around the target."""
     aim = min(1.0, LONGER * step + LONGER_BY)
     for c in range(row.shape[1]):
         product = (row[S, c] + aim * row[DS + way, c]) * (row[P, c] + aim * row[DP + way, c])
@@ -184,7 +184,7 @@ def _evened(row: OutFloats2, way: int, step: float, target: float) -> None:
 
 @jit(helper=True)
 def _fallen(k: int, now: float, lowest: OutFloats) -> bool:
-    """Has measure k fallen? Enters it into `lowest` if it has."""
+    """Whether measure k has decreased; if it has, store it in `lowest`."""
     fell = now < FALL * lowest[k]
     if fell:
         lowest[k] = now

@@ -25,7 +25,7 @@ IMPACTS, MERGERS, PARABOLAS = range(3)
 BITS = 3
 """Each node of the tournament tree holds the smallest of 2^BITS below: one line of the cache."""
 BUFFERED = 1000
-"""Parabolas that are kept at least before the buffer is emptied."""
+"""Smallest number of parabolas that are kept before the buffer is emptied."""
 
 closing_time = jit(helper=True)(definition.closing_time)
 same_time = jit(helper=True)(definition.same_time)
@@ -153,7 +153,7 @@ def _least(tree: OutFloats, start: int) -> float:
 
 @jit(helper=True)
 def _set_time(tree: OutFloats, levels: Ints, contact: int, time: float) -> None:
-    """A new time of a contact, and what changes above it."""
+    """Set the time of a contact, and update the nodes above it."""
     node = contact
     tree[node] = time
     for height in range(1, len(levels)):
@@ -275,7 +275,7 @@ def _follow(
     level: float,
     most: int,
 ) -> bool:
-    """Go on until the time, or the most impacts, or the buffer of parabolas may be full, which is True."""
+    """Continue until the time, the largest number of impacts, or until the buffer may be full; True if it may."""
     bodies, root = len(state), len(tree) - 1
     while counts[IMPACTS] < most and tree[root] < inf:
         contact = _first_contact(tree, levels)

@@ -30,12 +30,12 @@ from jostle.kernels.sharing import cut, together
 
 MOST_LEVELS = 16
 ROOM, SPARE = 8, 1.5
-"""Pairs a ball that there is room for, at least, and in multiples of what samples have; if there are more pairs, the
-search is done again."""
+"""Pairs per ball for which memory is reserved: at least ROOM, or SPARE times the number in the samples. If there are
+more pairs, the search is repeated."""
 SAMPLES, SAMPLED = 8, 512
 """Before the search, pairs are counted in this many samples of the balls, each of one ball in SAMPLED."""
 MOST_CELLS = 2.0**20
-"""Cells along an axis; beyond, they are made wider."""
+"""Largest number of cells along an axis; if there would be more, cells are wider."""
 
 
 REACH, FIRST = 3, 3

@@ -1,7 +1,7 @@
-"""Many copies of a small system, one after the other, each from step to step: Paoli's scheme, and Moreau-Jean's.
+"""Many copies of a small system, computed one after the other with Paoli's scheme or with that of Moreau and Jean.
 
 The formulas are those of `schemes.paoli` and `schemes.moreau_jean` for steps of one length, a diagonal mass, and
-inequalities; a test holds them together. Copies do not know of each other, so that threads can share them.
+inequalities; a test compares the two. Copies are independent of each other, so that threads can share them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from jostle.kernels.reference.dense import EMPTY, SOLVED
 PAOLI, MOREAU_JEAN = 0, 1
 """The schemes."""
 GOES_ON, NOT_FINITE, NO_PROJECTION, NO_NEAREST, NO_POINT, TOO_MANY_IMPACTS = 0, 1, 2, 3, 4, 5
-"""How a copy stands: a number that is not finite, a projection that did not converge, a search for the nearest
-admissible point that did not, constraints that contradict each other, or too many impacts in one step ended it."""
+"""Status of a copy: it continues, or it was ended by a number that is not finite, a projection that did not converge, a
+search for the nearest admissible point that did not converge, contradictory constraints, or too many impacts."""
 T, H, E = 0, 1, 2
 """The columns of `numbers`: the first time, the time step, and the restitution."""
 Q, BEFORE, U = 0, 1, 2
 """The rows of a state: q, the q of the step before (for Paoli's scheme), and u."""
 DONE, STATUS, HITS = 0, 1, 2
-"""The columns of `counts`: steps done, how the copy stands, and how many impacts it had."""
+"""The columns of `counts`: number of steps done, status of the copy, and number of impacts."""
 MOMENT, SPEED, ROW = 0, 1, 2
 """The columns of a recorded impact: when the gap closed, how fast, and its number."""
 FORCE, W, X, CORRECTED, MIDDLE = 0, 1, 2, 3, 4
@@ -33,14 +33,14 @@ GAP, OFFSET, P, TOUCHED, NOISE, NOTHING, DRIFT, FIRST_DRIFT, LAST_DRIFT = 0, 1, 
 MAX_SWEEPS = 50
 """Largest number of linearisations in the search for the nearest admissible point."""
 SWEEP_TOLERANCE = 1e-13
-"""The search ends where the point moves by less than this part of the coordinates."""
+"""The search ends when the point moves by less than this fraction of the coordinates."""
 MAX_ITERATIONS = 1000
 """Largest number of iterations of the active-set method."""
 CLOSED = 1e-9
-"""A gap below this part of the coordinates is a contact."""
+"""A gap below this fraction of the coordinates is a contact."""
 GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
 NOISE_LEVEL = 4 * float(np.finfo(float).eps)
-"""The round-off of a gap, and of its rate, as a part of the coordinates and velocities that it depends on."""
+"""The round-off of a gap, and of its rate, as a fraction of the coordinates and velocities that it depends on."""
 
 
 def room(m: int, d: int) -> tuple[Floats2, Floats2, Floats2, Floats2, Floats2, OutInts2]:

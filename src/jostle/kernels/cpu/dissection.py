@@ -1,4 +1,4 @@
-"""In which order to eliminate bodies, and what that fills in: nested dissection by their places.
+"""Nested dissection by position: the order in which bodies are eliminated, and the fill-in of that order.
 
 Bodies are cut into two halves by a line or plane; a few that keep the halves apart are eliminated last, the halves
 before, each cut in the same way (George 1973). The groups form a tree in postorder: a group is eliminated after its
@@ -15,7 +15,7 @@ from jostle.kernels.cpu.signatures import Floats2, Ints, Ints2, OutInts, OutInts
 LEAF = 8
 """Largest number of bodies of a group that is not cut any further."""
 FILL = 8
-"""Numbers a body that are made room for at first; if a dissection fills in more it is done again."""
+"""Numbers per body for which memory is reserved at first; if a dissection fills in more, it is repeated."""
 
 
 def adjacency(i: Ints, j: Ints, n: int) -> tuple[Ints, Ints]:

@@ -3,7 +3,7 @@
     q' = u,  M u' = f(t, q, u) + G^T p,  0 <= p  ⟂  G u' >= 0  in contacts at rest,      u+ = u- - (1 + e) P_N u-
 
 The gaps are affine in q and do not move. A step in which a gap closes ends there: the time of the impact is found on
-the flight itself. A sequence of impacts whose flights get short beside the step ends at once, in a contact at rest.
+the flight itself. If the flights between impacts become short compared with the step, the contact comes to rest.
 Order 4; where a contact at rest opens, 2.
 """
 
@@ -39,16 +39,16 @@ from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, Out
 NEW_Q, NEW_U, STAGE_Q, STAGE_U, RATE, SUM, SLOPE = 0, 1, 2, 3, 4, 5, 6
 """The rows of `vectors`: the end of a flight, a stage of it, u' there, the sum of all u', and the sum of all q'."""
 RATE_BEFORE, GAP_BEFORE = 6, 7
-"""The rows of `per_row` that hold the rates and gaps at the begin of a flight."""
+"""The rows of `per_row` that contain the rates and gaps at the start of a flight."""
 SHORTEST_FLIGHT = 1e-3
-"""A contact whose next flight would be shorter than this part of a time step comes to rest."""
+"""A contact whose next flight would be shorter than this fraction of a time step comes to rest."""
 MAX_IMPACTS = 10_000
 """Largest number of impacts in one step."""
 MAX_BISECTIONS = 60
 TIME_ROUND_OFF = 4e-16
-"""An impact is found up to this part of the time."""
+"""Relative accuracy of the time of an impact."""
 RELEASE = 1e-13
-"""A contact at rest opens if its gap grows faster than this part of the velocities."""
+"""A contact at rest opens if its gap grows faster than this fraction of the velocities."""
 FAR = 1e8
 """The offset of a row that takes no part in a projection, in multiples of the rates."""
 

@@ -73,9 +73,9 @@ def _put_back(index: Indices2, row: Floats2, first: int, last: int, p: OutFloats
 
 
 V, X, OTHER = 0, 1, 2
-"""What the entries of `body` are: the velocities v of y, those of p, and room for the latter, anew."""
+"""Entries of `body`: the velocities v of y, the velocities x of p, and a working array for new values of x."""
 PIECE = 512
-"""Bodies of a piece: what is done to each body is done to the pieces at the same time."""
+"""Number of bodies in a piece; in the phases of the bodies, threads share the pieces."""
 
 
 @jit(helper=True, fastmath=SUMS)
@@ -179,8 +179,8 @@ def _copy(axes, first, last, body, to, x):
 
 
 SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART = range(7)
-"""The phases. Of the rows: a sweep; the velocities x of p, anew; the stopping test there. Of the bodies: the momentum;
-zero, for x anew; the correction of round-off; the momentum given up."""
+"""The phases. Phases of the rows: a sweep; new velocities x of p; the stopping test at x. Phases of the bodies: the
+momentum; zeros before x is computed again; the correction of round-off; the restart without momentum."""
 
 
 @jit(helper=True)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, OutFloats, OutFloats2, OutShorts
+from jostle.kernels.cpu.signatures import Bools, Bools2, Floats, Floats2, Floats3, OutFloats, OutFloats3, OutShorts
 from jostle.kernels.reference.marching import FLAT, LEVEL
 
 CLOSED, UNKNOWN, ACCEPTED = -3, -2, -1
@@ -23,8 +23,18 @@ FRAME = 2
 """Layers of closed nodes around the grid: no neighbour is out of range."""
 
 
-def marched(free: Bools2, start: Floats2, step: float, cost: Floats2 | None = None) -> Floats2:
-    """The distances on the free nodes: see `reference.marched`."""
+NOT_WANTED = np.zeros(0, dtype=bool)
+
+
+def marched(
+    free: Bools2,
+    start: Floats2,
+    step: float,
+    cost: Floats2 | None = None,
+    wanted: Bools2 | None = None,
+    slack: float = 0.0,
+) -> Floats2:
+    """The distances on the free nodes, or on the wanted ones and those that are nearer: see `reference.marched`."""
     rows, columns = free.shape
     framed = rows + 2 * FRAME, columns + 2 * FRAME
     d, state = np.full(framed, np.inf), np.full(framed, CLOSED, np.int32)
@@ -36,27 +46,54 @@ def marched(free: Bools2, start: Floats2, step: float, cost: Floats2 | None = No
     if cost is not None:
         lengths = np.zeros(framed)
         lengths[inside] = step * cost
-    _march(d.ravel(), state.ravel(), framed[1], lengths.ravel(), heap, keys)
+    asked = NOT_WANTED
+    if wanted is not None:
+        mask = np.zeros(framed, dtype=bool)
+        mask[inside] = wanted & free & ~(start < np.inf)
+        asked = mask.ravel()
+    _march(d.ravel(), state.ravel(), framed[1], lengths.ravel(), asked, slack, heap, keys)
     return d[inside].copy()
 
 
 @jit()
-def _march(d: OutFloats, state: OutShorts, stride: int, lengths: Floats, heap: OutShorts, keys: OutFloats) -> None:
+def _march(
+    d: OutFloats,
+    state: OutShorts,
+    stride: int,
+    lengths: Floats,
+    wanted: Bools,
+    slack: float,
+    heap: OutShorts,
+    keys: OutFloats,
+) -> None:
     """Accept one node after the other, starting from those that are accepted.
 
-    `lengths` are the steps of the grid times the cost at each node, or one length for all.
+    `lengths` are the steps of the grid times the cost at each node, or one length for all. If there are `wanted` nodes,
+    the last of them to be accepted ends the march: what is further away by more than `slack` is not accepted.
     """
-    size, uniform = 0, len(lengths) == 1
+    size, uniform, some = 0, len(lengths) == 1, len(wanted) > 0
+    limit, left = np.inf, 0
+    if some:
+        for node in range(len(wanted)):
+            left += wanted[node]
+        if left == 0:
+            limit = slack
     for node in range(len(state)):
-        if state[node] == UNKNOWN:
+        if state[node] == UNKNOWN and (
+            min(min(d[node - stride], d[node + stride]), min(d[node - 1], d[node + 1])) < np.inf
+        ):
             value = _updated(d, node, stride, lengths[0 if uniform else node])
             if value < np.inf:
                 heap[size], keys[size], state[node] = node, value, size
                 _up(size, heap, keys, state)
                 size += 1
-    while size > 0:
+    while size > 0 and keys[0] <= limit:
         node = np.int64(heap[0])
         d[node], state[node] = keys[0], ACCEPTED
+        if some and wanted[node]:
+            left -= 1
+            if left == 0:
+                limit = d[node] + slack
         size -= 1
         if size > 0:
             heap[0], keys[0] = heap[size], keys[size]
@@ -150,19 +187,40 @@ def _down(at: int, size: int, heap: OutShorts, keys: OutFloats, state: OutShorts
     heap[at], keys[at], state[node] = node, key, at
 
 
-def descent(d: Floats2, step: float) -> Floats2:
+def descent(d: Floats2, step: float, free: Bools2 | None = None, otherwise: Floats3 | None = None) -> Floats2:
     """The unit vectors along which distances fall: see `reference.descent`."""
-    out = np.zeros((d.size, 2))
-    _descend(d, step, out)
-    return out
+    if free is None or otherwise is None:
+        out = np.zeros((*d.shape, 2))
+        _descend(d, step, ANYWHERE, out)
+    else:
+        out = otherwise.copy()
+        _descend(d, step, free, out)
+    return out.reshape(-1, 2)
+
+
+ANYWHERE = np.zeros((0, 0), dtype=bool)
 
 
 @jit()
-def _descend(d: Floats2, step: float, out: OutFloats2) -> None:
+def _descend(d: Floats2, step: float, free: Bools2, out: OutFloats3) -> None:
+    """Fill `out` at the free nodes, or wherever distances are finite if no node is said to be free."""
     rows, columns = d.shape
+    everywhere = free.size == 0
     for i in range(rows):
         for j in range(columns):
             here = d[i, j]
+            if not everywhere:
+                if not free[i, j]:
+                    continue
+                if (
+                    not here < np.inf
+                    or (i > 0 and free[i - 1, j] and not d[i - 1, j] < np.inf)
+                    or (i + 1 < rows and free[i + 1, j] and not d[i + 1, j] < np.inf)
+                    or (j > 0 and free[i, j - 1] and not d[i, j - 1] < np.inf)
+                    or (j + 1 < columns and free[i, j + 1] and not d[i, j + 1] < np.inf)
+                ):
+                    out[i, j, 0], out[i, j, 1] = np.nan, np.nan
+                    continue
             if not here < np.inf:
                 continue
             x, lower_x = _slopes(here, d[i - 1, j] if i > 0 else np.inf, d[i + 1, j] if i + 1 < rows else np.inf, step)
@@ -173,8 +231,8 @@ def _descend(d: Floats2, step: float, out: OutFloats2) -> None:
             if size < FLAT:
                 x, y = lower_x, lower_y
                 size = np.sqrt(x * x + y * y)
-            if size > 0.0:
-                out[i * columns + j, 0], out[i * columns + j, 1] = -x / size, -y / size
+            length = size if size > 0.0 else 1.0
+            out[i, j, 0], out[i, j, 1] = -x / length, -y / length
 
 
 @jit(helper=True)

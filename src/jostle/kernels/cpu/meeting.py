@@ -1,6 +1,6 @@
-"""Where threads that work in step wait for each other: a barrier that compiled code can call.
+"""A barrier at which threads wait for each other, and which compiled code can call.
 
-A thread that waits reads a number again and again. After half a millisecond it offers its core between two looks: on a
+A waiting thread reads a number repeatedly. After half a millisecond it offers its core between two looks: on a
 busy machine the others may wait for a core themselves. After a millisecond of that it sleeps between two looks, which
 takes much longer than a meeting, so that threads that meet often must not come so far.
 """

@@ -43,7 +43,7 @@ stack. Entries behind the last group are sizes."""
 
 
 class Plan(NamedTuple):
-    """What stays the same from one factorisation to the next."""
+    """The data that all factorisations of a projection share."""
 
     groups: Ints2
     """(7, groups + 1): see `AT`."""

@@ -1,8 +1,9 @@
 """The obstacle problem on a grid: primal-dual active sets around conjugate gradients, preconditioned by multigrid.
 
-All grids of the hierarchy lie one after the other in flat arrays, each with a rim of cells that are not there. Four
-cells become one; the coarse matrix P^T A P is halved, because faces twice as long and twice as far apart carry what
-one carried (Braess 1995). One red-black Gauss-Seidel sweep down and its mirror image up make the cycle symmetric.
+All grids of the hierarchy lie one after the other in flat arrays, each with a rim of empty cells. Four cells become
+one; the coarse matrix P^T A P is halved, because a coarse face is twice as long and twice as far from its neighbours,
+and so carries as much as a fine one (Braess 1995). One red-black Gauss-Seidel sweep down and its mirror image up make
+the cycle symmetric.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ SETTLE = 12
 """Number of sweeps on the coarsest grid."""
 HALF = 0.5
 TIGHTER = 1e-5
-"""Factor of the residual that is asked for when no cell changes sides any more, or after PATIENCE steps."""
+"""Factor by which the allowed residual is reduced once no cell changes sides, or after PATIENCE steps."""
 PATIENCE = 10
-"""Number of steps after which the smaller residual is asked for."""
+"""Number of steps after which the smaller residual is required."""
 
 
 def obstacle(
@@ -40,7 +41,7 @@ def obstacle(
     """See `reference.obstacle`: (p, steps, cycles). jammed: the cells to start from; held: those that stay jammed.
 
     Linear systems are solved to |r| <= precision |b| as long as cells change sides, and to tol |b| in the end. A
-    pressure below the part `zero` of the largest, or a rate below this part of the largest |b|, has no sign.
+    pressure below the fraction `zero` of the largest, or a rate below this fraction of the largest |b|, has no sign.
     """
     nx, ny = b.shape
     table, length = _levels(nx, ny)

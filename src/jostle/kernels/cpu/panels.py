@@ -22,11 +22,11 @@ from jostle.kernels.cpu.signatures import Floats, OutFloats
 
 SUMS = {"reassoc", "contract"}
 NO_PIVOT = 1e100
-"""Takes the place of a pivot that round-off made zero or negative: that coordinate does not move."""
+"""Replaces a pivot that round-off made zero or negative, so that this coordinate does not move."""
 BLOCK = 32
-"""Rows whose matrix products are taken together,"""
+"""Number of rows in one matrix product, in large fronts."""
 LARGE = 48
-"""in fronts whose panels have more rows than this."""
+"""A front is large if its panel has more rows than this; large fronts use matrix products."""
 U = np.uintp
 
 

@@ -15,18 +15,17 @@ from jostle.kernels.cpu.panels import SUMS, U
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, Ints2, OutFloats2
 
 S0, VIOLATION, WEIGHT, S, P, PRIMAL, OVER_S, OVER_P, WANTED, GIVEN, BEST, PUSH, DS, DP = (*range(13), 14)
-"""What the entries of `row` are: s0 and the allowed violation; p / s, s, p, s0 + G x - s, 1 / s, 1 / p; what
-s dp + p ds is wanted to be; the p that is judged, and the best one; a right-hand side; and two directions each, of s in
-DS and DS + 1, of p in DP and DP + 1."""
+"""Entries of `row`: s0 and the allowed violation; p / s, s, p, s0 + G x - s, 1 / s, 1 / p; the target of s dp + p ds;
+the p that is judged, and the best one; a right-hand side; two directions of s (DS, DS + 1) and of p (DP, DP + 1)."""
 X, DUAL, PULL, MOVED, DX = range(5)
-"""What the entries of `body` are: x, M x - G^T p, G^T p, M^-1 G^T p (or a right-hand side, or a solution), and two
+"""Entries of `body`: x, M x - G^T p, G^T p, M^-1 G^T p (or a right-hand side, or a solution), and two
 directions, DX and DX + 1."""
 SLACK_NOISE = 1e-14
-"""s - s0 - G x below this part of its terms is a zero: multiplied by p / s, round-off would spoil p."""
+"""s - s0 - G x counts as zero below this fraction of its terms: multiplied by p / s, its round-off would spoil p."""
 NOTHING = 1e-13
-"""Rows whose weight p / s is below this do not enter the matrix: late in the iteration they only make tiny numbers."""
+"""Rows whose weight p / s is below this are left out of the matrix, to which they would add only tiny numbers."""
 TINY = 1e-300
-"""s and p stay at least this large."""
+"""Smallest value of s and p."""
 
 
 @jit(helper=True)

@@ -8,7 +8,7 @@ from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Floats2, Ints, OutBools, OutFloats, OutFloats2, OutInts
 
 A_POINT = 4
-"""Near segments a point that are made room for at first; if there are more the search is done again."""
+"""Near segments per point for which memory is reserved at first; if there are more, the search is repeated."""
 
 
 def near_segments(x: Floats2, limit: Floats, start: Floats2, along: Floats2, dual: Floats2) -> tuple[Ints, Floats]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Floats2 = NDArray[np.float64]
 Floats3 = NDArray[np.float64]
+Singles3 = NDArray[np.float32]
 OutFloats = NDArray[np.float64]
 OutFloats2 = NDArray[np.float64]
 OutFloats3 = NDArray[np.float64]
@@ -50,6 +51,7 @@ SCALARS = {
 }  # fmt: skip
 ENTRIES = {
     "Floats": types.float64,
+    "Singles": types.float32,
     "Ints": types.int64,
     "Shorts": types.int32,
     "Indices": types.uint32,

@@ -14,9 +14,9 @@ from jostle.kernels.cpu.signatures import Floats, Ints
 Tree = tuple[Ints, Ints, Ints, Ints, Ints]
 """(first, last, parent, below, rows) of the groups: see `dissection`."""
 SHARED_WORK = 2e7
-"""Multiplications of a factorisation from which on it is shared: about five milliseconds."""
+"""Number of multiplications from which on threads share a factorisation: about five milliseconds."""
 SUBTREE = 1.0 / 16.0
-"""No subtree has more of the work than this."""
+"""Largest fraction of the work in one subtree."""
 
 
 def work_of(tree: Tree, d: int) -> Floats:

@@ -1,100 +1,218 @@
-"""What people do about the others near them, in loops over pairs; and how dense they are, in passes over a grid."""
+"""What people do about the others near them, person by person; and how dense they are, in passes over a grid.
+
+Each person looks through the cells around. Sums are made in the order of the cells, whatever the number of threads.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Bools2, Floats, Floats2, OutFloats, OutFloats2, Shorts
+from jostle.kernels.cpu.signatures import (
+    Bools2,
+    Floats,
+    Floats2,
+    Ints,
+    Ints2,
+    OutFloats,
+    OutFloats2,
+    OutFloats3,
+    OutInts,
+    OutInts2,
+)
+from jostle.kernels.sharing import cut, together
+
+MOST_CELLS = 2.0**30
+"""Largest number of cells along an axis; if there were more, they are made wider."""
+TINY = 1e-300
+"""Smallest width of a cell."""
+ROW_STRIDE = 0x9E3779B1
+"""Difference of the numbers of neighbouring rows of cells, an odd number that spreads rows over the table."""
 
 
 def turned(
-    i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floats2, strength: float, decay: float
+    q: Floats2, radii: Floats, direction: Floats2, strength: float, decay: float, sight: float, chunks: int
 ) -> Floats2:
     """The directions that others have turned: see `reference.turned`."""
-    out = direction.copy()
-    _turn(i, j, q, radii, direction, strength, decay, out)
+    out = np.empty((len(q), 2))
+    table = _table(q, radii, direction, sight)
+    together(_turn, [(*table, sight, strength, decay, *part, out) for part in cut(len(q), chunks)])
     return out
+
+
+def gaps_ahead(q: Floats2, radii: Floats, direction: Floats2, sight: float, chunks: int) -> Floats:
+    """The free distances to the next person ahead: see `reference.gaps_ahead`."""
+    out = np.empty(len(q))
+    table = _table(q, radii, direction, sight)
+    together(_look_ahead, [(*table, sight, *part, out) for part in cut(len(q), chunks)])
+    return out
+
+
+def _table(q: Floats2, radii: Floats, direction: Floats2, sight: float) -> tuple[Ints, Floats2, Ints2, Ints]:
+    """People by the cells of a square grid, as wide as two people can see each other.
+
+    Cells (i, j) of a row i follow each other in a table of about two buckets a person. The result is the numbers of
+    people by bucket (n,), then in this order their x, y, radius and direction (n, 5) and their cells (n, 2), then where
+    each bucket starts.
+    """
+    n = len(q)
+    order, start = np.empty(n, np.int64), np.zeros((1 << (2 * n).bit_length()) + 1, np.int64)
+    cells, people, by_bucket = np.empty((n, 2), np.int64), np.empty((n, 5)), np.empty((n, 2), np.int64)
+    _sort(q, radii, direction, sight, cells, order, start, people, by_bucket)
+    return order, people, by_bucket, start
+
+
+@jit()
+def _sort(
+    q: Floats2,
+    radii: Floats,
+    direction: Floats2,
+    sight: float,
+    cells: OutInts2,
+    order: OutInts,
+    start: OutInts,
+    people: OutFloats2,
+    by_bucket: OutInts2,
+) -> None:
+    """Fill the table; `start` is zero."""
+    n, last, width = len(q), len(start) - 2, TINY
+    low, left, high, right = np.inf, np.inf, -np.inf, -np.inf
+    for a in range(n):
+        low, high = min(low, q[a, 0]), max(high, q[a, 0])
+        left, right = min(left, q[a, 1]), max(right, q[a, 1])
+        width = max(width, 2.0 * radii[a] + sight)
+    width = max(width, max(high - low, right - left) / MOST_CELLS)
+    for a in range(n):
+        cells[a, 0], cells[a, 1] = int((q[a, 0] - low) / width), int((q[a, 1] - left) / width)
+        start[_bucket(cells[a, 0], cells[a, 1], last)] += 1
+    total = 0
+    for bucket in range(len(start)):
+        total += start[bucket]
+        start[bucket] = total
+    for a in range(n - 1, -1, -1):
+        bucket = _bucket(cells[a, 0], cells[a, 1], last)
+        start[bucket] -= 1
+        k = start[bucket]
+        order[k] = a
+        by_bucket[k, 0], by_bucket[k, 1] = cells[a, 0], cells[a, 1]
+        people[k, 0], people[k, 1], people[k, 2] = q[a, 0], q[a, 1], radii[a]
+        people[k, 3], people[k, 4] = direction[a, 0], direction[a, 1]
+
+
+@jit(helper=True)
+def _bucket(i: int, j: int, last: int) -> int:
+    """The bucket of a cell; those of a row follow each other."""
+    return (i * ROW_STRIDE + j) & last
 
 
 @jit()
 def _turn(
-    i: Shorts,
-    j: Shorts,
-    q: Floats2,
-    radii: Floats,
-    direction: Floats2,
+    order: Ints,
+    people: Floats2,
+    cells: Ints2,
+    start: Ints,
+    sight: float,
     strength: float,
     decay: float,
+    begin: int,
+    end: int,
     out: OutFloats2,
 ) -> None:
-    for k in range(len(i)):
-        a, b = i[k], j[k]
-        x, y = q[b, 0] - q[a, 0], q[b, 1] - q[a, 1]
-        apart = np.sqrt(x * x + y * y)
-        push = strength * np.exp(-(apart - radii[a] - radii[b]) / decay)
-        scale = push / apart if apart > 0.0 else 0.0
-        out[a, 0] -= scale * x
-        out[a, 1] -= scale * y
-        out[b, 0] += scale * x
-        out[b, 1] += scale * y
-    for a in range(len(q)):
-        size = np.sqrt(out[a, 0] ** 2 + out[a, 1] ** 2)
-        if direction[a, 0] == 0.0 and direction[a, 1] == 0.0:
-            size = 0.0
-        out[a, 0] = out[a, 0] / size if size > 0.0 else 0.0
-        out[a, 1] = out[a, 1] / size if size > 0.0 else 0.0
-
-
-def gaps_ahead(i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floats2) -> Floats:
-    """The free distances to the next person ahead: see `reference.gaps_ahead`."""
-    out = np.full(len(q), np.inf)
-    _look_ahead(i, j, q, radii, direction, out)
-    return out
+    """Fill `out` for the people begin to end of the table."""
+    last = len(start) - 2
+    for a in range(begin, end):
+        one, two = people[a, 3], people[a, 4]
+        walks = one != 0.0 or two != 0.0
+        if walks:
+            for i in range(cells[a, 0] - 1, cells[a, 0] + 2):
+                for j in range(cells[a, 1] - 1, cells[a, 1] + 2):
+                    bucket = _bucket(i, j, last)
+                    for b in range(start[bucket], start[bucket + 1]):
+                        if cells[b, 0] != i or cells[b, 1] != j or a == b:
+                            continue
+                        x, y = people[b, 0] - people[a, 0], people[b, 1] - people[a, 1]
+                        touching = people[a, 2] + people[b, 2]
+                        square = x * x + y * y
+                        if square > (touching + sight) ** 2:
+                            continue
+                        apart = np.sqrt(square)
+                        push = strength * np.exp(-(apart - touching) / decay)
+                        scale = push / apart if apart > 0.0 else 0.0
+                        one -= scale * x
+                        two -= scale * y
+        size = np.sqrt(one * one + two * two) if walks else 0.0
+        out[order[a], 0] = one / size if size > 0.0 else 0.0
+        out[order[a], 1] = two / size if size > 0.0 else 0.0
 
 
 @jit()
-def _look_ahead(i: Shorts, j: Shorts, q: Floats2, radii: Floats, direction: Floats2, out: OutFloats) -> None:
-    for k in range(len(i)):
-        a, b = i[k], j[k]
-        x, y = q[b, 0] - q[a, 0], q[b, 1] - q[a, 1]
-        width = radii[a] + radii[b]
-        gap = np.sqrt(x * x + y * y) - width
-        if (
-            gap < out[a]
-            and x * direction[a, 0] + y * direction[a, 1] > 0.0
-            and abs(x * direction[a, 1] - y * direction[a, 0]) < width
-        ):
-            out[a] = gap
-        if (
-            gap < out[b]
-            and x * direction[b, 0] + y * direction[b, 1] < 0.0
-            and abs(x * direction[b, 1] - y * direction[b, 0]) < width
-        ):
-            out[b] = gap
+def _look_ahead(
+    order: Ints,
+    people: Floats2,
+    cells: Ints2,
+    start: Ints,
+    sight: float,
+    begin: int,
+    end: int,
+    out: OutFloats,
+) -> None:
+    """Fill `out` for the people begin to end of the table."""
+    last = len(start) - 2
+    for a in range(begin, end):
+        one, two, least = people[a, 3], people[a, 4], np.inf
+        if one != 0.0 or two != 0.0:
+            for i in range(cells[a, 0] - 1, cells[a, 0] + 2):
+                for j in range(cells[a, 1] - 1, cells[a, 1] + 2):
+                    bucket = _bucket(i, j, last)
+                    for b in range(start[bucket], start[bucket + 1]):
+                        x, y = people[b, 0] - people[a, 0], people[b, 1] - people[a, 1]
+                        touching = people[a, 2] + people[b, 2]
+                        if (
+                            x * one + y * two > 0.0
+                            and abs(x * two - y * one) < touching
+                            and cells[b, 0] == i
+                            and cells[b, 1] == j
+                        ):
+                            gap = np.sqrt(x * x + y * y) - touching
+                            if gap < least and gap <= sight:
+                                least = gap
+        out[order[a]] = least
 
 
 def spread(amount: Floats2, east: Bools2, north: Bools2, part: float, passes: int) -> Floats2:
     """An amount after some passes of exchange between neighbours: see `reference.spread`."""
-    found, other = amount.copy(), np.empty_like(amount)
-    for _ in range(passes):
-        _exchange(found, east, north, part, other)
-        found, other = other, found
-    return found
+    both = np.empty((2, *amount.shape))
+    both[0] = amount
+    free = np.zeros(amount.shape, dtype=bool)
+    free[1:-1, 1:-1] = (east[1:-1] & east[:-2])[:, 1:-1] & north[1:-1, 1:-1] & north[1:-1, :-2]
+    _exchange(both, east, north, np.flatnonzero(~free), part, passes)
+    return both[passes % 2]
 
 
 @jit()
-def _exchange(amount: Floats2, east: Bools2, north: Bools2, part: float, out: OutFloats2) -> None:
-    rows, columns = amount.shape
-    for i in range(rows):
-        for j in range(columns):
-            here, gain = amount[i, j], 0.0
+def _exchange(both: OutFloats3, east: Bools2, north: Bools2, bound: Ints, part: float, passes: int) -> None:
+    """Pass after pass from one half of `both` to the other.
+
+    `bound` are the nodes at the edge of the grid and those with a closed link: the loop over all other nodes has no
+    branches, so that several of them are computed at a time.
+    """
+    _, rows, columns = both.shape
+    for k in range(passes):
+        amount, out = both[k % 2], both[1 - k % 2]
+        for i in range(1, rows - 1):
+            above, here, below, to = amount[i + 1], amount[i], amount[i - 1], out[i]
+            for j in range(1, columns - 1):
+                x = here[j]
+                to[j] = x + part * ((above[j] - x) + (below[j] - x) + (here[j + 1] - x) + (here[j - 1] - x))
+        for node in bound:
+            i, j = node // columns, node % columns
+            x, gain = amount[i, j], 0.0
             if i + 1 < rows and east[i, j]:
-                gain += amount[i + 1, j] - here
+                gain += amount[i + 1, j] - x
             if i > 0 and east[i - 1, j]:
-                gain += amount[i - 1, j] - here
+                gain += amount[i - 1, j] - x
             if j + 1 < columns and north[i, j]:
-                gain += amount[i, j + 1] - here
+                gain += amount[i, j + 1] - x
             if j > 0 and north[i, j - 1]:
-                gain += amount[i, j - 1] - here
-            out[i, j] = here + part * gain
+                gain += amount[i, j - 1] - x
+            out[i, j] = x + part * gain

@@ -1,10 +1,10 @@
 // The order of a sweep: blocks of space, and in a block rows by colour, so that rows of a colour share no body.
 // Blocks form groups, of which no two blocks share a body (see jostle.kernels.cpu.arrangement).
 
-#define MOST_ROUNDS 96  // rows that have no colour after so many rounds get the last one
+#define MOST_ROUNDS 96  // rows without a colour after this many rounds get the last colour
 #define WALL 0xFFFFFFFFu
 
-// The cell of each body along two axes, at a distance `low` and with so many cells a length. For a body without a place
+// The cell of each body along two axes; a scale is the number of cells per unit of length. For a body without a place
 // any cell is safe. The key by which bodies are sorted: the block of the last of the four groups that owns its cell, and
 // the body itself. Such a block has odd cells, and owns these and the next ones; the first one also those before.
 extern "C" __global__ void fill_blocks(

@@ -15,6 +15,7 @@ from jostle.kernels.reference.contacts import (
 from jostle.kernels.reference.dense import exact, project_dense, residual_dense
 from jostle.kernels.reference.envelopes import envelopes
 from jostle.kernels.reference.grids import obstacle
+from jostle.kernels.reference.headings import headings
 from jostle.kernels.reference.marching import descent, marched
 from jostle.kernels.reference.runs import isotonic, pressures
 from jostle.kernels.reference.sweeps import gauss_seidel, interior_point, sweep_rows
@@ -30,6 +31,7 @@ __all__ = [
     "exact",
     "gaps_ahead",
     "gauss_seidel",
+    "headings",
     "interior_point",
     "isotonic",
     "magnitude",

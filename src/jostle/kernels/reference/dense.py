@@ -15,14 +15,14 @@ from jostle.arrays import Array
 SOLVED, EMPTY, UNFINISHED = 0, 1, 2
 """How `exact` can end."""
 DEPENDENT = 1e-11
-"""A unit row that sticks out of the span of the others by less than this depends on them."""
+"""A unit row whose distance from the span of the other rows is smaller than this depends on them."""
 DROP = 1e-12
 """A multiplier shrinks along the step if its rate exceeds this."""
 CONTRADICTION = 1e-11
-"""A row that cannot be satisfied by less than this part of the distances involved is round-off, not a contradiction."""
+"""A row that is missed by less than this fraction of the distances involved is round-off, not a contradiction."""
 EPS = float(np.finfo(float).eps)
 TINY = 1e-300
-"""Lengths of rows are at least this, so that a zero row divides."""
+"""Smallest length of a row, so that a zero row can be divided by its length."""
 
 
 def exact(A: Array, s0: Array, noise: Array, allowed: Array, max_iterations: int) -> tuple[Array, Array, int, int]:

@@ -1,4 +1,4 @@
-"""Distances along the ways of a grid, and their descent."""
+"""Shortest distances on a grid, and the directions in which they decrease."""
 
 from __future__ import annotations
 
@@ -9,23 +9,36 @@ from jostle.arrays import Array, Booleans
 LEVEL = 1e-9
 """Two neighbouring values on a grid count as equal if they differ by less than this fraction of its step."""
 FLAT = 0.3
-"""Where a central difference of a distance is smaller than this, two ways are about equally long."""
+"""Where a central difference of a distance is smaller than this, two paths are about equally long."""
 
 
-def marched(free: Booleans, start: Array, step: float, cost: Array | None = None) -> Array:
+def marched(
+    free: Booleans,
+    start: Array,
+    step: float,
+    cost: Array | None = None,
+    wanted: Booleans | None = None,
+    slack: float = 0.0,
+) -> Array:
     """(nx, ny) the distances on the free nodes of a grid from the finite values of start; infinite where none leads.
 
     They solve |grad d| = cost, where the cost (nx, ny) is 1 if it is not given. Fast marching (Sethian 1999): of all
-    nodes that are not accepted, the one with the smallest `upwind` value is.
+    nodes that are not accepted, the one with the smallest `upwind` value is. If `wanted` (nx, ny) is given, distances
+    are infinite where they exceed that of the last wanted node to be accepted by more than `slack`.
     """
+    left = None if wanted is None else wanted & free & ~np.isfinite(start)
+    limit = slack if left is not None and not left.any() else np.inf
     d, accepted = start.copy(), np.isfinite(start)
     lengths = np.full(start.shape, step) if cost is None else step * cost
     while True:
         tentative = np.where(free & ~accepted, upwind(np.where(accepted, d, np.inf), lengths), np.inf)
         node = np.unravel_index(np.argmin(tentative), d.shape)
-        if not np.isfinite(tentative[node]):
+        if not np.isfinite(tentative[node]) or tentative[node] > limit:
             return d
         d[node], accepted[node] = tentative[node], True
+        if left is not None and left[node]:
+            left[node] = False
+            limit = np.inf if left.any() else d[node] + slack
 
 
 def upwind(d: Array, step: Array) -> Array:
@@ -61,11 +74,14 @@ def upwind(d: Array, step: Array) -> Array:
     return least
 
 
-def descent(d: Array, step: float) -> Array:
+def descent(d: Array, step: float, free: Booleans | None = None, otherwise: Array | None = None) -> Array:
     """(nodes, 2) -grad d / |grad d| of distances (nx, ny), from the finite values; 0 where none differ.
 
     Differences are central where both neighbours are finite, and one-sided where one is. Where the gradient is below
     FLAT, the lower neighbour along each axis decides; none, if both fall by the same, so that mirror images stay so.
+
+    With `free` (nx, ny) and `otherwise` (nx, ny, 2), nodes that are not free keep the vectors of `otherwise`, and free
+    nodes are NaN where the distance is not known there or at a free neighbour.
     """
     gradient, least = np.zeros((*d.shape, 2)), np.zeros((*d.shape, 2))
     for axis in range(2):
@@ -81,4 +97,11 @@ def descent(d: Array, step: float) -> Array:
     flat = np.linalg.norm(gradient, axis=-1) < FLAT
     gradient[flat] = least[flat]
     size = np.linalg.norm(gradient, axis=-1, keepdims=True)
-    return np.asarray((-gradient / np.where(size > 0.0, size, 1.0)).reshape(-1, 2))
+    found = -gradient / np.where(size > 0.0, size, 1.0)
+    if free is not None and otherwise is not None:
+        unknown = np.pad(free & ~np.isfinite(d), 1)
+        beside = unknown | np.roll(unknown, 1, 0) | np.roll(unknown, -1, 0)
+        beside |= np.roll(unknown, 1, 1) | np.roll(unknown, -1, 1)
+        found[beside[1:-1, 1:-1]] = np.nan
+        found = np.where(free[..., None], found, otherwise)
+    return np.asarray(found.reshape(-1, 2))

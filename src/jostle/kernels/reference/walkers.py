@@ -1,50 +1,49 @@
 """What people do about the others near them, and how dense they are on a grid.
 
-A pair (i, j) of people at q, of radii r, has the gap |q_j - q_i| - r_i - r_j and the normal n from i to j.
+Two people i and j at q, of radii r, have the gap |q_j - q_i| - r_i - r_j and the normal n from i to j.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Shorts
+from jostle.arrays import Array, Booleans
 
 
-def turned(i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array, strength: float, decay: float) -> Array:
+def turned(q: Array, radii: Array, direction: Array, strength: float, decay: float, sight: float, chunks: int) -> Array:
     """(n, 2) the unit vectors along direction - sum of strength exp(-gap / decay) n; 0 where the sum or direction is 0.
 
-    The sum is over all pairs in which a person is; Tordeux, Chraibi & Seyfried 2016, equation (5).
+    The sum is over all others whose gap is at most `sight`; Tordeux, Chraibi & Seyfried 2016, equation (5). `chunks`
+    says how many threads share the work; it does not change the result.
     """
-    away, gap = _apart(i, j, q, radii)
-    push = strength * np.exp(-gap / decay)[:, None] * away
-    total = direction.copy()
-    np.subtract.at(total, i, push)
-    np.add.at(total, j, push)
+    apart, gap = _apart(q, radii)
+    size = np.linalg.norm(apart, axis=-1)
+    push = np.where(gap <= sight, strength * np.exp(-gap / decay), 0.0) / np.where(size > 0.0, size, 1.0)
+    total = direction - np.einsum("ij,ijd->id", push, apart)
     size = np.linalg.norm(total, axis=1)
     size[~direction.any(axis=1)] = 0.0
     return np.asarray(np.where(size[:, None] > 0.0, total / np.where(size > 0.0, size, 1.0)[:, None], 0.0))
 
 
-def gaps_ahead(i: Shorts, j: Shorts, q: Array, radii: Array, direction: Array) -> Array:
-    """(n,) the smallest gap to a person ahead; infinite if nobody is.
+def gaps_ahead(q: Array, radii: Array, direction: Array, sight: float, chunks: int) -> Array:
+    """(n,) the smallest gap to a person ahead; infinite if nobody is within a gap of `sight`.
 
-    Ahead are those whose disc meets the strip of the own width in the direction of walking.
+    Ahead are those whose disc meets the strip of the own width in the direction of walking. `chunks` says how many
+    threads share the work; it does not change the result.
     """
-    normal, gap = _apart(i, j, q, radii)
-    least = np.full(len(q), np.inf)
-    for one, other, towards in ((i, j, normal), (j, i, -normal)):
-        (x, y), (a, b) = towards.T, direction[one].T
-        width = radii[one] + radii[other]
-        ahead = (x * a + y * b > 0.0) & (np.abs(x * b - y * a) * (gap + width) < width)
-        np.minimum.at(least, one[ahead], gap[ahead])
-    return least
+    apart, gap = _apart(q, radii)
+    along = np.einsum("ijd,id->ij", apart, direction)
+    across = apart[..., 0] * direction[:, None, 1] - apart[..., 1] * direction[:, None, 0]
+    ahead = (gap <= sight) & (along > 0.0) & (np.abs(across) < radii[:, None] + radii)
+    return np.asarray(np.where(ahead, gap, np.inf).min(axis=1, initial=np.inf))
 
 
-def _apart(i: Shorts, j: Shorts, q: Array, radii: Array) -> tuple[Array, Array]:
-    """The normals (m, 2) and the gaps (m,) of pairs."""
-    apart = q[j] - q[i]
-    size = np.sqrt(apart[:, 0] ** 2 + apart[:, 1] ** 2)
-    return apart / np.where(size > 0.0, size, 1.0)[:, None], size - radii[i] - radii[j]
+def _apart(q: Array, radii: Array) -> tuple[Array, Array]:
+    """The vectors (n, n, 2) from each person to each other, and the gaps (n, n), infinite to oneself."""
+    apart = q[None] - q[:, None]
+    gap = np.linalg.norm(apart, axis=-1) - radii[:, None] - radii
+    np.fill_diagonal(gap, np.inf)
+    return apart, gap
 
 
 def spread(amount: Array, east: Booleans, north: Booleans, part: float, passes: int) -> Array:
