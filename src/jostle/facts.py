@@ -21,6 +21,7 @@ from jostle.recorded_plans import HasFloors, HasGates, HasGroups, HasReactions, 
 from jostle.recorded_rods import RecordedRods, rods_of
 from jostle.sets.balls import Balls, Line
 from jostle.sets.base import ConstraintSet
+from jostle.sets.rods import Rods
 from jostle.sets.wall_sets import Walls
 from jostle.shapes import Shape, may_move, parts, shapes_of, walls_of
 
@@ -251,6 +252,8 @@ def dimension_of(problem: Motion | Sweeping) -> int:
             return problem.q0.size // at(Q.radii, 0.0).size
         if isinstance(Q, Walls):
             return Q.dimension
+        if isinstance(Q, Rods) and Q.points is not None:
+            return int(at(Q.points, 0.0).shape[1])
     return next((shape.points.shape[1] for shape in shapes_of(problem.within, 0.0)), 0)
 
 

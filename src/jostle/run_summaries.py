@@ -44,9 +44,11 @@ def overlap_in_words(sol: Any) -> str:
     worst = max(primal, overshoot)
     if worst == 0.0:
         return "none"
-    if facts.radii is None and facts.dimension:  # radii that change in time
+    if facts.radii is None and facts.dimension and not facts.rods:  # radii that change in time
         return f"{_fraction(worst)} of the smallest radius"
     radius = float(facts.radii.min(initial=np.inf)) if facts.radii is not None else 0.0
+    if facts.rods:
+        return f"{_fraction(worst)} of a radius or of the length of a rod"
     if 0.0 < radius < np.inf:
         return f"{worst * radius:.2g} {unit}, {_fraction(worst)} of the smallest radius"
     if sol.problem is None or sol.problem.within.linearise(float(sol.t[0]), sol.q[0]).length.any():

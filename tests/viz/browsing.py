@@ -9,7 +9,7 @@ from PIL import Image
 PATIENCE = 120.0
 """Seconds that the browser has for anything."""
 HIDE = """visibility => {
-    for (const part of document.querySelectorAll("header, aside, #ruler")) part.style.visibility = visibility;
+    for (const part of document.querySelectorAll("header, aside, #ruler, .exit")) part.style.visibility = visibility;
 }"""
 
 

@@ -2,9 +2,9 @@
 
 The group /VTKHDF is a PolyData with many time steps, as VTK 9.4 and later, and ParaView, read it:
 
-    Points, PointData/velocity, body, radius         the bodies present, then the points of walls, frame by frame
+    Points, PointData/velocity, body, radius         the bodies present, then points of walls and rods, by frame
     Vertices                                         one cell of all bodies, so that ParaView shows them
-    Lines                                            one line per contact with p != 0, then the lines of the walls
+    Lines                                            one line per contact with p != 0, then those of walls and rods
     CellData/impulse, normal, body, partner          data of each cell, only if contacts are stored
     Polygons, Strips                                 empty
     Steps                                            times, and the positions at which the entries of each frame begin

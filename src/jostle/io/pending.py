@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from jostle.io import frame_index, headers, layout, wall_states
+from jostle.facts import Facts
+from jostle.io import frame_index, headers, layout, stored_facts, wall_states
 from jostle.io.checksums import of_rows
 from jostle.io.frame_index import Index
 from jostle.io.pictures import Picture, Scene
@@ -22,7 +23,8 @@ class Pending:
         """`file` is open, and cut to its first `frames` frames."""
         said = headers.header(file)
         names = headers.names(said)
-        form = {"dtype": file[layout.POINTS].dtype, "dimension": said.dimension}
+        known = stored_facts.facts_in(file, said.shape, said.order, said.walls) if said.version > 2 else Facts()
+        form = {"dtype": file[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
         self.scene = Scene(said.shape, contacts=said.contacts, **form)
         self.blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
         self.bytes = 0

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from jostle.errors import InvalidValue
-from jostle.io.wall_lines import WallDrawer, WallLines
+from jostle.io.wall_lines import NO_LINES, WallDrawer, WallLines, rod_lines, together
+from jostle.recorded_rods import RecordedRods
 from jostle.shapes import Shape
 
 Floats = NDArray[np.floating[Any]]
@@ -84,12 +85,19 @@ class Scene:
     """
 
     def __init__(
-        self, shape: tuple[int, ...], *, contacts: bool = False, dtype: DTypeLike = np.float32, dimension: int = 0
+        self,
+        shape: tuple[int, ...],
+        *,
+        contacts: bool = False,
+        dtype: DTypeLike = np.float32,
+        dimension: int = 0,
+        rods: Sequence[RecordedRods] = (),
     ) -> None:
         self.shape, self.contacts, self.dtype = tuple(shape), contacts, np.dtype(dtype)
         self.count, self.d = points_of(self.shape, dimension)
         self.everybody = np.arange(self.count, dtype=np.int32)
         self._drawer = WallDrawer(self.dtype)
+        self._rods = [one for one in rods if one.at_rest and self.d == dimension]
 
     def picture(
         self,
@@ -109,11 +117,14 @@ class Scene:
         radius = np.asarray(radii, dtype=self.dtype)
         if radius.shape != (self.count,):
             radius = self.broadcast(radius)
+        rods = NO_LINES
+        for one in self._rods:
+            rods = together(rods, rod_lines(one.ends(0.0, x), self.dtype))
         body, absent = self.everybody, np.isnan(x)
         if absent.any():
             here = ~absent.any(axis=1)
             x, v, radius, body = x[here], v[here], radius[here], body[here]
-        n, lines = len(x), self._drawer.lines(walls, x, radius)
+        n, lines = len(x), together(self._drawer.lines(walls, x, radius), rods)
         w = len(lines.points)
         points, velocity = np.zeros((2, n + w, 3), dtype=self.dtype)
         points[:n, : self.d], velocity[:n, : self.d] = x, v

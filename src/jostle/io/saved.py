@@ -54,7 +54,8 @@ def shapes(sol: Solution) -> Iterator[tuple[Shape, ...]]:
 
 def pictures(sol: Solution, contacts: bool = False) -> Iterator[tuple[float, Picture]]:
     """Yield the time and the picture of each frame."""
-    scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol), dimension=sol.facts.dimension)
+    rods = sol.facts.rods if contacts else ()
+    scene = Scene(sol.q.shape[1:], contacts=contacts, dtype=precision(sol), dimension=sol.facts.dimension, rods=rods)
     touching = (sol.pairs, sol.multipliers, sol.normals) if contacts else ([()] * len(sol.t),) * 3
     walls = shapes(sol) if contacts else [()] * len(sol.t)
     for t, *state in zip(sol.t, sol.q, sol.u, radii(sol), *touching, walls, strict=True):

@@ -1,4 +1,4 @@
-"""The walls as lines for VTK, stored after the points and the contacts of each frame.
+"""The walls and the rods as lines for VTK, stored after the points and the contacts of each frame.
 
 Unbounded walls are drawn slightly beyond the bodies of the frame, up to the next corners of a grid whose spacing is a
 power of two. The lines therefore depend only on the frame, and a resumed file is identical to an uninterrupted one.
@@ -32,6 +32,29 @@ class WallLines(NamedTuple):
 
 NO_LINES = WallLines(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 """Lines of a scene without walls."""
+
+
+def rod_lines(ends: Array, dtype: DTypeLike) -> WallLines:
+    """Rods with these ends (m, 2, d) as lines; those of absent bodies, at NaN, are left out.
+
+    >>> rod_lines(np.array([[[0.0, 1.0], [2.0, 1.0]], [[0.0, 1.0], [np.nan, np.nan]]]), float).points.tolist()
+    [[0.0, 1.0, 0.0], [2.0, 1.0, 0.0]]
+    """
+    there = ends[np.isfinite(ends).all(axis=(1, 2))]
+    points = np.zeros((2 * len(there), 3), dtype=dtype)
+    points[:, : ends.shape[2]] = there.reshape(-1, ends.shape[2])
+    return WallLines(points, np.arange(len(points)), np.arange(2, len(points) + 1, 2))
+
+
+def together(first: WallLines, second: WallLines) -> WallLines:
+    """The lines of both."""
+    if len(second.points) == 0:
+        return first
+    return WallLines(
+        np.concatenate([first.points, second.points]),
+        np.concatenate([first.joined, second.joined + len(first.points)]),
+        np.concatenate([first.ends, second.ends + len(first.joined)]),
+    )
 
 
 class WallDrawer:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from jostle.analysis.crowd_forces import THRESHOLDS, crowd_forces
 from jostle.analysis.crowd_summary import LONGEST_INTERVAL, CrowdSummary
 from jostle.arguments import Count, check_arguments
-from jostle.colours import FONTS, LIGHT
+from jostle.colours import DARK, FONTS, LIGHT
 from jostle.errors import InvalidValue
 from jostle.io.crowd_runs import radii_in
 from jostle.io.new_files import whole
@@ -108,7 +108,8 @@ def report(
     if film:
         room = int(FILM_SHARE * most_bytes)
         parts += ["<h2>Film</h2>", _film(shot.sol, heading, room)]
-    style = f":root {{ color-scheme: light; --fonts: {FONTS}; {LIGHT.variables()} }}\n{part('report.css')}"
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {DARK.variables()} }} }}"
+    style = f":root {{ --fonts: {FONTS}; {LIGHT.variables()} }}\n{dark}\n{part('report.css')}"
     html = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -176,7 +176,18 @@ class Encoder:
             "constant": [text(joined(one.constant(scene).astype("<f4"))) for one in self.constant if one.constant],
             "units": asdict(scene.facts.units),
             "wall_names": list(scene.facts.wall_names[:MAX_WALL_NAMES]),
+            "exits": self._exits(),
         }
+
+    def _exits(self) -> list[dict[str, Any]]:
+        """The exits of the floor plan of a crowd: their names, and both ends in three dimensions."""
+        plan = self.scene.facts.plan
+        if plan is None or self.scene.d != 2:
+            return []
+        return [
+            {"name": name, "ends": [*(ends[0] - self.origin).tolist(), 0.0, *(ends[1] - self.origin).tolist(), 0.0]}
+            for name, ends in plan.exits.items()
+        ]
 
 
 def text(data: bytes) -> str:

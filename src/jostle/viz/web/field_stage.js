@@ -23,7 +23,7 @@ class FieldStage extends Stage {
     const { grid } = this.source.about, { theme } = this.palette;
     return [["wall", grid.walls, theme.solid], ["exit", grid.exits, theme.exit]]
       .filter(([, there]) => there)
-      .map(([name, , colour]) => [name, `rgb(${colour.map((part) => Math.round(255 * part)).join(" ")})`]);
+      .map(([name, , colour]) => [name, css(colour)]);
   }
 
   load() {

@@ -11,6 +11,7 @@ function mixed(stops, x) {
 const packed = (colour) =>
   new Uint32Array(new Uint8Array([...colour.map((part) => Math.round(255 * part)), 255]).buffer)[0];
 
+const css = (colour) => `rgb(${colour.map((part) => Math.round(255 * part)).join(" ")})`;
 const gradient = (stops) => `linear-gradient(to right, ${stops.join(", ")})`;
 const ladder = (stops, last) => Uint32Array.from({ length: last + 1 }, (_, k) => packed(mixed(stops, k / last)));
 

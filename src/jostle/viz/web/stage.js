@@ -1,6 +1,7 @@
 // The scene: turns a frame into balls, bars and walls for a painter, and holds the camera.
 
 const WIDEST = { 2: 0.34, 3: 0.15 }; // width of a strong force's bar in 2-D and 3-D, over the median diameter
+const EXIT_WIDTH = 5; // pixels
 const MANY = 2000; // bodies or cells: above this number, our own raster replaces WebGL if WebGL runs on the processor
 const ON_THE_PROCESSOR = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
@@ -43,7 +44,7 @@ class Stage {
 
   // Names and colours that the legend shows beside the scale.
   marks() {
-    return [];
+    return this.source.about.exits?.length ? [["exit", css(this.palette.theme.exit)]] : [];
   }
 
   get gradient() {
@@ -145,7 +146,15 @@ class Stage {
       ends.set(walls.subarray(6 * k + 3, 6 * k + 6), 8 * k + 4);
       ends[8 * k + 3] = flat ? 2 : 1.2;
     }
-    this.painter.load("walls", ends, new Uint32Array(w).fill(colour));
+    const exits = about.exits ?? [], all_ = new Float32Array(8 * (w + exits.length));
+    all_.set(ends);
+    exits.forEach((exit, k) => {
+      all_.set(exit.ends.slice(0, 3), 8 * (w + k));
+      all_.set(exit.ends.slice(3), 8 * (w + k) + 4);
+      all_[8 * (w + k) + 3] = EXIT_WIDTH;
+    });
+    const colours = new Uint32Array(w + exits.length).fill(colour).fill(packed(theme.exit), w);
+    this.painter.load("walls", all_, colours);
     if (!this.painter.glass) return;
     const quads = Float32Array.from(glass.flatMap(patches));
     this.painter.load("glass", quads, new Uint32Array(quads.length / 32).fill(packed(theme.glass)));

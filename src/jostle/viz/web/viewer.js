@@ -163,8 +163,26 @@ function mount(root, source) {
     list.selectedIndex = chosen;
   }
 
+  // The names of exits, beside them.
+  const labels = (source.about.exits ?? []).map(({ name, ends }) => {
+    const label = element("span", name);
+    label.className = Math.abs(ends[4] - ends[1]) > Math.abs(ends[3] - ends[0]) ? "exit beside" : "exit";
+    $("view").after(label);
+    return { label, middle: [0, 1, 2].map((a) => (ends[a] + ends[a + 3]) / 2) };
+  });
+
+  function placeLabels() {
+    const { camera } = stage, project = camera.projection();
+    for (const { label, middle } of labels) {
+      const [x, y] = project(...middle);
+      label.hidden = x < 0 || y < 0 || x > camera.width || y > camera.height;
+      [label.style.left, label.style.top] = [`${x}px`, `${y}px`];
+    }
+  }
+
   // A round length of at most RULER pixels at the current zoom.
   stage.painted = () => {
+    placeLabels();
     const { scale } = stage.camera, length = nice(RULER / scale), unit = source.about.units.length;
     const label = `${short(length)}${unit && ` ${unit}`}`, [mark] = $("ruler").children;
     if ($("ruler").dataset.label !== label) $("ruler").replaceChildren($("ruler").dataset.label = label, mark);
@@ -273,6 +291,7 @@ function mount(root, source) {
     end() {
       play(false);
       resized.disconnect();
+      for (const { label } of labels) label.remove();
       forget();
       for (const [on, kind, act] of listened) on.removeEventListener(kind, act);
     },

@@ -1,0 +1,77 @@
+"""The viewer shows the exits of a plan with their names; reports are readable by day and by night."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from browsing import image, wait_until
+
+import jostle as jo
+from jostle.colours import DARK, LIGHT
+from jostle.viz.encoding import Encoder
+from jostle.viz.scene import Scene
+
+EXITS = {"east": [[6.0, 1.0], [6.0, 2.0]], "south": [[2.0, 0.0], [3.5, 0.0]]}
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory):
+    """Six people in a room with two exits, from its file alone."""
+    plan = jo.crowds.Plan([(0, 0), (6, 0), (6, 4), (0, 4)], exits=EXITS)
+    people = jo.crowds.crowd(6, radius=0.25, room=plan, seed=0)
+    path = tmp_path_factory.mktemp("crowd") / "crowd.vtkhdf"
+    jo.solve(people, jo.Venel(), t=2.0, h=0.1, every=1.0, output=jo.io.Output(path, units=jo.io.SI))
+    return jo.io.read(path)
+
+
+def rgb(colour):
+    return [int(colour[at : at + 2], 16) for at in (1, 3, 5)]
+
+
+def test_the_page_knows_the_exits_of_the_plan(crowd):
+    encoder = Encoder.of(Scene(crowd), small=False)
+    found = {
+        one["name"]: np.array(one["ends"]).reshape(2, 3)[:, :2] + encoder.origin for one in encoder.about()["exits"]
+    }
+    assert list(found) == ["east", "south"]
+    for name, ends in EXITS.items():
+        np.testing.assert_allclose(found[name], ends)
+    grains = jo.solve(jo.models.rack(), jo.Maury(), t=0.1, h=0.1)
+    assert Encoder.of(Scene(grains), small=False).about()["exits"] == []
+
+
+@pytest.mark.parametrize("painter", ["webgl", "light"])
+def test_exits_are_coloured_lines_with_their_names(crowd, opened, painter):
+    tab = opened(crowd, size=(900, 620))
+    wait_until(tab, "() => viewer.shown === 0")
+    if painter == "light":
+        tab.locator("#light").check()
+    wait_until(
+        tab, "() => document.querySelectorAll('.exit').length === 2 && document.querySelector('.exit').style.left"
+    )
+    assert sorted(tab.locator(".exit").all_inner_texts()) == ["east", "south"]
+    assert tab.locator("#categories li").all_inner_texts() == ["exit"]
+    picture = image(tab)
+    green = np.abs(picture - rgb(LIGHT.exit)).max(axis=2) <= 12
+    assert green.sum() > 300, "five pixels wide, a hundred pixels long or more"
+    rows, columns = np.nonzero(green)
+    east = tab.evaluate(
+        "() => { const label = [...document.querySelectorAll('.exit')].find((one) => one.textContent === 'east');"
+        " return [parseFloat(label.style.left), parseFloat(label.style.top)]; }"
+    )
+    assert np.hypot(columns - east[0], rows - east[1]).min() < 4.0, "the name is at the middle of its line"
+
+
+@pytest.fixture(scope="module")
+def report(crowd, tmp_path_factory):
+    return jo.viz.report(crowd, tmp_path_factory.mktemp("report") / "report.html", film=False)
+
+
+@pytest.mark.parametrize(("scheme", "theme"), [("light", LIGHT), ("dark", DARK)])
+def test_a_report_follows_the_theme_of_the_system(report, tab_of, scheme, theme):
+    tab = tab_of(report.as_uri(), color_scheme=scheme)
+    of = "([what, name]) => getComputedStyle(document.querySelector(what))[name]"
+    words = f"rgb({', '.join(map(str, rgb(theme.text)))})"
+    assert tab.evaluate(of, ["main", "backgroundColor"]) == f"rgb({', '.join(map(str, rgb(theme.back)))})"
+    assert [tab.evaluate(of, [what, "color"]) for what in ("main", "h1", "td")] == [words] * 3
+    assert tab.evaluate(of, ["figure img", "backgroundColor"]) == "rgb(255, 255, 255)"
