@@ -1,8 +1,8 @@
-"""People leave a stadium: ``python benchmarks/stadium.py [--quick] [--people N] [--minutes M] [--output FOLDER]``.
+"""People leave a stadium: ``python benchmarks/stadium.py [--quick] [--people N] [--within S] [--minutes M] [--output FOLDER]``.
 
 N people (100 000 unless said) stand at two a square metre in a square hall around a square block. Two opposite sides
-have exits of 4 m, as many as guides ask for: 2 people a second and metre, and everyone out in about 8 minutes. People
-walk by `Pedestrians`, the behaviour of scenario files, with time steps of 1/16 s (flows are converged up to 0.07 s),
+have exits of 4 m, as many as guides ask for: 2 people a second and metre, and everyone out in about 8 minutes (S = 480
+seconds; --within changes that, and with it the number of exits). People walk by `Pedestrians`, the behaviour of scenario files, with time steps of 1/16 s (flows are converged up to 0.07 s),
 until the hall is empty or M minutes (10 unless said) of wall time have passed.
 
 With --output, the run is stored in FOLDER at its end: the same command, given again, continues it, until the hall is
@@ -30,8 +30,8 @@ from jostle.kernels.cpu.warm_up import warm_up
 from jostle.kernels.threads import threads
 
 DENSITY, SPEED, H = 2.0, 1.34, 0.0625
-FLOW, TIME, WIDTH = 2.0, 480.0, 4.0
-"""People a second and metre of an exit, the time in which the hall is to be empty (s), and the width of an exit (m)."""
+FLOW, WIDTH = 2.0, 4.0
+"""People a second and metre of an exit, and the width of an exit (m)."""
 LONGEST = 7200.0
 """The end of the run in seconds, if the hall is not empty before."""
 TELL_EVERY = 10.0
@@ -60,14 +60,10 @@ class Counting:
         self.steps = self.person_steps = self.out = 0
         self.empty, self.told, self.t = False, -np.inf, 0.0
 
-    def __call__(self, state: jo.schemes.base.State) -> bool:
+    def __call__(self, state: jo.State) -> bool:
         here = self.n if state.presence is None else int(np.count_nonzero(state.presence.here))
-        self.steps, self.person_steps, self.out, self.t = (
-            self.steps + 1,
-            self.person_steps + here,
-            self.n - here,
-            state.t,
-        )
+        self.steps, self.person_steps = self.steps + 1, self.person_steps + here
+        self.out, self.t = self.n - here, state.t
         self.empty = self.plan.empty(state)
         if self.empty:
             self.out = self.n
@@ -80,10 +76,11 @@ class Counting:
         return self.empty or time.perf_counter() > self.end
 
 
-def leave(n: int, minutes: float, folder: Path | None = None) -> dict[str, float]:
-    """What it takes to let n people leave, for some minutes at most; the run in a folder is continued."""
+def leave(n: int, within: float, minutes: float, folder: Path | None = None) -> dict[str, float]:
+    """What it takes to let n people leave by exits for `within` seconds, for some minutes of wall time at most; the run
+    in a folder is continued."""
     begin, watch = time.perf_counter(), Watch()
-    exits_a_side = max(1, round(n / (FLOW * TIME * WIDTH * 2)))
+    exits_a_side = max(1, round(n / (FLOW * within * WIDTH * 2)))
     plan = stadium(float(np.sqrt(n / DENSITY / 0.96)), exits_a_side)  # the block takes 4 % of the square
     ways = plan.ways(RADIUS, spacing=RADIUS / 2.0)
     found: dict[str, float] = {"people": n, "exits": 2 * exits_a_side, "nodes": ways.distance.shape[1], **watch("ways")}
@@ -116,6 +113,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="1000 people, for 12 s at most")
     parser.add_argument("--people", type=int, default=100_000)
+    parser.add_argument("--within", type=float, default=480.0, help="seconds in which the exits let everyone out")
     parser.add_argument("--minutes", type=float, default=10.0, help="the longest wall time of the run")
     parser.add_argument("--output", type=Path, help="folder that keeps the run, to be continued")
     options = parser.parse_args()
@@ -124,4 +122,4 @@ if __name__ == "__main__":
     for _ in warm_up(os.cpu_count() or 1):
         pass  # kernels are compiled by all cores, unless the cache has them
     n, minutes = (1000, 0.2) if options.quick else (options.people, options.minutes)
-    print(json.dumps(leave(n, minutes, options.output) | {"cores": os.cpu_count()}))
+    print(json.dumps(leave(n, options.within, minutes, options.output) | {"cores": os.cpu_count()}))
