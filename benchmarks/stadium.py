@@ -1,9 +1,9 @@
-"""People leave a stadium: ``python benchmarks/stadium.py [--quick] [--people N] [--within S] [--minutes M] [--output FOLDER]``.
+"""People leave a stadium: ``python benchmarks/stadium.py [--people N] [--within S] [--minutes M] [--output FOLDER]``.
 
 N people (100 000 unless said) stand at two a square metre in a square hall around a square block. Two opposite sides
-have exits of 4 m, as many as guides ask for: 2 people a second and metre, and everyone out in about 8 minutes (S = 480
-seconds; --within changes that, and with it the number of exits). People walk by `Pedestrians`, the behaviour of scenario files, with time steps of 1/16 s (flows are converged up to 0.07 s),
-until the hall is empty or M minutes (10 unless said) of wall time have passed.
+have exits of 4 m, as many as let everyone out within S seconds at 2 people a second and metre (480 unless said, the 8
+minutes that guides ask for). People walk by `Pedestrians`, the behaviour of scenario files, with time steps of 1/16 s
+(flows are converged up to 0.07 s), until the hall is empty or M minutes (10 unless said) of wall time have passed.
 
 With --output, the run is stored in FOLDER at its end: the same command, given again, continues it, until the hall is
 empty. FOLDER/out.csv then has the number of people out every ten seconds of simulated time.
