@@ -150,6 +150,7 @@ CITED = {
     "jostle.models.line": ("bourdin2020",),
     "jostle.models.machines": ("paoli2005", "paoli2010"),
     "jostle.models.counterexamples": ("schatzman1978", "ballard2000", "bourdin2020"),
+    "jostle.models.two_motions": ("schatzman1978", "ballard2000"),
     "jostle.models.packings": ("ohern2003",),
     "jostle.crowds.crowd": ("venel2009",),
     "jostle.crowds.strategies.inhibition": ("tordeux2016",),

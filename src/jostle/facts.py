@@ -222,7 +222,7 @@ class Facts:
             wall_names=names,
             walls_move=may_move(within),
             radii=_radii(problem, d),
-            masses=_masses(problem, d),
+            masses=masses_of(problem),
             force=problem.constant_force if isinstance(problem, Motion) else None,
             groups=groups or (Groups(problem.groups, problem.group) if isinstance(problem, HasGroups) else None),
             units=units or Units(),
@@ -291,10 +291,11 @@ def _radii(problem: Motion | Sweeping, dimension: int) -> Array | None:
     return np.array(np.broadcast_to(radii, (count,))) if radii.size in (1, count) else None
 
 
-def _masses(problem: Motion | Sweeping, dimension: int) -> Array | None:
+def masses_of(problem: Motion | Sweeping) -> Array | None:
+    """(n,) the mass of each body; None if a body has several masses, and for a `Sweeping` without a mass."""
     if not isinstance(problem.mass, Metric) or not problem.mass.diagonal:
         return None
-    each = problem.mass.mass.reshape(-1, dimension or 1)
+    each = problem.mass.mass.reshape(-1, dimension_of(problem) or 1)
     return each[:, 0].copy() if (each == each[:, :1]).all() else None
 
 

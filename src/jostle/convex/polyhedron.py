@@ -100,7 +100,8 @@ class Polyhedron:
         object.__setattr__(self, "length", contiguous(each))
         object.__setattr__(self, "describe", describe)
         known = noise if isinstance(noise, float) else floats(noise)
-        each = known if np.shape(known) == offset.shape else place_of(offset).zeros(len(offset)) + known
+        same = np.shape(known) == offset.shape
+        each = contiguous(known) if same else place_of(offset).zeros(len(offset)) + known
         object.__setattr__(self, "noise", each)
         object.__setattr__(self, "equal", kinds(equal, len(offset)))
 

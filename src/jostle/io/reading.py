@@ -16,7 +16,7 @@ import numpy as np
 
 from jostle.arguments import check_arguments
 from jostle.errors import BrokenFile, InvalidValue
-from jostle.facts import Facts
+from jostle.facts import masses_of
 from jostle.io import changes, headers, layout
 from jostle.io.container import reading
 from jostle.io.frames_in_file import Source
@@ -113,7 +113,7 @@ def _check_bodies(problem: Motion | Sweeping, source: Source) -> None:
     of_problem: dict[str, Any] = {"radius": problem.within.radii_at(t).ravel()}
     if source.facts is not None and source.facts.masses is not None:
         in_file["mass"] = source.facts.masses
-        of_problem["mass"] = Facts.of(problem, t=t, q=problem.q0).masses
+        of_problem["mass"] = masses_of(problem)
     for name, stored in in_file.items():
         given = of_problem[name]
         if given is None or given.size not in (1, len(stored)):

@@ -1,4 +1,7 @@
-"""Two motions of a particle above a floor under one force, and how well each satisfies the equations of motion."""
+"""Two motions of a particle above a floor under one force, and how well each satisfies the equations of motion.
+
+That a force may allow two motions was shown by Schatzman 1978; Ballard 2000 gave the example of `counterexamples`.
+"""
 
 from __future__ import annotations
 
