@@ -79,3 +79,19 @@ def test_what_would_be_lost_is_refused(tmp_path, add, message):
     add(space)
     with pytest.raises(jo.InvalidValue, match=message):
         size(drawing, tmp_path / "hall.dxf")
+
+
+@pytest.mark.parametrize("layer", ["WALLS-inner", "A-WALL", "EXIT-north", "Exits_north"])
+def test_layers_that_sound_like_walls_or_exits_and_are_not_read_are_named(tmp_path, layer):
+    """A wall on such a layer was missing in the plan, and nobody was told."""
+    drawing, space = hall()
+    space.add_line((4, 0), (4, 4), dxfattribs={"layer": layer})
+    with pytest.warns(jo.JostleWarning, match=f"layers '{layer}' of .* are not read"):
+        assert size(drawing, tmp_path / "hall.dxf") == pytest.approx(60.0)
+
+
+def test_other_layers_cause_no_warning(tmp_path, recwarn):
+    drawing, space = hall()
+    space.add_line((4, 0), (4, 4), dxfattribs={"layer": "FURNITURE"})
+    size(drawing, tmp_path / "hall.dxf")
+    assert not [one for one in recwarn if issubclass(one.category, jo.JostleWarning)]

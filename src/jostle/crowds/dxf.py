@@ -13,7 +13,7 @@ from jostle.crowds.dxf_units import check_entities, check_extent, size_of_unit
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.limits import MAX_CORNERS, MAX_CURVE, check, regular_file
 from jostle.crowds.outlines import package
-from jostle.errors import InvalidValue
+from jostle.errors import InvalidValue, JostleWarning, warn
 
 ROUND = 0.01
 """Largest distance between an arc and the polyline that replaces it: a centimetre, after scaling to metres. (ezdxf
@@ -109,6 +109,7 @@ def _plan(drawing: Any, path: str, walls: str, exits: str, scale: float) -> dict
     for kind, some in ((walls, [*lines, *circles]), (exits, named)):
         if not some:
             raise InvalidValue(f"layer {kind!r} of {path} has no lines; its layers are {sorted(layers)}")
+    _warn_of_unread(layers, walls, exits, path)
     columns = np.zeros(len(circles), dtype=bool)
     try:
         plan = _enclosed(named, lines)
@@ -164,6 +165,25 @@ def _entities(some: Any, inserted: str = BY_BLOCK) -> Iterator[tuple[str, Any]]:
         else:
             for part in package("ezdxf.disassemble").recursive_decompose([entity]):
                 yield layer, part
+
+
+def _warn_of_unread(layers: set[str], walls: str, exits: str, path: str) -> None:
+    """Warn of layers whose names sound like walls or exits, and which are not read."""
+    stems = tuple(name.upper().removesuffix("S") for name in (walls, exits))
+    read = walls.upper(), exits.upper()
+    unread = sorted(
+        layer
+        for layer in layers
+        if layer.upper() not in read
+        and not layer.upper().startswith(exits.upper() + "-")
+        and any(stem in layer.upper() for stem in stems)
+    )
+    if unread:
+        warn(
+            f"layers {', '.join(map(repr, unread))} of {path} are not read: walls are read from the layer {walls!r} "
+            f"alone, and exits from {exits!r} and {exits + '-name'!r}; move lines there that belong to the plan",
+            JostleWarning,
+        )
 
 
 def _check_wall(entity: Any, layer: str, path: str) -> None:
