@@ -57,3 +57,11 @@ def test_frames_of_a_crowd_are_at_most_a_second_apart_unless_the_file_says_so():
     assert parse(CROWD.replace("600.0", "60.0")).build().every == 0.3
     assert parse(CROWD + "every = 3.0\n").build().every == 3.0
     assert parse(CROWD).output.precision is None
+
+
+def test_a_coarse_file_of_an_earlier_version_can_be_copied(tmp_path):
+    """Its positions are rounded already: a copy loses nothing."""
+    with jo.io.Writer(tmp_path / "old.vtkhdf", shape=(1, 2), dtype=np.float32, about={}) as file:
+        file.frame(0.0, np.array([[5e6, 0.0]]), np.zeros((1, 2)), 0.25)
+    jo.io.export(tmp_path / "old.vtkhdf", tmp_path / "copy.vtkhdf")
+    assert jo.io.read(tmp_path / "copy.vtkhdf").q[0].tolist() == [[5e6, 0.0]]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.kernels import cpu, reference, sharing
+from jostle.kernels import cpu, reference, sharing, workers
 from jostle.kernels.cpu.contacts import BLOCK
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
 from jostle.kernels.sharing import by_rows, chunks_of, cut, together
@@ -363,3 +363,23 @@ def test_pieces_that_threads_take_one_after_the_other_keep_their_order_and_their
     assert together(pow, []) == []
     with pytest.raises(ZeroDivisionError):
         together(lambda a: 1 / a, [(1,), (0,), (2,)])
+
+
+def test_short_jobs_do_not_start_a_thread_each():
+    """A worker that has not run again since its last job does not sleep yet: callers started more and more of them."""
+    before = len(workers.workers)
+    for _ in range(500):
+        assert workers.Job(abs, [(-1,), (-2,)]).run(1) == [1, 2]
+    assert len(workers.workers) <= max(before, 2)
+
+
+def test_nothing_is_begun_after_an_interruption():
+    begun = []
+
+    def work(k):
+        begun.append(k)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        workers.Job(work, [(k,) for k in range(100)]).run(0)
+    assert begun == [0]

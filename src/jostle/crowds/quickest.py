@@ -208,9 +208,7 @@ class Quickest(Behaviour):
         keys = [Key(*divmod(int(one), len(self.goals)), closed.tobytes()) for one in numbers]
         field = np.where(walks, np.searchsorted(numbers, which), NOWHERE)
         quick = self._headings(seen, q, field, keys, closed)
-        known = (quick[:, 0] != 0.0) | (
-            quick[:, 1] != 0.0
-        )  # people without a way keep the direction of the wish inside
+        known = (quick != 0.0).any(axis=1)  # people without a way keep the direction of the wish inside
         return speed[:, None] * (quick if known.all() else np.where(known[:, None], quick, direction))
 
     def _headings(self, seen: Seen, q: Array, field: Integers, keys: list[Key], closed: Array) -> Array:
@@ -226,14 +224,14 @@ class Quickest(Behaviour):
         missing = [k for k, key in enumerate(keys) if key not in self._potentials]
         attempts = 0
         while True:
-            pieces = [(keys[k], ways[keys[k].size], self._cells(q[field == k]), attempts == LAST) for k in missing]
+            pieces = [(keys[k], ways[keys[k].size], self._cells(q[field == k]), attempts >= LAST) for k in missing]
             self._potentials.update(together(self._found, pieces))
             fields = [(one.window.low, one.direction) for one in (self._potentials[key] for key in keys)]
             outside = ways[keys[0].size].outside
             quick = kernels_for(q).headings(q, field, fields, *grid, *outside, people_chunks(len(q)))
             missing = np.unique(field[np.isnan(quick[:, 0])]).tolist()
-            if not missing:
-                return quick
+            if not missing or attempts >= LAST:
+                return np.nan_to_num(quick)
             attempts += 1
 
     def _cells(self, q: Array) -> Integers:

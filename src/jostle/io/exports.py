@@ -170,7 +170,8 @@ def write(
     places = np.array([sol.q[k] for k in (0, len(sol.t) - 1) if k >= 0])
     sizes = next(iter(radii(sol)), 0.0)
     dtype = sufficient(places, sizes) if dtype is None else dtype
-    check_precision(places, sizes, dtype)
+    if stored is None or np.dtype(dtype) != stored.dtype:  # a copy of a file loses nothing
+        check_precision(places, sizes, dtype)
     contacts = stored is None or stored.header.contacts
     new = beside(path)
     try:

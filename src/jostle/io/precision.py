@@ -45,7 +45,8 @@ def check_precision(q: ArrayLike, radii: ArrayLike, dtype: DTypeLike) -> None:
     furthest = float(places[np.isfinite(places)].max(initial=0.0))
     rounding = float(np.finfo(dtype).eps) / 2.0 * 2.0 ** np.floor(np.log2(max(furthest, TINY)))
     if rounding > MAX_ROUNDING * smallest:
+        finer = "" if np.dtype(dtype) == float else ', or dtype=np.float64 (in a scenario: precision = "float64")'
         raise InvalidValue(
             f"{np.dtype(dtype).name} rounds positions near {furthest:g} by up to {rounding:.2g}, and the smallest "
-            f"radius is {smallest:g}: choose an origin near the bodies, or dtype=np.float64 (jo.io.Output, jo.io.write)"
+            f"radius is {smallest:g}: choose an origin near the bodies{finer}"
         )

@@ -175,7 +175,7 @@ def _facts(arrays: dict[str, NDArray[Any]], shape: tuple[int, ...], order: int, 
         speeds=_of_people("speeds", said.get("speeds"), bodies),
         reaction=_of_people("reaction", said.get("reaction"), bodies),
         gates=tuple(_gate(one) for one in said.get("gates", [])),
-        rods=tuple(_rods(one, bodies) for one in said.get("rods", [])),
+        rods=tuple(_rods(one, bodies, d) for one in said.get("rods", [])),
     )
 
 
@@ -186,10 +186,10 @@ def _gate(said: dict[str, Any]) -> RecordedGate:
     return RecordedGate(str(said["name"]), ends, np.array(times).reshape(-1, 2), most)
 
 
-def _rods(said: dict[str, Any], bodies: int) -> RecordedRods:
+def _rods(said: dict[str, Any], bodies: int, dimension: int) -> RecordedRods:
     pairs = np.array(said["pairs"], dtype=np.int64).reshape(-1, 2)
     points = None if said["points"] is None else np.array(said["points"], dtype=float)
-    if points is not None and points.ndim != 2:
+    if points is not None and (points.ndim != 2 or points.shape[1] != dimension):
         raise ValueError(f"points of shape {points.shape}")
     last = 0 if points is None else len(points)
     if len(pairs) and not (pairs[:, 0].min() >= 0 and -last <= pairs.min() <= pairs.max() < bodies):

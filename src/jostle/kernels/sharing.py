@@ -1,7 +1,7 @@
 """Work that several threads do at the same time: pieces of rows or of bodies, each of which writes its own results.
 
 Serial kernels run without Python's global lock, so that Python's threads can share their rows: nothing is compiled
-twice. Starting a piece takes about 20 microseconds. Results do not depend on the number of pieces, as long as a piece
+twice. Results do not depend on the number of pieces, as long as a piece
 computes each of its rows as if it were alone.
 """
 
@@ -29,8 +29,6 @@ Result = TypeVar("Result")
 
 ROWS_A_CHUNK = 20_000
 """A thread is given at least this many rows: with fewer, starting the pieces costs more than they gain."""
-
-
 NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
 
@@ -38,11 +36,6 @@ NUMBERS_A_CHUNK = 250_000
 def chunks_of(rows: int, least: int = ROWS_A_CHUNK) -> int:
     """The number of pieces into which rows are cut: one for each thread, unless they had fewer than `least` rows."""
     return max(1, min(threads(), rows // least)) if rows >= 2 * least else 1
-
-
-def _chunks_of_numbers(count: int) -> int:
-    """The number of pieces into which numbers are cut that are only copied, or looked at."""
-    return max(1, min(threads(), count // NUMBERS_A_CHUNK)) if count >= 2 * NUMBERS_A_CHUNK else 1
 
 
 def cut(count: int, chunks: int) -> list[tuple[int, int]]:
@@ -129,7 +122,7 @@ def all_finite(array: Any) -> bool:
     >>> all_finite(np.ones((2, 3))), all_finite(np.array([1.0, np.nan]))
     (True, False)
     """
-    chunks = _chunks_of_numbers(array.size) if isinstance(array, np.ndarray) else 1
+    chunks = chunks_of(array.size, NUMBERS_A_CHUNK) if isinstance(array, np.ndarray) else 1
     if chunks == 1:
         return bool(np.isfinite(array).all())
     flat = array.reshape(-1)
@@ -149,7 +142,7 @@ def copy_all(copies: Sequence[tuple[Any, Any]]) -> None:
     [1.0, 0.0, 1.0]
     """
     several = all(isinstance(to, np.ndarray) for to, _ in copies)
-    chunks = _chunks_of_numbers(sum(to.size for to, _ in copies)) if several else 1
+    chunks = chunks_of(sum(to.size for to, _ in copies), NUMBERS_A_CHUNK) if several else 1
 
     def copy(piece: int) -> None:
         for to, source in copies:

@@ -44,10 +44,14 @@ class Job:
     def run(self, helpers: int) -> list[Any]:
         """Do the pieces with some helpers, and return the results; raises the error of the first piece that failed."""
         for _ in range(helpers):
-            if not wake(self):
+            if not wake(self, 2 * helpers):
                 break
-        self.help(self.context)
-        self.all_done.acquire()
+        try:
+            self.help(self.context)
+            self.all_done.acquire()
+        except BaseException as error:  # Ctrl-C while waiting: nothing new is begun
+            self.errors.setdefault(len(self.pieces), error)
+            raise
         if self.errors:
             raise self.errors[min(self.errors)]
         return self.results
@@ -75,22 +79,27 @@ class Worker(Thread):
 
 idle: deque[Worker] = deque()
 """The workers that sleep."""
-started = count(1)
-"""Counts the workers."""
+workers: list[Worker] = []
+"""All workers. They never end."""
 
 
-def wake(job: Job) -> bool:
-    """Give a job to a worker that sleeps, or to a new one; False if no thread can be started."""
+def wake(job: Job, most: int) -> bool:
+    """Give a job to a worker that sleeps, or to a new one if there are fewer than `most`; False if nobody helps.
+
+    A worker that has ended its job sleeps only when the system has let it run again. So a few more than the helpers of
+    a job may be needed, but not a new one for each job that the caller has done alone.
+    """
     try:
         worker = idle.pop()
     except IndexError:
-        if next(started) >= MAX_THREADS:
+        if len(workers) >= min(most, MAX_THREADS):
             return False
         worker = Worker()
         try:
             worker.start()
         except RuntimeError:  # the interpreter is about to end, or there are too many threads
             return False
+        workers.append(worker)
     worker.job = job
     worker.given.release()
     return True
@@ -98,9 +107,8 @@ def wake(job: Job) -> bool:
 
 def _forget() -> None:
     """The threads stay with the parent of a forked process."""
-    global started
     idle.clear()
-    started = count(1)
+    workers.clear()
 
 
 if hasattr(os, "register_at_fork"):
