@@ -1,6 +1,7 @@
 """Potentials of goals that are found only as far as people need them, and by several threads."""
 
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,3 +108,17 @@ def test_the_densities_of_groups_add_up():
     cost = density.cost(0, floor.Window((0, 0), wish.floor.grid.shape), 0.8, 4.0)
     own, others = (wish.floor.density(some, 0.35) for some in (q[goal == 0], q[goal != 0]))
     np.testing.assert_allclose(cost, 1.0 + 0.8 * own + 4.0 * others, rtol=1e-13)
+
+
+def test_people_without_a_quickest_way_keep_the_direction_of_the_wish_inside(monkeypatch):
+    """A way that cannot be found on the whole grid either was looked for without end."""
+    q, wish = people_of(hall())
+    calls = []
+
+    def unknown(places, *rest):
+        calls.append(len(places))
+        return np.full((len(places), 2), np.nan)
+
+    monkeypatch.setattr(quickest, "kernels_for", lambda array: SimpleNamespace(headings=unknown))
+    np.testing.assert_allclose(wish(0.0, q), wish.wish(0.0, q), rtol=1e-14, atol=1e-14)
+    assert len(calls) == quickest.LAST + 1
