@@ -24,7 +24,7 @@ def run_in_words(sol: Any) -> str:
     saved = f"t = {sol.t[0]:g} to {sol.t[-1]:g}" if len(sol.t) else "nothing saved"
     if len(sol.t):
         saved += f"{sol.facts.units.time and ' ' + sol.facts.units.time}, {len(sol.t)} frames saved"
-    scheme = f" of {type(sol.scheme).__name__}" if sol.scheme is not None else ""  # files do not store the scheme
+    scheme = f" of {type(sol.scheme).__name__}" if sol.scheme is not None else ""  # None: read from a file
     n = len(sol.stats)
     return (
         f"{sol.status}: {n} step{'s' * (n != 1)}{scheme}, {saved}, q of shape {sol.q.shape[1:]}, "
