@@ -16,12 +16,12 @@ ITERATIONS_A_LAUNCH = 2000
 """Largest number of iterations of a launch, which must end before a watchdog stops it, and let Ctrl-C in."""
 STANDING = np.dtype(
     [(name, float) for name in ("theta", "beta", "lowest", "size", "against", "linear")]
-    + [(name, np.int64) for name in ("phase", "iteration", "tested", "restarted", "swapped", "steps")]
+    + [(name, np.int64) for name in ("phase", "iteration", "tested", "restarted", "swapped", "exact", "steps")]
 )
 """Where the iteration stands: `Standing` in fused.cu."""
 CLEAR, DONE = 4, 7
 """The first phase and the last."""
-START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, CLEAR, 0, 0, 0, 0, 0)
+START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, CLEAR, 0, 0, 0, 0, 0, 0)
 STEPS = len(START) - 1
 
 
