@@ -72,6 +72,7 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
             return;
         }
     } else {
+        now.tests++;
         bool passed = two == 0.0 && (all.tol == INFINITY || one <= all.tol * now.size);
         if (passed || now.iteration >= all.max_iterations) {
             now.phase = now.exact || now.iteration >= all.max_iterations ? DONE : CLEAR;
@@ -124,12 +125,13 @@ __device__ void meet(
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
     i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, double *e,
     double *s0, double *p, double *y, u32 *near_ends, double *near_e, double *near_s0, double *near_p, double *near_y,
-    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, const i64 *owned,
-    double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every, i64 steps) {
+    u32 *source, const double *allowed, double *before, double *v, double *x, double *other, u32 *touched,
+    const i64 *owned, double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every,
+    i64 steps) {
     __shared__ Shared shared;
     Sweeps all = {n, m, blocks, group, start, kept, {ends, e, s0, p, y},
-                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, owned, sums, waiting,
-                  tol, max_iterations, every};
+                  {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, touched, owned,
+                  sums, waiting, tol, max_iterations, every};
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
     if (start[group[most] * COLOURS] == start[group[most + 1] * COLOURS]) most--;

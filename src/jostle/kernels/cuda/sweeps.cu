@@ -8,7 +8,7 @@ enum { SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART, DONE };
 // Where the iteration stands. Every block of threads keeps its own copy; all decide the same from the same sums.
 struct Standing {
     double theta, beta, lowest, size, against, linear;
-    i64 phase, iteration, tested, restarted, swapped, exact, steps;
+    i64 phase, iteration, tested, restarted, swapped, exact, tests, steps;
 };
 
 struct Rows {
@@ -26,6 +26,7 @@ struct Sweeps {
     const double *allowed;
     double *before;     // slacks at the test before
     double *v, *x, *other;  // velocities of y, of p, and room for the latter
+    u32 *touched;       // the last test that selected a row of each body; one of which none is selected rests
     const i64 *owned;   // where the bodies of each block of the fourth group begin
     double *sums;       // (blocks + pieces, 3), and then the sums of all
     u64 *waiting;       // how many blocks of threads have come, and how often all were let go
@@ -165,7 +166,9 @@ __device__ double move_body(const Sweeps &all, u32 a, double beta, double *x) {
 // The momentum of the bodies first <= a < last.
 __device__ void move_on(const Sweeps &all, i64 unit, i64 first, i64 last, Shared &shared, double beta, double *x) {
     double size = 0.0, nothing = 0.0;
-    for (i64 a = first + threadIdx.x; a < last; a += blockDim.x) size += move_body(all, (u32)a, beta, x);
+    u32 tests = (u32)shared.standing.tests;
+    for (i64 a = first + threadIdx.x; a < last; a += blockDim.x)
+        if (all.touched[a] == tests) size += move_body(all, (u32)a, beta, x);
     block_sums(&size, &nothing, shared.sum);
     if (threadIdx.x == 0) all.sums[3 * unit + 2] = size;
 }
@@ -196,6 +199,7 @@ __device__ void point(const Sweeps &all, i64 block, Shared &shared, double *x) {
 // much; and the rows of the next iterations are selected. A warp takes a colour, so that they keep their order.
 __device__ void test(const Sweeps &all, i64 block, Shared &shared, const double *x) {
     double product = 0.0, violated = 0.0;
+    u32 tests = (u32)shared.standing.tests + 1;
     int colours = learn(all, block, shared);
     for (int k = 0; k < colours; k++)
         for (int c = threadIdx.x; c < shared.length[k]; c += blockDim.x) {
@@ -238,6 +242,8 @@ __device__ void test(const Sweeps &all, i64 block, Shared &shared, const double 
                 all.near.p[at] = p;
                 all.near.y[at] = y;
                 all.source[at] = (u32)c;
+                all.touched[a] = tests;
+                if (b != WALL) all.touched[b] = tests;
             }
             to += __popc(kept);
         }
