@@ -52,7 +52,7 @@ def gauss_seidel(
     blocks, pieces = len(ends) - 1, -(-n // PIECE)
     with_walls, body = np.zeros(n + blocks), np.zeros((3, n + blocks, d))
     with_walls[number] = inverse
-    sums, kept = np.zeros((2, 2, max(blocks, pieces))), np.zeros(blocks, np.int64)
+    sums, kept = np.zeros((2, 2, blocks + pieces)), np.zeros(blocks, np.int64)
     with team(chunks) as members:
         meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
         of_pieces = pieces * np.arange(members + 1) // members
@@ -206,7 +206,8 @@ def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, 
             one = _correct(axes, first, last, inverse, body, x, now)
         else:
             _copy(axes, first, last, body, now if phase == CLEAR else V, -1 if phase == CLEAR else x)
-    sums[half, 0, unit], sums[half, 1, unit] = one, two
+    place = unit if phase <= TEST else len(ends) - 1 + unit
+    sums[half, 0, place], sums[half, 1, place] = one, two
 
 
 @jit(fastmath=SUMS)
@@ -215,8 +216,9 @@ def _iterate(
 ):
     """What a thread, `member`, does of the iteration; returns how many iterations there were. `body`, `kept` are zero.
 
-    tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces. The sums
-    of a phase are read while others write those of the next one, into the other half of `sums`.
+    tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces. `sums`
+    holds those of the blocks and then those of the pieces, at first zero: blocks of a group without rows are never
+    swept. The sums of a phase are read while others write those of the next one, into the other half.
     """
     groups, members = tasks.shape[0] - 1, tasks.shape[1] - 1
     theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
@@ -230,9 +232,9 @@ def _iterate(
             if not meet(meeting, members):
                 return -1
         one, two = 0.0, 0.0
-        for unit in range(len(ends) - 1 if of_rows else tasks[groups, members]):
-            one += sums[half, 0, unit]
-            two += sums[half, 1, unit]
+        for place in range(0 if of_rows else len(ends) - 1, len(ends) - 1 if of_rows else sums.shape[2]):
+            one += sums[half, 0, place]
+            two += sums[half, 1, place]
         half = 1 - half
         if phase == SWEEP:
             against, linear, phase = one, two, MOVE_ON
