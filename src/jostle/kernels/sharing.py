@@ -29,6 +29,9 @@ Result = TypeVar("Result")
 
 ROWS_A_CHUNK = 20_000
 """A thread is given at least this many rows: with fewer, starting the pieces costs more than they gain."""
+PIECES, ROWS_A_PIECE = 4, 80_000
+"""NumPy's functions take Python's lock, for which many threads would wait: rows are cut into at most PIECES pieces for
+them, or into pieces of ROWS_A_PIECE rows."""
 NUMBERS_A_CHUNK = 250_000
 """A thread is given at least this many numbers to copy, or to look at once."""
 
@@ -106,7 +109,7 @@ def by_rows(kernel: Callable[..., Array], rows: tuple[Any, ...], *others: Any) -
     count = len(rows[0])
     if count < 2 * ROWS_A_CHUNK or not isinstance(rows[0], np.ndarray):
         return kernel(*rows, *others)
-    chunks = chunks_of(count)
+    chunks = min(chunks_of(count), max(PIECES, count // ROWS_A_PIECE))
     out = np.empty(count)
 
     def fill(first: int, last: int) -> None:

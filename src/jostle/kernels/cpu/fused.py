@@ -52,7 +52,7 @@ def gauss_seidel(
     blocks, pieces = len(ends) - 1, -(-n // PIECE)
     with_walls, body = np.zeros(n + blocks), np.zeros((3, n + blocks, d))
     with_walls[number] = inverse
-    sums, kept = np.zeros((2, 2, max(blocks, pieces))), np.zeros(blocks, np.int64)
+    sums, kept = np.zeros((2, 2, blocks + pieces)), np.zeros(blocks, np.int64)
     with team(chunks) as members:
         meeting, with_rows = new_meeting(), [(a, b) for a, b in pairwise(groups) if ends[b] > ends[a]]
         of_pieces = pieces * np.arange(members + 1) // members
@@ -119,11 +119,8 @@ def _move_on(axes, first, last, inverse, body, x, beta):
 
 
 @jit(helper=True, fastmath=SUMS)
-def _point(axes, first, last, kept, index, e, row, inverse, body, x):
-    """Put the selected rows of the block back to where they belong; then x += M^-1 G^T p."""
-    for c in range(first, first + kept):
-        k = index[NEAR + ROW, c]
-        row[P, k], row[Y, k] = row[NEAR + P, c], row[NEAR + Y, c]
+def _point(axes, first, last, index, e, row, inverse, body, x):
+    """x += M^-1 G^T p."""
     for c in range(first, last):
         push = row[P, c]
         if push != 0.0:
@@ -135,8 +132,14 @@ def _point(axes, first, last, kept, index, e, row, inverse, body, x):
 
 
 @jit(helper=True, fastmath=SUMS)
-def _test(axes, first, last, index, e, row, body, x):
-    """At x: sum p |s|, how many rows are violated by too much, and how many are selected for the next iterations."""
+def _test(axes, first, last, kept, index, e, row, body, x):
+    """At x: sum p |s|, how many rows are violated by too much, and how many are selected for the next iterations.
+
+    The rows that were selected so far are put back to where they belong.
+    """
+    for c in range(first, first + kept):
+        k = index[NEAR + ROW, c]
+        row[P, k], row[Y, k] = row[NEAR + P, c], row[NEAR + Y, c]
     product, violated, to = 0.0, 0.0, first
     for c in range(first, last):
         a, b, s0 = index[FIRST, c], index[SECOND, c], row[S0, c]
@@ -192,9 +195,9 @@ def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, 
         if phase == SWEEP:
             one, two = _sweep(axes, first, first + kept[unit], source, index, e, row, inverse, body, beta)
         elif phase == POINT:
-            _point(axes, first, last, kept[unit], index, e, row, inverse, body, now)
+            _point(axes, first, last, index, e, row, inverse, body, now)
         else:
-            one, two, kept[unit] = _test(axes, first, last, index, e, row, body, x)
+            one, two, kept[unit] = _test(axes, first, last, kept[unit], index, e, row, body, x)
     else:
         first, last = unit * PIECE, min((unit + 1) * PIECE, n)
         if phase == MOVE_ON:
@@ -203,7 +206,8 @@ def _work(axes, phase, unit, n, index, e, row, inverse, body, ends, kept, sums, 
             one = _correct(axes, first, last, inverse, body, x, now)
         else:
             _copy(axes, first, last, body, now if phase == CLEAR else V, -1 if phase == CLEAR else x)
-    sums[half, 0, unit], sums[half, 1, unit] = one, two
+    place = unit if phase <= TEST else len(ends) - 1 + unit
+    sums[half, 0, place], sums[half, 1, place] = one, two
 
 
 @jit(fastmath=SUMS)
@@ -212,13 +216,14 @@ def _iterate(
 ):
     """What a thread, `member`, does of the iteration; returns how many iterations there were. `body`, `kept` are zero.
 
-    tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces. The sums
-    of a phase are read while others write those of the next one, into the other half of `sums`.
+    tasks[g, r] is the first block of group g that thread r takes; the last row of tasks is that of the pieces. `sums`
+    holds those of the blocks and then those of the pieces, at first zero: blocks of a group without rows are never
+    swept. The sums of a phase are read while others write those of the next one, into the other half.
     """
     groups, members = tasks.shape[0] - 1, tasks.shape[1] - 1
     theta, beta, source, lowest, size = 1.0, 0.0, Y, np.inf, 0.0
     iteration, tested, phase, against, linear = 0, 0, CLEAR, 0.0, 0.0
-    x, now, half = X, OTHER, 0
+    x, now, half, exact = X, OTHER, 0, False
     while True:
         of_rows = phase <= TEST
         for group in range(0 if of_rows else groups, groups if of_rows else groups + 1):
@@ -227,9 +232,9 @@ def _iterate(
             if not meet(meeting, members):
                 return -1
         one, two = 0.0, 0.0
-        for unit in range(len(ends) - 1 if of_rows else tasks[groups, members]):
-            one += sums[half, 0, unit]
-            two += sums[half, 1, unit]
+        for place in range(0 if of_rows else len(ends) - 1, len(ends) - 1 if of_rows else sums.shape[2]):
+            one += sums[half, 0, place]
+            two += sums[half, 1, place]
         half = 1 - half
         if phase == SWEEP:
             against, linear, phase = one, two, MOVE_ON
@@ -238,20 +243,24 @@ def _iterate(
             phase = POINT if phase == CLEAR else CORRECT if phase == POINT else SWEEP
             continue
         if phase == CORRECT:
-            size, x, phase = one, now, TEST
+            size, x, phase, exact = one, now, TEST, True
             continue
         if phase == MOVE_ON:
+            size, exact = one, False
             objective = linear + 0.5 * one
             source = P if against > 0.0 or objective > lowest + RISE * abs(lowest) else Y
             lowest = objective
             iteration += 1
             if iteration == min(tested, max_iterations):
-                phase, now = CLEAR, X + OTHER - x
+                phase = TEST
                 continue
         else:
             passed = two == 0.0 and (tol == np.inf or one <= tol * size)
-            if passed or iteration >= max_iterations:
+            if iteration >= max_iterations or (passed and exact):
                 return iteration
+            if passed:  # up to round-off
+                phase, now = CLEAR, X + OTHER - x
+                continue
             tested = following_test(iteration, every)
         if source == P:
             theta = 1.0

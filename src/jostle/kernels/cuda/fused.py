@@ -16,12 +16,12 @@ ITERATIONS_A_LAUNCH = 2000
 """Largest number of iterations of a launch, which must end before a watchdog stops it, and let Ctrl-C in."""
 STANDING = np.dtype(
     [(name, float) for name in ("theta", "beta", "lowest", "size", "against", "linear")]
-    + [(name, np.int64) for name in ("phase", "iteration", "tested", "restarted", "swapped", "steps")]
+    + [(name, np.int64) for name in ("phase", "iteration", "tested", "restarted", "swapped", "exact", "tests", "steps")]
 )
-"""Where the iteration stands: `Standing` in fused.cu."""
+"""Where the iteration stands: `Standing` in sweeps.cu."""
 CLEAR, DONE = 4, 7
 """The first phase and the last."""
-START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, CLEAR, 0, 0, 0, 0, 0)
+START = (1.0, 0.0, np.inf, 0.0, 0.0, 0.0, CLEAR, 0, 0, 0, 0, 0, 0, 0)
 STEPS = len(START) - 1
 
 
@@ -57,12 +57,11 @@ def gauss_seidel(
     counts = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
     selected = *near, cupy.empty(m, np.uint32)
     limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
-    kept, sums = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros((blocks + pieces + 1, 3))
+    kept, touched = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros(n, np.uint32)
+    moving, sums = (allowed, before, *body, touched, owned), cupy.zeros((blocks + pieces + 1, 3))
     while True:
         waiting = cupy.zeros(2, np.uint64)
-        launch(
-            *shape, (*counts, kept, *held, *selected, allowed, before, *body, owned, sums, standing, waiting, *limits)
-        )
+        launch(*shape, (*counts, kept, *held, *selected, *moving, sums, standing, waiting, *limits))
         told = on_host(standing).view(STANDING)[0]
         if told["phase"] == DONE:
             break

@@ -11,7 +11,7 @@ import numpy as np
 
 from jostle.kernels.reference.sweeps import FAR, RISE
 
-SOURCES = ("common.cu", "contacts.cu", "cells.cu", "arrangement.cu", "fused.cu")
+SOURCES = ("common.cu", "contacts.cu", "cells.cu", "arrangement.cu", "sweeps.cu", "fused.cu")
 THREADS, MOST_BLOCKS = 256, 8192
 """Threads of a block, and most blocks, in kernels that treat each row or body by itself; threads may take several."""
 PARTS = 4096

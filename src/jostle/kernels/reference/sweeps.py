@@ -17,8 +17,15 @@ FAR = 3.0
 
 
 def next_test(iteration: int, every: int) -> int:
-    """The iteration of the next stopping test: after `every` iterations, later after a tenth more."""
-    return iteration + max(every, iteration // 10)
+    """The iteration of the next stopping test: at first twice as late as the last, later after `every` or a tenth more.
+
+    >>> tests = [0]
+    >>> while tests[-1] < 240:
+    ...     tests.append(next_test(tests[-1], 20))
+    >>> tests[:5], tests[-3:]
+    ([0, 5, 10, 20, 40], [200, 220, 242])
+    """
+    return iteration + max(min(every, max(iteration, every // 4, 1)), iteration // 10)
 
 
 def complementary(product: float, tol: float, size: float) -> bool:
