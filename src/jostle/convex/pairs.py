@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers, contiguous, to_host
-from jostle.convex.linear_map import NO_ROWS, ROUND_OFF, Contacting, LinearMap, Offsets
+from jostle.convex.linear_map import NO_ROWS, Contacting, LinearMap, Offsets
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.sharing import by_rows, chunks_of
 
 
