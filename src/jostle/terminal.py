@@ -41,7 +41,7 @@ class Watch:
     Attributes
     ----------
     overlap : float, default 0.0
-        Worst overlap of all steps so far, as a fraction of the smallest radius; see `Solution.overlap`.
+        Worst overlap of all steps so far; `Solution.overlap` explains its unit.
     residual : float, default 0.0
         Worst residual of all steps so far.
     overshoot : float, default 0.0
@@ -115,7 +115,7 @@ class ProgressBar(Watch):
         words = f"t = {progress.t:.4g}  {rate:.3g} {'pictures' if isinstance(progress, Drawn) else 'steps'}/s"
         if bodies:
             words = (
-                f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"
+                f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e}  residual {self.residual:.0e}"
             )
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
 

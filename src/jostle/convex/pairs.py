@@ -24,6 +24,8 @@ from jostle.kernels.sharing import by_rows, chunks_of
 class Pairs(LinearMap):
     """Contacts of bodies as a linear map G: one row normal . (u_j - u_i) for each, with j < 0 for a wall at rest.
 
+    Arrays are not copied, which saves time in each step: do not change them afterwards.
+
     Parameters
     ----------
     i : array of int, shape (m,)

@@ -174,7 +174,7 @@ def _closing(
             g_high = bound
         if g_low <= 0.0 and rate <= 0.0:  # it touches, and closes at once
             return i, 0.0, GOES_ON
-        rising, middle = g_low <= 0.0, 0.0  # it has just left: first a time at which it is open is looked for
+        rising, middle = g_low <= 0.0 or rate > 0.0, 0.0  # first a time at which it is well open is looked for
         if rising:
             middle = min(_lowest(-g_low, -rate, -g_high, -rate_after, s) * s, 0.5 * high)
         side, least = 0, TIME_ROUND_OFF * (abs(t) + s)

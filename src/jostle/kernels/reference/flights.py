@@ -116,14 +116,14 @@ def _first_to_close(copy: Copy, t: float, s: float) -> tuple[int, float]:
 
 
 def _closing(copy: Copy, t: float, i: int, ends: tuple[float, float, float, float], s: float, high: float) -> float:
-    """When a gap that is open at first, or has just left, closes before the time `high`; 0 if it has never opened."""
+    """When a gap closes before the time `high`; 0 if it has never been open."""
 
     def gap(time: float) -> float:
         return float(copy.gaps(t + time, _flight(copy, t, time)[0])[0][i])
 
     low = 0.0
-    if ends[0] <= 0.0:  # it has just left: first a time at which it is open is looked for
-        before, rate, after, rate_after = ends
+    before, rate, after, rate_after = ends
+    if before <= 0.0 or rate > 0.0:  # first a time at which it is well open is looked for
         low = min(_lowest(-before, -rate, -after, -rate_after, s) * s, 0.5 * high)
         for _ in range(MAX_ATTEMPTS):
             if gap(low) > 0.0:
