@@ -134,10 +134,10 @@ def _lowest(before: float, rate: float, after: float, rate_after: float, s: floa
     a = 6.0 * (before - after) + 3.0 * s * (rate + rate_after)
     b = -6.0 * (before - after) - 2.0 * s * (2.0 * rate + rate_after)
     c = s * rate
-    if abs(a) <= 1e-14 * abs(b):
-        return -c / b if b != 0.0 else 1.0
     root = b * b - 4.0 * a * c
-    return (-b + np.sqrt(root)) / (2.0 * a) if root > 0.0 else 1.0
+    if root > 0.0 and b > 0.0:  # a may be round-off
+        return -2.0 * c / (b + np.sqrt(root))
+    return (-b + np.sqrt(root)) / (2.0 * a) if root > 0.0 and a > 0.0 else 1.0
 
 
 @jit(helper=True)
