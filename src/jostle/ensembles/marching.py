@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,7 +97,7 @@ class March:
             self._check()
         return saved
 
-    def _kernel(self) -> Callable[..., tuple[Array, ...]]:
+    def _kernel(self) -> Callable[..., tuple[Any, ...]]:
         """The loop of the scheme for these functions."""
         kernels = kernels_for(self.states)
         if isinstance(self.scheme, ByEvents):

@@ -104,7 +104,7 @@ class Copy:
     def acceleration(self, t: float, q: Array, u: Array) -> Array:
         F = np.full(len(q), np.nan)
         self.force(t, q, u, self.parameters, F)
-        return F * self.root * self.root
+        return np.asarray(F * self.root * self.root)
 
     def gaps(self, t: float, q: Array) -> tuple[Array, Array]:
         gap, G = np.full(len(self.touched), np.nan), np.full((len(self.touched), len(q)), np.nan)
