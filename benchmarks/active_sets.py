@@ -18,11 +18,11 @@ import numpy as np
 from small import best_of, contacts
 
 import jostle as jo
-from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.projection import residual
 from jostle.errors import EmptySet
 from jostle.kernels import cpu
+from jostle.kernels.reference.dense import ROUND_OFF
 
 TIGHTER = {"primal_tol": 1e-9}
 """Settings of daqp beside its defaults, of which primal_tol is 1e-6."""

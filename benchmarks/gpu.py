@@ -25,9 +25,8 @@ import numpy as np
 from scenes import box_of_spheres
 
 import jostle as jo
-from jostle.devices import Device
+from jostle.devices import Device, array_module
 from jostle.kernels import kernels_for
-from jostle.kernels.devices import array_module
 from jostle.kernels.threads import threads
 from jostle.schemes.state import State
 

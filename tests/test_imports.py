@@ -60,6 +60,29 @@ def test_imports_between_files_have_no_circle():
     assert not found, f"{' imports '.join(reversed(found))}; move what they share into a file below both"
 
 
+def reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    """The files that a file imports, and those that these import, and so on."""
+    found, new = set(), {start}
+    while new:
+        found |= new
+        new = set().union(*(graph[name] for name in new)) - found
+    return found
+
+
+def test_kernels_are_reached_through_their_interface_alone():
+    """A loop that somebody imported from its own file could do without a definition and a comparison with it."""
+    graph = imports(SOURCE)
+    of_devices = {name for name in graph if name.startswith(("jostle.kernels.cpu", "jostle.kernels.cuda"))}
+    outside = {(name, one) for name in graph.keys() - of_devices for one in graph[name] & of_devices}
+    assert outside == {
+        ("jostle.kernels.interface", "jostle.kernels.cpu"),
+        ("jostle.kernels.functions", "jostle.kernels.cpu.signatures"),  # types only
+        ("jostle.cli.machine", "jostle.kernels.cpu.warm_up"),
+    }
+    served = reached(graph, "jostle.kernels.cpu") | reached(graph, "jostle.kernels.cuda")
+    assert of_devices - served == {"jostle.kernels.cpu.warm_up"}, "files that serve no kernel of the interface"
+
+
 @pytest.mark.parametrize(
     "text",
     [

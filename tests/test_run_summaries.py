@@ -51,6 +51,18 @@ def test_the_overlap_of_a_point_is_a_depth():
     assert overlap_in_words(sol) == f"{-sol.gaps().min():.2g} in the unit of q"
 
 
+def test_the_overlap_of_constraints_without_a_length_is_not_called_a_fraction_of_a_radius():
+    """The deepest overlap is 0.025, a quarter of the radius; it was shown as 2.5 % of it."""
+    heights = jo.constraints(lambda t, q: q[:, 1])
+    balls = jo.Motion(q0=[[0.0, 1.0], [2.0, 1.0]], force=[0.0, -9.81], within=jo.Balls([0.1, 0.1]) & heights)
+    sol = jo.solve(balls, jo.MoreauJean(), t=1.0, h=0.01)
+    assert sol.overlap == pytest.approx(-sol.gaps().min(), rel=1e-9)
+    found = overlap_in_words(sol)
+    assert found.startswith(f"{sol.overlap:.2g}, ")
+    assert "in the unit of a gap without a length" in found
+    assert "%" not in found
+
+
 def test_the_overlap_of_a_point_beside_a_wall_with_a_size_is_a_fraction_of_it():
     ball = jo.Motion(q0=[3.9, 0.0], v0=[0.0, 4.0], within=jo.Inside([0.0, 0.0], 4.0))
     sol = jo.solve(ball, jo.Maury(), t=0.5, h=0.1)

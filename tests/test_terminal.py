@@ -47,3 +47,11 @@ def test_the_overlap_of_a_point_is_not_compared_with_a_size():
     assert sol.overlap > 0.0
     np.testing.assert_allclose(sol.overlap, -sol.gaps().min())
     assert quality.startswith(f"worst overlap {sol.overlap:.1e}, ")
+
+
+def test_the_overlap_of_constraints_without_a_length_is_not_compared_with_a_size():
+    heights = jo.constraints(lambda t, q: q[:, 1])
+    balls = jo.Motion(q0=[[0.0, 0.3], [2.0, 0.3]], force=[0.0, -10.0], within=jo.Balls([0.1, 0.1]) & heights)
+    (_, quality), sol = last_lines(balls, jo.MoreauJean(), h=0.01)
+    assert sol.overlap > 0.0
+    assert quality.startswith(f"worst overlap {sol.overlap:.1e}, ")

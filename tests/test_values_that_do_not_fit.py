@@ -121,7 +121,9 @@ def test_gaps_that_jump_are_refused(scheme, gap):
 
 
 @pytest.mark.parametrize("scheme", FIRST_AND_SECOND, ids=name)
-@pytest.mark.parametrize("beside", [None, jo.HalfSpace([0.0, 1.0], lambda t: -9.0 - t)])
+@pytest.mark.parametrize(
+    "beside", [None, jo.HalfSpace([0.0, 1.0], lambda t: -9.0 - t), jo.constraints(lambda t, q: [q[1] + 9.0 + t])]
+)
 def test_a_set_that_moves_cannot_say_that_it_is_at_rest(scheme, beside):
     """MoreauJean let the wall g = x - t through the body, and reported a finished run."""
     wall = jo.constraints(moving=False)(lambda t, q: [q[0] - 2.0 * (t > 0.25)])

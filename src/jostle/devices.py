@@ -13,8 +13,7 @@ import numpy as np
 from jostle.arrays import read_only, to_device, to_host
 from jostle.convex.metric import Metric
 from jostle.errors import DeviceUnavailable
-from jostle.kernels import offers
-from jostle.kernels.devices import array_module
+from jostle.kernels import devices, offers
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import able, in_words, needs_of
 from jostle.schemes.base import Scheme
@@ -23,6 +22,18 @@ from jostle.solvers import SOLVERS
 
 MOST_DIMENSIONS = 3
 """Of the space that bodies live in, on a device."""
+
+
+def array_module(device: str) -> Any:
+    """The module of the arrays of a device, numpy or cupy; `DeviceUnavailable` if the device cannot be used.
+
+    >>> array_module("cpu").__name__
+    'numpy'
+    """
+    try:
+        return devices.array_module(device)
+    except RuntimeError as error:
+        raise DeviceUnavailable(str(error)) from None
 
 
 class Device:

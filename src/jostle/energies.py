@@ -130,17 +130,21 @@ def kinetic_of(problem: Any, facts: Facts, q: Array, u: Array) -> Array:
     return np.array([0.5 * float(m @ (each.reshape(len(m), -1) ** 2).sum(axis=1)) for each in u])
 
 
-def potential_of(problem: Any, facts: Facts, q: Array) -> Array | None:
-    """(k,) the potential energy at positions (k, *shape), if the force has one that is known: given, or constant."""
+def potential_of(problem: Any, facts: Facts, states: States) -> Array | None:
+    """(k,) the potential energy at saved states, if the force has one that is known: given, or constant."""
+    t, q, u = states
     if isinstance(problem, Motion) and problem.potential is not None:
+        for k in sorted({0, len(t) // 2, len(t) - 1})[:CHECKED_FRAMES]:
+            if problem.past is None and np.isfinite(q[k]).all():
+                _check_potential(problem, float(t[k]), q[k], u[k])
         return np.array([problem.potential(one) for one in q])
     if facts.force is None:
         return None
     return -(np.nan_to_num(np.asarray(q)).reshape(len(q), -1) @ facts.force.ravel())
 
 
-def balance(problem: Any, facts: Facts, states: States, kinetic: Array, stats: NDArray[Any]) -> EnergyBalance:
-    """The balance along saved states with their kinetic energies, with the records of all steps."""
+def balance(problem: Any, states: States, energy: Energy, stats: NDArray[Any]) -> EnergyBalance:
+    """The balance along saved states with their energies, with the records of all steps."""
     t, q, _ = states
     if not np.isfinite(np.asarray(q)).all():
         raise InvalidValue("bodies come and go in this run and carry energy with them: there is no balance")
@@ -151,18 +155,16 @@ def balance(problem: Any, facts: Facts, states: States, kinetic: Array, stats: N
         )
     steps = np.searchsorted(stats["t"], t, side="right")
     sums = [np.append(0.0, np.cumsum(stats[name]))[steps] for name in ("wall_work", "dissipated")]
-    found = EnergyBalance(t, kinetic, _work_of_forces(problem, facts, states), *(each - each[0] for each in sums))
+    found = EnergyBalance(
+        t, energy.kinetic, _work_of_forces(problem, states, energy.potential), *(each - each[0] for each in sums)
+    )
     if isinstance(problem, Motion) and problem.law.uniform == 1.0:
         _warn_of_drift(found)
     return found
 
 
-def _work_of_forces(problem: Any, facts: Facts, states: States) -> Array:
+def _work_of_forces(problem: Any, states: States, V: Array | None) -> Array:
     t, q, u = states
-    if isinstance(problem, Motion) and problem.potential is not None:
-        for k in sorted({0, len(t) // 2, len(t) - 1})[:CHECKED_FRAMES]:
-            _check_potential(problem, float(t[k]), q[k], u[k])
-    V = potential_of(problem, facts, q)
     if V is not None:
         return np.asarray(V[0] - V)
     if not isinstance(problem, Motion):

@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from jostle.arguments import check_arguments, explain_wrong_calls
 from jostle.arrays import Array, numbers
-from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.maps import LinearMap
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Cone, Polyhedron
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue, NotApproaching, warn
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.base import ConstraintSet
 from jostle.sets.contacts import Contacts
 from jostle.solvers.automatic import Automatic

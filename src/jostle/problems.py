@@ -9,7 +9,7 @@ Sweeping   q' - U(t, q) in -N_{Q(t)}(q)                                 Venel 20
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -120,7 +120,7 @@ class Motion:
             check_law(law)
         _set(self, q0=q, within=_within(within), v0=like_start(q, v0, "v0"))
         _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
-        _set(self, _given=force, _given_potential=potential)
+        _set(self, _given=force if callable(force) else deepcopy(force), _given_potential=potential)
         presence = None if present is None else Presence.of(q, present, _within(within).widest())
         if potential is not None:  # without one, checkpoints describe the problem as they did before there was one
             _set(self, potential=checked_potential(potential))
@@ -301,7 +301,7 @@ class Sweeping:
         wished, _ = field_of(velocity, q, "velocity", arguments=2)
         _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
         _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
-        _set(self, _given=velocity)
+        _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))
         if mass is not None:  # without one, checkpoints describe the process as they did before there was a mass
             _set(self, mass=metric(mass, q.shape))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,6 +74,8 @@ class RestitutionTable(ImpactLaw):
         for name, value in [*self.between.items(), ("otherwise", self.otherwise)]:
             if not _restitution(value):
                 raise InvalidValue(f"the restitution of {name!r} must lie in [0, 1] or be a function, not {value!r}")
+        object.__setattr__(self, "between", dict(self.between))
+        object.__setattr__(self, "groups", deepcopy(dict(self.groups)))
 
     def __repr__(self) -> str:
         return f"RestitutionTable({dict(self.between)!r}, otherwise={self.otherwise!r})"

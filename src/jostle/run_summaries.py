@@ -46,6 +46,8 @@ def overlap_in_words(sol: Any) -> str:
     worst = max(primal, overshoot)
     if worst == 0.0:
         return "none"
+    if facts.dimension and _has_rows_without_length(sol):
+        return f"{worst:.2g}, as a fraction of the smallest radius, or in the unit of a gap without a length"
     if facts.radii is None and facts.dimension and not facts.rods:  # radii that change in time
         return f"{fraction_in_words(worst)} of the smallest radius"
     radius = float(facts.radii.min(initial=np.inf)) if facts.radii is not None else 0.0
@@ -56,6 +58,14 @@ def overlap_in_words(sol: Any) -> str:
     if sol.problem is None or sol.problem.within.linearise(float(sol.t[0]), sol.q[0]).length.any():
         return f"{fraction_in_words(worst)} of the size of a wall or constraint"
     return f"{overshoot:.2g} {unit}" if overshoot else f"{fraction_in_words(primal)} of the distance moved in a step"
+
+
+def _has_rows_without_length(sol: Any) -> bool:
+    """Whether a set beside bodies with radii has constraints without a length, the overlap of which is undivided."""
+    if sol.problem is None or not len(sol.t) or not np.isfinite(sol.q[0]).all():
+        return False
+    length = sol.problem.within.linearise(float(sol.t[0]), sol.q[0], 0.0).length
+    return bool((length == 0.0).any() and (sol.problem.within.radii_at(float(sol.t[0])) > 0.0).any())
 
 
 def iterations_in_words(stats: NDArray[Any]) -> str:

@@ -88,7 +88,8 @@ class Solution:
     message : str
         How the run ended, in words.
     overlap : float
-        Worst overlap of all steps, saved or not, as a fraction of the smallest radius.
+        Worst overlap of all steps, saved or not, as a fraction of the length of its constraint, such as the smallest
+        radius; in the unit of the gap if a constraint has no length.
     residual : float
         Worst residual of all steps.
 
@@ -249,7 +250,8 @@ class Solution:
         Raises
         ------
         InvalidValue
-            If the problem is of first order, or the file does not hold the masses.
+            If the problem is of first order, the file does not hold the masses, or the potential does not match the
+            force at a saved time.
 
         Examples
         --------
@@ -262,7 +264,7 @@ class Solution:
         if self.order == 1:
             raise InvalidValue("a first-order problem has no kinetic energy")
         kinetic = kinetic_of(self.problem, self.facts, self.q, self.u)
-        return Energy(kinetic, potential_of(self.problem, self.facts, self.q))
+        return Energy(kinetic, potential_of(self.problem, self.facts, (self.t, self.q, self.u)))
 
     def energy_balance(self) -> EnergyBalance:
         """Where the energy of a `Motion` went: work of forces, work of moving walls, dissipation, and the error.
@@ -292,8 +294,7 @@ class Solution:
         >>> [round(float(part[-1]), 9) + 0.0 for part in (found.kinetic, found.work_of_walls, found.dissipated)]
         [12.5, 12.0, 0.0]
         """
-        kinetic = self.energy().kinetic
-        return balance(self.problem, self.facts, (self.t, self.q, self.u), kinetic, self.stats)
+        return balance(self.problem, (self.t, self.q, self.u), self.energy(), self.stats)
 
     def impulses(self) -> dict[str, NDArray[Any]]:
         """The contacts with an impulse at the saved times, as the columns of a table in order of time.
@@ -382,7 +383,7 @@ class Solution:
 
     @property
     def overlap(self) -> float:
-        """Worst overlap of all steps as a fraction of the smallest radius; a bound where gaps are convex.
+        """Worst overlap of all steps, as a fraction of a length such as the smallest radius, if its constraint has one.
 
         Examples
         --------

@@ -42,7 +42,7 @@ class Watch:
     Attributes
     ----------
     overlap : float, default 0.0
-        Worst overlap of all steps so far, as a fraction of the smallest radius; see `Solution.overlap`.
+        Worst overlap of all steps so far; `Solution.overlap` explains its unit.
     residual : float, default 0.0
         Worst residual of all steps so far.
     overshoot : float, default 0.0
@@ -133,8 +133,9 @@ class ProgressBar(Watch):
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
 
     def _quality(self, state: State) -> str:
-        """The worst overlap and residual so far; overlaps are compared with a size only if the contacts have one."""
-        self._sized |= state.contacts is not None and bool(state.contacts.length.any())
+        """The worst overlap and residual so far; overlaps are compared with a size only if all contacts have one."""
+        if state.contacts is not None and len(state.contacts.length):
+            self._sized = bool((state.contacts.length > 0.0).all())
         overlap = f"{self.overlap:.1e}" if self.overlap else "none"
         if self.overlap and self._sized:
             overlap = f"{fraction_in_words(self.overlap)} of the body size"

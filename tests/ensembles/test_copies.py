@@ -68,6 +68,51 @@ def test_a_copy_moves_as_by_solve(within, scheme, e, mass):
     np.testing.assert_allclose(found.u[0], plain.u[1:], rtol=0, atol=1e-10)
 
 
+VALLEY = jo.HalfSpace([0.6, 0.8]) & jo.HalfSpace([-0.6, 0.8])
+
+
+def shake(t, q, u, parameters):
+    return parameters[0] * np.sin(parameters[1] * t), -parameters[2]
+
+
+@pytest.mark.parametrize("within", [jo.Box([0.0, 0.0], [1.5, 1.5]), VALLEY], ids=["box", "valley"])
+@pytest.mark.parametrize("e", [0.0, 0.3, 1.0])
+def test_copies_in_a_corner_at_the_origin_move_as_by_solve(within, e):
+    """Coordinates and gaps are zero: what is round-off there is told by the velocities and the force."""
+    random = np.random.default_rng(1)
+    for _ in range(8):
+        parameters, mass = random.uniform([0.0, 0.5, 1.0], [10.0, 7.0, 10.0]), random.uniform(0.3, 3.0, 2)
+        one = jo.Motion(
+            q0=[0.0, 0.0], force=lambda t, q, u, p=parameters: np.array(shake(t, q, u, p)), within=within,
+            law=jo.Restitution(e), mass=np.diag(mass),
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", jo.CloseImpacts)
+            plain = jo.solve(one, jo.MoreauJean(), t=0.4, h=0.01)
+        copies = Copies(q0=[0.0, 0.0], force=shake, within=within, parameters=[parameters], restitution=e, mass=mass)
+        found = sections(copies, jo.MoreauJean(), period=0.01, steps=1, periods=40)
+        np.testing.assert_allclose(found.q[0], plain.q[1:], rtol=0, atol=1e-12)
+
+
+def test_a_ball_pressed_into_a_corner_at_the_origin_stays_there():
+    """A wall must not open by round-off, in single runs neither."""
+    ball = jo.Motion(q0=[0.0, 0.0], force=[1.0, -9.81], within=VALLEY, mass=np.diag([1.3, 0.7]))
+    assert np.abs(jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.01).q).max() < 1e-12
+
+
+@pytest.mark.parametrize("e", [0.0, 0.4])
+def test_a_ball_comes_to_rest_between_two_walls(e):
+    """Contacts at rest keep no velocity: the ball must not creep into one of the walls."""
+    start = {"q0": [[0.0, 0.5], [0.1, 0.9], [0.2, 0.7]], "v0": [[0.1, 0.0]], "mass": [1.3, 0.7]}
+    copies = Copies(force=[0.3, -5.0], within=VALLEY, restitution=e, **start)
+    end = advance(copies, t=8.0, h=0.02)
+    assert np.abs(end.q0).max() < 1e-12
+    assert np.abs(end.v0).max() < 1e-12
+    found = sections(copies, period=0.02, steps=1, periods=400)
+    gap = found.q @ np.array([[0.6, -0.6], [0.8, 0.8]])
+    assert gap.min() > -1e-14, "impacts are located to round-off"
+
+
 def table(t, q, parameters):
     return q[0] - 0.3 * np.sin(5.0 * t)
 

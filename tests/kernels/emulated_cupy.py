@@ -14,6 +14,8 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
+import jostle.kernels
+
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 REASON = "a C++ compiler is needed to run the CUDA sources on the host"
 
@@ -92,6 +94,7 @@ def module():
 def kernels():
     """`jostle.kernels.cuda` on the host, and two of its modules by name; all modules are left as they were."""
     before = {name: sys.modules.pop(name) for name in list(sys.modules) if _of_the_device(name)}
+    known = vars(jostle.kernels).pop("cuda", None)  # an import also becomes an attribute of the package
     sys.modules["cupy"] = module()
     try:
         cuda = import_module("jostle.kernels.cuda")
@@ -100,6 +103,9 @@ def kernels():
         for name in [name for name in sys.modules if _of_the_device(name)]:
             del sys.modules[name]
         sys.modules.update(before)
+        del jostle.kernels.cuda
+        if known is not None:
+            jostle.kernels.cuda = known
 
 
 def _of_the_device(name):

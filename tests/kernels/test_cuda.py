@@ -1,5 +1,6 @@
 """The kernels in CUDA: their sources, run on the host by one thread, and the same on a GPU where there is one."""
 
+import sys
 from itertools import chain, pairwise
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from rows_in_space import rows_in_space
 from test_contacts import whitened
 from test_interface import ARGUMENTS, FIRST, LOOSELY
 
-from jostle.errors import DeviceUnavailable
+import jostle.kernels
 from jostle.kernels import ContactKernels, cpu, reference, space
 from jostle.kernels.devices import array_module
 from jostle.kernels.reference.sweeps import accelerated_sweeps
@@ -19,7 +20,7 @@ from jostle.kernels.reference.sweeps import accelerated_sweeps
 def usable_cupy():
     try:
         return array_module("cuda")
-    except DeviceUnavailable as error:
+    except RuntimeError as error:
         pytest.skip(str(error))
 
 
@@ -40,6 +41,14 @@ def device(request):
 
 def moved(device, arguments):
     return [device.to(one) if isinstance(one, np.ndarray) else one for one in arguments]
+
+
+def test_the_kernels_on_the_host_do_not_take_the_place_of_those_on_a_gpu():
+    """Else arrays of CuPy would be given to them by all tests that come later."""
+    before = sys.modules.get("jostle.kernels.cuda"), vars(jostle.kernels).get("cuda")
+    made, _ = emulated_cupy.kernels()
+    assert (sys.modules.get("jostle.kernels.cuda"), vars(jostle.kernels).get("cuda")) == before
+    assert made not in before
 
 
 NAMES = sorted(name for name in vars(ContactKernels) if not name.startswith("_"))

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from copies_at_work import at_work, drive, planes
 from scipy.sparse import csr_array
 
 import jostle as jo
@@ -223,9 +224,15 @@ ARGUMENTS = {
     "headings": headings,
     "turned": lambda random: (*walkers(random), 2.0, 0.3, 0.9, 3),
     "gaps_ahead": lambda random: (*walkers(random), 0.7, 3),
+    "march": lambda random: (
+        drive(), planes([[0.6, 0.8]]), int(random.integers(2)), True, False, np.zeros(1), *at_work(1, seed=random)
+    ),
+    "fly": lambda random: (drive(), planes([[0.6, 0.8]]), *at_work(1, seed=random)),
     "spread": lambda random: (random.uniform(size=(7, 5)), *(random.uniform(size=(2, 7, 5)) < 0.7), 0.2, 6),
 }  # fmt: skip
-LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12}
+LOOSELY = {"sweep_rows": 1e-5, "gauss_seidel": 1e-5, "interior_point": 1e-5, "obstacle": 1e-9, "isotonic": 1e-12} | {
+    "fly": 1e-10,
+}
 """What iterates agrees as far as it was asked to."""
 FIRST = {"sweep_rows": 2, "gauss_seidel": 1, "interior_point": 1, "obstacle": 1}
 """Of these so many results must agree: how many iterations were made depends on the order of the rows."""

@@ -5,13 +5,12 @@ import pytest
 from scipy.optimize import nnls
 from scipy.sparse import csr_array
 
-from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.maps import Dense, Sparse
 from jostle.convex.metric import metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import residual
 from jostle.kernels import cpu, reference
-from jostle.kernels.reference.dense import EMPTY, SOLVED, UNFINISHED
+from jostle.kernels.reference.dense import EMPTY, ROUND_OFF, SOLVED, UNFINISHED
 from jostle.kernels.reference.sweeps import accelerated_sweeps
 
 SHAPES = [(1, 1), (3, 5), (6, 6), (12, 4), (40, 15), (30, 60)]

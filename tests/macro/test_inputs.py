@@ -118,3 +118,22 @@ def test_discs_of_a_packing_have_centres_of_their_own():
         macro.Packing([[0.5, 0.5], [0.2, 0.2], [0.5, 0.5]], 0.1, box=([0, 0], [1, 1]))
     with pytest.raises(jo.InvalidValue, match="box"):
         macro.Packing([[0.5, 0.5]], 0.1, box=(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("zone", "words"),
+    [
+        (lambda: GRID.block([2.0, 0.0], [3.0, 1.0]), r"block from \[2\.0, 0\.0\] to \[3\.0, 1\.0\] contains no centre"),
+        (lambda: GRID.block([0.5, 0.5], [0.0, 0.0]), r"block from \[0\.5, 0\.5\] to \[0\.0, 0\.0\]"),
+        (lambda: GRID.block([0.0, 0.0], [0.1, 0.1]), r"its cells are 0\.25 wide"),
+        (lambda: GRID.disc([5.0, 0.0], 1.0), r"disc with centre \[5\.0, 0\.0\] and radius 1"),
+        (lambda: GRID.polygon([(2, 2), (3, 2), (3, 3)]), r"the grid reaches from \[-1\.0, -1\.0\] to \[1\.0, 1\.0\]"),
+    ],
+)
+def test_a_zone_outside_the_grid_is_refused(zone, words):
+    with pytest.raises(jo.InvalidValue, match=words):
+        zone()
+
+
+def test_what_lies_outside_the_grid_is_left_out():
+    assert GRID.block([0.5, 0.5], [9.0, 9.0]).sum() == 4

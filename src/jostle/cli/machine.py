@@ -81,7 +81,7 @@ def _ffmpeg() -> str:
 
 def _gpu() -> str:
     """Whether runs can be computed on a GPU, and if not, why."""
-    from jostle.kernels.devices import array_module
+    from jostle.devices import array_module
 
     try:
         array_module("cuda")

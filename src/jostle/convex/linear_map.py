@@ -15,9 +15,8 @@ import numpy as np
 from jostle.arrays import Array, Booleans, Integers
 from jostle.convex.metric import Metric
 from jostle.kernels import kernels_for, one_row
+from jostle.kernels.reference.dense import ROUND_OFF
 
-ROUND_OFF = 16 * float(np.finfo(float).eps)
-"""A slack below this times |c| + |G| (|u| + |w|), plus the noise of its row, counts as zero: that is its round-off."""
 TINY = float(np.finfo(float).tiny)
 NO_ROWS = np.zeros(0, dtype=np.int64)
 

@@ -12,16 +12,19 @@ from typing import Any
 import numpy as np
 
 from jostle.arrays import Array, Booleans, Integers, contiguous, to_host
-from jostle.convex.linear_map import NO_ROWS, ROUND_OFF, Contacting, LinearMap, Offsets
+from jostle.convex.linear_map import NO_ROWS, Contacting, LinearMap, Offsets
 from jostle.convex.metric import Metric
 from jostle.errors import InvalidValue
 from jostle.kernels import kernels_for
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.sharing import by_rows, chunks_of
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs(LinearMap):
     """Contacts of bodies as a linear map G: one row normal . (u_j - u_i) for each, with j < 0 for a wall at rest.
+
+    Arrays are not copied, which saves time in each step: do not change them afterwards.
 
     Parameters
     ----------

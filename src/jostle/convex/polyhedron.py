@@ -9,6 +9,7 @@ A row may be an equality, c_i + G_i u = 0: its slack is zero at every point of t
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,6 +91,7 @@ class Polyhedron:
     ):
         if not isinstance(G, LinearMap):  # the library itself gives maps, in each step
             _check(G, c, length, describe, noise, equal)
+            c, length, noise, equal = deepcopy((c, length, noise, equal))  # the caller may change its arrays
         rows, offset = as_map(G), floats(c, order="C")
         if offset.shape != rows.shape[:1]:
             raise InvalidValue(f"c has shape {offset.shape}, G has {rows.shape[0]} rows")

@@ -160,8 +160,8 @@ class Window(NamedTuple):
 class Density(NamedTuple):
     """The density of all people, and of the people of each goal."""
 
-    total: Array | None
-    """(nx, ny) people per unit area; None if nobody is there."""
+    total: Array
+    """(nx, ny) people per unit area."""
     groups: dict[int, tuple[Window, Array]]
     """Densities by goal, each in the window outside of which it is zero."""
 
@@ -177,8 +177,6 @@ class Density(NamedTuple):
 
     def cost(self, goal: int, window: Window, own: float, others: float) -> Array:
         """(rows, columns) 1 + own rho_own + others rho_others in a window; rho_own is the density of a goal."""
-        if self.total is None:
-            return np.ones(window.shape)
         cost = 1.0 + others * self.total[window.slices]
         if goal in self.groups:
             other, density = self.groups[goal]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -117,6 +118,8 @@ class Group:
             object.__setattr__(self, "places", places)
         if not (self.start is None or hasattr(self.start, "geom_type") or plain_corners(self.start) is not None):
             raise InvalidValue(f"start must be a polygon of shapely, or its corners (k, 2), not {self.start!r}")
+        for name in ("start", "radius", "speed", "reaction", "enters"):
+            object.__setattr__(self, name, deepcopy(getattr(self, name)))
         if self.size < 1:
             raise InvalidValue(f"a group must have at least one person, not {self.size}")
         for name in ("speed", "reaction", "enters"):

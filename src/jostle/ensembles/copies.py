@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,6 +64,14 @@ class Gaps:
     flat: bool = False
     moving: bool = False
     length: Positive = 1.0
+
+
+class Planes(NamedTuple):
+    """The constraints offset + G q >= 0, and the length (m,) that each gap is compared with, 0 if there is none."""
+
+    G: Array
+    offset: Array
+    length: Array
 
 
 @check_arguments
@@ -202,8 +210,13 @@ class Copies:
     def constraints(self) -> int:
         """Number m of constraints."""
         if not isinstance(self.within, Gaps):
-            return len(self.within[1])
+            return len(self.within.offset)
         return int(np.size(self._gaps(0, float(self.t0[0]), self.q0[0])))
+
+    @property
+    def lengths(self) -> Array:
+        """The length (m,) that each gap is compared with; 0 if there is none, and the coordinates serve."""
+        return np.zeros(self.constraints) if isinstance(self.within, Gaps) else self.within.length
 
     def with_starts(self, q0: Array, v0: Array, t0: Array) -> Copies:
         """Return the same copies with other starts, which are not checked.
@@ -267,7 +280,7 @@ class Copies:
             force = functions.force_of(self.force) if callable(self.force) else functions.constant(self.force.tobytes())
             name = "within"
             if not isinstance(self.within, Gaps):
-                return force, functions.planes(*self.within)
+                return force, functions.planes(self.within.G, self.within.offset)
             step = self.within.length if self.within.flat else functions.DIFFERENCE * self.within.length
             return force, functions.rows_of(self.within.function, self.within.gradient, step)
         except functions.CannotCompile as error:
@@ -283,7 +296,7 @@ class Copies:
     def _check_start(self) -> None:
         """Refuse starts that violate constraints, and gaps that contradict `flat` or `moving`."""
         if not isinstance(self.within, Gaps):
-            G, offset = self.within
+            G, offset, _ = self.within
             gap, size = self.q0 @ G.T + offset, np.abs(self.q0) @ np.abs(G).T + np.abs(offset)
         else:
             gap = np.array([self._gaps(k, float(self.t0[k]), self.q0[k]) for k in range(len(self))])
@@ -325,9 +338,11 @@ def _checked_force(force: Any, d: int) -> Any:
 
 
 def _checked_within(within: Any, d: int) -> Any:
-    """`Gaps`, or the matrix and the offsets of planes."""
+    """`Gaps` or `Planes`."""
     if within is None or isinstance(within, Free):
-        return np.zeros((1, d)), np.ones(1)  # a row that is always open, because the loops need at least one
+        return Planes(
+            np.zeros((1, d)), np.ones(1), np.zeros(1)
+        )  # a row that is always open, because the loops need at least one
     if isinstance(within, ConstraintSet):
         if not within.flat or within.moving is not False or within.equalities:
             raise InvalidValue(
@@ -336,5 +351,6 @@ def _checked_within(within: Any, d: int) -> Any:
             )
         contacts = within.linearise(0.0, np.zeros(d))
         here = np.isfinite(contacts.gap)
-        return np.ascontiguousarray(contacts.G.toarray()[here]), np.array(contacts.gap[here])
+        G = np.ascontiguousarray(contacts.G.toarray()[here])
+        return Planes(G, np.array(contacts.gap[here]), np.array(contacts.length[here]))
     return within if isinstance(within, Gaps) else Gaps(within)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,16 @@ from numpy.typing import ArrayLike
 from jostle.arrays import Array, Integers, finite
 from jostle.ensembles.copies import Copies
 from jostle.errors import EmptySet, InvalidValue, NotConverged, NotFinite, SchemeRefuses
+from jostle.kernels import kernels_for
+from jostle.kernels.reference.copies import (
+    DONE,
+    MOREAU_JEAN,
+    NO_POINT,
+    NOT_FINITE,
+    PAOLI,
+    STATUS,
+    TOO_MANY_IMPACTS,
+)
 from jostle.kernels.sharing import cut, together
 from jostle.kernels.threads import threads
 from jostle.schemes.moreau_jean import MoreauJean
@@ -61,36 +73,40 @@ class March:
 
     def go(self, steps: int, sections: int, skipped: int = 0, kept: int = 0) -> Array:
         """Do `sections` times `steps` steps; return q and u (n, kept, 2 d) after the first `skipped` sections."""
-        from jostle.kernels.cpu.copies import MOREAU_JEAN, PAOLI, march, room
-        from jostle.kernels.cpu.flights import fly
-
         n, d = self.copies.q0.shape
         numbers = np.stack([self.copies.t0, self.h, self.copies.restitution], axis=1)
         saved = np.full((n, kept, 2 * d), np.nan)
         pieces = cut(n, min(threads(), n))
         at_once = max(1, int(STEPS_PER_CALL * len(pieces) / max(n * steps, 1)))
-        kind = MOREAU_JEAN if isinstance(self.scheme, MoreauJean) else PAOLI
-        flags: tuple[Any, ...] = kind, self.copies.flat, self.copies.moving
+        kernel = self._kernel()
+        written = self.states, self.counts, self.touched, self.hits
 
-        def work(first: int, last: int, count: int) -> None:
-            common: tuple[Any, ...] = (
-                numbers, self.copies.parameters, self.root, self.states, self.counts, self.touched, steps, count,
-                skipped, saved, self.hits, first, last, *room(self.touched.shape[1], d),
+        def work(first: int, last: int, done: int, count: int) -> None:
+            own = slice(first, last)
+            begin, end = (min(max(number - done, 0), count) for number in (skipped, skipped + kept))
+            *new, ends = kernel(
+                numbers[own], self.copies.parameters[own], self.root,
+                *(array[own] for array in written), steps, count, begin, end - begin,
             )  # fmt: skip
-            if isinstance(self.scheme, ByEvents):
-                fly(*self.functions, *common)
-            else:
-                march(*self.functions, *flags, *common)
+            for array, value in zip(written, new, strict=True):
+                array[own] = value
+            saved[own, done + begin - skipped : done + end - skipped] = ends
 
         for done in range(0, sections, at_once):
-            together(work, [(*piece, min(at_once, sections - done)) for piece in pieces])
+            together(work, [(*piece, done, min(at_once, sections - done)) for piece in pieces])
             self._check()
         return saved
 
+    def _kernel(self) -> Callable[..., tuple[Any, ...]]:
+        """The loop of the scheme for these functions."""
+        kernels = kernels_for(self.states)
+        if isinstance(self.scheme, ByEvents):
+            return partial(kernels.fly, *self.functions)
+        kind = MOREAU_JEAN if isinstance(self.scheme, MoreauJean) else PAOLI
+        return partial(kernels.march, *self.functions, kind, self.copies.flat, self.copies.moving, self.copies.lengths)
+
     def _check(self) -> None:
         """Raise the error of the first copy that could not continue."""
-        from jostle.kernels.cpu.copies import DONE, NO_POINT, NOT_FINITE, STATUS, TOO_MANY_IMPACTS
-
         stopped = np.flatnonzero(self.counts[:, STATUS])
         if len(stopped) == 0:
             return

@@ -83,7 +83,7 @@ def end_time(sol: Any) -> float:
 
 
 def worst_overlap(sol: Solution) -> float:
-    """Largest overlap of all steps, as a fraction of the smallest radius."""
+    """Largest overlap of all steps, such as a fraction of the smallest radius; see `Solution.overlap`."""
     return sol.overlap
 
 

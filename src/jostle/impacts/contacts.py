@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, finite
-from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Cone
 from jostle.errors import InvalidValue
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.laws import ImpactLaw, Restitution
 from jostle.problems import Motion
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from jostle.errors import DeviceUnavailable
-
 ARRAYS = {"cpu": "numpy", "cuda": "cupy"}
 """The devices, each with the module of its arrays."""
 OLDEST_CAPABILITY = 70
@@ -18,31 +16,31 @@ INSTALL = (
 
 
 def array_module(device: str) -> Any:
-    """The module of the arrays of a device, numpy or cupy, if the device can be used.
+    """The module of the arrays of a device, numpy or cupy. A RuntimeError says why a device cannot be used.
 
     >>> array_module("cpu").__name__
     'numpy'
     >>> array_module("gpu")
     Traceback (most recent call last):
     ...
-    jostle.errors.DeviceUnavailable: device 'gpu' is not supported; use 'cpu' or 'cuda'
+    RuntimeError: device 'gpu' is not supported; use 'cpu' or 'cuda'
     """
     if device not in ARRAYS:
-        raise DeviceUnavailable(f"device {device!r} is not supported; use {' or '.join(map(repr, ARRAYS))}")
+        raise RuntimeError(f"device {device!r} is not supported; use {' or '.join(map(repr, ARRAYS))}")
     if device == "cpu":
         return import_module(ARRAYS[device])
     try:
         module = import_module(ARRAYS[device])
         count = module.cuda.runtime.getDeviceCount()
     except ImportError as error:
-        raise DeviceUnavailable(f"device {device!r} needs CuPy, which is not installed ({error}): {INSTALL}") from None
+        raise RuntimeError(f"device {device!r} needs CuPy, which is not installed ({error}): {INSTALL}") from None
     except RuntimeError as error:  # CuPy's error if the driver is missing or too old
-        raise DeviceUnavailable(f"device {device!r} cannot be used ({error}): {INSTALL}") from None
+        raise RuntimeError(f"device {device!r} cannot be used ({error}): {INSTALL}") from None
     if count == 0:
-        raise DeviceUnavailable(f"device {device!r} cannot be used, there is no GPU: {INSTALL}")
+        raise RuntimeError(f"device {device!r} cannot be used, there is no GPU: {INSTALL}")
     capability = int(module.cuda.Device().compute_capability)
     if capability < OLDEST_CAPABILITY:
-        raise DeviceUnavailable(
+        raise RuntimeError(
             f"the GPU has compute capability {capability / 10:.1f}; kernels need {OLDEST_CAPABILITY / 10:.1f} at least"
         )
     return module

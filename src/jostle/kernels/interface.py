@@ -8,7 +8,7 @@ names, and one more entry of `PACKAGES`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -229,6 +229,44 @@ class Kernels(ContactKernels, Protocol):
     ) -> tuple[Integers, Array]: ...
 
     def spread(self, amount: Array, east: Booleans, north: Booleans, part: float, passes: int) -> Array: ...
+
+    def march(
+        self,
+        force: Callable[..., None],
+        rows: Callable[..., None],
+        scheme: int,
+        flat: bool,
+        moving: bool,
+        length: Array,
+        numbers: Array,
+        parameters: Array,
+        root: Array,
+        states: Array,
+        counts: Integers,
+        touched: Array,
+        hits: Array,
+        steps: int,
+        sections: int,
+        skipped: int,
+        kept: int,
+    ) -> tuple[Array, Integers, Array, Array, Array]: ...
+
+    def fly(
+        self,
+        force: Callable[..., None],
+        rows: Callable[..., None],
+        numbers: Array,
+        parameters: Array,
+        root: Array,
+        states: Array,
+        counts: Integers,
+        touched: Array,
+        hits: Array,
+        steps: int,
+        sections: int,
+        skipped: int,
+        kept: int,
+    ) -> tuple[Array, Integers, Array, Array, Array]: ...
 
 
 MANY = 20_000

@@ -3,6 +3,9 @@
 Serial kernels run without Python's global lock, so that Python's threads can share their rows: nothing is compiled
 twice. Results do not depend on the number of pieces, as long as a piece
 computes each of its rows as if it were alone.
+
+Pieces that wait for each other (`in_step`) have threads of their own, those of an executor: all of them must run at the
+same time, while the pieces of a `Job` may also be done by fewer threads, and the caller must stay free for Ctrl-C.
 """
 
 from __future__ import annotations

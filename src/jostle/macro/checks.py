@@ -58,7 +58,7 @@ def truths(values: Any, name: str = "a mask") -> Booleans:
     >>> truths([0.0, 1.0]).tolist()
     [False, True]
     """
-    array = np.asarray(values)
+    array = np.array(values)  # a copy: the caller may use its own array for something else
     if array.dtype == bool:
         return array
     if array.dtype.kind not in "iuf" or not ((array == 0) | (array == 1)).all():

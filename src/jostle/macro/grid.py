@@ -87,7 +87,7 @@ class Grid(Cells):
         return Mask(holds(inside, *self.centres))
 
     def block(self, lower: ArrayLike, upper: ArrayLike) -> Mask:
-        """Select the cells whose centre lies in a rectangle.
+        """Select the cells whose centre lies in a rectangle; what lies outside the grid is left out.
 
         Parameters
         ----------
@@ -101,6 +101,11 @@ class Grid(Cells):
         Mask
             True for the cells of the rectangle.
 
+        Raises
+        ------
+        InvalidValue
+            If no centre of a cell lies in the rectangle.
+
         Examples
         --------
         >>> int(Grid([0, 0], [1, 1], h=1 / 4).block([0, 0], [1, 0.5]).sum())
@@ -108,12 +113,13 @@ class Grid(Cells):
         """
         low, high = point(lower, "lower"), point(upper, "upper")
         slack = CELL_TOLERANCE * self.h
-        return self.zone(
+        found = self.zone(
             lambda x, y: (x > low[0] - slack) & (x < high[0] - slack) & (y > low[1] - slack) & (y < high[1] - slack)
         )
+        return self._some(found, f"the block from {low.tolist()} to {high.tolist()}")
 
     def disc(self, centre: ArrayLike, radius: float) -> Mask:
-        """Select the cells whose centre lies in a disc.
+        """Select the cells whose centre lies in a disc; what lies outside the grid is left out.
 
         Parameters
         ----------
@@ -127,16 +133,22 @@ class Grid(Cells):
         Mask
             True for the cells of the disc.
 
+        Raises
+        ------
+        InvalidValue
+            If no centre of a cell lies in the disc.
+
         Examples
         --------
         >>> int(Grid([-1, -1], [1, 1], h=1 / 2).disc([0, 0], 1.0).sum())
         12
         """
         disc = Disc(centre, radius)
-        return self.zone(lambda x, y: disc(x, y) < 0.0)
+        found = self.zone(lambda x, y: disc(x, y) < 0.0)
+        return self._some(found, f"the disc with centre {np.asarray(centre).tolist()} and radius {radius:g}")
 
     def polygon(self, points: ArrayLike) -> Mask:
-        """Select the cells whose centre lies in a polygon (even-odd rule).
+        """Select the cells whose centre lies in a polygon (even-odd rule); what lies outside the grid is left out.
 
         Parameters
         ----------
@@ -148,13 +160,28 @@ class Grid(Cells):
         Mask
             True for the cells of the polygon.
 
+        Raises
+        ------
+        InvalidValue
+            If no centre of a cell lies in the polygon.
+
         Examples
         --------
         >>> int(Grid([0, 0], [1, 1], h=1 / 4).polygon([(0, 0), (1, 0), (0, 1)]).sum())
         6
         """
         corners = polygon(points)
-        return self.zone(lambda x, y: inside_polygon(corners, x, y))
+        found = self.zone(lambda x, y: inside_polygon(corners, x, y))
+        return self._some(found, f"the polygon with corners {corners.tolist()}")
+
+    def _some(self, zone: Mask, what: str) -> Mask:
+        """A zone that is not empty."""
+        if not zone.any():
+            raise InvalidValue(
+                f"{what} contains no centre of a cell: the grid reaches from {self.lower.tolist()} to "
+                f"{self.upper.tolist()}, and its cells are {self.h:g} wide"
+            )
+        return zone
 
     def velocity(self, ux: Component, uy: Component) -> Velocity:
         """Make a velocity field from its two components.

@@ -244,7 +244,7 @@ class Scheme:
         if state.presence is not None and EXCHANGE not in self.abilities:
             raise refusal(type(self).__name__, EXCHANGE, problem)
         within, times = problem.within, (state.t, state.t + h)
-        if within.moving is None and MOVING in self.abilities:
-            return
-        if within.moves(times, state.q) and within.moving is None:
+        if MOVING in self.abilities:
+            within.check_rest(times, state.q)
+        elif within.moves(times, state.q) and within.moving is None:
             raise refusal(type(self).__name__, MOVING, problem)

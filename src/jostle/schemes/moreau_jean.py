@@ -105,7 +105,7 @@ class MoreauJean(Scheme):
         if contacts.equal is not None:
             contacts = _with_equalities_at_midpoint(problem, contacts, t, q, u, h)
         rate = contacts.G @ u.ravel()
-        closed = _closed(contacts, rate, h)
+        closed = _closed(contacts, rate, h, np.abs(u) + np.abs(predicted))
         P, after, p = self._impact(problem.law, contacts.only(closed), state, u, rate[closed], predicted, h, M)
         multipliers = np.zeros(len(contacts.gap))
         multipliers[closed] = p
@@ -151,9 +151,9 @@ class MoreauJean(Scheme):
         return self.solver.project(u, Cone(there.G, describe=there.describe, equal=there.equal), M).point
 
 
-def _closed(contacts: Contacts, rate: Array, h: float) -> Integers:
-    """The rows with g + h/2 G u^n <= 0, and all equalities."""
-    near = contacts.gap + h / 2.0 * rate <= contacts.tolerance()
+def _closed(contacts: Contacts, rate: Array, h: float, speed: Array) -> Integers:
+    """The rows with g + h/2 G u^n <= 0, up to the round-off of places and speeds, and all equalities."""
+    near = contacts.gap + h / 2.0 * rate <= contacts.tolerance(h / 2.0 * speed)
     return np.flatnonzero(near if contacts.equal is None else near | contacts.equal)
 
 

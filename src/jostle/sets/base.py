@@ -293,6 +293,10 @@ class Intersection(ConstraintSet):
         found = [Q.moves(times, q) for Q in self.sets]  # all of them: one may contradict what it says
         return any(found)
 
+    def check_rest(self, times: tuple[float, float], q: Array) -> None:
+        for Q in self.sets:
+            Q.check_rest(times, q)
+
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         parts = [Q.near(t, q, reach) for Q in self.sets]
         return joined(parts, self._owned(parts, t), q)

@@ -300,17 +300,22 @@ class Contacts:
         closed_ones = self.only(np.flatnonzero(near))
         return Cone(closed_ones.G, describe=closed_ones.describe, equal=closed_ones.equal)
 
-    def tolerance(self) -> Array:
+    def tolerance(self, way: Array | float = 0.0) -> Array:
         """How negative a margin may be before it counts as an overlap.
+
+        Parameters
+        ----------
+        way : array, default 0.0
+            How far each coordinate moves meanwhile, positive: near the origin, it is larger than the coordinates.
 
         Returns
         -------
         array, shape (m,)
-            A fraction of the length of each row, or of its coordinates if it has no length.
+            A fraction of the length of each row, or of its coordinates and their ways if it has no length.
         """
         if self.at is None or (self.length > 0.0).all():
             return CLOSED * cast(Array, self.length)
-        by_place = np.abs(self.gap) + self.G.magnitude(self.at.ravel())
+        by_place = np.abs(self.gap) + self.G.magnitude((np.abs(self.at) + way).ravel())
         return CLOSED * np.where(self.length > 0.0, self.length, by_place)
 
     def overlap(self) -> float:

@@ -17,12 +17,12 @@ from contextlib import suppress
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.maps import Dense, stacked
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import Projection, residual
 from jostle.errors import EmptySet
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.contacts import Contacts
 from jostle.solvers.base import Solver
 from jostle.solvers.dual_active_set import ActiveSet

@@ -176,6 +176,19 @@ class LinearisedSet(SetTraits):
         now, then = (self.gaps(t, q) for t in times)
         return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
 
+    def check_rest(self, times: tuple[float, float], q: Array) -> None:
+        """Refuse a set that says that it is at rest (``moving=False``), although its gaps differ between two times.
+
+        Parameters
+        ----------
+        times : (float, float)
+            The two times.
+        q : array
+            Configuration at which the gaps are compared.
+        """
+        if self.moving is False:
+            self.moves(times, q)
+
     def check_start(self, t: float, q: Array) -> None:
         """Refuse a start that is not admissible.
 

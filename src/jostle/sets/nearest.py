@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Booleans, Integers
-from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection
 from jostle.errors import EmptySet, NotConverged, NotFinite, UndefinedGradient
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.sets.contacts import Contacts, by_pair
 from jostle.sets.curvature import Linearise, Nearest, better, from_here, judged, off_saddle, with_curvature
 from jostle.sets.neighbours import MAX_ALL_PAIRS

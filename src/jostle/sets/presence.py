@@ -118,6 +118,12 @@ class _OfThosePresent(ConstraintSet):
             )
         return contacts.only(np.flatnonzero(self.presence.both_here(contacts.pairs)))
 
+    def moves(self, times: tuple[float, float], q: Array) -> bool:
+        return self.Q.moves(times, q)
+
+    def check_rest(self, times: tuple[float, float], q: Array) -> None:
+        self.Q.check_rest(times, q)
+
     def radii_at(self, t: float) -> Array:
         return self.Q.radii_at(t)
 

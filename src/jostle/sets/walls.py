@@ -69,7 +69,7 @@ class HalfSpace(Walls):
         self._surfaces(0.0)
 
     def _words(self) -> str:
-        where = "moving" if self.moving else f"at offset {self.offset:g}"
+        where = "moving" if self.moving else f"at offset {self.offset.item():g}"
         return f"with normal {'turning' if callable(self.normal) else self.normal.tolist()}, {where}"
 
     def _normal(self, t: float) -> tuple[Array, float]:

@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike
 from jostle.arguments import check_fields, explain_wrong_calls
 from jostle.arrays import Array, floats, lowest, place_of
 from jostle.convex.emptiness import Undecided, contradiction, empty_set, proven_by
-from jostle.convex.linear_map import ROUND_OFF, LinearMap
+from jostle.convex.linear_map import LinearMap
 from jostle.convex.metric import Metric, metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.convex.projection import NO_RESIDUAL, Projection, residual
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels import offers
 from jostle.kernels.interface import ALL_KERNELS
+from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.sharing import all_finite, by_rows
 
 MAX_DENSE_ENTRIES = 16_384

@@ -16,11 +16,10 @@ import numpy as np
 from jostle.arguments import explain_wrong_calls
 from jostle.arrays import Array
 from jostle.convex.emptiness import empty_set
-from jostle.convex.linear_map import ROUND_OFF
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.kernels import kernels_for, one_row
-from jostle.kernels.reference.dense import EMPTY
+from jostle.kernels.reference.dense import EMPTY, ROUND_OFF
 from jostle.solvers.base import Solver
 from jostle.solvers.elimination import Rows, project_with_equalities
 

@@ -13,8 +13,10 @@ from jostle.kernels.cpu.contacts import (
     rates,
     residual_pairs,
 )
+from jostle.kernels.cpu.copies import march
 from jostle.kernels.cpu.dense import exact, project_dense, residual_dense
 from jostle.kernels.cpu.envelopes import envelopes
+from jostle.kernels.cpu.flights import fly
 from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.headings import headings
 from jostle.kernels.cpu.marching import descent, marched
@@ -32,12 +34,14 @@ __all__ = [
     "descent",
     "envelopes",
     "exact",
+    "fly",
     "gaps_ahead",
     "gauss_seidel",
     "headings",
     "interior_point",
     "isotonic",
     "magnitude",
+    "march",
     "marched",
     "near",
     "near_segments",

@@ -13,7 +13,8 @@ import numpy as np
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Ints, OutBools, OutFloats, OutFloats2, OutInts, OutInts2
 from jostle.kernels.reference import blocks as definition
-from jostle.kernels.reference.blocks import AGAIN, CALM, FLIGHT, LEVEL, LIMIT, REMAINING, ROUND_OFF, SLOWEST, TIGHT
+from jostle.kernels.reference.blocks import AGAIN, CALM, FLIGHT, LEVEL, LIMIT, REMAINING, SLOWEST, TIGHT
+from jostle.kernels.reference.dense import ROUND_OFF
 
 Y, V, A, MASS, SINCE, LAST, LONGEST, WIDEST = range(8)
 """Columns of the state, one line of the cache: position, velocity, acceleration and mass of a cluster, and their time;

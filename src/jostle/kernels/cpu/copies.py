@@ -1,50 +1,53 @@
 """Many copies of a small system, computed one after the other with Paoli's scheme or with that of Moreau and Jean.
 
-The formulas are those of `schemes.paoli` and `schemes.moreau_jean` for steps of one length, a diagonal mass, and
-inequalities; a test compares the two. Copies are independent of each other, so that threads can share them.
+Copies are independent of each other, so that threads can share them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from jostle.arrays import Array, Integers
 from jostle.kernels.cpu.dense import VECTORS, _active_set
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows
+from jostle.kernels.reference.copies import (
+    BEFORE,
+    CLOSED,
+    DONE,
+    GAP_ROUND_OFF,
+    GOES_ON,
+    HITS,
+    MAX_ITERATIONS,
+    MAX_SWEEPS,
+    MOMENT,
+    NO_NEAREST,
+    NO_POINT,
+    NO_PROJECTION,
+    NOISE_LEVEL,
+    NOT_FINITE,
+    PAOLI,
+    ROW,
+    SPEED,
+    STATUS,
+    SWEEP_TOLERANCE,
+    E,
+    H,
+    Moved,
+    Q,
+    T,
+    U,
+)
 from jostle.kernels.reference.dense import EMPTY, SOLVED
 
-PAOLI, MOREAU_JEAN = 0, 1
-"""The schemes."""
-GOES_ON, NOT_FINITE, NO_PROJECTION, NO_NEAREST, NO_POINT, TOO_MANY_IMPACTS = 0, 1, 2, 3, 4, 5
-"""Status of a copy: it continues, or it was ended by a number that is not finite, a projection that did not converge, a
-search for the nearest admissible point that did not converge, contradictory constraints, or too many impacts."""
-T, H, E = 0, 1, 2
-"""The columns of `numbers`: the first time, the time step, and the restitution."""
-Q, BEFORE, U = 0, 1, 2
-"""The rows of a state: q, the q of the step before (for Paoli's scheme), and u."""
-DONE, STATUS, HITS = 0, 1, 2
-"""The columns of `counts`: number of steps done, status of the copy, and number of impacts."""
-MOMENT, SPEED, ROW = 0, 1, 2
-"""The columns of a recorded impact: when the gap closed, how fast, and its number."""
-FORCE, W, X, CORRECTED, MIDDLE = 0, 1, 2, 3, 4
+FORCE, W, X, CORRECTED = 0, 1, 2, 3
 """The rows of `vectors`."""
 GAP, OFFSET, P, TOUCHED, NOISE, NOTHING, DRIFT, FIRST_DRIFT, LAST_DRIFT = 0, 1, 2, 3, 4, 5, 6, 7, 8
 """The rows of `per_row`."""
-MAX_SWEEPS = 50
-"""Largest number of linearisations in the search for the nearest admissible point."""
-SWEEP_TOLERANCE = 1e-13
-"""The search ends when the point moves by less than this fraction of the coordinates."""
-MAX_ITERATIONS = 1000
-"""Largest number of iterations of the active-set method."""
-CLOSED = 1e-9
-"""A gap below this fraction of the coordinates is a contact."""
-GAP_ROUND_OFF = 4 * float(np.finfo(float).eps)
-NOISE_LEVEL = 4 * float(np.finfo(float).eps)
-"""The round-off of a gap, and of its rate, as a fraction of the coordinates and velocities that it depends on."""
 
 
 def room(m: int, d: int) -> tuple[Floats2, Floats2, Floats2, Floats2, Floats2, OutInts2]:
-    """The working arrays of `march` for m constraints in d coordinates."""
+    """The working arrays for m constraints in d coordinates."""
     most = min(m, d) + 1
     return (
         np.zeros((8, d)), np.zeros((9, m)), np.zeros((m, d)), np.zeros((3, m)),
@@ -185,9 +188,9 @@ def _paoli(
 
 @jit(helper=True)
 def _moreau_jean(
-    force: Force, rows_of: Rows, moving: bool, t: float, h: float, e: float, parameters: Floats, root: Floats,
-    state: OutFloats2, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2,
-    lists: OutInts2, hits: OutFloats2, counts: OutInts2, c: int,
+    force: Force, rows_of: Rows, moving: bool, length: Floats, t: float, h: float, e: float, parameters: Floats,
+    root: Floats, state: OutFloats2, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2,
+    work: OutFloats2, lists: OutInts2, hits: OutFloats2, counts: OutInts2, c: int,
 ) -> int:  # fmt: skip
     """The contacts closed at the middle of the step obey the law; the others are left out by an infinite offset."""
     m, d = G.shape
@@ -210,10 +213,10 @@ def _moreau_jean(
         gap, rate, size = per_row[GAP, i], 0.0, abs(per_row[GAP, i])
         for k in range(d):
             rate += G[i, k] * u[k]
-            size += abs(G[i, k] * q[k])
+            size += abs(G[i, k]) * (abs(q[k]) + h / 2.0 * (abs(u[k]) + abs(vectors[X, k])))
         if not size < np.inf:
             return NOT_FINITE
-        closed = gap + h / 2.0 * rate <= CLOSED * size
+        closed = gap + h / 2.0 * rate <= CLOSED * (length[i] if length[i] > 0.0 else size)
         offset = 0.0
         if moving:  # d at both ends, by the parabola through three gaps; the law is one on relative velocities
             first, last = per_row[FIRST_DRIFT, i], per_row[LAST_DRIFT, i]
@@ -249,24 +252,52 @@ FAR = 1e8
 """The offset of a row that takes no part in a projection, in multiples of the rates."""
 
 
-@jit()
 def march(
-    force: Force, rows_of: Rows, scheme: int, flat: bool, moving: bool, numbers: Floats2, parameters: Floats2,
-    root: Floats, states: OutFloats3, counts: OutInts2, touched: OutFloats2, steps: int, sections: int, skipped: int,
-    saved: OutFloats3, hits: OutFloats3, first: int, last: int, vectors: OutFloats2, per_row: OutFloats2,
+    force: Force,
+    rows: Rows,
+    scheme: int,
+    flat: bool,
+    moving: bool,
+    length: Array,
+    numbers: Array,
+    parameters: Array,
+    root: Array,
+    states: Array,
+    counts: Integers,
+    touched: Array,
+    hits: Array,
+    steps: int,
+    sections: int,
+    skipped: int,
+    kept: int,
+) -> Moved:
+    """See `reference.march`."""
+    given = numbers, parameters, root
+    new = moved(states, counts, touched, hits, kept)
+    working = room(touched.shape[1], states.shape[2])
+    _march(force, rows, scheme, flat, moving, length, *given, *new, steps, sections, skipped, *working)
+    return new
+
+
+def moved(states: Array, counts: Integers, touched: Array, hits: Array, kept: int) -> Moved:
+    """Copies of the arrays that the loops write into, and the array of the saved sections."""
+    saved = np.full((len(states), kept, 2 * states.shape[2]), np.nan)
+    return states.copy(), counts.copy(), touched.copy(), hits.copy(), saved
+
+
+@jit()
+def _march(
+    force: Force, rows_of: Rows, scheme: int, flat: bool, moving: bool, length: Floats, numbers: Floats2,
+    parameters: Floats2, root: Floats, states: OutFloats3, counts: OutInts2, touched: OutFloats2, hits: OutFloats3,
+    saved: OutFloats3, steps: int, sections: int, skipped: int, vectors: OutFloats2, per_row: OutFloats2,
     G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> None:  # fmt: skip
-    """Copies first to last go on for `sections` times `steps` steps; the states after these are saved.
-
-    `saved` (n, kept, 2 d) has q and u of the sections from number `skipped` on; `hits` (n, kept, 3) the last impacts,
-    at their number modulo kept. `touched` (n, m) are the multipliers of the step before.
-    """
     m, d = G.shape
-    for c in range(first, last):
+    for c in range(len(states)):
         t0, h, e = numbers[c, T], numbers[c, H], numbers[c, E]
         for i in range(m):
             per_row[TOUCHED, i], per_row[NOTHING, i], per_row[DRIFT, i] = touched[c, i], 0.0, 0.0
-        for _ in range(sections):
+        for section in range(sections):
             if counts[c, STATUS] != GOES_ON:
                 break
             for _ in range(steps):
@@ -279,17 +310,17 @@ def march(
                     )  # fmt: skip
                 else:
                     status = _moreau_jean(
-                        force, rows_of, moving, t, h, e, parameters[c], root, states[c], vectors, per_row, G, rows,
-                        work, lists, hits[c], counts, c,
+                        force, rows_of, moving, length, t, h, e, parameters[c], root, states[c], vectors, per_row, G,
+                        rows, work, lists, hits[c], counts, c,
                     )  # fmt: skip
                 if status != GOES_ON:
                     counts[c, STATUS] = status
                     break
                 counts[c, DONE] = done + 1
             else:
-                number = counts[c, DONE] // steps - 1 - skipped
-                if 0 <= number < saved.shape[1]:
+                if 0 <= section - skipped < saved.shape[1]:
                     for k in range(d):
-                        saved[c, number, k], saved[c, number, d + k] = states[c, Q, k], states[c, U, k]
+                        saved[c, section - skipped, k] = states[c, Q, k]
+                        saved[c, section - skipped, d + k] = states[c, U, k]
         for i in range(m):
             touched[c, i] = per_row[TOUCHED, i]

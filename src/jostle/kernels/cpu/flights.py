@@ -1,56 +1,45 @@
-"""Many copies of a small system by events: flights by the classical Runge-Kutta method, and impacts between them.
-
-    q' = u,  M u' = f(t, q, u) + G^T p,  0 <= p  ⟂  G u' >= 0  in contacts at rest,      u+ = u- - (1 + e) P_N u-
-
-The gaps are affine in q and do not move. A step in which a gap closes ends there: the time of the impact is found on
-the flight itself. If the flights between impacts become short compared with the step, the contact comes to rest.
-Order 4; where a contact at rest opens, 2.
-"""
+"""Many copies of a small system by events; see `reference.flights`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from jostle.kernels.cpu.copies import (
+from jostle.arrays import Array, Integers
+from jostle.kernels.cpu.copies import FAR, GAP, NOISE, NOTHING, OFFSET, TOUCHED, _project, moved, room
+from jostle.kernels.cpu.jit import jit
+from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows
+from jostle.kernels.reference.copies import (
     DONE,
-    GAP,
     GOES_ON,
     HITS,
     MOMENT,
-    NOISE,
     NOT_FINITE,
-    NOTHING,
-    OFFSET,
     ROW,
     SPEED,
     STATUS,
     TOO_MANY_IMPACTS,
-    TOUCHED,
     E,
     H,
+    Moved,
     Q,
     T,
     U,
-    _project,
 )
-from jostle.kernels.cpu.jit import jit
-from jostle.kernels.cpu.signatures import Floats, Floats2, Force, OutFloats, OutFloats2, OutFloats3, OutInts2, Rows
+from jostle.kernels.reference.dense import DEPENDENT
+from jostle.kernels.reference.flights import (
+    FIRST_BISECTION,
+    MAX_ATTEMPTS,
+    MAX_IMPACTS,
+    RELEASE,
+    SHORTEST_FLIGHT,
+    TIME_ROUND_OFF,
+)
 
-NEW_Q, NEW_U, STAGE_Q, STAGE_U, RATE, SUM, SLOPE = 0, 1, 2, 3, 4, 5, 6
-"""The rows of `vectors`: the end of a flight, a stage of it, u' there, the sum of all u', and the sum of all q'."""
+NEW_Q, NEW_U, STAGE_Q, STAGE_U, RATE, SUM, SLOPE, PULL = 0, 1, 2, 3, 4, 5, 6, 7
+"""The rows of `vectors`: the end of a flight, a stage of it, u' there, the sums of all u' and of all q', and what u'
+would be without the contacts at rest."""
 RATE_BEFORE, GAP_BEFORE = 6, 7
 """The rows of `per_row` that contain the rates and gaps at the start of a flight."""
-SHORTEST_FLIGHT = 1e-3
-"""A contact whose next flight would be shorter than this fraction of a time step comes to rest."""
-MAX_IMPACTS = 10_000
-"""Largest number of impacts in one step."""
-MAX_BISECTIONS = 60
-TIME_ROUND_OFF = 4e-16
-"""Relative accuracy of the time of an impact."""
-RELEASE = 1e-13
-"""A contact at rest opens if its gap grows faster than this fraction of the velocities."""
-FAR = 1e8
-"""The offset of a row that takes no part in a projection, in multiples of the rates."""
 
 
 @jit(helper=True)
@@ -85,7 +74,7 @@ def _accelerate(
         if not abs(rate[k]) < np.inf:
             return NOT_FINITE
     if resting and _cone(per_row[TOUCHED], rate, per_row, G):
-        target = vectors[SLOPE + 1]
+        target = vectors[PULL]
         for k in range(d):
             target[k] = rate[k]
         return _project(target, root, per_row, G, rate, rows, work, lists)
@@ -145,10 +134,10 @@ def _lowest(before: float, rate: float, after: float, rate_after: float, s: floa
     a = 6.0 * (before - after) + 3.0 * s * (rate + rate_after)
     b = -6.0 * (before - after) - 2.0 * s * (2.0 * rate + rate_after)
     c = s * rate
-    if abs(a) <= 1e-14 * abs(b):
-        return -c / b if b != 0.0 else 1.0
     root = b * b - 4.0 * a * c
-    return (-b + np.sqrt(root)) / (2.0 * a) if root > 0.0 else 1.0
+    if root > 0.0 and b > 0.0:  # a may be round-off
+        return -2.0 * c / (b + np.sqrt(root))
+    return (-b + np.sqrt(root)) / (2.0 * a) if root > 0.0 and a > 0.0 else 1.0
 
 
 @jit(helper=True)
@@ -185,15 +174,16 @@ def _closing(
             g_high = bound
         if g_low <= 0.0 and rate <= 0.0:  # it touches, and closes at once
             return i, 0.0, GOES_ON
-        rising, middle = g_low <= 0.0, 0.0  # it has just left: first a time at which it is open is looked for
+        rising, middle = g_low <= 0.0 or rate > 0.0, 0.0  # first a time at which it is well open is looked for
         if rising:
             middle = min(_lowest(-g_low, -rate, -g_high, -rate_after, s) * s, 0.5 * high)
-        side = 0
-        for _ in range(MAX_BISECTIONS):  # the Illinois variant of the false position
-            if not rising:
+        side, least = 0, TIME_ROUND_OFF * (abs(t) + s)
+        for attempt in range(MAX_ATTEMPTS):
+            if not rising:  # the Illinois variant of the false position, away from both ends; if it is slow, bisection
                 middle = (low * g_high - high * g_low) / (g_high - g_low)
-                if not low < middle < high:
-                    break
+                middle = min(max(middle, low + least), high - least)
+                if attempt >= FIRST_BISECTION or not low < middle < high:
+                    middle = 0.5 * (low + high)
             status = _fly(force, t, middle, state, parameters, root, resting, vectors, per_row, G, rows, work, lists)
             if status != GOES_ON:
                 return -1, s, status
@@ -210,7 +200,7 @@ def _closing(
                 low, g_low = middle, g
                 g_high *= 0.5 if side == 1 else 1.0
                 side = 1
-            if not rising and (high - low <= TIME_ROUND_OFF * (abs(t) + s) or g == 0.0):
+            if not rising and (high - low <= least or g == 0.0):
                 break
         if rising:
             return i, 0.0, GOES_ON
@@ -244,27 +234,56 @@ def _hit(
     status = _accelerate(force, t, state[Q], found, parameters, root, False, vectors, per_row, G, rows, work, lists)
     if status != GOES_ON:
         return status
-    lasting = False
     for i in range(m):
         if per_row[TOUCHED, i] > 0.0:
             away, push = _rate(i, G, found), _rate(i, G, vectors[RATE])
-            if push < 0.0 and 2.0 * away <= -push * SHORTEST_FLIGHT * h:
-                lasting = True
-            else:
+            if not (push < 0.0 and 2.0 * away <= -push * SHORTEST_FLIGHT * h):
                 per_row[TOUCHED, i] = 0.0
     for k in range(d):
-        u[k] = target[k] = found[k]
-    if lasting:  # what is left of the velocity into, or away from, the contacts at rest
-        for sign in (1.0, -1.0):
-            for k in range(d):
-                target[k] = sign * u[k]
-            _cone(per_row[TOUCHED], target, per_row, G)
-            status = _project(target, root, per_row, G, found, rows, work, lists)
-            if status != GOES_ON:
-                return status
-            for k in range(d):
-                u[k] = sign * found[k]
+        u[k] = found[k]
+    _stop(per_row[TOUCHED], u, root, G, work)
     return GOES_ON
+
+
+@jit(helper=True)
+def _stop(which: OutFloats, u: OutFloats, root: Floats, G: OutFloats2, work: OutFloats2) -> None:
+    """Remove from u what opens or closes the rows with a positive entry in `which`: G u = 0 there."""
+    m, d = G.shape
+    count = 0
+    for i in range(m):
+        if which[i] > 0.0:
+            whole, left = 0.0, 0.0
+            for k in range(d):
+                work[count, k] = G[i, k] * root[k]
+                whole += work[count, k] ** 2
+            for _ in range(2):  # the second time removes the round-off of the first
+                for b in range(count):
+                    _remove(work[b], work[count], d)
+            for k in range(d):
+                left += work[count, k] ** 2
+            if left > DEPENDENT * DEPENDENT * whole:
+                for k in range(d):
+                    work[count, k] /= np.sqrt(left)
+                count += 1
+    if count == 0:
+        return
+    x = work[count]
+    for k in range(d):
+        x[k] = u[k] / root[k]
+    for b in range(count):
+        _remove(work[b], x, d)
+    for k in range(d):
+        u[k] = x[k] * root[k]
+
+
+@jit(helper=True)
+def _remove(unit: OutFloats, x: OutFloats, d: int) -> None:
+    """x = x - (unit . x) unit."""
+    along = 0.0
+    for k in range(d):
+        along += unit[k] * x[k]
+    for k in range(d):
+        x[k] -= along * unit[k]
 
 
 @jit(helper=True)
@@ -296,15 +315,15 @@ def _step(
             )
             if status != GOES_ON:
                 return status
-        largest = 0.0
         for k in range(d):
             state[Q, k], state[U, k] = vectors[NEW_Q, k], vectors[NEW_U, k]
-            largest = max(largest, abs(vectors[NEW_U, k]))
-            if not abs(vectors[NEW_Q, k]) + abs(vectors[NEW_U, k]) < np.inf:
-                return NOT_FINITE
         for i in range(m):
-            if per_row[TOUCHED, i] > 0.0 and _rate(i, G, state[U]) > RELEASE * largest:
-                per_row[TOUCHED, i] = 0.0
+            if per_row[TOUCHED, i] > 0.0:
+                size = 0.0
+                for k in range(d):
+                    size += abs(G[i, k]) * (abs(state[U, k]) + s * abs(vectors[PULL, k]))
+                if _rate(i, G, state[U]) > RELEASE * size:
+                    per_row[TOUCHED, i] = 0.0
         if row < 0:
             return GOES_ON
         past += moment
@@ -319,20 +338,40 @@ def _step(
     return TOO_MANY_IMPACTS
 
 
-@jit()
 def fly(
+    force: Force,
+    rows: Rows,
+    numbers: Array,
+    parameters: Array,
+    root: Array,
+    states: Array,
+    counts: Integers,
+    touched: Array,
+    hits: Array,
+    steps: int,
+    sections: int,
+    skipped: int,
+    kept: int,
+) -> Moved:
+    """See `reference.fly`."""
+    new = moved(states, counts, touched, hits, kept)
+    working = room(touched.shape[1], states.shape[2])
+    _fly_all(force, rows, numbers, parameters, root, *new, steps, sections, skipped, *working)
+    return new
+
+
+@jit()
+def _fly_all(
     force: Force, rows_of: Rows, numbers: Floats2, parameters: Floats2, root: Floats, states: OutFloats3,
-    counts: OutInts2, touched: OutFloats2, steps: int, sections: int, skipped: int, saved: OutFloats3,
-    hits: OutFloats3, first: int, last: int, vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2,
-    rows: OutFloats2, work: OutFloats2, lists: OutInts2,
+    counts: OutInts2, touched: OutFloats2, hits: OutFloats3, saved: OutFloats3, steps: int, sections: int, skipped: int,
+    vectors: OutFloats2, per_row: OutFloats2, G: OutFloats2, rows: OutFloats2, work: OutFloats2, lists: OutInts2,
 ) -> None:  # fmt: skip
-    """Copies first to last go on for `sections` times `steps` steps; see `copies.march`."""
     m, d = G.shape
-    for c in range(first, last):
+    for c in range(len(states)):
         t0, h, e = numbers[c, T], numbers[c, H], numbers[c, E]
         for i in range(m):
             per_row[TOUCHED, i], per_row[NOTHING, i] = touched[c, i], 0.0
-        for _ in range(sections):
+        for section in range(sections):
             if counts[c, STATUS] != GOES_ON:
                 break
             for _ in range(steps):
@@ -346,9 +385,9 @@ def fly(
                     break
                 counts[c, DONE] = done + 1
             else:
-                number = counts[c, DONE] // steps - 1 - skipped
-                if 0 <= number < saved.shape[1]:
+                if 0 <= section - skipped < saved.shape[1]:
                     for k in range(d):
-                        saved[c, number, k], saved[c, number, d + k] = states[c, Q, k], states[c, U, k]
+                        saved[c, section - skipped, k] = states[c, Q, k]
+                        saved[c, section - skipped, d + k] = states[c, U, k]
         for i in range(m):
             touched[c, i] = per_row[TOUCHED, i]

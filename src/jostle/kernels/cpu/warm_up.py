@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from jostle.kernels.cpu import copies, flights  # noqa: F401 - their kernels are compiled too
 from jostle.kernels.cpu.fused import gauss_seidel
 from jostle.kernels.cpu.jit import KERNELS
 

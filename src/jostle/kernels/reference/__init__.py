@@ -12,8 +12,10 @@ from jostle.kernels.reference.contacts import (
     rates,
     residual_pairs,
 )
+from jostle.kernels.reference.copies import march
 from jostle.kernels.reference.dense import exact, project_dense, residual_dense
 from jostle.kernels.reference.envelopes import envelopes
+from jostle.kernels.reference.flights import fly
 from jostle.kernels.reference.grids import obstacle
 from jostle.kernels.reference.headings import headings
 from jostle.kernels.reference.marching import descent, marched
@@ -29,12 +31,14 @@ __all__ = [
     "descent",
     "envelopes",
     "exact",
+    "fly",
     "gaps_ahead",
     "gauss_seidel",
     "headings",
     "interior_point",
     "isotonic",
     "magnitude",
+    "march",
     "marched",
     "near",
     "near_segments",

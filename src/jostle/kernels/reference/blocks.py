@@ -16,13 +16,11 @@ from math import inf, sqrt
 import numpy as np
 
 from jostle.arrays import Array, Integers
+from jostle.kernels.reference.dense import EPS, ROUND_OFF
 
-EPSILON = float(np.finfo(float).eps)
-ROUND_OFF = 16 * EPSILON
-"""Gaps below this fraction of the positions count as closed."""
-SLOWEST = 64 * EPSILON
+SLOWEST = 64 * EPS
 """Relative velocities below this fraction of the largest velocity so far count as zero."""
-LEVEL = 64 * EPSILON
+LEVEL = 64 * EPS
 """Relative accelerations below this fraction of the largest acceleration count as zero."""
 TIGHT = 100.0
 """Contacts that have opened by less than this multiple of the round-off since their last impact collide one by one."""
@@ -149,7 +147,7 @@ class _Line:
         return key < inf and (again or key <= until)
 
     def between(self, left: _Cluster, right: _Cluster) -> tuple[float, float, float, float]:
-        """The gap, its rate and its change of rate now, and its round-off."""
+        """The gap, its rate and its change of rate now, and its round-off, below which it counts as closed."""
         s, t = self.now - left.since, self.now - right.since
         gap = right.y + t * (right.v + 0.5 * t * right.a) - left.y - s * (left.v + 0.5 * s * left.a)
         noise = ROUND_OFF * (self.scale + abs(left.y if abs(left.y) < inf else right.y))

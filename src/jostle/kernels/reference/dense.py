@@ -21,6 +21,8 @@ DROP = 1e-12
 CONTRADICTION = 1e-11
 """A row that is missed by less than this fraction of the distances involved is round-off, not a contradiction."""
 EPS = float(np.finfo(float).eps)
+ROUND_OFF = 16 * EPS
+"""The round-off of a sum, as a fraction of its terms."""
 TINY = 1e-300
 """Smallest length of a row, so that a zero row can be divided by its length."""
 

@@ -9,6 +9,7 @@ flow:   d(rho u) / dt + div(rho u x u) + grad p = rho f    (Bourdin & Maury 2020
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -277,6 +278,8 @@ def _through(domain: Domain, field: tuple[Array, ...]) -> Faces:
 def _settle(problem: Crowd | Flow) -> None:
     """Check the density and build the domain."""
     grid, given = problem.grid, np.asarray(problem.density)
+    for name in {"walls", "exits", "barriers"} & vars(problem).keys():
+        object.__setattr__(problem, name, deepcopy(getattr(problem, name)))
     more = (problem.barriers, problem.passages) if isinstance(problem, Crowd) else ()
     domain = Domain(grid, problem.walls, problem.exits, *more)
     rho = checked_density(grid, np.full(grid.shape, given) if given.ndim == 0 else given, domain.walls)
