@@ -9,7 +9,6 @@ from typing import Any
 from jostle.arrays import Array
 from jostle.io.identity import describe, differences, digest, listed
 from jostle.kernels.threads import threads
-from jostle.schemes.base import Scheme
 
 CHANGEABLE = ("t", "every", "until", "strict", "threads", "device")
 """Settings that may change when a run is resumed."""
@@ -25,11 +24,11 @@ class Run:
     """The identity of a run: `fixed` must agree when it is resumed, `free` may change."""
 
     def __init__(
-        self, problem: Any, scheme: Scheme, change: Any, start: float, h: Array, free: dict[str, Any], random: Any
+        self, problem: Any, scheme: Any, change: Any, start: float, h: Array, free: dict[str, Any], random: Any
     ):
         self.sizes = h
         things = {"scheme": scheme, "problem": problem, "change": change}
-        self.titles = {name: ADDRESS.sub("", repr(thing)) for name, thing in things.items()}
+        self.titles = {name: ADDRESS.sub("", " ".join(repr(thing).split())) for name, thing in things.items()}
         self.fixed = {name: describe(thing, random) for name, thing in things.items()}
         self.fixed["start"] = {"": repr(start)}
         told = free | {"threads": threads()}
