@@ -305,6 +305,14 @@ def grows(t, q, u, parameters):
     return parameters[0] * (t > 0.05) * 10.0
 
 
+def shaken_by_parameter(t, q, parameters):
+    return q[0] - parameters[0] * np.sin(5.0 * t)
+
+
+def curved_by_parameter(t, q, parameters):
+    return q[0] - parameters[0] * q[0] ** 2
+
+
 WRONG = {
     "not admissible: gap -1.00e\\+00 in constraint 0; 1 of 2 copies": lambda: oscillators(2.6, q0=[[-1.0], [1.0]]),
     "there are 3 copies, but q0 has 2": lambda: oscillators([1.0, 2.0, 3.0], q0=[[-1.0], [-2.0]]),
@@ -317,6 +325,12 @@ WRONG = {
     "within must be a set of half-spaces": lambda: oscillators(2.6, within=jo.Outside([3.0], 1.0)),
     "depend on t: use Gaps": lambda: Copies(q0=[0.5], force=[0.0], within=table),
     "are not affine in q\\[0\\]": lambda: Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=Gaps(outside, flat=True)),
+    "of copy 2 \\(parameters \\[0.02.*\\]\\) depend on t": lambda: Copies(
+        q0=[1.0], force=[0.0], within=shaken_by_parameter, parameters=np.linspace(0.0, 1.0, 99)[[0, 0, 2, 98]]
+    ),
+    "of copy 9.* are not affine in q\\[0\\]": lambda: Copies(
+        q0=[1.0], force=[0.0], within=Gaps(curved_by_parameter, flat=True), parameters=np.repeat([0.0, 1.0], [9, 1])
+    ),
     "ByEvents needs gaps that are affine": lambda: advance(
         Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=outside), t=1.0, h=0.1
     ),
@@ -327,6 +341,9 @@ WRONG = {
     "z = 1/2 and an explicit force": lambda: advance(oscillators(2.6), jo.Paoli(z=0.0), t=1.0, h=0.1),
     "must be a multiple of h": lambda: advance(oscillators(2.6), t=1.0, h=0.3),
     "skip must be below periods": lambda: sections(oscillators(2.6), period=1.0, steps=10, periods=5, skip=5),
+    "skip must be below periods = 5, not 6": lambda: lyapunov_exponents(
+        oscillators(2.6), period=1.0, steps=10, periods=5, skip=6
+    ),
     "period must be positive": lambda: sections(oscillators(2.6), period=[1.0, 2.0], steps=10, periods=5),
     "Lyapunov exponents need a motion": lambda: lyapunov_exponents(
         oscillators(2.6), jo.Paoli(), period=1.0, steps=10, periods=5

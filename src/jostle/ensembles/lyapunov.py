@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, Natural, check_arguments
 from jostle.arrays import Array
 from jostle.ensembles.copies import Copies
-from jostle.ensembles.marching import ByEvents, March, check_smooth, step_of
+from jostle.ensembles.marching import ByEvents, March, check_skip, check_smooth, step_of
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 
@@ -44,7 +44,7 @@ def lyapunov_exponents(
     periods : int
         Number of periods to compute.
     skip : int, default 0
-        Number of first periods that are left out of the mean.
+        Number of first periods that are left out of the mean, less than `periods`.
 
     Returns
     -------
@@ -53,6 +53,8 @@ def lyapunov_exponents(
 
     Raises
     ------
+    InvalidValue
+        If `skip` is not below `periods`, or `period` does not fit the copies.
     SchemeRefuses
         If the scheme is `Paoli` or `MoreauJean`.
 
@@ -66,6 +68,7 @@ def lyapunov_exponents(
     [-0.05]
     """
     check_smooth(scheme, "Lyapunov exponents")
+    check_skip(skip, periods)
     n, d = copies.q0.shape
     h = step_of(period, steps, n)
     both = copies.repeated(2)
@@ -75,7 +78,7 @@ def lyapunov_exponents(
     scale[scale < 1e-12] = 1.0
     wanted = SEPARATION * scale
     second += (wanted / np.sqrt(2.0 * d))[:, None, None]
-    growth, counted = np.zeros(n), 0
+    growth = np.zeros(n)
     for number in range(periods):
         march.go(steps, 1)
         apart = second - first
@@ -83,8 +86,7 @@ def lyapunov_exponents(
         lost = distance == 0.0  # both have come to rest at the same position
         if number >= skip:
             growth += np.log(np.where(lost, np.finfo(float).eps, distance / wanted))
-            counted += 1
         factor = np.where(lost, 0.0, wanted / np.where(lost, 1.0, distance))
         second[:] = first + apart * factor[:, None, None]
         second[lost, 0] += (wanted / np.sqrt(2.0 * d))[lost, None]
-    return growth / (max(counted, 1) * h * steps)
+    return growth / ((periods - skip) * h * steps)
