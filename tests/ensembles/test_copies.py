@@ -209,6 +209,19 @@ def test_an_unstable_orbit_is_found_and_said_to_be_unstable():
     assert found.multipliers.real.min() < -1.0
 
 
+def duffing(t, q, u, parameters):
+    return q[0] - q[0] ** 3 / parameters[0] ** 2 - 0.3 * u[0] + 0.5 * parameters[0] * np.cos(1.2 * t)
+
+
+def test_lyapunov_exponents_depend_neither_on_the_unit_of_length_nor_on_a_start_at_the_origin():
+    period, sizes = 2 * np.pi / 1.2, 2.0 ** np.array([0, -30, 10])
+    same = lyapunov_exponents(Copies(q0=[0.0], force=duffing, parameters=sizes), period=period, steps=64, periods=200)
+    assert same == pytest.approx(same[0], rel=1e-12)
+    starts = Copies(q0=[[0.0], [1e-12], [1e-9]], force=duffing, parameters=[1.0])
+    chaos = lyapunov_exponents(starts, period=period, steps=64, periods=400, skip=50)
+    assert chaos == pytest.approx(0.11, abs=0.04)  # the spread of chaotic motions over 350 periods
+
+
 def test_the_lyapunov_exponent_of_an_orbit_is_that_of_its_largest_multiplier():
     omega = np.array([2.65, 2.652])  # with real multipliers, which the exponents come to quickly
     T = 2 * np.pi / omega

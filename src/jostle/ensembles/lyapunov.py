@@ -13,7 +13,7 @@ from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 
 SEPARATION = 1e-7
-"""Distance of the second motion with which a Lyapunov exponent is measured, as a fraction of the state."""
+"""Distance of the second motion that measures a Lyapunov exponent, as a fraction of the largest state so far."""
 
 
 @check_arguments
@@ -71,11 +71,12 @@ def lyapunov_exponents(
     check_skip(skip, periods)
     n, d = copies.q0.shape
     h = step_of(period, steps, n)
-    both = copies.repeated(2)
-    march = March(both, scheme, np.tile(h, 2))
+    trial = March(copies, scheme, h)
+    trial.go(steps, 1)  # the size of the motion, because copies may start at rest at the origin
+    march = March(copies.repeated(2), scheme, np.tile(h, 2))
     first, second = march.states[:n], march.states[n:]
-    scale = np.maximum(np.abs(first).max(axis=(1, 2)), np.finfo(float).tiny)
-    scale[scale < 1e-12] = 1.0
+    scale = np.maximum(_size(first), _size(trial.states))
+    scale[scale == 0.0] = 1.0  # nothing moves
     wanted = SEPARATION * scale
     second += (wanted / np.sqrt(2.0 * d))[:, None, None]
     growth = np.zeros(n)
@@ -86,7 +87,14 @@ def lyapunov_exponents(
         lost = distance == 0.0  # both have come to rest at the same position
         if number >= skip:
             growth += np.log(np.where(lost, np.finfo(float).eps, distance / wanted))
+        scale = np.maximum(scale, _size(first))
+        wanted = SEPARATION * scale
         factor = np.where(lost, 0.0, wanted / np.where(lost, 1.0, distance))
         second[:] = first + apart * factor[:, None, None]
         second[lost, 0] += (wanted / np.sqrt(2.0 * d))[lost, None]
     return growth / ((periods - skip) * h * steps)
+
+
+def _size(states: Array) -> Array:
+    """(n,): the largest coordinate or velocity of each copy."""
+    return np.asarray(np.abs(states).max(axis=(1, 2)))
