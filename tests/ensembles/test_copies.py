@@ -222,6 +222,20 @@ def test_lyapunov_exponents_depend_neither_on_the_unit_of_length_nor_on_a_start_
     assert chaos == pytest.approx(0.11, abs=0.04)  # the spread of chaotic motions over 350 periods
 
 
+def hardening(t, q, u, parameters):
+    return parameters[0] * np.cos(0.7 * t) - q[0] - 0.2 * u[0] - 0.3 * q[0] ** 3 / parameters[0] ** 2
+
+
+def test_orbits_depend_neither_on_the_unit_of_length_nor_on_a_start_at_the_origin():
+    sizes = 2.0 ** np.array([0, -20, -30, 10])
+    for start in (0.0, 1e-13):
+        copies = Copies(q0=(start * sizes)[:, None], force=hardening, parameters=sizes)
+        found = periodic_orbits(copies, period=2 * np.pi / 0.7, steps=64)
+        assert found.converged.all()
+        assert found.q[:, 0] / sizes == pytest.approx(found.q[0, 0], rel=1e-9)
+        assert np.abs(found.multipliers) == pytest.approx(np.abs(found.multipliers[0, 0]), rel=1e-9)
+
+
 def test_the_lyapunov_exponent_of_an_orbit_is_that_of_its_largest_multiplier():
     omega = np.array([2.65, 2.652])  # with real multipliers, which the exponents come to quickly
     T = 2 * np.pi / omega
