@@ -11,7 +11,7 @@ from jostle.past import remembering
 from jostle.recording import Recording, smallest_gap
 from jostle.schemes.base import Scheme
 from jostle.schemes.state import State
-from jostle.steps import STEP_TOLERANCE, Grid
+from jostle.steps import Grid
 
 if TYPE_CHECKING:
     from jostle.io.checkpoint import Position
@@ -48,12 +48,7 @@ class CheckpointsOfRun:
         if self.checkpoint is None:
             raise InvalidValue("resume needs a checkpoint: solve(..., checkpoint=..., resume=True)")
         position, self.changed = self.checkpoint.load(self.run, self.problem, self.scheme, self.past)
-        now, end = position.state.t, self.grid.end
-        if position.step > self.grid.count or end < now - STEP_TOLERANCE * abs(float(self.grid.sizes.max())):
-            raise InvalidValue(
-                f"the run has reached t = {now:g}, and cannot go back to t = {end:g}: resume it with a later t, or "
-                f"start a new run"
-            )
+        self.grid.check_reached(position.step, position.state.t)
         return position  # type: ignore[no-any-return]
 
     def remind(self, noted: Mapping[str, Any]) -> None:

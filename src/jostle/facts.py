@@ -211,7 +211,13 @@ class Facts:
         -------
         Facts
             The facts.
+
+        Raises
+        ------
+        InvalidValue
+            If the units of people on a floor plan are not metres and seconds.
         """
+        _check_units(problem, units)
         within, d = problem.within, dimension_of(problem)
         walls, names = walls_of(within, t, problem.q0 if q is None else q)
         return cls(
@@ -232,6 +238,17 @@ class Facts:
             reaction=np.array(problem.reaction) if isinstance(problem, HasReactions) else None,
             gates=_gates(problem.gates) if isinstance(problem, HasGates) and problem.gates is not None else (),
             rods=rods_of(within),
+        )
+
+
+def _check_units(problem: Motion | Sweeping, units: Units | None) -> None:
+    """Refuse other units for people on a floor plan, whose densities, flows and reports are in metres and seconds."""
+    if units is None or not isinstance(problem, HasFloors):
+        return
+    if units.length not in ("", SI.length) or units.time not in ("", SI.time):
+        raise InvalidValue(
+            f"units: people on a floor plan are measured in m and s, not in {units.length or 'm'} and "
+            f"{units.time or 's'}: convert the plan, the radii and the speeds"
         )
 
 

@@ -69,6 +69,14 @@ class Grid:
             raise InvalidValue(f"the steps h lead to t = {last:.12g}, not to {end:.12g}")
         return Grid(start, end, len(sizes), sizes)
 
+    def check_reached(self, done: int, now: float) -> None:
+        """Refuse to resume a run after `done` steps, at the time `now`, if that is after the end of these steps."""
+        if done > self.count or self.end < now - STEP_TOLERANCE * abs(float(self.sizes.max())):
+            raise InvalidValue(
+                f"the run has reached t = {now:g}, and cannot go back to t = {self.end:g}: resume it with a later t, "
+                f"or start a new run"
+            )
+
     def after(self, done: int) -> Iterator[Step]:
         """The remaining steps after `done` of them."""
         if self.sizes.ndim:

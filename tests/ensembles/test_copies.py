@@ -254,6 +254,33 @@ def test_an_unstable_orbit_is_found_and_said_to_be_unstable():
     assert found.multipliers.real.min() < -1.0
 
 
+def duffing(t, q, u, parameters):
+    return q[0] - q[0] ** 3 / parameters[0] ** 2 - 0.3 * u[0] + 0.5 * parameters[0] * np.cos(1.2 * t)
+
+
+def test_lyapunov_exponents_depend_neither_on_the_unit_of_length_nor_on_a_start_at_the_origin():
+    period, sizes = 2 * np.pi / 1.2, 2.0 ** np.array([0, -30, 10])
+    same = lyapunov_exponents(Copies(q0=[0.0], force=duffing, parameters=sizes), period=period, steps=64, periods=200)
+    assert same == pytest.approx(same[0], rel=1e-12)
+    starts = Copies(q0=[[0.0], [1e-12], [1e-9]], force=duffing, parameters=[1.0])
+    chaos = lyapunov_exponents(starts, period=period, steps=64, periods=400, skip=50)
+    assert chaos == pytest.approx(0.11, abs=0.04)  # the spread of chaotic motions over 350 periods
+
+
+def hardening(t, q, u, parameters):
+    return parameters[0] * np.cos(0.7 * t) - q[0] - 0.2 * u[0] - 0.3 * q[0] ** 3 / parameters[0] ** 2
+
+
+def test_orbits_depend_neither_on_the_unit_of_length_nor_on_a_start_at_the_origin():
+    sizes = 2.0 ** np.array([0, -20, -30, 10])
+    for start in (0.0, 1e-13):
+        copies = Copies(q0=(start * sizes)[:, None], force=hardening, parameters=sizes)
+        found = periodic_orbits(copies, period=2 * np.pi / 0.7, steps=64)
+        assert found.converged.all()
+        assert found.q[:, 0] / sizes == pytest.approx(found.q[0, 0], rel=1e-9)
+        assert np.abs(found.multipliers) == pytest.approx(np.abs(found.multipliers[0, 0]), rel=1e-9)
+
+
 def test_the_lyapunov_exponent_of_an_orbit_is_that_of_its_largest_multiplier():
     omega = np.array([2.65, 2.652])  # with real multipliers, which the exponents come to quickly
     T = 2 * np.pi / omega
@@ -350,6 +377,14 @@ def grows(t, q, u, parameters):
     return parameters[0] * (t > 0.05) * 10.0
 
 
+def shaken_by_parameter(t, q, parameters):
+    return q[0] - parameters[0] * np.sin(5.0 * t)
+
+
+def curved_by_parameter(t, q, parameters):
+    return q[0] - parameters[0] * q[0] ** 2
+
+
 WRONG = {
     "not admissible: gap -1.00e\\+00 in constraint 0; 1 of 2 copies": lambda: oscillators(2.6, q0=[[-1.0], [1.0]]),
     "there are 3 copies, but q0 has 2": lambda: oscillators([1.0, 2.0, 3.0], q0=[[-1.0], [-2.0]]),
@@ -362,6 +397,12 @@ WRONG = {
     "within must be a set of half-spaces": lambda: oscillators(2.6, within=jo.Outside([3.0], 1.0)),
     "depend on t: use Gaps": lambda: Copies(q0=[0.5], force=[0.0], within=table),
     "are not affine in q\\[0\\]": lambda: Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=Gaps(outside, flat=True)),
+    "of copy 2 \\(parameters \\[0.02.*\\]\\) depend on t": lambda: Copies(
+        q0=[1.0], force=[0.0], within=shaken_by_parameter, parameters=np.linspace(0.0, 1.0, 99)[[0, 0, 2, 98]]
+    ),
+    "of copy 9.* are not affine in q\\[0\\]": lambda: Copies(
+        q0=[1.0], force=[0.0], within=Gaps(curved_by_parameter, flat=True), parameters=np.repeat([0.0, 1.0], [9, 1])
+    ),
     "ByEvents needs gaps that are affine": lambda: advance(
         Copies(q0=[2.0, 1.0], force=[0.0, 0.0], within=outside), t=1.0, h=0.1
     ),
@@ -372,6 +413,9 @@ WRONG = {
     "z = 1/2 and an explicit force": lambda: advance(oscillators(2.6), jo.Paoli(z=0.0), t=1.0, h=0.1),
     "must be a multiple of h": lambda: advance(oscillators(2.6), t=1.0, h=0.3),
     "skip must be below periods": lambda: sections(oscillators(2.6), period=1.0, steps=10, periods=5, skip=5),
+    "skip must be below periods = 5, not 6": lambda: lyapunov_exponents(
+        oscillators(2.6), period=1.0, steps=10, periods=5, skip=6
+    ),
     "period must be positive": lambda: sections(oscillators(2.6), period=[1.0, 2.0], steps=10, periods=5),
     "Lyapunov exponents need a motion": lambda: lyapunov_exponents(
         oscillators(2.6), jo.Paoli(), period=1.0, steps=10, periods=5

@@ -3,6 +3,7 @@
 import json
 import signal
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 from queue import LifoQueue
 from threading import Thread
 
@@ -252,3 +253,35 @@ def test_the_description_of_a_study_is_plain_json(tmp_path):
     found = json.loads((tmp_path / "study" / "study.json").read_text())
     assert found["title"] == "A title"
     assert found["identity"]["measures"] == {"end_time": "jostle.ensembles.measures:end_time"}
+
+
+def times(factor):
+    def value(x):
+        return factor * x
+
+    return value
+
+
+def product(x, factor):
+    return factor * x
+
+
+@pytest.mark.parametrize(
+    ("study_of", "place"),
+    [
+        (lambda factor: Study(times(factor), over=[{"x": 1.0}]), r"function\.factor"),
+        (lambda factor: Study(partial(product, factor=factor), over=[{"x": 1.0}]), r"function\.keywords\['factor'\]"),
+        (
+            lambda factor: Study("cradle_apart", over=[{"run.t": 0.1}], measures={"end": lambda sol: factor}),
+            r"measures\['end'\]\.factor",
+        ),
+    ],
+    ids=["closure", "partial", "measure"],
+)
+def test_a_study_is_not_continued_with_a_function_that_has_changed(study_of, place, tmp_path):
+    with ThreadPoolExecutor(1) as threads:
+        first = sweep(study_of(2.0), folder=tmp_path / "study", executor=threads)
+        with pytest.raises(jo.JostleError, match=rf"a study with other functions: {place} was 2\.0, now 3\.0"):
+            sweep(study_of(3.0), folder=tmp_path / "study", executor=threads)
+        again = sweep(study_of(2.0), folder=tmp_path / "study", executor=threads)
+    assert columns(again) == columns(first)

@@ -199,6 +199,15 @@ def test_units_are_texts(wrong):
         jo.io.Units(length=wrong)
 
 
+@pytest.mark.parametrize("units", [jo.io.Units("cm", "s", "kg"), jo.io.Units("m", "min")])
+def test_people_are_measured_in_metres_and_seconds(tmp_path, units):
+    room = jo.crowds.Room([(0, 0), (500, 0), (500, 400), (0, 400)], doors=[((500, 150), (500, 250))])
+    people = jo.crowds.crowd(2, radius=25.0, room=room, speed=140.0)
+    with pytest.raises(InvalidValue, match=f"measured in m and s, not in {units.length} and {units.time}"):
+        jo.solve(people, jo.Venel(), t=0.1, h=0.1, output=jo.io.Output(tmp_path / "run.vtkhdf", units=units))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_mass_that_is_a_matrix_is_not_recorded_as_masses(tmp_path):
     problem = jo.Motion(q0=[[0.0, 1.0]], mass=[[2.0, 0.5], [0.5, 1.0]])
     jo.solve(problem, jo.Maury(), t=0.1, h=0.1, output=tmp_path / "run.vtkhdf")

@@ -58,6 +58,17 @@ def test_every_kind_of_drawing_gives_the_same_building(tmp_path, kind):
     np.testing.assert_array_equal(again.plan.walls, sol.problem.plan.walls)
 
 
+def test_well_known_text_has_the_scale_that_the_file_gives(tmp_path):
+    places = [[(100.0 * x, 100.0 * y) for x, y in points] for points in (BOX, EAST)]
+    plan = jo.crowds.Plan(places[0], exits={"east": places[1]}, walls=[[(400, 0), (400, 200)]])  # in centimetres
+    (tmp_path / "floor.wkt").write_text(plan.to_wkt())
+    found = load(write(tmp_path, '{ file = "floor.wkt", scale = 0.01 }')).build().problem.plan
+    metres = hall(east=EAST)
+    assert found.area.equals_exact(metres.area, 1e-12, normalize=True)
+    np.testing.assert_allclose(found.exits["exit 0"], metres.exits["east"])
+    np.testing.assert_allclose(np.sort(found.walls, axis=0), np.sort(metres.walls, axis=0))
+
+
 def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path):
     hall(east=EAST, foot=STAIRS).to_dxf(tmp_path / "ground.dxf")
     hall(top=STAIRS).to_dxf(tmp_path / "upper.dxf")
@@ -83,6 +94,9 @@ def test_floors_of_two_drawings_are_joined_by_stairs_at_their_openings(tmp_path)
         ),
         ("3", "", "problem.plan"),
         ('{ file = "floor.wkt", scal = 2.0 }', "", "unknown key 'scal'"),
+        ('{ file = "floor.wkt", tolerance = 0.1 }', "", "plan.tolerance = 0.1: must be left out: it is for .png"),
+        ('{ file = "floor.wkt", walls = "A" }', "", 'plan.walls = "A": must be left out: it is for .dxf'),
+        ('[{ file = "a.png", scale = 0.1, exits = "B" }]', "", 'plan.0.exits = "B": must be left out: it is for .dxf'),
     ],
 )  # fmt: skip
 def test_mistakes_are_named(tmp_path, plan, more, message):

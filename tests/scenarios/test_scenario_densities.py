@@ -104,6 +104,14 @@ def test_the_shipped_blocks_collide_and_lose_the_energy_of_the_impact():
         ("upper = [4.0, 2.0]", "upper = [-4.0, 2.0]", "must be above and to the right of lower"),
         ("centre = [3.0, 1.0]", "centre = [1.0, 1.0]", "overlaps an earlier block"),
         ("centre = [3.0, 1.0]", "centre = [9.0, 1.0]", "contains no centre of a cell"),
+        *[
+            (
+                "[scheme]",
+                f'[[problem.{name}]]\nkind = "box"\nlower = [1.9, 0.0]\nupper = [2.1, 2.0]\n[scheme]',
+                f"problem.{name}.0: contains no centre of a cell",
+            )
+            for name in ("walls", "exits")
+        ],
         ("cell = 0.25", "cell = 0.25\ne = 0.5", 'must be 0 with the scheme "splitting"; use "impacts"'),
         ("density = 0.5", "density = 1.5", "must be a number above 0, at most 1"),
     ],

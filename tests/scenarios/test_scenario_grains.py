@@ -136,6 +136,14 @@ def test_a_turning_plane_turns_about_its_centre():
     assert plane.gap(1.0, x) == pytest.approx(3.0 - 0.1)
 
 
+def test_a_wall_in_the_plane_has_no_axis():
+    turning = "turning = { frequency = 0.25, centre = [0, -5], axis = [0, 1] }"
+    with pytest.raises(
+        jo.scenarios.ScenarioError, match=r"walls\.0\.turning\.axis = .*: must be left out in dimension 2"
+    ):
+        wall(PLANE, f"{{ kind = 'plane', normal = [0, 1], through = [0, -5], {turning} }}")
+
+
 @pytest.mark.parametrize(
     ("text", "description", "t", "x", "distance"),
     [

@@ -13,8 +13,10 @@ from jostle.crowds.outlines import package
 from jostle.errors import InvalidValue
 
 
-def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -> dict[str, Any]:
+def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None, *, scale: float = 1.0) -> dict[str, Any]:
     """The arguments of `Plan`: polygons are rooms, a LINESTRING is an exit, a MULTILINESTRING thin walls.
+
+    `scale` is the length of one unit of the text in metres; exits given as a mapping are in metres already.
 
     >>> text = "GEOMETRYCOLLECTION (POLYGON ((0 0, 4 0, 4 3, 0 3, 0 0)), LINESTRING (4 1, 4 2))"
     >>> sorted(read_wkt(text, ["east"])), read_wkt(text, ["east"])["exits"]["east"].tolist()
@@ -25,6 +27,7 @@ def read_wkt(text: str, exits: Mapping[str, ArrayLike] | Sequence[str] | None) -
         geometry = shapely.from_wkt(text)
     except shapely.errors.GEOSException as error:
         raise InvalidValue(f"this is not well-known text: {error}") from None
+    geometry = shapely.transform(geometry, lambda points: scale * points)
     collection = geometry.geom_type == "GeometryCollection"
     parts = list(geometry.geoms) if collection else [geometry]
     rooms = [room for part in parts if "Polygon" in part.geom_type for room in shapely.get_parts(part)]

@@ -25,6 +25,8 @@ START_TOLERANCE = 1e-9
 """A start violates a constraint if its gap is below minus this fraction of the coordinates."""
 SAMPLED_TIMES = (0.0, 0.1234, 0.9876, 2.7183, 17.321)
 """Times after the start at which gaps said to be at rest are compared with those at the start."""
+SAMPLED_COPIES = 100
+"""Largest number of copies, from the first to the last, whose gaps are compared; others differ by parameters only."""
 AFFINE_TOLERANCE = 1e-9
 """Gaps are affine if their second differences are below this fraction of their size."""
 
@@ -301,7 +303,8 @@ class Copies:
         else:
             gap = np.array([self._gaps(k, float(self.t0[k]), self.q0[k]) for k in range(len(self))])
             size = np.abs(gap) + np.abs(self.q0).max(axis=1, keepdims=True)
-            self._check_gaps(gap[0])
+            for copy in np.unique(np.linspace(0, len(self) - 1, SAMPLED_COPIES).astype(int)):
+                self._check_gaps(int(copy), gap[copy])
         if not np.isfinite(gap).all():
             raise NotFinite(f"a gap of copy {int(np.argwhere(~np.isfinite(gap))[0, 0])} is not finite at the start")
         bad = gap < -START_TOLERANCE * size
@@ -312,20 +315,22 @@ class Copies:
                 f"{int(bad.any(axis=1).sum())} of {len(self)} copies violate constraints. Change q0"
             )
 
-    def _check_gaps(self, start: Array) -> None:
-        q, t, length = np.array(self.q0[0]), float(self.t0[0]), self.within.length
+    def _check_gaps(self, copy: int, start: Array) -> None:
+        """Refuse gaps of a copy that move or are curved, if they should not; `start` (m,) are its gaps at the start."""
+        q, t, length = np.array(self.q0[copy]), float(self.t0[copy]), self.within.length
         scale = np.abs(start).max(initial=0.0) + length
+        where = f"the gaps of `within` of copy {copy} (parameters {self.parameters[copy].tolist()})"
         if not self.within.moving:
             for later in SAMPLED_TIMES:
-                if np.abs(self._gaps(0, t + later, q) - start).max(initial=0.0) > AFFINE_TOLERANCE * scale:
-                    raise InvalidValue("the gaps of `within` depend on t: use Gaps(function, moving=True)")
+                if np.abs(self._gaps(copy, t + later, q) - start).max(initial=0.0) > AFFINE_TOLERANCE * scale:
+                    raise InvalidValue(f"{where} depend on t: use Gaps(function, moving=True)")
         if self.within.flat:
             for k in range(len(q)):
                 step = np.zeros_like(q)
                 step[k] = length
-                bend = self._gaps(0, t, q + step) + self._gaps(0, t, q - step) - 2.0 * start
+                bend = self._gaps(copy, t, q + step) + self._gaps(copy, t, q - step) - 2.0 * start
                 if np.abs(bend).max(initial=0.0) > AFFINE_TOLERANCE * scale:
-                    raise InvalidValue(f"the gaps of `within` are not affine in q[{k}]: remove flat=True")
+                    raise InvalidValue(f"{where} are not affine in q[{k}]: remove flat=True")
 
 
 def _checked_force(force: Any, d: int) -> Any:

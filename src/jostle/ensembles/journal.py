@@ -18,6 +18,7 @@ from typing import Any
 from jostle.ensembles.executing import Outcome
 from jostle.ensembles.study import Study
 from jostle.errors import BrokenFile, FileInUse, FileIsThere, NoSuchFile
+from jostle.io.identity import differences, listed, was
 from jostle.io.locks import Lock
 from jostle.io.new_files import whole
 
@@ -119,7 +120,13 @@ def _write_description(path: Path, study: Study, repetitions: list[int] | None =
 def check_same(folder: Path, study: Study) -> None:
     """Raise if the folder belongs to another study."""
     there, asked = description(folder)["identity"], json.loads(json.dumps(study.identity()))
-    for key in sorted({*there, *asked}):
+    changed = differences(there.get("code", asked["code"]), asked["code"])  # older folders have no code
+    if changed and all(there.get(key) == asked.get(key) for key in ("function", "measures", "curves")):
+        raise FileIsThere(
+            f"{folder} contains a study with other functions: {listed(changed, was)}. Choose another folder, or remove "
+            f"this one"
+        )
+    for key in sorted({*there, *asked} - {"code"}):
         if there.get(key) != asked.get(key):
             raise FileIsThere(
                 f"{folder} contains another study: its {key} is {_short(there.get(key))}, not "

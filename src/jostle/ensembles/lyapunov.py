@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, Natural, check_arguments
 from jostle.arrays import Array
 from jostle.ensembles.copies import Copies
-from jostle.ensembles.marching import ByEvents, March, check_smooth, step_of
+from jostle.ensembles.marching import ByEvents, March, check_skip, check_smooth, step_of
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
 
 SEPARATION = 1e-7
-"""Distance of the second motion with which a Lyapunov exponent is measured, as a fraction of the state."""
+"""Distance of the second motion that measures a Lyapunov exponent, as a fraction of the largest state so far."""
 
 
 @check_arguments
@@ -44,7 +44,7 @@ def lyapunov_exponents(
     periods : int
         Number of periods to compute.
     skip : int, default 0
-        Number of first periods that are left out of the mean.
+        Number of first periods that are left out of the mean, less than `periods`.
 
     Returns
     -------
@@ -53,6 +53,8 @@ def lyapunov_exponents(
 
     Raises
     ------
+    InvalidValue
+        If `skip` is not below `periods`, or `period` does not fit the copies.
     SchemeRefuses
         If the scheme is `Paoli` or `MoreauJean`.
 
@@ -66,16 +68,18 @@ def lyapunov_exponents(
     [-0.05]
     """
     check_smooth(scheme, "Lyapunov exponents")
+    check_skip(skip, periods)
     n, d = copies.q0.shape
     h = step_of(period, steps, n)
-    both = copies.repeated(2)
-    march = March(both, scheme, np.tile(h, 2))
+    trial = March(copies, scheme, h)
+    trial.go(steps, 1)  # the size of the motion, because copies may start at rest at the origin
+    march = March(copies.repeated(2), scheme, np.tile(h, 2))
     first, second = march.states[:n], march.states[n:]
-    scale = np.maximum(np.abs(first).max(axis=(1, 2)), np.finfo(float).tiny)
-    scale[scale < 1e-12] = 1.0
+    scale = np.maximum(_size(first), _size(trial.states))
+    scale[scale == 0.0] = 1.0  # nothing moves
     wanted = SEPARATION * scale
     second += (wanted / np.sqrt(2.0 * d))[:, None, None]
-    growth, counted = np.zeros(n), 0
+    growth = np.zeros(n)
     for number in range(periods):
         march.go(steps, 1)
         apart = second - first
@@ -83,8 +87,14 @@ def lyapunov_exponents(
         lost = distance == 0.0  # both have come to rest at the same position
         if number >= skip:
             growth += np.log(np.where(lost, np.finfo(float).eps, distance / wanted))
-            counted += 1
+        scale = np.maximum(scale, _size(first))
+        wanted = SEPARATION * scale
         factor = np.where(lost, 0.0, wanted / np.where(lost, 1.0, distance))
         second[:] = first + apart * factor[:, None, None]
         second[lost, 0] += (wanted / np.sqrt(2.0 * d))[lost, None]
-    return growth / (max(counted, 1) * h * steps)
+    return growth / ((periods - skip) * h * steps)
+
+
+def _size(states: Array) -> Array:
+    """(n,): the largest coordinate or velocity of each copy."""
+    return np.asarray(np.abs(states).max(axis=(1, 2)))

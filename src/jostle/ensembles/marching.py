@@ -160,6 +160,12 @@ def check_smooth(scheme: object, what: str) -> None:
         )
 
 
+def check_skip(skip: int, periods: int) -> None:
+    """Refuse to leave out all periods."""
+    if skip >= periods:
+        raise InvalidValue(f"skip must be below periods = {periods}, not {skip}: no period would be left")
+
+
 def step_of(period: ArrayLike, steps: int, n: int) -> Array:
     """(n,): the time step that divides a period (a number, or one per copy)."""
     T = finite(period, "period")

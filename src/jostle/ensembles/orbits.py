@@ -143,8 +143,9 @@ def periodic_orbits(
     n, d = copies.q0.shape
     h = step_of(period, steps, n)
     x = np.concatenate([copies.q0, copies.v0], axis=1)
-    scale = np.maximum(np.abs(x), np.abs(x).max(axis=1, keepdims=True))
-    scale[scale == 0.0] = 1.0
+    image = _mapped(copies, scheme, h, x, steps * times)  # the size of the motion, if a copy starts near the origin
+    scale = np.maximum(np.abs(x), np.abs(image)).max(axis=1, keepdims=True)
+    scale[scale == 0.0] = 1.0  # nothing moves
     offsets = np.concatenate([np.zeros((1, 2 * d)), np.eye(2 * d), -np.eye(2 * d)])
     every = copies.repeated(len(offsets))
     derivative, converged = np.zeros((n, 2 * d, 2 * d)), np.zeros(n, dtype=bool)

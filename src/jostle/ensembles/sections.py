@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from jostle.arguments import Count, Natural, Positive, check_arguments
 from jostle.arrays import Array, Integers
 from jostle.ensembles.copies import Copies
-from jostle.ensembles.marching import ByEvents, March, step_of
+from jostle.ensembles.marching import ByEvents, March, check_skip, step_of
 from jostle.errors import InvalidValue
 from jostle.schemes.moreau_jean import MoreauJean
 from jostle.schemes.paoli import Paoli
@@ -137,8 +137,7 @@ def sections(
     >>> jo.ensembles.sections(copies, period=2 * np.pi / omega, steps=32, periods=900, skip=880).periods().tolist()
     [1, 2]
     """
-    if skip >= periods:
-        raise InvalidValue(f"skip must be below periods = {periods}, not {skip}: nothing would be saved")
+    check_skip(skip, periods)
     march = March(copies, scheme, step_of(period, steps, len(copies)))
     saved, d = march.go(steps, periods, skip, periods - skip), copies.q0.shape[1]
     return Sections(copies, saved[:, :, :d], saved[:, :, d:])

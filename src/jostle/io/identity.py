@@ -77,6 +77,15 @@ def listed(changed: Iterable[tuple[str, str, str]], one: Callable[[str, str, str
     return "; ".join(words[:MAX_LISTED]) + (f"; and {more} more" if more > 0 else "")
 
 
+def was(place: str, old: str, new: str) -> str:
+    """One difference in words.
+
+    >>> was("problem.mass", "1.0", "2.0")
+    'problem.mass was 1.0, now 2.0'
+    """
+    return f"{place or 'it'} was {old}, now {new}"
+
+
 class _Describer:
     """Describes an object recursively; an object that occurs again is named by its first place."""
 

@@ -31,7 +31,7 @@ class Output:
     overwrite : bool, default False
         Whether an existing trajectory is replaced, when the first frame is written; other files are never replaced.
     units : Units, optional
-        Names of the units, such as `jostle.io.SI`. None: unknown.
+        Names of the units, such as `jostle.io.SI`; people on a floor plan need metres and seconds. None: unknown.
     groups : mapping of str to array_like of int, optional
         Numbers of the bodies of each group, by name. None: the groups of the problem, if it has any.
 

@@ -7,9 +7,8 @@ import re
 from typing import Any
 
 from jostle.arrays import Array
-from jostle.io.identity import describe, differences, digest, listed
+from jostle.io.identity import describe, differences, digest, listed, was
 from jostle.kernels.threads import threads
-from jostle.schemes.base import Scheme
 
 CHANGEABLE = ("t", "every", "until", "strict", "threads", "device")
 """Settings that may change when a run is resumed."""
@@ -25,11 +24,11 @@ class Run:
     """The identity of a run: `fixed` must agree when it is resumed, `free` may change."""
 
     def __init__(
-        self, problem: Any, scheme: Scheme, change: Any, start: float, h: Array, free: dict[str, Any], random: Any
+        self, problem: Any, scheme: Any, change: Any, start: float, h: Array, free: dict[str, Any], random: Any
     ):
         self.sizes = h
         things = {"scheme": scheme, "problem": problem, "change": change}
-        self.titles = {name: ADDRESS.sub("", repr(thing)) for name, thing in things.items()}
+        self.titles = {name: ADDRESS.sub("", " ".join(repr(thing).split())) for name, thing in things.items()}
         self.fixed = {name: describe(thing, random) for name, thing in things.items()}
         self.fixed["start"] = {"": repr(start)}
         told = free | {"threads": threads()}
@@ -59,19 +58,15 @@ class Run:
             if name in ("h", "start"):
                 words.append(f"{name} was {changed[0][1]}, now it is {changed[0][2]}")
             elif before != after:
-                words.append(f"{name} was {before}, now it is {after} ({listed(changed, _was)})")
+                words.append(f"{name} was {before}, now it is {after} ({listed(changed, was)})")
             else:
-                words.append(f"{name} was {before} and has changed: {listed(changed, _was)}")
+                words.append(f"{name} was {before} and has changed: {listed(changed, was)}")
         return "; ".join(words)
 
     def changes(self, kept: dict[str, Any]) -> dict[str, list[str]]:
         """{name: [old, new]} for the settings that may change and did."""
         before = {name: str(kept["free"].get(name, NOT_RECORDED)) for name in CHANGEABLE}
         return {name: [before[name], self.free[name]] for name in CHANGEABLE if before[name] != self.free[name]}
-
-
-def _was(place: str, old: str, new: str) -> str:
-    return f"{place or 'it'} was {old}, now {new}"
 
 
 def _free(name: str, value: Any, random: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from jostle.arrays import Booleans
 from jostle.errors import InvalidValue
 from jostle.laws import Restitution
 from jostle.macro.grid import Grid
@@ -113,19 +114,26 @@ class DensityTable(ProblemTable):
     def _shared(self, grid: Grid, blocks: tuple[Any, ...]) -> dict[str, Any]:
         """The arguments that flows and crowds share."""
         density = np.zeros(grid.shape)
-        for k, block in enumerate(blocks):
-            cells = block.cells(grid)
+        for k, (block, cells) in enumerate(zip(blocks, _cells(grid, "blocks", blocks), strict=True)):
             with belongs_to("blocks", k):
-                if not cells.any():
-                    raise InvalidValue("contains no centre of a cell: make it larger, or the cells smaller")
                 if (density[cells] > 0.0).any():
                     raise InvalidValue("overlaps an earlier block: move them apart")
             density[cells] = block.density
         masks = {
-            name: np.logical_or.reduce([np.zeros(grid.shape, dtype=bool), *(each.cells(grid) for each in shapes)])
+            name: np.logical_or.reduce([np.zeros(grid.shape, dtype=bool), *_cells(grid, name, shapes)])
             for name, shapes in (("walls", self.walls), ("exits", self.exits))
         }
         return {"grid": grid, "density": density, **masks}
+
+
+def _cells(grid: Grid, name: str, shapes: tuple[Any, ...]) -> Iterator[Booleans]:
+    """The cells of each shape; a shape between the centres of cells, such as a thin wall, is an error."""
+    for k, shape in enumerate(shapes):
+        cells = shape.cells(grid)
+        if not cells.any():
+            with belongs_to(name, k):
+                raise InvalidValue("contains no centre of a cell: make it larger, or the cells smaller")
+        yield cells
 
 
 class FlowTable(DensityTable):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError
+from pydantic import Discriminator, Field, Tag, TypeAdapter, ValidationError, model_validator
 
 from jostle.arrays import Array
 from jostle.crowds.dxf import read_dxf
@@ -20,7 +20,7 @@ from jostle.crowds.png import read_png
 from jostle.crowds.polygons import polygons, rings
 from jostle.crowds.wkt import read_wkt
 from jostle.errors import JostleError
-from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text
+from jostle.scenarios.fields import NotNegative, Point, Positive, Table, Text, complain
 from jostle.scenarios.source import Path, ScenarioError, Source
 from jostle.scenarios.writing import path as written_path
 
@@ -35,7 +35,9 @@ class DrawingTable(Table):
 
     file: Text = Field(description="Name of the drawing, relative to the folder of the scenario file.")
     scale: Positive | None = Field(
-        None, description="Size of a pixel, or of a unit of the drawing (m); a DXF drawing may name its unit itself."
+        None,
+        description="Size of a pixel, or of a unit of the drawing (m). A DXF drawing may name its unit itself, and the "
+        "unit of well-known text is 1 m by default.",
     )
     shift: Point = Field((0.0, 0.0), description="Position of its origin (m): floors are placed side by side.")
     walls: Text = Field("WALLS", description="The layer of the walls in a DXF drawing.")
@@ -43,6 +45,18 @@ class DrawingTable(Table):
     tolerance: NotNegative = Field(
         0.0, description="Distance (m) up to which oblique walls of a picture are straightened."
     )
+
+    @model_validator(mode="after")
+    def _has_the_keys_of_its_kind(self) -> Self:
+        kinds = {"walls": (".dxf",), "exits": (".dxf",), "tolerance": PICTURES}
+        complain(
+            [
+                ((key,), f"must be left out: it is for {kinds[key][0]} drawings only")
+                for key in kinds
+                if key in self.model_fields_set and FilePath(self.file).suffix.lower() not in kinds[key]
+            ]
+        )
+        return self
 
     def read(self, folder: FilePath) -> dict[str, Any]:
         """The arguments of `jostle.crowds.Plan`."""
@@ -55,7 +69,8 @@ class DrawingTable(Table):
                 raise ScenarioError([f"{self.file}: a picture needs scale = ..., the size of a pixel in metres"])
             return read_png(path, scale=self.scale, tolerance=self.tolerance)
         if suffix == ".wkt":
-            return read_wkt(FilePath(regular_file(path, "well-known text")).read_text(encoding="utf-8"), None)
+            text = FilePath(regular_file(path, "well-known text")).read_text(encoding="utf-8")
+            return read_wkt(text, None, scale=1.0 if self.scale is None else self.scale)
         raise ScenarioError([f"{self.file}: unknown kind of drawing; the kinds are .dxf, .png and .wkt"])
 
 

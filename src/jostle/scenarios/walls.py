@@ -38,6 +38,10 @@ class Wall(Table):
         if self.only not in (None, d):
             yield (*path, "kind"), f"is available in dimension {self.only} only"
             return
+        turning = getattr(self, "turning", None)
+        if d == 2 and turning is not None and turning.axis is not None:
+            yield (*path, "turning", "axis"), "must be left out in dimension 2, where walls turn in the plane"
+            return
         yield from super().of_dimension(d, path)
         for name in ("shaken", "turning"):
             table = getattr(self, name, None)

@@ -194,6 +194,20 @@ def test_units_do_not_matter(unit):
     assert found[0] == pytest.approx(found[1], abs=1e-9)
 
 
+@pytest.mark.parametrize("end", ["exit", "open side"])
+def test_the_velocity_in_an_exit_is_that_of_the_people_who_leave(end):
+    # A full corridor: those at the back push those in front, and all have one velocity, also in the exit.
+    grid = Grid([0, 0], [2, 1], h=0.1, closed=True if end == "exit" else ((True, False), (True, True)))
+    exits = grid.block([1.9, 0], [2, 1]) if end == "exit" else None
+    density = 1.0 - exits if end == "exit" else 1.0
+    wish = grid.velocity(lambda x, y: np.where(x < 1.0, 1.0, 0.2), 0.0)
+    people = Crowd(grid=grid, density=density, velocity=wish, exits=exits)
+    sol = jo.macro.solve(people, Splitting(), t=0.01, h=0.01)
+    through = sol.velocity[0][-1, -2 if end == "exit" else -1]
+    assert through == pytest.approx(sol.gone[-1] / 0.01)  # the corridor is one wide
+    assert through == pytest.approx(sol.velocity[0][-1, 5])
+
+
 def test_people_leave_a_room_by_its_exit():
     grid = Grid([0, 0], [4, 4], h=1 / 4, closed=True)
     exits, door = grid.block([3.75, 1.5], [4, 2.5]), np.array([4.0, 2.0])

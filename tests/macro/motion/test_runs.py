@@ -1,9 +1,10 @@
 """Runs of densities: frames, checkpoints, files, errors."""
 
+import numpy as np
 import pytest
 
 import jostle as jo
-from jostle.macro import Flow, Grid, Splitting
+from jostle.macro import Crowd, Flow, Grid, Splitting
 
 
 @pytest.fixture
@@ -54,6 +55,24 @@ def test_a_run_that_was_stopped_goes_on_with_the_same_bits(blocks, tmp_path, eve
         jo.macro.solve(blocks, Splitting(tol=1e-6), t=2.0, h=0.1, every=every, checkpoint=place, resume=True)
     with pytest.raises(jo.InvalidValue, match="belongs to another run: h"):
         jo.macro.solve(blocks, Splitting(), t=2.0, h=0.05, every=every, checkpoint=place, resume=True)
+
+
+def test_a_run_is_not_resumed_with_another_function_or_an_earlier_end(tmp_path):
+    grid = Grid([0, 0], [4, 1], h=1 / 4, closed=True)
+
+    def people(speed):
+        return Crowd(grid=grid, density=0.5, velocity=lambda t, q: np.full_like(q, [speed, 0.0]))
+
+    place = tmp_path / "run.npz"
+    jo.macro.solve(people(1.0), Splitting(), t=0.5, h=0.1, checkpoint=place)
+    with pytest.raises(jo.InvalidValue, match=r"another run: problem .* velocity\.speed was 1\.0, now -1\.0"):
+        jo.macro.solve(people(-1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True)
+    with pytest.raises(jo.InvalidValue, match=r"reached t = 0\.5, and cannot go back to t = 0\.2"):
+        jo.macro.solve(people(1.0), Splitting(), t=0.2, h=0.1, checkpoint=place, resume=True)
+    same(
+        jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True),
+        jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1),
+    )
 
 
 def test_damaged_and_missing_checkpoints_are_said(blocks, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 import time
 import zipfile
@@ -13,10 +13,10 @@ import numpy as np
 
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import Checkpoint as File
+from jostle.io.run_identity import CHANGEABLE, Run
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
-from jostle.macro.velocity import Velocity
 from jostle.steps import Grid as Steps
 
 FIELDS = ("density", "pressure")
@@ -32,10 +32,8 @@ class Checkpoint:
             raise InvalidValue("the run of a density uses no random numbers: remove random= from the checkpoint")
         self.path, self.saved = Path(chosen.path), time.monotonic()
         self.seconds, self.overwrite = chosen.seconds, chosen.overwrite
-        self.about = {
-            "problem": _digest(problem), "scheme": repr(scheme), "start": repr(steps.start),
-            "h": hashlib.sha256(np.asarray(steps.sizes).tobytes()).hexdigest(),
-        }  # fmt: skip
+        free = dict.fromkeys(CHANGEABLE)
+        self.steps, self.run = steps, Run(problem, scheme, (), steps.start, steps.sizes, free, None)
 
     def check_free(self) -> None:
         """Refuse to overwrite another run."""
@@ -48,7 +46,7 @@ class Checkpoint:
     def save(self, run: Any, number: int) -> None:
         """Write the whole run to a temporary file and rename it, so that a failed write loses nothing."""
         states = [*run.frames, run.state]
-        kept: dict[str, Any] = {f"about_{name}": value for name, value in self.about.items()}
+        kept: dict[str, Any] = {"run": self.run.text(number)}
         kept |= {name: np.stack([getattr(state, name) for state in states]) for name in FIELDS}
         kept |= {name: np.array([getattr(state, name) for state in states]) for name in NUMBERS}
         kept |= {f"velocity{axis}": np.stack([state.velocity[axis] for state in states]) for axis in (0, 1)}
@@ -71,11 +69,13 @@ class Checkpoint:
                 found = {name: kept[name] for name in kept.files}
         except (OSError, ValueError, zipfile.BadZipFile) as error:
             raise BrokenFile(f"{self.path} is not a checkpoint, or is damaged: {error}") from None
-        other = [name for name, value in self.about.items() if str(found.get(f"about_{name}")) != value]
+        if "run" not in found:
+            raise BrokenFile(f"{self.path} is not a checkpoint of a density, or is of an older version: remove it")
+        done = int(found["number"])
+        other = self.run.difference(json.loads(str(found["run"])), done)
         if other:
-            raise InvalidValue(
-                f"{self.path} belongs to another run: {', '.join(other)} differ; only t, every and until may change"
-            )
+            raise InvalidValue(f"{self.path} belongs to another run: {other}; only t, every and until may change")
+        self.steps.check_reached(done, float(found["t"][-1]))
         states = [
             State(
                 float(found["t"][k]), found["density"][k], (found["velocity0"][k], found["velocity1"][k]),
@@ -88,23 +88,4 @@ class Checkpoint:
             (*record[:2], int(record[2]), int(record[3]), *record[4:]) for record in found["records"].tolist()
         ]
         run.pressure, run.since = found["sum"], float(found["since"])
-        return int(found["number"])
-
-
-def _digest(problem: Crowd | Flow) -> str:
-    """A digest of all numbers of a problem; functions are identified by their name only."""
-    found = hashlib.sha256(type(problem).__name__.encode())
-    parts: list[Any] = [problem.density, problem.domain.walls, problem.domain.exits, *problem.domain.barriers]
-    for passage in problem.domain.passages:
-        parts += [passage.start, passage.end, passage.outward]
-    parts += [problem.grid.lower, problem.grid.upper, problem.grid.h, np.array(problem.grid.closed)]
-    velocity = problem.velocity
-    if isinstance(velocity, Velocity):
-        parts += [velocity.faces(0), velocity.faces(1)]
-    else:
-        found.update(getattr(velocity, "__qualname__", type(velocity).__qualname__).encode())
-    if isinstance(problem, Flow):
-        parts += [problem.force, problem.law.number]
-    for part in parts:
-        found.update(np.ascontiguousarray(part).tobytes())
-    return found.hexdigest()
+        return done

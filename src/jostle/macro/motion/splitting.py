@@ -75,13 +75,13 @@ class Splitting(Scheme):
         back = domain.differences(P)
         crossed = free[0] - back[0], free[1] - back[1]
         full = arrived + domain.divergence(back)
-        x, y = (side / h * push for push in impulses(domain, P))
         if isinstance(problem, Flow):
-            m = carried(domain, state.density, u, crossed)
-            u, pressure = velocities(domain, full, (m[0] - x, m[1] - y)), P * (side / h) ** 2
+            m, (x, y) = carried(domain, state.density, u, crossed), impulses(domain, P)
+            u = velocities(domain, full, (m[0] - side / h * x, m[1] - side / h * y))
+            pressure = P * (side / h) ** 2
         else:
             full = passed(domain.passages, full, u, h / domain.grid.h)
-            u, pressure = (u[0] - x, u[1] - y), P * side**2 / h
+            u, pressure = (u[0] - side / h * back[0], u[1] - side / h * back[1]), P * side**2 / h
         density, gone = emptied(problem, full, crossed)
         return State(state.t + h, density, u, pressure, state.gone + gone, iterations)
 
