@@ -30,7 +30,7 @@ def test_a_scenario_becomes_a_trajectory_a_checkpoint_and_a_summary(here, jostle
         assert words in out
     assert "cradle_apart.vtkhdf: the trajectory" in err
     assert "jostle view cradle_apart.vtkhdf" in err
-    assert "cradle_apart.checkpoint: the last state, needed only to make the run longer; otherwise delete it" in err
+    assert "cradle_apart.checkpoint: the last state; you can delete it, unless you want to make the run longer" in err
     assert "jostle resume cradle_apart.vtkhdf --set run.t=" in err
     sol = jo.io.read(here / "cradle_apart.vtkhdf")
     assert (sol.u[-1].round(6) + 0.0).tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]

@@ -197,9 +197,9 @@ def test_each_end_of_a_run_has_its_word_and_its_message():
         (False, "finished", "reached the end time"),
         (np.bool_(False), "finished", "reached the end time"),
         (None, "finished", "reached the end time"),
-        (True, "stopped", "condition met"),
-        (np.bool_(True), "stopped", "condition met"),
-        ("other words", "stopped", "condition met"),
+        (True, "stopped", "reached its stopping condition"),
+        (np.bool_(True), "stopped", "reached its stopping condition"),
+        ("other words", "stopped", "reached its stopping condition"),
         ("blocked", "blocked", "blocked: nobody has moved for a while"),
     ]:
         seen = []

@@ -206,7 +206,7 @@ def test_an_empty_linearisation_is_not_called_an_empty_set():
 def test_things_print_in_a_line():
     ball = jo.Motion(q0=[1.0], within=jo.HalfSpace([1.0]) & jo.Box(0.0, 2.0))
     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.1)
-    assert repr(sol).startswith("Solution(finished: 10 steps of Maury, t = 0 to 1, 11 saved, q of shape (1,)")
+    assert repr(sol).startswith("Solution(finished: 10 steps of Maury, t = 0 to 1, 11 frames saved, q of shape (1,)")
     assert repr(ball) == "Motion(q0 of shape (1,), within=HalfSpace & Box, law=Restitution(e=0.0))"
 
 

@@ -24,7 +24,10 @@ def test_the_overlap_has_the_unit_of_length_that_the_file_knows(collision, tmp_p
     depth = -collision.gaps().min()
     assert 0.0 < depth <= H * SPEED
     jo.io.write(collision, tmp_path / "a.vtkhdf")
-    assert overlap_in_words(collision) == overlap_in_words(jo.io.read(tmp_path / "a.vtkhdf"))
+    read = jo.io.read(tmp_path / "a.vtkhdf")
+    assert overlap_in_words(collision) == overlap_in_words(read)
+    assert "steps of Paoli, t = 0" in repr(collision)
+    assert "steps, t = 0" in repr(read), "the file does not contain the scheme"
     share = f"{100 * depth / RADIUS:.2g} % of the smallest radius"
     assert overlap_in_words(collision) == f"{depth:.2g} in the unit of q, {share}"
     out = jo.io.Output(tmp_path / "b.vtkhdf", units=jo.io.SI)

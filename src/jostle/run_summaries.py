@@ -18,14 +18,16 @@ def run_in_words(sol: Any) -> str:
 
     >>> import jostle as jo
     >>> ball = jo.Motion(q0=[1.0], force=[-10.0], within=jo.HalfSpace([1.0]))
-    >>> print(run_in_words(jo.solve(ball, jo.Maury(), t=1.0, h=0.1)))
-    finished: 10 steps of Maury, t = 0 to 1, 11 saved, q of shape (1,), worst overlap none, worst residual 0.0e+00
+    >>> print(run_in_words(jo.solve(ball, jo.Maury(), t=1.0, h=0.2)))
+    finished: 5 steps of Maury, t = 0 to 1, 6 frames saved, q of shape (1,), worst overlap none, worst residual 0.0e+00
     """
     saved = f"t = {sol.t[0]:g} to {sol.t[-1]:g}" if len(sol.t) else "nothing saved"
     if len(sol.t):
-        saved += f"{sol.facts.units.time and ' ' + sol.facts.units.time}, {len(sol.t)} saved"
+        saved += f"{sol.facts.units.time and ' ' + sol.facts.units.time}, {len(sol.t)} frames saved"
+    scheme = f" of {type(sol.scheme).__name__}" if sol.scheme is not None else ""  # None: read from a file
+    n = len(sol.stats)
     return (
-        f"{sol.status}: {len(sol.stats)} steps of {type(sol.scheme).__name__}, {saved}, q of shape {sol.q.shape[1:]}, "
+        f"{sol.status}: {n} step{'s' * (n != 1)}{scheme}, {saved}, q of shape {sol.q.shape[1:]}, "
         f"worst overlap {overlap_in_words(sol)}, worst residual {sol.residual:.1e}"
     )
 
@@ -45,15 +47,15 @@ def overlap_in_words(sol: Any) -> str:
     if worst == 0.0:
         return "none"
     if facts.radii is None and facts.dimension and not facts.rods:  # radii that change in time
-        return f"{_fraction(worst)} of the smallest radius"
+        return f"{fraction_in_words(worst)} of the smallest radius"
     radius = float(facts.radii.min(initial=np.inf)) if facts.radii is not None else 0.0
     if facts.rods:
-        return f"{_fraction(worst)} of a radius or of the length of a rod"
+        return f"{fraction_in_words(worst)} of a radius or of the length of a rod"
     if 0.0 < radius < np.inf:
-        return f"{worst * radius:.2g} {unit}, {_fraction(worst)} of the smallest radius"
+        return f"{worst * radius:.2g} {unit}, {fraction_in_words(worst)} of the smallest radius"
     if sol.problem is None or sol.problem.within.linearise(float(sol.t[0]), sol.q[0]).length.any():
-        return f"{_fraction(worst)} of the size of a wall or constraint"
-    return f"{overshoot:.2g} {unit}" if overshoot else f"{_fraction(primal)} of the distance moved in a step"
+        return f"{fraction_in_words(worst)} of the size of a wall or constraint"
+    return f"{overshoot:.2g} {unit}" if overshoot else f"{fraction_in_words(primal)} of the distance moved in a step"
 
 
 def iterations_in_words(stats: NDArray[Any]) -> str:
@@ -73,5 +75,10 @@ def iterations_in_words(stats: NDArray[Any]) -> str:
     return f"{counts.sum():,} in all, in {busy:,} of {len(counts):,} steps, {most} per step"
 
 
-def _fraction(value: float) -> str:
+def fraction_in_words(value: float) -> str:
+    """A fraction as a percentage, or in scientific notation if it is very small.
+
+    >>> fraction_in_words(0.004), fraction_in_words(1e-5)
+    ('0.4 %', '1.0e-05')
+    """
     return f"{100.0 * value:.2g} %" if value >= SMALLEST_PERCENTAGE else f"{value:.1e}"

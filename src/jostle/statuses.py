@@ -4,7 +4,7 @@ FINISHED, STOPPED, BLOCKED, INTERRUPTED, FAILED = "finished", "stopped", "blocke
 NOT_CONVERGED, BUDGET, RUNNING, KILLED = "not converged", "budget", "running", "killed"
 MESSAGES = {
     FINISHED: "reached the end time",
-    STOPPED: "condition met",
+    STOPPED: "reached its stopping condition",
     BLOCKED: "blocked: nobody has moved for a while",
     INTERRUPTED: "interrupted by Ctrl-C",
     FAILED: "ended by an error",

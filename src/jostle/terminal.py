@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     Progress,
@@ -22,6 +22,7 @@ from rich.progress import (
 from jostle import evolution
 from jostle.ensembles.sweeps import StudyProgress
 from jostle.kernels.compiling import PATIENCE, Compiling, listening
+from jostle.run_summaries import fraction_in_words
 from jostle.schemes.state import State
 from jostle.viz.films import Drawn
 
@@ -83,14 +84,27 @@ class Watch:
         self.steps, self.status, self.t = self.steps + 1, progress.status, progress.t
 
 
+class TwoLines(Progress):
+    """A progress bar with a second line of text, for words that do not fit beside the bar."""
+
+    second = ""
+    """Text of the second line; empty for no second line."""
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        yield from super().get_renderables()
+        if self.second:
+            yield self.second
+
+
 class ProgressBar(Watch):
     """A `Watch` with a bar on the screen: steps per second, the time left, the worst overlap and residual so far.
 
     It follows films too, picture by picture, runs of densities, and studies, run by run.
     """
 
-    def __init__(self, bar: Progress) -> None:
+    def __init__(self, bar: TwoLines) -> None:
         super().__init__()
+        self._sized = False
         self._compiling: TaskID | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
@@ -100,8 +114,8 @@ class ProgressBar(Watch):
         if isinstance(progress, StudyProgress):
             self._show_study(progress)
             return
-        bodies = isinstance(progress, evolution.Progress) and isinstance(progress.state, State)
-        if bodies:
+        state = progress.state if isinstance(progress, evolution.Progress) else None
+        if isinstance(state, State):
             super().__call__(cast("evolution.Progress[State]", progress))
         else:
             self.steps, self.t = progress.step, progress.t
@@ -112,12 +126,19 @@ class ProgressBar(Watch):
             self._task = self._bar.add_task("", total=progress.steps)  # type: ignore[assignment]
         self._shown = now
         rate = self.steps / max(now - self._begin, 1e-9)
-        words = f"t = {progress.t:.4g}  {rate:.3g} {'pictures' if isinstance(progress, Drawn) else 'steps'}/s"
-        if bodies:
-            words = (
-                f"t = {progress.t:.4g}  {rate:.3g} steps/s  overlap {self.overlap:.0e} r  residual {self.residual:.0e}"
-            )
+        speed = f"{rate:,.0f}" if rate >= 100.0 else f"{rate:.3g}"
+        words = f"t = {progress.t:.4g}, {speed} {'pictures' if isinstance(progress, Drawn) else 'steps'}/s"
+        if isinstance(state, State):
+            self._bar.second = self._quality(state)
         self._bar.update(self._task, completed=progress.step, description=words)  # type: ignore[arg-type]
+
+    def _quality(self, state: State) -> str:
+        """The worst overlap and residual so far; overlaps are compared with a size only if the contacts have one."""
+        self._sized |= state.contacts is not None and bool(state.contacts.length.any())
+        overlap = f"{self.overlap:.1e}" if self.overlap else "none"
+        if self.overlap and self._sized:
+            overlap = f"{fraction_in_words(self.overlap)} of the body size"
+        return f"worst overlap {overlap}, worst residual {self.residual:.1e}"
 
     def _show_study(self, progress: StudyProgress) -> None:
         """Show the number of finished runs of a study; runs of an earlier session do not count for the time left."""
@@ -163,8 +184,9 @@ def progress_bar(console: Console | None = None) -> Iterator[ProgressBar]:
     ...     sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.01, progress=bar)
     """
     console = console or Console(stderr=True)
-    columns = (BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    bar = Progress(*columns, TextColumn("{task.description}"), console=console, disable=not console.is_terminal)
+    times = TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left")
+    columns = BarColumn(), TaskProgressColumn(), *times, TextColumn("{task.description}")
+    bar = TwoLines(*columns, console=console, disable=not console.is_terminal)
     with bar:
         shown = ProgressBar(bar)
         with listening(shown.compiling):

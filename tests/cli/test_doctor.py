@@ -60,15 +60,9 @@ def test_the_doctor_names_what_each_extra_is_for_and_how_to_install_it(jostle, m
     assert "no extra needed" in found["browser"]
 
 
-def test_the_doctor_shows_times_and_sizes_with_their_units_and_a_verdict(jostle, monkeypatch):
-    monkeypatch.setattr("jostle.cli.machine._kernels", lambda: {"first_run_s": 5.4321, "second_run_s": 0.1928})
-    monkeypatch.setattr("jostle.cli.machine._disk", lambda: {"free_GB_here": 76.89})
-    out = jostle("doctor")[1]
-    lines = {line[:24].strip(): line[24:].strip() for line in out.splitlines()}
-    assert lines["first run (compiles)"] == "5.43 s"
-    assert lines["second run"] == "0.193 s"
-    assert lines["free space here"] == "76.9 GB"
-    assert out.rstrip().endswith("jostle works. Extras that are missing are optional.")
+@pytest.mark.usefixtures("quick")
+def test_the_doctor_ends_with_a_verdict(jostle):
+    assert jostle("doctor")[1].rstrip().endswith("jostle works. Extras that are missing are optional.")
 
 
 @pytest.mark.usefixtures("quick")

@@ -397,7 +397,7 @@ def test_a_start_outside_names_the_worst_pairs_first():
     text = str(caught.value)
     assert isinstance(caught.value, ValueError)
     assert text.index("balls 0 and 2") < text.index("balls 0 and 1") < text.index("balls 1 and 2")
-    assert "gap -8.00e-01: balls 0 and 2" in text
+    assert "balls 0 and 2 (gap -8.00e-01)" in text
     assert "within.nearest(q0).point" in text
 
 

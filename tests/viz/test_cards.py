@@ -114,7 +114,7 @@ def test_a_run_without_steps_or_frames_has_a_card(one_step):
     nothing = in_place_of(one_step, np.zeros((0, 2, 2)))
     rows, drawing = shown(replace(nothing, t=np.zeros(0), stats=one_step.stats[:0], status="failed"))
     assert (rows["status"], drawing) == ("failed: ended by an error", None)
-    assert repr(replace(nothing, t=np.zeros(0))).startswith("Solution(finished: 1 steps of NoneType, nothing saved")
+    assert repr(replace(nothing, t=np.zeros(0))).startswith("Solution(finished: 1 step, nothing saved")
 
 
 def test_of_many_bodies_a_sample_is_drawn(one_step):

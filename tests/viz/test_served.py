@@ -225,7 +225,7 @@ def test_the_command_shows_a_file_until_it_is_interrupted(tmp_path, pile):
         os.kill(process.pid, signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, err) == (0, "")
-    assert (hint, out) == ("Open this address in a browser of this machine. Ctrl-C ends it.\n", "")
+    assert (hint, out) == ("Open this address in a browser on this machine. Ctrl-C ends the command.\n", "")
 
 
 @pytest.mark.parametrize("there_is_one", [True, False])

@@ -1,11 +1,14 @@
 """The page in a real browser: it draws, plays, listens to keys and hands, and says who is who."""
 
+import re
+
 import numpy as np
 import pytest
 from browsing import facts, image, picked, place, play_faster, scrub, wait_until
 
 import jostle as jo
 from jostle import viz
+from jostle.viz import document
 
 WITHOUT_WEBGL = """
     const original = HTMLCanvasElement.prototype.getContext;
@@ -362,3 +365,11 @@ def test_a_vessel_is_glass_where_webgl_is_and_wires_elsewhere(opened, before):
     assert part > 0.9 if not before else part < 0.3
     x, y = place(tab, 0)
     assert seen[round(y), round(x)].max() < 245
+
+
+def test_the_list_of_keys_names_each_switch_by_its_label():
+    text = document.part("viewer.html")
+    switches = re.findall(r'type="checkbox".*?aria-keyshortcuts="(.)"> (.*?)</label>', text)
+    assert len(switches) == 3
+    for key, label in switches:
+        assert label in re.search(rf"<dt[^>]*>{key}</dt>\s*<dd[^>]*>(.*?)</dd>", text)[1]

@@ -188,8 +188,8 @@ def view(
     with serve(shown(trajectory), title=title) as server, suppress(KeyboardInterrupt):
         say(server.address)
         opened = browser and webbrowser.open(server.address)
-        hint = "" if opened else "Open this address in a browser of this machine. "
-        say(f"{hint}Ctrl-C ends it.")
+        hint = "" if opened else "Open this address in a browser on this machine. "
+        say(f"{hint}Ctrl-C ends the command.")
         server.wait()
 
 

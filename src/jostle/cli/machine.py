@@ -50,16 +50,9 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
         found |= _warm_up(Console(stderr=True, quiet=as_json))
     found |= _kernels() | _disk() | {f"extra_{name}": _extra(name) for name in EXTRAS}
     found |= {"ffmpeg": _ffmpeg(), "gpu": _gpu(), "browser": "any, for jostle view and saved pages; no extra needed"}
-    found["plug_ins"] = _plugins() or "none"
-    show(found, as_json, told=_in_words(found))
+    show(found | {"plug_ins": _plugins() or "none"}, as_json)
     if not as_json:
         say("jostle works. Extras that are missing are optional.")
-
-
-def _in_words(found: dict[str, Any]) -> dict[str, str]:
-    """The measured values with their units."""
-    units = {"warm_up_s": "s", "first_run_s": "s", "second_run_s": "s", "free_GB_here": "GB"}
-    return {name: f"{found[name]:.3g} {unit}" for name, unit in units.items() if name in found}
 
 
 def _extra(name: str) -> str:

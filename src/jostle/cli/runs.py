@@ -188,7 +188,7 @@ def _say_what_was_written(trajectory: Path, checkpoint: Path) -> None:
     say(f"{trajectory}: the trajectory", error=True)
     say(f"  view it in the browser: jostle view {trajectory}; save a picture: jostle plot {trajectory}", error=True)
     if checkpoint.exists():
-        say(f"{checkpoint}: the last state, needed only to make the run longer; otherwise delete it", error=True)
+        say(f"{checkpoint}: the last state; you can delete it, unless you want to make the run longer", error=True)
         say(f"  make the run longer: jostle resume {trajectory} --set run.t=...", error=True)
 
 

@@ -27,8 +27,8 @@ UNITS = ("B", "kB", "MB", "GB", "TB")
 
 LABELS = {
     "t": "end time", "frames": "saved frames", "bytes": "file size", "seconds": "computing time",
-    "steps_a_second": "steps per second", "ms_a_step": "ms per step", "warm_up_s": "time of compilation",
-    "first_run_s": "first run (compiles)", "second_run_s": "second run", "free_GB_here": "free space here",
+    "steps_a_second": "steps per second", "ms_a_step": "ms per step", "first_run_s": "first run (s)",
+    "second_run_s": "second run (s)", "warm_up_s": "warm-up (s)", "free_GB_here": "free disk space here (GB)",
     "plug_ins": "plug-ins",
 }  # fmt: skip
 """Labels in the terminal of values whose label is not their name in JSON."""

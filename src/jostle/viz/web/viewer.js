@@ -118,7 +118,7 @@ function mount(root, source) {
   function follow(on) {
     const before = $("follow").checked;
     $("follow").checked = on && source.about.live;
-    if (before !== $("follow").checked) tellAloud(before ? "not following" : "following the end");
+    if (before !== $("follow").checked) tellAloud(before ? "no longer following the newest frame" : "following the newest frame");
     $("picked").setAttribute("aria-live", $("follow").checked ? "off" : "polite");
     if ($("follow").checked) {
       if (played) play(false);
@@ -238,7 +238,7 @@ function mount(root, source) {
   function choosePainter(light) {
     const found = stage.choosePainter(light);
     $("light").checked = found !== "webgl";
-    if (found === "none") say("This browser has no WebGL 2, so the page draws without the graphics card.");
+    if (found === "none") say("This browser has no WebGL 2, so the page uses simple graphics, without the graphics card.");
     stage.load();
   }
 
