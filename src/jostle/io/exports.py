@@ -1,7 +1,7 @@
 """Exports of trajectories to other programs; the suffix of the target gives the format.
 
     .vtkhdf   HDF5, one file for all times: VTK, ParaView and `jostle.io.read`
-    .pvd      a series of .vtp files, for every ParaView and other readers of VTK XML files; .vtp is the same
+    .pvd      a series of .vtp files, for ParaView and other readers of VTK XML files; .vtp is the same
     .gsd      HOOMD, OVITO and freud, without contacts; log/time is the time, log/particles/body the body number
     .csv      one row per body and time: spreadsheets, pandas, R
     .npz      NumPy arrays; the contacts of all frames are concatenated, those of frame k end at contact_ends[k]

@@ -42,7 +42,7 @@ def write_pvd(sol: Solution, path: Path) -> Path:
 def _vtp(picture: Picture) -> Iterator[bytes]:
     """A VTK XML file; each array is written in base64, after its number of bytes.
 
-    ParaView 5.11 of Debian 12 (VTK 9.2 with a recent expat) cannot read appended data, which are a quarter smaller.
+    Appended raw data would be a quarter smaller, but ParaView 5.11 of Debian 12 cannot read appended data.
     """
     touching, n = picture.touching, len(picture.points)
     assert touching is not None
