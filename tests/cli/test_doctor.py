@@ -61,20 +61,35 @@ def test_the_doctor_names_what_each_extra_is_for_and_how_to_install_it(jostle, m
 
 
 @pytest.mark.usefixtures("quick")
+def test_the_doctor_ends_with_a_verdict(jostle):
+    assert jostle("doctor")[1].rstrip().endswith("jostle works. Extras that are missing are optional.")
+
+
+@pytest.mark.usefixtures("quick")
 def test_the_doctor_finds_ffmpeg(jostle):
     imageio = pytest.importorskip("imageio_ffmpeg")
     assert json.loads(jostle("doctor", "--json")[1])["ffmpeg"] == imageio.get_ffmpeg_exe()
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_shell_completes_commands(shell):
-    words = {"bash": {"COMP_WORDS": "jostle rep", "COMP_CWORD": "1"}}
-    surroundings = {"_JOSTLE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "jostle rep"}
+def completed(shell, line, folder):
+    """The words that a shell offers at the end of a line."""
+    words = {"bash": {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}}
+    surroundings = {"_JOSTLE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}
     surroundings |= words.get(shell, {}) | {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    program = "from jostle.cli import app; app(prog_name='jostle')"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **surroundings}, capture_output=True, text=True, check=False
-    )
-    assert "repair" in done.stdout
-    assert "report" in done.stdout
-    assert "resume" not in done.stdout
+    return subprocess.run(
+        [sys.executable, "-c", "from jostle.cli import app; app(prog_name='jostle')"],
+        env={**os.environ, **surroundings}, capture_output=True, text=True, check=False, cwd=folder,
+    ).stdout  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_completes_commands(shell, tmp_path):
+    offered = completed(shell, "jostle rep", tmp_path)
+    assert "repair" in offered
+    assert "report" in offered
+    assert "resume" not in offered
+
+
+def test_the_shell_completes_scenarios(tmp_path):
+    (tmp_path / "hours.toml").touch()
+    assert completed("bash", "jostle run hou", tmp_path).split() == ["hourglass", "hours.toml"]

@@ -90,6 +90,12 @@ def test_vtp_and_pvd_are_read_by_vtk(sol, tmp_path):
     assert (sol.multipliers[-1] > 0.0).any()
 
 
+def test_vtp_files_have_no_appended_data_which_paraview_of_debian_12_refuses(sol, tmp_path):
+    export(sol, tmp_path / "run.pvd")
+    (file,) = tmp_path.glob("run_000000.vtp")
+    assert xml.parse(file).getroot().find("AppendedData") is None
+
+
 def test_csv_is_a_table_with_a_row_for_each_body_that_is_there(sol, tmp_path):
     with open(export(sol, tmp_path / "run.csv"), newline="") as file:
         header, *rows = csv.reader(file)

@@ -1,5 +1,6 @@
 """Results show themselves in notebooks: a table and a drawing, whatever state they are in."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ def shown(result):
     card = ElementTree.fromstring(result._repr_html_())
     rows = {row[0].text: row[1].text for row in card.iter("tr")}
     assert "nan" not in ElementTree.tostring(card, encoding="unicode").split("<svg")[-1].split(">", 1)[-1]
+    assert all(re.fullmatch(r"(M[\d.-]+ [^M]+)+", path.get("d")) for path in card.iter("path")), "browsers complain"
     return rows, card.find("svg")
 
 

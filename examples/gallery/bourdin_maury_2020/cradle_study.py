@@ -48,18 +48,23 @@ for left, found in zip(axes[:, 0], laws, strict=True):
     for outcome in found.outcomes:
         law = outcome.law if outcome.law in styles else "binary"
         left.plot(balls, outcome.velocity, styles[law], color=colours[law], label=law)
-    names = dict(zip(*reversed(left.get_legend_handles_labels()), strict=True))
-    left.legend(names.values(), names.keys(), frameon=False, loc="upper left")
-top, bottom, patterns = *axes[:, 1], {}
+    keys = dict(zip(*reversed(left.get_legend_handles_labels()), strict=True))
+    left.legend(keys.values(), keys.keys(), frameon=False, loc="upper left")
+top, bottom, patterns, names = *axes[:, 1], {}, {}
 for apart in product((False, True), repeat=3):
     gaps = np.array([0.5, *np.where(apart, 0.01, 0.0)])
     patterns[apart] = jo.solve_by_events(cradle(equal, gaps), t=100.0).u(100.0)
     name = "o" + "".join(" o" if each else "o" for each in apart)
-    top.plot(balls, patterns[apart], "o-", label=name, alpha=0.8)
+    names.setdefault(tuple(patterns[apart].round(6)), []).append(name)
+looks = ("s--", "o-", "^:", "v-.", "D--", "P:", "X-")
+for look, (velocity, equivalent) in zip(looks, names.items(), strict=True):
+    top.plot(balls, velocity, look, label=", ".join(equivalent))
 top.legend(frameon=False, loc="upper left", ncols=2, title="touching (oo) or apart (o o)")
 sampled = jo.impacts.outcomes(cradle(mixed), samples=500)
-for velocity, count in zip(sampled.velocities, sampled.counts, strict=True):
-    bottom.plot(balls, velocity, "o-", label=f"{count / 500:.0%} of random small gaps")
+found = zip(sampled.velocities, sampled.counts, (BLUE, PURPLE, GREEN), "o^v", strict=True)
+for velocity, count, colour, marker in found:
+    name = f"{count / 500:.0%} of random small gaps"
+    bottom.plot(balls, velocity, color=colour, marker=marker, label=name)
 bottom.plot(
     balls,
     sampled.touching,

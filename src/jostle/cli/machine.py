@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from jostle.cli.runs import Json
-from jostle.cli.show import show
+from jostle.cli.show import say, show
 from jostle.errors import BrokenPlugin, DeviceUnavailable
 
 EXTRAS = {
@@ -51,6 +51,8 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
     found |= _kernels() | _disk() | {f"extra_{name}": _extra(name) for name in EXTRAS}
     found |= {"ffmpeg": _ffmpeg(), "gpu": _gpu(), "browser": "any, for jostle view and saved pages; no extra needed"}
     show(found | {"plug_ins": _plugins() or "none"}, as_json)
+    if not as_json:
+        say("jostle works. Extras that are missing are optional.")
 
 
 def _extra(name: str) -> str:

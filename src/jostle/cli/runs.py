@@ -28,7 +28,15 @@ EXIT_INTERRUPTED = 130
 SCENARIO = "scenario"
 """Key under which a trajectory stores the text of its scenario."""
 
-Source = Annotated[str, typer.Argument(help="A .toml file, or a name from jostle list.")]
+
+def scenario_names(incomplete: str) -> list[str]:
+    """Names from jostle list, and .toml files in this folder, that begin with these letters; shells complete them."""
+    from jostle.scenarios import names
+
+    return sorted(name for name in (*names(), *map(str, Path().glob("*.toml"))) if name.startswith(incomplete))
+
+
+Source = Annotated[str, typer.Argument(help="A .toml file, or a name from jostle list.", autocompletion=scenario_names)]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -1,6 +1,6 @@
 """The layout of a trajectory file: its data sets, and their lengths after a number of frames.
 
-The group /VTKHDF is a PolyData with many time steps, as VTK 9.4 and later, and ParaView, read it:
+The group /VTKHDF is a PolyData with many time steps, as VTK 9.4, ParaView 5.13 and later versions read it:
 
     Points, PointData/velocity, body, radius         the bodies present, then points of walls and rods, by frame
     Vertices                                         one cell of all bodies, so that ParaView shows them

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,10 @@ def write_pvd(sol: Solution, path: Path) -> Path:
 
 
 def _vtp(picture: Picture) -> Iterator[bytes]:
-    """A VTK XML file; the arrays are appended, each after its number of bytes."""
+    """A VTK XML file; each array is written in base64, after its number of bytes.
+
+    Appended raw data would be a quarter smaller, but ParaView 5.11 of Debian 12 cannot read appended data.
+    """
     touching, n = picture.touching, len(picture.points)
     assert touching is not None
     cells, walls = min(picture.n, 1), len(picture.walls.ends)
@@ -56,7 +60,6 @@ def _vtp(picture: Picture) -> Iterator[bytes]:
         "Verts": {"connectivity": np.arange(picture.n), "offsets": np.full(cells, picture.n)},
         "Lines": {"connectivity": picture.joined, "offsets": picture.ends},
     }  # fmt: skip
-    parts, at = [], 0
     yield b'<VTKFile type="PolyData" version="1.0" byte_order="LittleEndian" header_type="UInt64">\n<PolyData>\n'
     yield f'<Piece NumberOfPoints="{n}" NumberOfVerts="{cells}" NumberOfLines="{len(picture.ends)}">\n'.encode()
     for group, arrays in groups.items():
@@ -65,14 +68,11 @@ def _vtp(picture: Picture) -> Iterator[bytes]:
             values = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
             kind = f"{'Float' if values.dtype.kind == 'f' else 'Int'}{8 * values.itemsize}"
             width = values.shape[1] if values.ndim == 2 else 1
-            what = f'type="{kind}" Name="{name}" NumberOfComponents="{width}"'
-            yield f'<DataArray {what} format="appended" offset="{at}"/>\n'.encode()
-            parts += [values.nbytes.to_bytes(8, "little"), values.tobytes()]
-            at += 8 + values.nbytes
+            yield f'<DataArray type="{kind}" Name="{name}" NumberOfComponents="{width}" format="binary">'.encode()
+            yield b64encode(values.nbytes.to_bytes(8, "little") + values.tobytes())
+            yield b"</DataArray>\n"
         yield f"</{group}>\n".encode()
-    yield b'</Piece>\n</PolyData>\n<AppendedData encoding="raw">\n_'
-    yield from parts
-    yield b"\n</AppendedData>\n</VTKFile>\n"
+    yield b"</Piece>\n</PolyData>\n</VTKFile>\n"
 
 
 def _cells(like: NDArray[Any], count: int, value: int) -> NDArray[Any]:

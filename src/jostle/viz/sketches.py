@@ -113,7 +113,7 @@ class Sketch:
     def lines(self, lines: Sequence[Array], colour: str = INK, width: float = 1.2, dashed: bool = False) -> None:
         """Polylines, (m, 2) points each."""
         chosen = [lines[int(k)] for k in selection(len(lines), MAX_LINES)]
-        path = "".join(_polyline(self.pixels(points)) for points in chosen if np.isfinite(points).all())
+        path = "".join(_polyline(self.pixels(points)) for points in chosen if len(points) and np.isfinite(points).all())
         if path:
             pen = f'stroke="{colour}" stroke-width="{width:g}" stroke-linejoin="round"'
             pen += ' stroke-dasharray="4 3"' * dashed

@@ -1,8 +1,8 @@
 """The viewer in notebooks: the same page, as an anywidget.
 
-All frames are sent when the widget is created, so that it plays while the kernel is busy, and in a saved notebook.
-If the file is still being written, a thread sends each new frame. It needs no answer from the page, so the widget also
-follows a run that keeps the kernel busy.
+All frames are sent when the widget is created, so that it plays while the kernel is busy, and in a notebook that is
+saved with the state of its widgets. If the file is still being written, a thread sends each new frame. It needs no
+answer from the page, so the widget also follows a run that keeps the kernel busy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def widget(
     """Show the viewer in a notebook; use it as the last line of a cell.
 
     A run that does not fit into `most_bytes` is rounded and thinned out as in `page`; use `serve` or ``jostle view``
-    for runs of any size. The widget of a file that is being written shows new frames as they are saved.
+    for runs of any size. The widget of a file that is being written shows new frames as they are saved. JupyterLab
+    keeps the widget in the saved notebook if "Settings > Save Widget State Automatically" is on.
 
     Parameters
     ----------
