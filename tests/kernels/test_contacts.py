@@ -133,9 +133,9 @@ def test_blocks_are_swept_as_one_would_in_their_order_whatever_the_number_of_thr
 def test_a_few_contacts_among_many_bodies_stop_when_they_are_solved():
     """Blocks of a group without rows once kept the sums of bodies, and the iteration never stopped."""
     rows, random = arrangement.BLOCKED_ROWS, np.random.default_rng(3)
-    first = random.uniform(size=(rows, 2))
-    places = np.concatenate([first, first + 1e-4, random.uniform(size=(300_000, 2))])
-    i, j = np.arange(rows), rows + np.arange(rows)
+    places = random.uniform(size=(340_000, 2))
+    i, j = random.permutation(len(places))[: 2 * rows].reshape(2, rows)
+    places[j] = places[i] + 1e-4
     normal, unit, inverse = np.tile([0.6, 0.8], (rows, 1)), np.full(rows, np.sqrt(2.0)), np.ones(len(places))
     s0, start, small = np.full(rows, -1.0), np.full(rows, 0.5), np.full(rows, 1e-9)
     for chunks in (1, 2):
