@@ -132,7 +132,7 @@ def test_errors_of_the_library_are_handed_on_with_the_part_they_belong_to():
         'kind = "lattice"\nlower = [0.0, 0.0]\nupper = [1.0, inf]',
         'kind = "points"\npoints = [[0.2, 0.2], [0.25, 0.2], [0.5, 0.5], [0.8, 0.8]]',
     )
-    assert built(points).startswith("my.toml:3: problem: q0 is not admissible: balls 0 and 1 (gap -1.50e-01)")
+    assert built(points).startswith("my.toml:3: problem: q0 is not admissible: the gap of balls 0 and 1 is -1.50e-01")
     assert built(FILE.replace("n = 4", "n = 4000").replace("upper = [1.0, inf]", "upper = [1.0, 1.0]")).startswith(
         "my.toml:12: problem.start: there are places for 20 grains with radii up to 0.1, not for 4000"
     )

@@ -397,7 +397,7 @@ def test_a_start_outside_names_the_worst_pairs_first():
     text = str(caught.value)
     assert isinstance(caught.value, ValueError)
     assert text.index("balls 0 and 2") < text.index("balls 0 and 1") < text.index("balls 1 and 2")
-    assert "balls 0 and 2 (gap -8.00e-01)" in text
+    assert "the gap of balls 0 and 2 is -8.00e-01" in text
     assert "within.nearest(q0).point" in text
 
 
@@ -411,7 +411,7 @@ def test_touching_is_not_overlapping_up_to_round_off_of_the_radius():
 def test_a_start_at_another_time_is_judged_at_that_time():
     table = jo.HalfSpace([1.0], lambda t: t)
     table.check_start(0.0, np.array([0.5]))
-    with pytest.raises(jo.InfeasibleStart, match=r"gap -5\.00e-01"):
+    with pytest.raises(jo.InfeasibleStart, match=r"is -5\.00e-01"):
         table.check_start(1.0, np.array([0.5]))
 
 

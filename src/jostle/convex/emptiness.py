@@ -117,10 +117,11 @@ def empty_set(K: Polyhedron, y: Array, iterations: int = 0) -> EmptySet:
     rods = "" if K.equal is None else "change the length of a rod, "
     signs = "y >= 0" if K.equal is None else "y, of any sign in equalities,"
     return EmptySet(
-        f"no admissible point is left: these constraints contradict each other: {named}{more}. Move walls apart, "
-        f"make bodies smaller, {rods}or leave one of these constraints out",
+        f"no admissible point is left, because these constraints contradict each other: {named}{more}. Move walls "
+        f"apart, make bodies smaller, {rods}or leave one of these constraints out",
         rows,
         y,
         iterations,
-        proof=f"the weights {signs} in error.weights have G^T y = 0 and c . y = {float(to_host(K.c) @ y):.3g} < 0",
+        proof=f"the weights {signs} in error.weights have G^T y = 0 and c . y = "
+        f"{float(to_host(K.c) @ y):.3g} < 0 (Farkas' lemma)",
     )

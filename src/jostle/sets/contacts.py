@@ -388,7 +388,7 @@ def check_start(contacts: Contacts) -> None:
     if len(overlap) == 0:
         return
     worst = overlap[np.argsort(margin[overlap])][:5]
-    named = "; ".join(f"{contacts.describe(int(row))} (gap {contacts.gap[row]:.2e})" for row in worst)
+    named = "; ".join(f"the gap of {contacts.describe(int(row))} is {contacts.gap[row]:.2e}" for row in worst)
     more = f" (and {len(overlap) - 5} more)" if len(overlap) > 5 else ""
     equal = contacts.equal is not None and bool(contacts.equal[overlap].any())
     remedy = "The gap of an equality must be zero at the start: change q0" if equal else "Move them apart"
