@@ -134,7 +134,7 @@ def potential_of(problem: Any, facts: Facts, states: States) -> Array | None:
     """(k,) the potential energy at saved states, if the force has one that is known: given, or constant."""
     t, q, u = states
     if isinstance(problem, Motion) and problem.potential is not None:
-        for k in sorted({0, len(t) // 2, len(t) - 1})[:CHECKED_FRAMES]:
+        for k in sorted({0, len(t) // 2, len(t) - 1})[:CHECKED_FRAMES] if len(t) else ():
             if problem.past is None and np.isfinite(q[k]).all():
                 _check_potential(problem, float(t[k]), q[k], u[k])
         return np.array([problem.potential(one) for one in q])

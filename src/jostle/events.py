@@ -157,7 +157,7 @@ class _Run:
         if (gap < -np.maximum(contacts.tolerance(), noise)).any():
             self.problem.within.check_start(0.0, self.problem.q0)
             row = int(np.argmin(gap))
-            raise InfeasibleStart(f"q0 is not admissible: {self.rows.describe(row)} (gap {gap[row]:.2e})")
+            raise InfeasibleStart(f"q0 is not admissible: the gap of {self.rows.describe(row)} is {gap[row]:.2e}")
         return gap, noise, np.flatnonzero(gap <= noise)
 
     def _fly(self, phase: Phase) -> bool:

@@ -93,7 +93,8 @@ class SmoothRun:
         if (contacts.gap < -contacts.tolerance()).any():
             self.problem.within.check_start(0.0, self.problem.q0)
             row = int(np.argmin(contacts.gap))
-            raise InfeasibleStart(f"q0 is not admissible: {contacts.describe(row)} (gap {contacts.gap[row]:.2e})")
+            named, gap = contacts.describe(row), contacts.gap[row]
+            raise InfeasibleStart(f"q0 is not admissible: the gap of {named} is {gap:.2e}")
         self.lengths = self.contacts.sizes(contacts, self.x)
         return np.flatnonzero(contacts.gap <= np.maximum(contacts.tolerance(), CLOSED * self.lengths))
 

@@ -104,7 +104,7 @@ class ProgressBar(Watch):
 
     def __init__(self, bar: TwoLines) -> None:
         super().__init__()
-        self._sized = False
+        self._sized = True
         self._compiling: TaskID | None = None
         self._bar, self._task, self._shown, self._begin = bar, None, 0.0, time.monotonic()
 
@@ -135,10 +135,10 @@ class ProgressBar(Watch):
     def _quality(self, state: State) -> str:
         """The worst overlap and residual so far; overlaps are compared with a size only if all contacts have one."""
         if state.contacts is not None and len(state.contacts.length):
-            self._sized = bool((state.contacts.length > 0.0).all())
+            self._sized = self._sized and bool((state.contacts.length > 0.0).all())
         overlap = f"{self.overlap:.1e}" if self.overlap else "none"
         if self.overlap and self._sized:
-            overlap = f"{fraction_in_words(self.overlap)} of the body size"
+            overlap = f"{fraction_in_words(self.overlap)} of the size of a body or wall"
         return f"worst overlap {overlap}, worst residual {self.residual:.1e}"
 
     def _show_study(self, progress: StudyProgress) -> None:

@@ -1,6 +1,9 @@
 """A run is known by all that determines it: whatever changes the numbers changes the description."""
 
 import functools
+import logging
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -156,3 +159,40 @@ def test_a_resume_with_other_sources_is_refused(tmp_path):
     jo.solve(rain, jo.Maury(), t=0.05, h=H, change=sources[0], checkpoint=tmp_path / "c")
     with pytest.raises(InvalidValue, match=r"change was .*\[0\]\.seed was 0, now 1"):
         jo.solve(rain, jo.Maury(), t=0.1, h=H, change=sources[1], checkpoint=tmp_path / "c", resume=True)
+
+
+INSTALLED = {
+    "deep": "from matplotlib.figure import Figure as thing",
+    "addresses": "from h5py import File as thing",
+    "names in sets": "from rich.table import Table as thing",
+}
+
+
+@pytest.mark.parametrize("line", INSTALLED.values(), ids=INSTALLED)
+def test_what_a_function_reads_from_installed_packages_is_known_by_its_name(line):
+    """Their code was followed: into other objects in each process, and without end."""
+    program = f"""
+{line}
+from jostle.io.identity import describe, digest
+
+def force(t, q):
+    return -q if thing is None else q
+
+found = describe(force)
+assert len(found) < 20, found
+print(digest(found))
+"""
+    same = {subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout for _ in range(2)}
+    assert len(same) == 1
+
+
+def test_a_function_that_logs_stays_the_same():
+    logger = logging.getLogger("jostle.test")
+
+    def force(t, q):
+        logger.debug("called at %s", t)
+        return -q
+
+    before = describe(force)
+    force(0.0, 1.0)
+    assert describe(force) == before

@@ -108,7 +108,7 @@ def test_the_shipped_blocks_collide_and_lose_the_energy_of_the_impact():
             (
                 "[scheme]",
                 f'[[problem.{name}]]\nkind = "box"\nlower = [1.9, 0.0]\nupper = [2.1, 2.0]\n[scheme]',
-                f"problem.{name}.0: contains no centre of a cell",
+                f"problem.{name}.0: the block from [1.9, 0.0] to [2.1, 2.0] contains no centre of a cell",
             )
             for name in ("walls", "exits")
         ],

@@ -40,10 +40,8 @@ colours = dict(zip(styles, (VERMILION, BLUE, PURPLE, GREEN), strict=True))
 figure, axes = plt.subplots(
     2, 2, figsize=(11, 6.4), sharex=True, sharey=True, layout="constrained"
 )
-balls, laws = (
-    np.arange(1, 6),
-    [jo.impacts.compare(cradle(mass)) for mass in (equal, mixed)],
-)
+balls = np.arange(1, 6)
+laws = [jo.impacts.compare(cradle(mass)) for mass in (equal, mixed)]
 for left, found in zip(axes[:, 0], laws, strict=True):
     for outcome in found.outcomes:
         law = outcome.law if outcome.law in styles else "binary"
@@ -65,13 +63,8 @@ found = zip(sampled.velocities, sampled.counts, (BLUE, PURPLE, GREEN), "o^v", st
 for velocity, count, colour, marker in found:
     name = f"{count / 500:.0%} of random small gaps"
     bottom.plot(balls, velocity, color=colour, marker=marker, label=name)
-bottom.plot(
-    balls,
-    sampled.touching,
-    styles["Moreau"],
-    color=colours["Moreau"],
-    label="all touching, Moreau",
-)
+look = {"color": colours["Moreau"], "label": "all touching, Moreau"}
+bottom.plot(balls, sampled.touching, styles["Moreau"], **look)
 bottom.legend(frameon=False, loc="upper left")
 titles = (
     "equal masses, all touching",

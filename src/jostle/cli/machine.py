@@ -50,9 +50,12 @@ def doctor(as_json: Json = False, warm_up: WarmUp = False) -> None:
         found |= _warm_up(Console(stderr=True, quiet=as_json))
     found |= _kernels() | _disk() | {f"extra_{name}": _extra(name) for name in EXTRAS}
     found |= {"ffmpeg": _ffmpeg(), "gpu": _gpu(), "browser": "any, for jostle view and saved pages; no extra needed"}
-    show(found | {"plug_ins": _plugins() or "none"}, as_json)
+    plugins = _plugins()
+    show(found | {"plug_ins": plugins or "none"}, as_json)
     if not as_json:
-        say("jostle works. Extras that are missing are optional.")
+        broken = any(one.startswith(BROKEN) for one in plugins)
+        verdict = "jostle works, but a plug-in is broken: update or remove it." if broken else "jostle works."
+        say(f"{verdict} Extras that are missing are optional.")
 
 
 def _extra(name: str) -> str:
@@ -92,6 +95,9 @@ def _gpu() -> str:
     return "usable: device='cuda'"
 
 
+BROKEN = "broken: "
+
+
 def _plugins() -> list[str]:
     """The plug-ins of installed packages for scenario files, and which of them are broken."""
     from jostle.ensembles.measures import CURVES, MEASURES
@@ -107,7 +113,7 @@ def _plugins() -> list[str]:
                 each.get(name)
                 found.append(f"{each.noun} {name}")
             except BrokenPlugin as error:
-                found.append(f"broken: {error}")
+                found.append(f"{BROKEN}{error}")
     return found
 
 

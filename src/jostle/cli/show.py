@@ -60,7 +60,7 @@ def in_words(sol: Solution) -> dict[str, str]:
     return {
         "t": with_time(f"{sol.t[-1]:.4g}", sol.facts.units),
         "worst_overlap": overlap_in_words(sol),
-        "worst_residual": f"{sol.residual:.2g} (relative error of a step)",
+        "worst_residual": f"{sol.residual:.2g} (dimensionless)",
         "iterations": iterations_in_words(sol.stats),
     }
 

@@ -26,7 +26,7 @@ START_TOLERANCE = 1e-9
 SAMPLED_TIMES = (0.0, 0.1234, 0.9876, 2.7183, 17.321)
 """Times after the start at which gaps said to be at rest are compared with those at the start."""
 SAMPLED_COPIES = 100
-"""Largest number of copies, from the first to the last, whose gaps are compared; others differ by parameters only."""
+"""Largest number of copies, from the first to the last, whose gaps are compared; others are not examined."""
 AFFINE_TOLERANCE = 1e-9
 """Gaps are affine if their second differences are below this fraction of their size."""
 

@@ -3,8 +3,8 @@
 A description is a mapping from places (``within.parts[0].radii``) to strings. Numbers and short arrays are written out,
 long arrays have a digest. A function of the user is described by its compiled code, its default arguments, the values
 of its closure and the global names that it reads; an object of a class of the user by its attributes and the code of
-its class. Functions and classes of jostle, NumPy and the standard library are described by their names, because the
-versions of the packages are stored in the trajectory.
+its class. Functions and classes of jostle, of the standard library and of installed packages are described by their
+names: the user does not change them, and much of what their code reads differs from process to process.
 
 A description does not include what a function reads from files, from the attributes of modules, or from compiled
 extensions, nor attributes that an object computes. Opaque objects are described by their type only.
@@ -27,7 +27,11 @@ import numpy as np
 
 LIBRARIES = {"builtins", "jostle", "numba", "numpy", "scipy", "shapely"} | set(sys.stdlib_module_names) - {"__main__"}
 """Packages whose functions and classes are described by their names."""
-CHANGING = {("jostle.sets.differences", "Differences"): {"steps"}}
+CHANGING = {
+    ("jostle.sets.differences", "Differences"): {"steps"},
+    ("logging", "Logger"): {"_cache", "handlers", "manager", "parent"},
+    ("logging", "RootLogger"): {"_cache", "handlers", "manager", "parent"},
+}
 """Attributes of classes that change during a run and are therefore not described."""
 RENAMED = {
     "jostle.sets.walls.Inside": "jostle.sets.containers.Inside",
@@ -229,7 +233,16 @@ def _seed(generator: Any) -> str:
 
 
 def _of_library(thing: Any) -> bool:
-    return str(getattr(thing, "__module__", None)).split(".")[0] in LIBRARIES
+    package = str(getattr(thing, "__module__", None)).split(".")[0]
+    return package in LIBRARIES or _installed(package)
+
+
+@functools.cache
+def _installed(package: str) -> bool:
+    """Was the package installed, and is not a module or an editable installation of the user?"""
+    module = sys.modules.get(package)
+    places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+    return any({"site-packages", "dist-packages"} & set(PurePath(place).parts) for place in places)
 
 
 def _signature(function: types.FunctionType) -> str:

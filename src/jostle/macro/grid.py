@@ -179,7 +179,7 @@ class Grid(Cells):
         if not zone.any():
             raise InvalidValue(
                 f"{what} contains no centre of a cell: the grid reaches from {self.lower.tolist()} to "
-                f"{self.upper.tolist()}, and its cells are {self.h:g} wide"
+                f"{self.upper.tolist()}, and its cells are {self.h:g} wide. Make it larger, or the cells smaller"
             )
         return zone
 

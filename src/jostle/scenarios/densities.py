@@ -127,12 +127,10 @@ class DensityTable(ProblemTable):
 
 
 def _cells(grid: Grid, name: str, shapes: tuple[Any, ...]) -> Iterator[Booleans]:
-    """The cells of each shape; a shape between the centres of cells, such as a thin wall, is an error."""
+    """The cells of each shape; one without any centre of a cell, such as a thin wall, is an error with its line."""
     for k, shape in enumerate(shapes):
-        cells = shape.cells(grid)
-        if not cells.any():
-            with belongs_to(name, k):
-                raise InvalidValue("contains no centre of a cell: make it larger, or the cells smaller")
+        with belongs_to(name, k):
+            cells = shape.cells(grid)
         yield cells
 
 

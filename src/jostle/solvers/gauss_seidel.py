@@ -25,9 +25,9 @@ from jostle.kernels.threads import threads
 from jostle.solvers.base import Solver, unit_rows
 
 TEST_INTERVAL = 20
-"""Number of iterations between two looks at the stopping test."""
+"""Largest number of iterations between two stopping tests, until a tenth of those done exceeds it."""
 Stop = tuple[Array, float, int, int]
-"""The violation allowed a row, the tolerance of the complementarity, the most iterations, the first test."""
+"""The violation allowed a row, the tolerance of the complementarity, the most iterations, the interval of the tests."""
 PARALLEL_ROWS = 20_000
 """From this many contacts on, several threads sweep. Fewer are one block, on one thread: waiting for the others would
 take about as long as a sweep."""

@@ -261,7 +261,7 @@ def _iterate(
             if passed:  # up to round-off
                 phase, now = CLEAR, X + OTHER - x
                 continue
-            tested = following_test(iteration, every)
+            tested = iteration + following_test(0, every) if exact else following_test(iteration, every)
         if source == P:
             theta = 1.0
         after = theta * (np.sqrt(theta * theta + 4.0) - theta) / 2.0

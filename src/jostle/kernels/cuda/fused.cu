@@ -40,7 +40,7 @@ __device__ i64 next_test(i64 iteration, i64 every) {
     return iteration + (soon > late ? soon : late);
 }
 
-// What comes next, from the sums of the phase that has ended; see `_loop` in jostle.kernels.cpu.fused.
+// What comes next, from the sums of the phase that has ended; see `_iterate` in jostle.kernels.cpu.fused.
 __device__ void decide(const Sweeps &all, Standing &now, double one, double two, double size, bool moved) {
     if (now.phase == SWEEP) {
         now.against = one;
@@ -78,7 +78,7 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
             now.phase = now.exact || now.iteration >= all.max_iterations ? DONE : CLEAR;
             return;
         }
-        now.tested = next_test(now.iteration, all.every);
+        now.tested = now.exact ? now.iteration + next_test(0, all.every) : next_test(now.iteration, all.every);
     }
     if (now.restarted) now.theta = 1.0;
     double theta = now.theta, after = theta * (sqrt(theta * theta + 4.0) - theta) / 2.0;
