@@ -56,7 +56,7 @@ def test_points_and_lengths_may_depend_on_time():
 def test_a_start_off_an_equality_is_refused_on_either_side(y):
     bob = jo.Motion(q0=[[0.0, y]], within=jo.Rods([(0, -1)], 1.0, points=[[0.0, 0.0]]))
     with pytest.raises(
-        jo.InfeasibleStart, match=r"rod 0 between body 0 and point 0 \(gap .?1\.00e-01\).*nearest"
+        jo.InfeasibleStart, match=r"the gap of rod 0 between body 0 and point 0 is .?1\.00e-01.*nearest"
     ) as raised:
         jo.solve(bob, jo.Maury(), t=1.0, h=0.1)
     assert "must be zero" in str(raised.value)

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, finite, to_device
+from jostle.arrays import Array, dot, finite, to_device
 from jostle.errors import InvalidValue
 
 SYMMETRY = 1e-12
@@ -109,7 +109,7 @@ class Metric:
         float
             The inner product.
         """
-        return float(u @ self.times(v))
+        return float(dot(u, self.times(v)))
 
     def norm(self, v: Array) -> float:
         """The norm |v|_M.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import Count, check_arguments
-from jostle.arrays import Array, Booleans, Integers, finite
+from jostle.arrays import Array, Booleans, Integers, dot, finite
 from jostle.crowds.goals import Goal
 from jostle.crowds.outlines import distance_to
 from jostle.crowds.wish import Wish
@@ -153,7 +153,7 @@ def _crossed(ends: Array, old: Array, new: Array) -> Booleans:
     side_old, side_new = (along[0] * (q - a)[:, 1] - along[1] * (q - a)[:, 0] for q in (old, new))
     change = (side_old < 0.0) != (side_new < 0.0)
     share = side_old / np.where(side_old == side_new, 1.0, side_old - side_new)
-    part = (old + share[:, None] * (new - old) - a) @ along / float(along @ along)
+    part = dot(old + share[:, None] * (new - old) - a, along) / float(along @ along)
     return np.asarray(change & (part >= 0.0) & (part <= 1.0))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, dot
 from jostle.crowds.behaviour import Behaviour
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.wish import Wish
@@ -33,10 +33,11 @@ class StairPaces(Behaviour):
         paces = np.ones(len(q))
         for name, link in self.plan.links.items():
             outward, along = self.plan.shafts[name].outward, link.start[1] - link.start[0]
-            depth, part = (q - link.start[0]) @ outward, (q - link.start[0]) @ along / float(along @ along)
+            away = q - link.start[0]
+            depth, part = dot(away, outward), dot(away, along) / float(along @ along)
             on = np.flatnonzero((depth > 0.0) & (depth < link.length) & (part > 0.0) & (part < 1.0))
             if len(on):
-                back = wished[on] @ outward < 0.0
+                back = dot(wished[on], outward) < 0.0
                 ways = (link.pace_at(depth[on], back=way) for way in (False, True))
                 paces[on] = np.where(back, *reversed(tuple(ways)))
         return paces

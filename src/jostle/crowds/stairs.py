@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arguments import NotNegative, Positive, check_arguments
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, dot
 from jostle.crowds.outlines import a_segment
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State
@@ -296,10 +296,10 @@ class Passage(NamedTuple):
         """(n,) part of the width and (n,) distance from the wall at which people arrive."""
         start, end = self.link.end if self.back else self.link.start
         along = end - start
-        part = (q - start) @ along / float(along @ along)
+        part = dot(q - start, along) / float(along @ along)
         if self.back:
-            return part, (q - start) @ self.shaft.inward
-        return part, self.link.length - (q - start) @ self.shaft.outward
+            return part, dot(q - start, self.shaft.inward)
+        return part, self.link.length - dot(q - start, self.shaft.outward)
 
     def inside(self, q: Array) -> Booleans:
         """(n,) whether each person is on the stairs, or in front of their end on the way back."""

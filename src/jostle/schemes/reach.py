@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jostle.arrays import Array, contiguous, highest, place_of, squares
+from jostle.arrays import Array, contiguous, dot, highest, place_of, squares
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import EmptySet, InvalidValue, NotFinite
@@ -99,7 +99,7 @@ def first_reach(h: float, w: Array, before: Array) -> Reach:
         sums = of_all[0], of_all[1], of_all[2]
     else:
         speeds = np.maximum(_speeds(w), _speeds(before))
-        sums = np.count_nonzero(speeds), speeds.sum(), speeds @ speeds
+        sums = np.count_nonzero(speeds), speeds.sum(), dot(speeds, speeds)
     number, total, squared = sums
     moving = np.maximum(number, 1)
     mean = total / moving

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, InTime, at, contiguous, finite, place_of
+from jostle.arrays import Array, Booleans, Integers, InTime, at, contiguous, dot, finite, place_of
 from jostle.errors import InvalidValue
 from jostle.sets.surfaces import Lines, Surfaces, limit_of_each
 
@@ -87,7 +87,7 @@ class Revolution(Surfaces):
     def _half_plane(self, x: Array) -> tuple[Array, Array, Array]:
         """rho e_rho, as (3, n), rho and z."""
         from_base = contiguous(x.T - self.base[:, None])
-        z = self.axis @ from_base
+        z = dot(from_base.T, self.axis)
         radial = from_base - self.axis[:, None] * z
         return radial, np.sqrt((radial * radial).sum(axis=0)), z
 

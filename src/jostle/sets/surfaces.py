@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers, contiguous, highest, place_of
+from jostle.arrays import Array, Booleans, Integers, contiguous, dot, highest, place_of
 from jostle.kernels.interface import kernels_for, offers_for_many
 from jostle.kernels.sharing import chunks_of
 from jostle.sets.contacts import of_bodies
@@ -73,7 +73,7 @@ class Plane(Surfaces):
     offset: Array
 
     def distances(self, x: Array) -> Array:
-        return (x @ self.unit - self.offset)[:, None]
+        return (dot(x, self.unit) - self.offset)[:, None]
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         return np.tile(self.unit, (len(wall), 1)), place_of(x).zeros(len(wall))
