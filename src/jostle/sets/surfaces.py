@@ -73,7 +73,8 @@ class Plane(Surfaces):
     offset: Array
 
     def distances(self, x: Array) -> Array:
-        return (dot(x, self.unit) - self.offset)[:, None]
+        found: Array = (dot(x, self.unit) - self.offset)[:, None]
+        return found
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
         return np.tile(self.unit, (len(wall), 1)), place_of(x).zeros(len(wall))

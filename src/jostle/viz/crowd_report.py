@@ -225,7 +225,7 @@ def _travel(found: CrowdSummary) -> Figure:
             found.travel.loss[out], bins=bins, histtype="step", linewidth=1.6, color=pen(1)["color"], label="time loss"
         )
     ax.set(xlabel="time (s)", ylabel="people who left")
-    ax.yaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="y", integer=True)
     ax.legend(frameon=False)
     ax.set_title("Travel times and time losses", fontsize=10, loc="left")
     return ax.figure  # type: ignore[return-value]
