@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,23 +19,22 @@ from jostle.shapes import Shape, same
 class Pending:
     """Collects the rows to append to each data set of the file."""
 
-    def __init__(self, file: Any, frames: int) -> None:
-        """`file` is open, and cut to its first `frames` frames."""
+    def __init__(self, file: Any, data: Mapping[str, Any], frames: int) -> None:
+        """`file` is open, and cut to its first `frames` frames; `data` are its data sets by name."""
         said = headers.header(file)
-        names = headers.names(said)
         known = stored_facts.facts_in(file, said.shape, said.order, said.walls) if said.version > 2 else Facts()
-        form = {"dtype": file[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
+        form = {"dtype": data[layout.POINTS].dtype, "dimension": said.dimension, "rods": known.rods}
         self.scene = Scene(said.shape, contacts=said.contacts, **form)
-        self.blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        self.blocks: dict[str, list[NDArray[Any]]] = {name: [] for name in data}
         self.bytes = 0
         self.frames = frames
         """Number of frames in the file."""
-        self._length = {name: int(file[name].shape[0]) for name in names}
+        self._length = {name: one.shape[0] for name, one in data.items()}
         """Lengths of the data sets, including added rows."""
         self._rows: list[tuple[float, ...]] = []
         self._checks: list[list[int]] = []
         self._no_contact = {
-            name: np.zeros((1, *file[name].shape[1:]), file[name].dtype) for name in names if name in layout.CELL_DATA
+            name: np.zeros((1, *one.shape[1:]), one.dtype) for name, one in data.items() if name in layout.CELL_DATA
         }
         """Cell data of the cell that contains all bodies."""
         self._wall = {name: zero - (zero.dtype.kind == "i") for name, zero in self._no_contact.items()}

@@ -10,6 +10,7 @@ describes the file.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -179,12 +180,12 @@ class Writer:
         """Find the position of the next frame."""
         file, names = self._file, headers.names(headers.header(self._file))
         headers.say_status(file, "running")
-        self._data = {name: file[name].id for name in names}
-        self._safe = {name: int(data.shape[0]) for name, data in self._data.items()}
+        data = {name: file[name] for name in names}
+        self._data = {name: one.id for name, one in data.items()}
+        self._safe = {name: one.shape[0] for name, one in self._data.items()}
         """Lengths of the data sets with all acknowledged rows."""
-        chunks = (int(np.prod(file[name].chunks)) * file[name].dtype.itemsize for name in names)
-        self._room = COMMIT_OVERHEAD + sum(chunks)
-        self._pending, self._last = Pending(file, frames), time.monotonic()
+        self._room = COMMIT_OVERHEAD + sum(math.prod(one.chunks) * one.dtype.itemsize for one in data.values())
+        self._pending, self._last = Pending(file, data, frames), time.monotonic()
         self.acknowledged, self.acknowledged_steps = frames, steps
 
     def frame(
