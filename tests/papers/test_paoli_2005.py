@@ -18,7 +18,7 @@ FLOOR = jo.HalfSpace([1.0])
 UNIT_DISC = jo.Inside([0.0, 0.0], 1.0)
 
 
-def halvings(h, times=6):
+def halvings(h, times=5):
     return [h / 2**k for k in range(times)]
 
 
