@@ -54,7 +54,7 @@ def test_steps_are_as_defined(scheme, normals, e):
 @pytest.mark.parametrize("normals", SETS.values(), ids=list(SETS))
 @pytest.mark.parametrize("e", [0.0, 0.4, 1.0])
 def test_flights_are_as_defined(normals, e):
-    defined, found = both("fly", drive(), planes(normals), *at_work(len(normals), e=e))
+    defined, found = both("fly", drive(), planes(normals), *at_work(len(normals), n=2, e=e))
     agree(defined, found)
     assert (defined[1][:, HITS] > 0).any()
     assert defined[2].any() == (e < 1.0), "contacts at rest"
