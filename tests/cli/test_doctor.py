@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import json
-import os
 import re
 import subprocess
 import sys
@@ -71,25 +70,39 @@ def test_the_doctor_finds_ffmpeg(jostle):
     assert json.loads(jostle("doctor", "--json")[1])["ffmpeg"] == imageio.get_ffmpeg_exe()
 
 
-def completed(shell, line, folder):
-    """The words that a shell offers at the end of a line."""
-    words = {"bash": {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}}
-    surroundings = {"_JOSTLE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}
-    surroundings |= words.get(shell, {}) | {"_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    return subprocess.run(
-        [sys.executable, "-c", "from jostle.cli import app; app(prog_name='jostle')"],
-        env={**os.environ, **surroundings}, capture_output=True, text=True, check=False, cwd=folder,
-    ).stdout  # fmt: skip
+CASES = {"bash": "jostle rep", "zsh": "jostle rep", "fish": "jostle rep", "scenarios": "jostle run hou"}
+COMPLETE = """
+import contextlib, io, json, os, sys
+from jostle.cli import app
+
+answers = {}
+for name, line in json.loads(sys.argv[1]).items():
+    shell = "bash" if name == "scenarios" else name
+    os.environ |= {"_JOSTLE_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": line}
+    os.environ |= {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        app(prog_name="jostle")
+    answers[name] = out.getvalue()
+print(json.dumps(answers))
+"""
+
+
+@pytest.fixture(scope="module")
+def completed(tmp_path_factory):
+    """The words that shells offer at the ends of the lines."""
+    folder = tmp_path_factory.mktemp("shell")
+    (folder / "hours.toml").touch()
+    command = [sys.executable, "-c", COMPLETE, json.dumps(CASES)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder).stdout)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_shell_completes_commands(shell, tmp_path):
-    offered = completed(shell, "jostle rep", tmp_path)
+def test_the_shell_completes_commands(shell, completed):
+    offered = completed[shell]
     assert "repair" in offered
     assert "report" in offered
     assert "resume" not in offered
 
 
-def test_the_shell_completes_scenarios(tmp_path):
-    (tmp_path / "hours.toml").touch()
-    assert completed("bash", "jostle run hou", tmp_path).split() == ["hourglass", "hours.toml"]
+def test_the_shell_completes_scenarios(completed):
+    assert completed["scenarios"].split() == ["hourglass", "hours.toml"]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from commands import run_commands
 from jostle.errors import BrokenFile, FileIsThere
 from jostle.macro import Flow, Grid, Splitting
 
@@ -56,11 +55,11 @@ def test_a_file_of_fields_is_read_as_it_was_written(run):
     assert jo.io.about(place)["title"] == "A room"
 
 
-def test_info_says_what_a_file_of_fields_is(run):
+def test_info_says_what_a_file_of_fields_is(run, jostle):
     place, sol = run
-    ((code, out, _), (_, table, _)) = run_commands(["info", place, "--json"], ["info", place], folder=place.parent)
+    code, out, _ = jostle("info", place, "--json")
     assert code == 0
-    assert "mass at end" in table
+    assert "mass at end" in jostle("info", place)[1]
     found = json.loads(out)
     assert found["cells"] == [16, 4]
     assert found["frames"] == len(sol.t)

@@ -59,6 +59,21 @@ def jostle(folder, tmp_path):
     return partial(run_commands, folder=folder, cwd=tmp_path)
 
 
+COMMANDS = (
+    "run two.toml --json", "resume two.vtkhdf --set run.t=1.5 --json",
+    "list", "new drop", "run drop.toml -q", "run drop -q -o again.vtkhdf",
+    "schema", "doctor --json",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answers(folder, tmp_path_factory):
+    """The answers to the commands, all in one process, and the folder in which they were given."""
+    cwd = tmp_path_factory.mktemp("answers")
+    (cwd / "two.toml").write_text(FILE)
+    return dict(zip(COMMANDS, run_commands(*COMMANDS, folder=folder, cwd=cwd), strict=True)), cwd
+
+
 @pytest.fixture
 def registered(monkeypatch):
     """The three as a script registers them, until the end of the test."""
@@ -81,14 +96,14 @@ def test_each_is_one_file_of_at_most_forty_lines(file):
     assert len(file.read_text(encoding="utf-8").splitlines()) <= 40
 
 
-def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(jostle, tmp_path):
-    (tmp_path / "two.toml").write_text(FILE)
-    (code, out, err), resumed = jostle("run two.toml --json", "resume two.vtkhdf --set run.t=1.5 --json")
+def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(answers):
+    said, cwd = answers
+    code, out, err = said["run two.toml --json"]
     assert (code, err) == (0, "")
     assert json.loads(out)["status"] == "finished"
-    code, out, err = resumed
+    code, out, err = said["resume two.vtkhdf --set run.t=1.5 --json"]
     assert (code, json.loads(out)["t"]) == (0, 1.5)
-    sol = jo.io.read(tmp_path / "two.vtkhdf")
+    sol = jo.io.read(cwd / "two.vtkhdf")
     assert set(sol.stats["solver"].tolist()) == {"PlainSweeps"}
     assert sol.q[0].tolist() == [[0.0, 0.5], [2.0, 1.0]]
     assert abs(sol.q[-1, :, 1]).max() < 0.2, "both have fallen"
@@ -98,8 +113,8 @@ def test_the_command_line_runs_and_resumes_a_scenario_of_a_plugin(jostle, tmp_pa
     )
 
 
-def test_the_schema_has_the_tables_of_plugins(jostle):
-    [(code, out, err)] = jostle("schema")
+def test_the_schema_has_the_tables_of_plugins(answers):
+    code, out, err = answers[0]["schema"]
     assert (code, err) == (0, "")
     tables = json.loads(out)["$defs"]
     assert tables["DampedTable"]["properties"]["rate"]["default"] == 1.0
@@ -113,17 +128,17 @@ def test_the_schema_has_the_tables_of_plugins(jostle):
     assert list(validator.iter_errors(tomllib.loads(FILE.replace('"drop"', '"drip"')))) != []
 
 
-def test_new_and_list_know_the_example_of_a_plugin(jostle, tmp_path):
-    listed, new, *runs = jostle("list", "new drop", "run drop.toml -q", "run drop -q -o again.vtkhdf")
-    assert "Three balls fall on a floor" in listed[1]
-    assert new[0] == 0
-    assert runs == [(0, "", "")] * 2
-    first, second = (jo.io.read(tmp_path / name) for name in ("drop.vtkhdf", "again.vtkhdf"))
+def test_new_and_list_know_the_example_of_a_plugin(answers):
+    said, cwd = answers
+    assert "Three balls fall on a floor" in said["list"][1]
+    assert said["new drop"][0] == 0
+    assert said["run drop.toml -q"] == said["run drop -q -o again.vtkhdf"] == (0, "", "")
+    first, second = (jo.io.read(cwd / name) for name in ("drop.vtkhdf", "again.vtkhdf"))
     np.testing.assert_array_equal(first.q[:], second.q[:])
 
 
-def test_doctor_lists_plugins(jostle):
-    [(code, out, err)] = jostle("doctor --json")
+def test_doctor_lists_plugins(answers):
+    code, out, err = answers[0]["doctor --json"]
     assert (code, err) == (0, "")
     assert json.loads(out)["plug_ins"] == ["kind of problem drop", "scheme damped", "solver plain_sweeps"]
 

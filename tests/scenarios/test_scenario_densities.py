@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import jostle as jo
-from commands import run_commands
 from jostle.scenarios import DensityRun, ScenarioError, load, parse, schema, shipped
 
 FILE = """
@@ -136,9 +135,9 @@ def test_the_schema_and_the_list_know_densities():
     assert shipped("blocks").startswith("# Two blocks")
 
 
-def test_the_command_line_runs_resumes_and_refuses(tmp_path):
-    (tmp_path / "mine.toml").write_text(FILE.replace("every = 0.2\n", ""))  # a longer run then saves less often
-    answers = run_commands(
+def test_the_command_line_runs_resumes_and_refuses(here, jostle):
+    (here / "mine.toml").write_text(FILE.replace("every = 0.2\n", ""))  # a longer run then saves less often
+    commands = (
         "run mine.toml --json --set run.t=0.5",
         "resume mine.vtkhdf --json --set run.t=1.0",
         "run mine.toml --json -o whole.vtkhdf",
@@ -148,17 +147,16 @@ def test_the_command_line_runs_resumes_and_refuses(tmp_path):
         "info mine.toml --json",
         "run mine.toml --overwrite --quiet --device cuda",
         "info mine.vtkhdf --scenario",
-        folder=tmp_path,
-        cwd=tmp_path,
     )
+    answers = [jostle(*command.split()) for command in commands]
     assert [code for code, _, _ in answers] == [0, 0, 0, 1, 0, 1, 0, 1, 0]
     first, resumed, whole = (json.loads(answers[k][1]) for k in (0, 1, 2))
     assert (first["t"], resumed["t"], resumed["status"]) == (0.5, 1.0, "finished")
     assert resumed["mass_at_end"] == whole["mass_at_end"]
-    one, two = (jo.io.read_images(tmp_path / name) for name in ("mine.vtkhdf", "whole.vtkhdf"))
+    one, two = (jo.io.read_images(name) for name in ("mine.vtkhdf", "whole.vtkhdf"))
     assert (np.asarray(one.fields["density"])[-1] == np.asarray(two.fields["density"])[-1]).all()
     assert (one.steps == two.steps).all()
-    assert (tmp_path / "mine.html").stat().st_size > 10_000
+    assert (here / "mine.html").stat().st_size > 10_000
     assert json.loads(answers[6][1])["cells"] == [16, 8]
     assert "on the CPU only" in answers[7][2]
     assert "t = 1.0" in answers[8][1]

@@ -7,7 +7,6 @@ import pytest
 from test_encoding import data
 
 import jostle as jo
-from commands import run_commands
 from jostle import viz
 from jostle.io import Images, Output
 from jostle.macro import Flow, Grid, Splitting
@@ -154,9 +153,9 @@ def test_a_run_that_is_under_way_is_live_while_its_file_is_fresh(density_run, tm
     assert {about["note"] for about in seen} == {"Not finished: the run is in progress, or was killed."}
 
 
-def test_the_command_saves_a_page_of_a_density(density_run, tmp_path):
+def test_the_command_saves_a_page_of_a_density(density_run, tmp_path, jostle):
     place, sol = density_run
-    ((code, out, _),) = run_commands(["view", place, "--save", tmp_path / "a.html"], folder=tmp_path)
+    code, out, _ = jostle("view", place, "--save", tmp_path / "a.html")
     assert (code, out.strip()) == (0, str(tmp_path / "a.html"))
     about, frames = data(tmp_path / "a.html")
     assert (about["title"], len(frames)) == ("blocks", len(sol.t))
