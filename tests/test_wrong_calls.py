@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import shutil
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -90,18 +91,15 @@ def things():
 
 
 @cache
-def trajectory():
-    """The bytes of a file with the run."""
-    with TemporaryDirectory() as folder:
-        return jo.io.write(things()["run"], Path(folder) / "run.vtkhdf").read_bytes()
-
-
-def study_folder(path):
-    """The folder of a finished study, whose name no other test changes."""
-    folder = path / "run.vtkhdf.study"
-    if not folder.exists():
-        jo.ensembles.sweep(jo.ensembles.Study(dict), executor=ThreadPoolExecutor(1), folder=folder)
-    return folder
+def files():
+    """A folder with the trajectory of the run, a moving density and a finished study; and the density."""
+    folder, grid = TemporaryDirectory(), things()["grid"]
+    path = Path(folder.name)
+    jo.io.write(things()["run"], path / "run.vtkhdf")
+    flow = jo.macro.Flow(grid=grid, density=0.5, velocity=grid.velocity(0.0, 0.0))
+    moved = jo.macro.solve(flow, jo.macro.Splitting(), t=0.1, h=0.1, output=path / "moved.vtkhdf")
+    jo.ensembles.sweep(jo.ensembles.Study(dict), executor=ThreadPoolExecutor(1), folder=path / "run.vtkhdf.study")
+    return folder, moved
 
 
 def calls(path):
@@ -109,8 +107,9 @@ def calls(path):
     at = things()
     run, room, cone, grid, zone = at["run"], at["room"], at["cone"], at["grid"], at["zone"]
     sweep = {"t": 0.2, "h": 0.1}
+    folder, moved = files()
+    shutil.copytree(folder.name, path, dirs_exist_ok=True)
     file = path / "run.vtkhdf"
-    file.write_bytes(trajectory())
     area = [(0, 0), (6, 0), (6, 4), (0, 4)]
     box2 = ([0.0, 0.0], [4.0, 4.0])
     law = {"grid": grid, "saturated": zone, "walls": zone & False, "tol": 1e-6}
@@ -385,7 +384,6 @@ def calls(path):
     }
     density = {"grid": grid, "density": np.full(grid.shape, 0.5), "walls": None, "exits": None}
     flow = jo.macro.Flow(grid=grid, density=0.5, velocity=grid.velocity(0.0, 0.0))
-    moved = jo.macro.solve(flow, jo.macro.Splitting(), t=0.1, h=0.1, output=path / "moved.vtkhdf")
     macro = {
         "Disc": {"centre": [0.0, 0.0], "radius": 1.0},
         "Polygon": {"points": [[0, 0], [1, 0], [0, 1]]},
@@ -529,7 +527,7 @@ def calls(path):
         "curve_changes": {"leaving_times": [[1.0, 2.0], [1.0, 3.0]]},
         "grid": {"parameters": {"a": [1]}},
         "latin_hypercube": {"parameters": {"a": (0.0, 1.0)}, "n": 2, "seed": 0},
-        "read": {"folder": study_folder(path)},
+        "read": {"folder": path / "run.vtkhdf.study"},
         "sweep": {
             "study": jo.ensembles.Study(dict), "executor": ThreadPoolExecutor(1), "workers": 1,
             "folder": path / "study", "until": None, "retry_failed": False, "progress": None,

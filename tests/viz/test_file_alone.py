@@ -65,12 +65,12 @@ def in_a_corner():
 RUNS = [shaken, in_a_box, in_a_silo, in_a_ring, on_a_line, among_people, in_a_corner]
 
 
-@pytest.fixture(params=RUNS, ids=lambda run: run.__name__)
-def both(request, tmp_path):
+@pytest.fixture(scope="module", params=RUNS, ids=lambda run: run.__name__)
+def both(request, tmp_path_factory):
     """The solution in memory, and the file that the same run wrote."""
     problem, scheme = request.param()
     settings = {"t": 1.0, "h": 0.05, "every": 0.25}
-    path = tmp_path / "run.vtkhdf"
+    path = tmp_path_factory.mktemp("both") / "run.vtkhdf"
     jo.solve(problem, scheme, **settings, output=jo.io.Output(path, contacts=True, dtype=float))
     return jo.solve(problem, scheme, **settings), jo.io.read(path)
 
