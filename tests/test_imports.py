@@ -1,6 +1,7 @@
 """Imports between the files of the package never lead back to where they began."""
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -46,6 +47,11 @@ def imports(source: Path) -> dict[str, set[str]]:
     return graph
 
 
+@cache
+def imports_of_jostle() -> dict[str, set[str]]:
+    return imports(SOURCE)
+
+
 def circle(graph: dict[str, set[str]]) -> list[str]:
     """Some files that import each other in a circle, if there are any."""
     try:
@@ -56,7 +62,7 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 
 def test_imports_between_files_have_no_circle():
-    found = circle(imports(SOURCE))
+    found = circle(imports_of_jostle())
     assert not found, f"{' imports '.join(reversed(found))}; move what they share into a file below both"
 
 
@@ -71,7 +77,7 @@ def reached(graph: dict[str, set[str]], start: str) -> set[str]:
 
 def test_kernels_are_reached_through_their_interface_alone():
     """A loop that somebody imported from its own file could do without a definition and a comparison with it."""
-    graph = imports(SOURCE)
+    graph = imports_of_jostle()
     of_devices = {name for name in graph if name.startswith(("jostle.kernels.cpu", "jostle.kernels.cuda"))}
     outside = {(name, one) for name in graph.keys() - of_devices for one in graph[name] & of_devices}
     assert outside == {

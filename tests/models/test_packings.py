@@ -203,10 +203,10 @@ def test_an_admissible_configuration_is_left_alone():
 @pytest.mark.parametrize("d", [2, 3])
 def test_separated_balls_respect_walls_and_periods(space, d):
     random = np.random.default_rng(5)
-    radii = random.uniform(0.7, 1.0, 200)
+    radii = random.uniform(0.7, 1.0, 100)
     width = (ball_volume(radii, d) / 0.5) ** (1.0 / d)
     Q = cell(([0.0] * d, [width] * d), None) if space == "box" else cell(None, [width] * d)
-    q = random.uniform(0.0, width, (200, d))
+    q = random.uniform(0.0, width, (100, d))
     x = separate(q, Q.within(radii), tol=1e-4)
     assert Q.within(radii).gap(0.0, x) >= 0.0
 

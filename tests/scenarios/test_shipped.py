@@ -92,7 +92,7 @@ def test_the_sand_runs_into_the_lower_bulb():
 
 
 def test_the_silo_empties():
-    sol = solved(small("silo"))
+    sol = solved(small("silo", "run.h=0.002"))
     left = present(sol).sum(axis=1)
     assert sol.status == "stopped"
     assert left[0] == 30
@@ -196,7 +196,7 @@ def test_the_layer_leaves_the_floor_only_if_it_is_shaken_harder_than_gravity_pul
     sol = solved(
         load(
             "vibrated_layer",
-            settings=["problem.n=10", f"problem.walls.1.shaken.amplitude={amplitude}", "run.t=1.0",
+            settings=["problem.n=10", f"problem.walls.1.shaken.amplitude={amplitude}", "run.t=1.0", "run.h=0.002",
                       "problem.walls.0.upper=[0.06, inf]", "problem.start.upper=[0.06, inf]"],
         )
     )  # fmt: skip

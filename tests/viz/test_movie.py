@@ -75,7 +75,7 @@ def test_space_is_filmed_with_the_near_before_the_far(two_balls, tmp_path):
     """As in the pictures: seen along y, ball 0 is in front, and it is the light one."""
     for azimuth, light in ((-90.0, True), (90.0, False)):
         view = (azimuth, 0.0)
-        shown, _ = pictures(viz.animate(two_balls, tmp_path / "two.gif", speed=5.0, colour=[0.0, 1.0], view=view))
+        shown, _ = pictures(viz.animate(two_balls, tmp_path / "two.gif", speed=10.0, colour=[0.0, 1.0], view=view))
         left = shown[-1][:, : int(0.75 * shown.shape[2])].astype(int)  # without the colour bar
         dark = (left[..., 2] - left[..., 0] > 30) & (left[..., 0] < 90)
         assert (dark.sum() < 0.5 * _disc(left)) == light
