@@ -1,5 +1,6 @@
 """The suite does the same however it was started: on a slow machine, without a terminal, in the background."""
 
+import gc
 import os
 import signal
 import sys
@@ -66,3 +67,10 @@ def jostle(capsys):
         return ended.value.code or 0, captured.out, captured.err
 
     return run
+
+
+def pytest_collection_finish():
+    """Leave what was imported and collected out of all further searches for garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 5)
