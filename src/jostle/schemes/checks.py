@@ -21,11 +21,12 @@ MAX_EQUALITY_ERROR = 0.25
 CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
 
 
-def check_finite(q: Array) -> None:
-    """Raise `NotFinite`, naming the coordinate, if q is not finite."""
-    if not all_finite(q):
-        body = tuple(int(k) for k in np.argwhere(~np.isfinite(q))[0])
-        raise NotFinite(f"position {body} became {float(q[body])}")
+def check_finite(q: Array, u: Array) -> None:
+    """Raise `NotFinite`, naming the coordinate, if q or u is not finite."""
+    for name, values in (("position", q), ("velocity", u)):
+        if not all_finite(values):
+            body = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
+            raise NotFinite(f"{name} {body} became {float(values[body])}")
 
 
 def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
@@ -38,7 +39,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     t, q, within = after.t, after.q, problem.within.unknown_part()
     if lowest(within.margins(t, q), 0.0) >= 0.0:
         return
-    contacts = within.linearise(t, q)
+    contacts = within.near(t, q, np.inf)
     allowed = (1.0 + tol / CLOSED) * contacts.tolerance()
     if not (contacts.margin < -allowed).any():
         return

@@ -37,7 +37,7 @@ class ConstraintSet(LinearisedSet):
     convex_gaps : bool or None
         True if every g_i(t, .) is convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask; None: not known.
     moving : bool or None
-        True if the set depends on time; None: not known.
+        True if the set depends on time; None: not known. False is compared with the gaps in some steps of a run.
     equalities : bool
         True if the constraints are equalities, g_i = 0. All of a set are, or none; an intersection may have both.
     curved : bool
@@ -296,6 +296,10 @@ class Intersection(ConstraintSet):
     def check_rest(self, times: tuple[float, float], q: Array) -> None:
         for Q in self.sets:
             Q.check_rest(times, q)
+
+    def check_declaration(self, times: tuple[float, float], q: Array) -> None:
+        for Q in self.sets:
+            Q.check_declaration(times, q)
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         parts = [Q.near(t, q, reach) for Q in self.sets]

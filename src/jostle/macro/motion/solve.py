@@ -110,7 +110,7 @@ def solve(
     file = None if output is None else ImageFile(output, resume=resume)
     steps = Steps.of(t, h)
     things = {"until": until, "velocity": problem.velocity}
-    past = {name: found for name, thing in things.items() if (found := remembering(thing)) is not None}
+    past = {name: known for name, thing in things.items() if (known := remembering(thing)) is not None}
     for thing in past.values():  # before the run starts and is described
         thing.remind(None)
     run, due = _Run(problem, scheme, scheme.start(problem, steps.start), past), Saving(every, steps.start)
