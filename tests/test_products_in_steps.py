@@ -1,4 +1,4 @@
-"""No step gives long vectors to BLAS, whose threads wait busily for the next product and take the cores of the sweeps."""
+"""No step gives long vectors to BLAS, whose threads wait busily for the next product and slow the sweeps down."""
 
 import json
 import subprocess
@@ -13,5 +13,5 @@ def test_steps_of_many_bodies_do_not_use_blas():
     done = subprocess.run([sys.executable, "-W", "ignore", str(SCRIPT)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["looked"] > 100  # products of short vectors and of linear maps are allowed
+    assert told["looked"] > 20  # products of short vectors and of linear maps are allowed
     assert told["found"] == []
