@@ -21,6 +21,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording
 from jostle.refinement import refined
 from jostle.schemes.base import Scheme
+from jostle.schemes.checks import check_convexity
 from jostle.schemes.state import State
 from jostle.solution import Solution
 from jostle.solvers.project import require
@@ -240,6 +241,8 @@ def solve(
                 state = scheme.advance(where.problem, before, step, t_next)
                 remembered = problem.within.memory
                 _check(state, scheme, strict)
+                if scheme.linearises and (number & (number - 1) == 0 or number == grid.count):
+                    check_convexity(scheme.solver.tol, where.problem.within, before, state)
                 after = where.moved(changed(problem.within, where.host(state), made)) if made else state
                 ended = FINISHED if until is None else _ended(until, where.host(after))
                 recorder.add(before, state, step)

@@ -118,3 +118,36 @@ def test_a_function_returns_the_same_number_of_gaps_at_all_times():
     ball = jo.Motion(q0=[1.0, 1.0], within=changing, law=jo.Restitution(0.5))
     with pytest.raises(jo.InvalidValue, match=r"returned 2 gaps at t = 0\.2 and 1 at t = 0\.3"):
         jo.solve(ball, jo.Paoli(), t=1.0, h=0.1)
+
+
+class Round(jo.ConstraintSet):
+    """Outside (side = 1) or inside (side = -1) of a circle, in a class that declares its gap convex."""
+
+    convex_gaps, moving = True, False
+
+    def __init__(self, side, sign=1.0):
+        self.side, self.sign = side, sign
+
+    def linearise(self, t, q, reach=np.inf):
+        distance = np.linalg.norm(q)
+        gap, normal = np.array([self.side * (distance - 1.0)]), self.sign * self.side * q / distance
+        return jo.Contacts(gap, Dense(normal[None]), np.array([[0, -1]]), numbers=1, length=1.0)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("case", ["a gradient of the wrong sign", "a gap that is not convex"])
+def test_a_class_whose_gap_is_not_convex_or_whose_gradient_is_wrong_is_refused(case, beside):
+    """The linearised constraint is kept, so neither the residual nor sol.overlap show it."""
+    wrong = case == "a gradient of the wrong sign"
+    Q = Round(1.0, -1.0) if wrong else Round(-1.0)
+    within = Q & jo.HalfSpace([0.0, 1.0], -5.0) if beside else Q
+    start = {"q0": [-2.0, 0.1], "v0": [1.0, 0.0]} if wrong else {"q0": [-0.9, 0.0], "v0": [0.0, 1.0]}
+    said = r"constraint 0 of Round is -.* declares convex_gaps = True: correct the gradient G, or set convex_gaps"
+    with pytest.raises(jo.LeftTheSet, match=said):
+        jo.solve(jo.Motion(**start, within=within), jo.Maury(), t=1.9, h=0.1)
+
+
+def test_a_class_with_a_convex_gap_and_the_right_gradient_runs_as_before():
+    sol = jo.solve(jo.Motion(q0=[-2.0, 0.1], v0=[1.0, 0.0], within=Round(1.0)), jo.Maury(), t=3.0, h=0.1)
+    assert sol.status == "finished"
+    assert min(np.linalg.norm(sol.q, axis=1)) >= 1.0 - 1e-8

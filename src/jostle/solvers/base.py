@@ -181,7 +181,7 @@ class Solver:
             if solver.max_iterations > self.max_iterations - used:
                 solver = replace(solver, max_iterations=self.max_iterations - used)
             try:
-                u, guess, iterations = solver._solve(w, K, M, slack, guess)
+                u, guess, iterations = solver._answer(w, K, M, slack, guess)
             except Declined as reason:
                 remarks.append(f"{solver.name} was left out: {reason}")
                 solver = next(plan, None)
@@ -236,6 +236,20 @@ class Solver:
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""
         raise NotImplementedError
+
+    def _answer(
+        self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
+    ) -> tuple[Array, Array, int]:
+        """What `_solve` found. A solver outside jostle gets copies to write on, and its shapes are checked."""
+        if type(self).__module__.partition(".")[0] == "jostle":
+            return self._solve(w, K, M, slack, guess)
+        u, p, iterations = self._solve(w.copy(), K, M, slack.copy(), None if guess is None else guess.copy())
+        if np.shape(u) != w.shape or np.shape(p) != slack.shape:
+            raise InvalidValue(
+                f"{self.name}._solve must return u of shape {w.shape}, p of shape {slack.shape} and the number of "
+                f"iterations; it returned shapes {np.shape(u)} and {np.shape(p)}"
+            )
+        return floats(u), floats(p), int(iterations)
 
     def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
         unit = K.G.norms(M)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,7 @@ class _Run:
 
     def __init__(self, problem: Crowd | Flow, scheme: Scheme, state: State, past: Mapping[str, Remembers]) -> None:
         self.problem, self.scheme, self.state, self.past = problem, scheme, state, past
-        self.memories = {name: thing.memory for name, thing in past.items()}
+        self.memories = {name: deepcopy(thing.memory) for name, thing in past.items()}
         """What `until` and the desired velocity remembered after the last step."""
         self.frames, self.records = [state], list[tuple[Any, ...]]()
         self.pressure, self.since = np.zeros(problem.grid.shape), 0.0
@@ -176,7 +177,7 @@ class _Run:
 
     def add(self, state: State, h: float, save: bool) -> None:
         self.state, self.since = state, self.since + h
-        self.memories = {name: thing.memory for name, thing in self.past.items()}
+        self.memories = {name: deepcopy(thing.memory) for name, thing in self.past.items()}
         self.pressure = self.pressure + h * state.pressure
         mass = float(state.density.sum()) * self.problem.grid.h**2
         excess = max(float(state.density.max()) - 1.0, 0.0)
@@ -189,7 +190,7 @@ class _Run:
     def remind(self, memories: Mapping[str, Any]) -> None:
         """Continue with the memories of a checkpoint."""
         for name, thing in self.past.items():
-            thing.remind(memories[name])
+            thing.remind(deepcopy(memories[name]))
         self.memories = dict(memories)
 
     def evolution(self, status: str) -> Evolution:
