@@ -73,7 +73,7 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
         now.tests++;
         bool passed = two == 0.0 && (all.tol == INFINITY || one <= all.tol * now.size);
         if (passed || now.iteration >= all.max_iterations) {
-            now.phase = now.exact || now.iteration >= all.max_iterations ? DONE : CLEAR;
+            now.phase = now.exact || all.tol > DRIFT || now.iteration >= all.max_iterations ? DONE : CLEAR;
             return;
         }
         now.tested = now.exact ? now.iteration + next_test(0, all.every) : next_test(now.iteration, all.every);
