@@ -4,6 +4,7 @@ VENV   := .venv
 BENCH  := .venv-bench
 EMPTY  := .venv-wheel
 BIN    := $(VENV)/bin
+export HATCH_BUILD_NO_HOOKS := 1  # no compiled kernels in wheels to publish, and none compiled for editable installations
 unexport PYTHONDONTWRITEBYTECODE  # the environments are ours: without bytecode each process compiles all that it imports
 
 .PHONY: help demo test lint bench docs dist clean
