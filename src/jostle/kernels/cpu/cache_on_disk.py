@@ -106,10 +106,9 @@ class KernelCache(FunctionCache):
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            warnings.warn(
+            _warn_once(
                 f"compiled kernels could not be kept in {self._cache_path} ({error.strerror or error}): they are "
-                "compiled again in each process; make room, or set NUMBA_CACHE_DIR",
-                stacklevel=2,
+                "compiled again in each process; make room, or set NUMBA_CACHE_DIR"
             )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -119,6 +118,12 @@ class KernelCache(FunctionCache):
         rtsys.initialize(target_context)
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
+
+
+@cache
+def _warn_once(text: str) -> None:
+    """Warn of each kernel that cannot be kept, but not twice in the same words."""
+    warnings.warn(text, stacklevel=3)
 
 
 class KernelFiles(IndexDataCacheFile):
