@@ -28,7 +28,7 @@ print(*compiled_files(), sep="\\n")
 """Program that compiles all kernels on all cores, and prints the paths of the files."""
 
 
-class CompileKernels(BuildHookInterface):  # type: ignore[type-arg]
+class CompileKernels(BuildHookInterface):
     """Add compiled kernels to a wheel; if they cannot be compiled, warn and build the wheel without them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -37,7 +37,7 @@ class CompileKernels(BuildHookInterface):  # type: ignore[type-arg]
             return
         paths, problem = compiled(Path(self.root))
         if not paths:
-            self.app.display_warning(f"no compiled kernels in the wheel, so first runs of jostle compile them: {problem}")
+            self.app.display_warning(f"the wheel has no compiled kernels, and first runs compile them: {problem}")
             return
         build_data["force_include"] |= {path: f"{FOLDER}/{Path(path).name}" for path in paths}
         build_data |= {"pure_python": False, "infer_tag": True}  # for this Python and this platform only

@@ -79,7 +79,7 @@ def test_if_the_kernels_cannot_be_compiled_one_line_says_why_and_the_wheel_has_n
     assert kernels_in(files) == []
     assert name == "jostle-1.0-py3-none-any.whl"
     lines = "".join(capfd.readouterr()).splitlines()
-    assert lines == [f"no compiled kernels in the wheel, so first runs of jostle compile them: {reason}"]
+    assert lines == [f"the wheel has no compiled kernels, and first runs compile them: {reason}"]
 
 
 def test_no_kernels_are_compiled_without_the_hook_nor_for_an_editable_installation(built, monkeypatch):

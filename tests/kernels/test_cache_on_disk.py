@@ -118,8 +118,8 @@ def test_a_read_only_installation_uses_its_kernels_and_others_are_stored_elsewhe
 def test_without_a_folder_to_write_to_kernels_work_and_one_warning_says_what_to_do(scaled, read_only):
     read_only()
     with pytest.warns(UserWarning, match=r"\(no folder can be written to\).*set NUMBA_CACHE_DIR") as warned:
-        assert scaled(1.5, "a" * 16) == (3.0, 0)
-        assert scaled(2.5, "a" * 16) == (5.0, 0)
+        values = [scaled(margin, "a" * 16) for margin in (1.5, 2.5)]
+    assert values == [(3.0, 0), (5.0, 0)]
     assert len(warned) == 1
 
 

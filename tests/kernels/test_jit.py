@@ -7,7 +7,6 @@ import time
 from importlib import import_module
 
 import numpy as np
-import pytest
 from numba.core.dispatcher import Dispatcher
 
 import jostle as jo
