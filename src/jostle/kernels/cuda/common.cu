@@ -44,15 +44,21 @@ __device__ void wait_for(u64 *counter, u64 number) {
 #endif
 }
 
+#define WARP 32
 #define MOST_WARPS 32  // of a block of threads
 
-// The sums of two numbers over the threads of a block, known to its first thread; the same in every run.
-__device__ void block_sums(double *one, double *two, double *shared) {
-    u32 width = blockDim.x < 32 ? blockDim.x : 32, warps = blockDim.x / width, warp = threadIdx.x / width;
+// The sums of two numbers over the first `width` threads of a warp, known to the first of them.
+__device__ void warp_sums(u32 width, double *one, double *two) {
     for (u32 half = width / 2; half > 0; half /= 2) {
         *one += __shfl_down_sync(0xFFFFFFFFu, *one, half);
         *two += __shfl_down_sync(0xFFFFFFFFu, *two, half);
     }
+}
+
+// The sums of two numbers over the threads of a block, known to its first thread; the same in every run.
+__device__ void block_sums(double *one, double *two, double *shared) {
+    u32 width = blockDim.x < WARP ? blockDim.x : WARP, warps = blockDim.x / width, warp = threadIdx.x / width;
+    warp_sums(width, one, two);
     __syncthreads();
     if (threadIdx.x % width == 0) {
         shared[2 * warp] = *one;

@@ -16,10 +16,14 @@ THREADS, MOST_BLOCKS = 256, 8192
 """Threads of a block, and most blocks, in kernels that treat each row or body by itself; threads may take several."""
 PARTS = 4096
 """Number of threads that look for what all bodies have in common, each among a part of them."""
-SWEEPING_THREADS, RESIDENT = 128, 6
+TEAM = 128
+"""Threads that sweep a block of rows together."""
+SWEEPING_THREADS, RESIDENT = 6 * TEAM, 1
 """Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
-PIECE = 4 * SWEEPING_THREADS
-"""Bodies that a block of threads treats at a time, between the sweeps."""
+STAGED = 256
+"""Rows that a team has at hand in the memory of its processor; it reads further ones when they are needed."""
+PIECE = 4 * TEAM
+"""Bodies that a team treats at a time, between the sweeps."""
 COLOURS = 64
 """The last one is for the rows of bodies with too many: these may share a body."""
 
@@ -28,7 +32,7 @@ COLOURS = 64
 def _module(d: int) -> Any:
     """All kernels for contacts in d dimensions."""
     text = "\n".join((Path(__file__).parent / name).read_text() for name in SOURCES)
-    shared = {"THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT, "PIECE": PIECE, "COLOURS": COLOURS}
+    shared = {"THREADS": SWEEPING_THREADS, "TEAM": TEAM, "STAGED": STAGED, "RESIDENT": RESIDENT, "PIECE": PIECE, "COLOURS": COLOURS}
     defined = {"D": d, "FAR": FAR, "RISE": RISE, **shared}
     return cupy.RawModule(code=text, options=("--std=c++17", *(f"-D{name}={value}" for name, value in defined.items())))
 
@@ -37,6 +41,14 @@ def _module(d: int) -> Any:
 def function(name: str, d: int) -> Any:
     """A kernel in d dimensions."""
     return _module(d).get_function(name)
+
+
+@cache
+def sweeping(d: int) -> tuple[Any, int]:
+    """The kernel of the sweeps, and how many bytes of the memory of a processor it needs."""
+    kernel, room = function("gauss_seidel", d), 8 * (SWEEPING_THREADS // TEAM) * (d + 4) * STAGED
+    kernel.max_dynamic_shared_size_bytes = room
+    return kernel, room
 
 
 def each(name: str, d: int, count: int, *arguments: Any) -> None:
