@@ -98,8 +98,8 @@ class Sides(Surfaces):
     def near_many(self, x: Array, radii: Array | float, reach: Array | float) -> tuple[Integers, Array] | None:
         if not offers_for_many(x, "near_sides"):
             return None
-        sizes = (contiguous(size) if getattr(size, "ndim", 0) else place_of(x).full(1, size) for size in (radii, reach))
         sides = contiguous(self.axis, np.int64), contiguous(self.sign), contiguous(self.ends)
+        sizes = _listed(radii, x), _listed(reach, x)
         return kernels_for(x).near_sides(contiguous(x), *sizes, *sides, chunks_of(len(x) * len(self.axis)))
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
@@ -200,3 +200,8 @@ def limit_of_each(limit: Array | float, x: Array) -> Array:
 
 def _longest(vectors: Array) -> float:
     return math.sqrt(highest(np.einsum("kd,kd->k", vectors, vectors), 0.0))
+
+
+def _listed(size: Array | float, x: Array) -> Array:
+    """One number for each body, or one for all, as an array where x lives."""
+    return contiguous(size) if getattr(size, "ndim", 0) else place_of(x).full(1, size)

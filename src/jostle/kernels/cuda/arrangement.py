@@ -93,7 +93,8 @@ def _cells(places: Array, i: Integers, j: Integers) -> tuple[Any, Any, Integers]
     (n, d), every = places.shape, max(1, len(i) // SAMPLE)
     sample = cupy.empty((2, -(-len(i) // every), d))
     each("sample_rows", d, sample.shape[1], np.int64(every), i, j, places, sample)
-    cut = cut_space(*on_host(sample), len(i), ROWS_A_BLOCK, 2)
+    first, second = on_host(sample)
+    cut = cut_space(first, second, len(i), ROWS_A_BLOCK, 2)
     axes, low, scale, counts = (np.append(*both)[:2] for both in zip(cut, (0, 0.0, 0.0, 2), strict=True))  # also in 1-D
     cell, key = cupy.empty((n, 2), np.int32), cupy.empty(n, np.uint64)
     each("fill_blocks", d, n, places, *axes.astype(np.int64), *low, *scale, *counts, cell, key)
