@@ -143,8 +143,8 @@ def check_crossings(linearises: bool, within: ConstraintSet, before: State, afte
     `linearises` says whether the scheme keeps the constraints linearised at the state before.
     """
     held = linearises and after.projection is not None and after.projection.converged
-    overlap = np.inf if after.contacts is None else -lowest(after.contacts.gap, 0.0)
-    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, overlap))
+    gaps = None if after.contacts is None else after.contacts.gap
+    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps))
     if found is None:
         return
     h = after.t - before.t

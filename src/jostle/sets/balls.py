@@ -133,6 +133,7 @@ class Balls(ConstraintSet):
             bend=by_rows(_bend, (gap, i, j), radii),
             bodies=n,
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
+            known=True,
         )
 
     def _gaps_at(

@@ -314,7 +314,8 @@ class Intersection(ConstraintSet):
         owned = tuple(part.numbers for part in parts)
         self._numbers = self._numbers or owned
         for Q, part, before in zip(self.sets, parts, self._numbers, strict=True):
-            check_owned(repr(Q), part.pairs, part.numbers)
+            if not part.known:
+                check_owned(repr(Q), part.pairs, part.numbers)
             check_unchanged(repr(Q), part.numbers, before, t)
         return owned
 

@@ -170,11 +170,12 @@ class Solver:
     ) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
-        used, looked, remarks, warm = 0, False, [], guess is not None and bool(guess.any())
+        used, looked, remarks = 0, False, []
         plan = self._plan(K)
         solver: Solver | None = next(plan)
         while solver is not None and used < self.max_iterations:
-            if solver.accepts_start and not warm and not tried and (K.margin(slack) >= -self.tol * K.length).all():
+            cold = solver.accepts_start and not tried and (guess is None or not guess.any())
+            if cold and (K.margin(slack) >= -self.tol * K.length).all():
                 start = self._start(target, w, K, M, slack)
                 if start.converged:
                     return start
@@ -319,7 +320,9 @@ def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
     if len(M.root) != len(w):
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
-    if guess is not None and (np.shape(guess) != K.c.shape or not all_finite(guess)):
-        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {np.shape(guess)}")
-    if not math.isfinite(w.sum()):
+    shape = K.c.shape if guess is None else np.shape(guess)
+    finite = shape == K.c.shape and math.isfinite(w.sum() if guess is None else w.sum() + guess.sum())
+    if guess is not None and not finite and (shape != K.c.shape or not all_finite(guess)):
+        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {shape}")
+    if not finite:
         raise NotFinite("the point to project is not finite")
