@@ -23,12 +23,11 @@ NEARBY = 4.0
 CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
 
 
-def check_finite(q: Array, u: Array) -> None:
-    """Raise `NotFinite`, naming the coordinate, if q or u is not finite."""
-    for name, values in (("position", q), ("velocity", u)):
-        if not all_finite(values):
-            body = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
-            raise NotFinite(f"{name} {body} became {float(values[body])}")
+def check_finite(values: Array, name: str) -> None:
+    """Raise `NotFinite`, naming the coordinate, if the positions or velocities of this name are not finite."""
+    if not all_finite(values):
+        body = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
+        raise NotFinite(f"{name} {body} became {float(values[body])}")
 
 
 def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
