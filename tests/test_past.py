@@ -173,3 +173,38 @@ def test_only_what_remembers_something_is_found():
     assert behaviour.memory.stage is journey.stage
     assert jo.Sweeping(q0=np.zeros((6, 2)), velocity=walk).past is None
     assert people().past is not None
+
+
+class Steps(NamedTuple):
+    count: np.ndarray
+
+
+class InPlace:
+    """True after eight steps; it counts in the array that it remembers."""
+
+    remembers = Steps
+    memory = None
+
+    def remind(self, memory):
+        self.memory = memory
+
+    def __call__(self, state):
+        self.memory = self.memory or Steps(np.zeros(1))
+        self.memory.count[0] += 1.0
+        return bool(self.memory.count[0] >= 8.0)
+
+
+def test_a_memory_that_changes_in_place_is_copied_into_checkpoints(tmp_path):
+    """The last step to 0.55 is not part of a longer run, which continues from the step before, with its memory."""
+    ball = jo.Motion(q0=[0.0, 5.0], force=[0.0, -9.81], within=jo.HalfSpace([0, 1]))
+    whole = jo.solve(ball, jo.Maury(), t=2.0, h=0.1, until=InPlace())
+    jo.solve(ball, jo.Maury(), t=0.55, h=0.1, until=InPlace(), checkpoint=tmp_path / "run.npz")
+    said = {"until": InPlace(), "checkpoint": tmp_path / "run.npz", "resume": True}
+    assert jo.solve(ball, jo.Maury(), t=2.0, h=0.1, **said).t[-1] == whole.t[-1] == pytest.approx(0.8)
+
+    grid = jo.macro.Grid([0, 0], [4, 1], h=1 / 4, closed=True)
+    people = jo.macro.Crowd(grid=grid, density=0.5, velocity=grid.velocity(1.0, 0.0))
+    run = {"checkpoint": tmp_path / "density.npz"}
+    jo.macro.solve(people, jo.macro.Splitting(), t=0.55, h=0.1, until=InPlace(), **run)
+    resumed = jo.macro.solve(people, jo.macro.Splitting(), t=2.0, h=0.1, until=InPlace(), resume=True, **run)
+    assert resumed.t[-1] == pytest.approx(0.8)

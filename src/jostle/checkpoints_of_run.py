@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from jostle.devices import Device
@@ -80,7 +81,7 @@ class CheckpointsOfRun:
             return None
         from jostle.io.checkpoint import Position
 
-        noted = {name: thing.memory for name, thing in self.past.items()}
+        noted = {name: deepcopy(thing.memory) for name, thing in self.past.items()}  # some change theirs in place
         return Position(state, number, quality, *recorder.counted, self.checkpoint.drawn(), noted, within=remembered)
 
     def save(self, recorder: Recording, position: Position | None) -> None:

@@ -21,6 +21,7 @@ from jostle.problems import Motion, Sweeping
 from jostle.recording import Recorder, Recording
 from jostle.refinement import refined
 from jostle.schemes.base import Scheme
+from jostle.schemes.checks import check_convexity
 from jostle.schemes.state import State
 from jostle.solution import Solution
 from jostle.solvers.project import require
@@ -234,10 +235,14 @@ def solve(
                 continue
             before, there = state, here
             try:
+                if number & (number - 1) == 0:  # steps 1, 2, 4, 8 and so on, so that it costs nothing
+                    where.problem.within.check_declaration((grid.start, t_next), before.q)
                 problem.within.memory = remembered  # undo what other calls of the set did since the last step
                 state = scheme.advance(where.problem, before, step, t_next)
                 remembered = problem.within.memory
                 _check(state, scheme, strict)
+                if scheme.linearises and (number & (number - 1) == 0 or number == grid.count):
+                    check_convexity(scheme.solver.tol, where.problem.within, before, state)
                 after = where.moved(changed(problem.within, where.host(state), made)) if made else state
                 ended = FINISHED if until is None else _ended(until, where.host(after))
                 recorder.add(before, state, step)

@@ -19,7 +19,7 @@ class Remembers(Protocol):
     remembers : type or None
         The NamedTuple class of `memory`, which consists of numbers and arrays; None if there is nothing to remember.
     memory : NamedTuple or None
-        What is remembered now; None stands for nothing. It must not change later: `remind` replaces it.
+        What is remembered now; None stands for nothing. Checkpoints contain copies of it.
 
     Examples
     --------

@@ -244,5 +244,7 @@ class SmoothRun:
     def _tolerances(self, n: int) -> Array:
         """(2 N,) the sizes of displacements and velocities below which errors are absolute."""
         time = FIRST_TIME * self.end
-        speed = self.fastest or self.strongest * time or 1.0
+        speed, first = self.fastest, self.strongest * time
+        if speed <= CLOSED * first:  # at rest so far, up to the error of the integration
+            speed = first or 1.0
         return np.concatenate([np.full(n, speed * time), np.full(n, speed)])

@@ -62,6 +62,57 @@ def test_a_person_in_the_doorway_is_not_pushed_when_the_door_closes():
     assert at == {20.05: False, 19.95: True}
 
 
+def at_the_closed_door(*places):
+    """People at a door that has closed while the others were in the cabin, and the set of their positions."""
+    plan = building()
+    people = crowd(len(places), radius=R, q0=places, speed=1.0, room=plan)
+    change, state = plan.changes(people), jo.Venel().start(people, 0.0)
+    change[-1](state._replace(t=EVERY))
+    return people, state
+
+
+def test_the_rows_of_closed_doors_do_not_depend_on_the_places_of_people():
+    """Searches for the nearest point number the rows: they need the same ones everywhere."""
+    places = [(20.3, 1.5), (19.5, 1.5), (23.0, 0.5), (2.0, 1.5)]
+    people, _ = at_the_closed_door(*places)
+    doors = people.within.sets[-1]
+    there = doors.linearise(0.0, np.array(places))
+    gap = dict(zip(there.pairs[:, 0].tolist(), there.gap.tolist(), strict=True))
+    assert sorted(gap) == [0, 1, 2, 3]
+    assert gap[0] == pytest.approx(0.3)
+    assert gap[1] == pytest.approx(0.5)
+    assert min(gap[2], gap[3]) > 1.0
+    for moved in ((20.3, 0.5), (19.9, 1.5), (1.0, 1.5), (40.0, 40.0)):
+        other = doors.linearise(0.0, np.array([moved, *places[1:]]))
+        assert (other.pairs == there.pairs).all()
+    assert len(doors.linearise(0.0, np.array(places), 0.4).gap) == 1
+
+
+def test_catching_up_does_not_lose_count_of_the_rows_of_a_lift():
+    plan = building()
+    people = crowd(Group("all", 14, radius=R, speed=1.0, start=UPPER), room=plan, seed=1)
+    sol = jo.solve(people, jo.CatchingUp(), t=EVERY + 1.0, h=H, every=0.25, change=plan.changes(people))
+    inside = (sol.q[..., 0] > 10.0) & (sol.q[..., 0] < 20.0 - 1e-6)
+    closed = sol.t > EVERY + 1e-6
+    assert closed.sum() >= 3
+    assert (inside[closed] == inside[closed][0]).all()
+
+
+def test_a_person_who_passes_a_closed_door_is_an_error():
+    """A solver that leaves overlaps may push somebody through; the door would not hold them any more."""
+    people, state = at_the_closed_door((20.05, 1.5), (19.5, 1.5), (23.0, 0.5))
+    doors = people.within.sets[-1]
+    for x, passed in ((20.0, False), (19.995, False), (19.98, True), (19.0, True)):
+        end = np.array([(x, 1.5), *state.q[1:]])
+        found = doors.crossing(jo.sets.crossings.Step((EVERY, EVERY + H), (state.q, end)))
+        assert (found is not None) == passed
+    assert found.body == 0
+    assert found.wall == "the closed door of the lift 'lift'"
+    assert found.moved == pytest.approx(1.05)
+    out = np.array([state.q[0], (20.05, 1.5), state.q[2]])
+    assert doors.crossing(jo.sets.crossings.Step((EVERY, EVERY + H), (state.q, out))).body == 1
+
+
 def test_a_lift_without_travel_time_moves_people_at_once():
     plan = building(travel=0.0, doors=0.0)
     people = crowd(1, radius=R, q0=[(19.0, 1.5)], room=plan)

@@ -456,3 +456,21 @@ def test_orbits_that_differ_by_their_phase_are_one_attractor():
     found = jo.ensembles.basins(copies, period=2 * np.pi / 2.68, steps=32, periods=2000)
     assert [one.period for one in found.attractors] == [2]
     assert found.share(0) == 1.0
+
+
+def in_a_round_wall(t, q, parameters):
+    return parameters[0] * (1.0 - np.sqrt(q[0] ** 2 + q[1] ** 2))
+
+
+def gradient_of_a_round_wall(t, q, parameters):
+    distance = np.sqrt(q[0] ** 2 + q[1] ** 2)
+    return -parameters[0] * q[0] / distance, -parameters[0] * q[1] / distance
+
+
+def test_a_nearest_point_that_is_not_found_asks_for_the_gradient():
+    """Differences of a curved gap are too inexact for long steps; with the gradient the same steps are possible."""
+    start = {"q0": [-0.4, 0.4], "v0": [0.3, 0.0], "force": [0.0, -9.81], "parameters": [0.5], "restitution": 0.5}
+    with pytest.raises(jo.NotConverged, match=r"was not found; give the gradient of the gaps, .* or choose a shorter"):
+        advance(Copies(within=Gaps(in_a_round_wall), **start), jo.Paoli(), t=3.0, h=0.05)
+    given = Gaps(in_a_round_wall, gradient=gradient_of_a_round_wall)
+    advance(Copies(within=given, **start), jo.Paoli(), t=3.0, h=0.05)

@@ -48,7 +48,7 @@ class Function:
         self.function = function
         self.kernel = SimpleNamespace(ptr=0)
 
-    def __call__(self, grid, block, arguments):
+    def __call__(self, grid, block, arguments, shared_mem=0):
         assert all(size > 0 for size in (*grid, *block))
         self.function(*[_given(argument) for argument in arguments])
 

@@ -235,16 +235,6 @@ def test_an_outlier_far_away_costs_neither_pairs_nor_memory():
     assert found[1].tolist() == j.tolist()
 
 
-def test_straying_is_measured_apart_from_the_common_way():
-    random = np.random.default_rng(1)
-    q, alone = random.uniform(size=(50, 3)), np.zeros((50, 3))
-    alone[3] = [0.3, 0.0, -0.4]
-    assert cpu.strayed(q + np.array([7.0, -2.0, 1.0]), q).max() < 1e-14
-    way = cpu.strayed(q + np.array([7.0, -2.0, 1.0]) + alone, q)
-    assert way[3] == pytest.approx(0.5 * 49 / 50)
-    assert np.delete(way, 3) == pytest.approx(np.full(49, 0.5 / 50))
-
-
 @pytest.mark.parametrize(("n", "k"), [(0, 3), (5, 0), (40, 12), (9, 40), (3, 400)])
 def test_points_near_segments_are_those_of_the_definition(n, k):
     random = np.random.default_rng([n, k])

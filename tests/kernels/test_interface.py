@@ -34,8 +34,9 @@ def test_kernels_are_named_without_importing_those_of_the_cpu(monkeypatch):
 
 
 def test_every_device_has_the_kernels_of_a_step():
-    twelve = "rates magnitude adjoint norms residual_pairs by_pair gauss_seidel all_pairs pair_list near strayed"
-    assert {*twelve.split(), "near_segments"} == interface.CONTACT_KERNELS < interface.ALL_KERNELS
+    of_rows = "rates magnitude adjoint norms residual_pairs by_pair gauss_seidel all_pairs pair_list near near_segments"
+    of_bodies = "speeds outran stayed near_sides"
+    assert {*of_rows.split(), *of_bodies.split()} == interface.CONTACT_KERNELS < interface.ALL_KERNELS
 
 
 # --- one comparison a kernel: its arguments, and what of its result must agree ---
@@ -204,7 +205,6 @@ ARGUMENTS = {
     "all_pairs": lambda random: listed(random)[2:6],
     "pair_list": lambda random: (*listed(random)[2:4], listed(random)[5], 2),
     "near": listed,
-    "strayed": lambda random: (random.normal(size=(9, 3)), random.normal(size=(9, 3))),
     "near_segments": lambda random: (
         random.uniform(size=(9, 2)), np.full(9, 0.3), *random.uniform(size=(2, 4, 2)), random.uniform(size=(4, 2))
     ),

@@ -202,6 +202,38 @@ def test_momentum_is_kept_by_the_triangular_law():
     assert law.impact(U).hit.velocity.sum(axis=0) == pytest.approx(law.sample(U).sum(axis=0), abs=1e-9)
 
 
+def test_smooth_walls_let_grains_slide_and_walls_of_the_triangular_lattice_do_not():
+    channel = macro.Grid([0, 0], [2, 1], h=1 / 8, closed=((False, False), (True, True)))
+    U = channel.velocity(1.0, 0.0)
+    floor = channel.block([0, 0], [2, 0.5])
+    for zone in (floor, np.ones(channel.shape, dtype=bool)):
+        for law in (macro.Isotropic, macro.Square):
+            assert law(channel, zone).impact(U).u.cells[zone] == pytest.approx(np.tile([1.0, 0.0], (zone.sum(), 1)))
+
+    row = macro.triangular_lattice(
+        1.0, box=([-3.6, -1], [3.6, 1]), zone=lambda x, y: abs(y) < 0.1, walls=lambda x, y: y < -0.1
+    )
+    along = np.tile([1.0, 0.0], (len(row), 1))
+    climbed = jo.impact(along, row.cone, law=jo.Restitution(0.0)).velocity
+    assert climbed == pytest.approx(np.tile([0.75, 0.75**0.5 / 2], (len(row), 1)), abs=1e-8)
+    filled = macro.Triangular(channel, np.ones(channel.shape), tol=1e-9).impact(U)
+    assert filled.hit.velocity[:, 0].mean() < 0.5
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.2])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+@pytest.mark.filterwarnings("ignore::jostle.NotApproaching")
+def test_walls_take_the_momentum_that_the_triangular_law_loses(angle, restitution):
+    room = macro.Grid([0, 0], [1, 1], h=1 / 8, closed=((True, False), (True, True)))
+    law = macro.Triangular(room, np.ones(room.shape), angle=angle, tol=1e-10)
+    U = room.velocity(*np.random.default_rng(2).normal(size=(2, *room.shape)))
+    hit, pairs = law.impact(U, restitution=restitution).hit, law.cone.G
+    at_wall = pairs.j < 0
+    gained = law.mass @ (hit.velocity - law.sample(U))
+    assert gained == pytest.approx((hit.impulse[:, None] * -pairs.normal)[at_wall].sum(axis=0), abs=1e-8)
+    assert np.abs(gained).min() > 1e-2
+
+
 def test_a_law_with_restitution_warns_where_contacts_open():
     grid = macro.Grid([0, 0], [3, 1], h=1.0)
     with pytest.warns(jo.NotApproaching):

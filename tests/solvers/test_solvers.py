@@ -396,7 +396,9 @@ def test_too_few_iterations_are_not_convergence(solver):
         jo.project(w, K, mass=mass, solver=solver)
     assert isinstance(caught.value, RuntimeError)
     assert caught.value.projection.residual == P.residual
-    assert f"tol is {solver.tol:.1e}" in str(caught.value)
+    assert f"tol is {solver.tol:.1e}. Use jo.Automatic(tol={solver.tol:g}), which tries" in str(caught.value)
+    with pytest.raises(jo.NotConverged, match=r"tol is 1\.0e-08\. (Allow more iterations; l|L)oosen tol"):
+        jo.project(w, K, mass=mass, solver=jo.Automatic(max_iterations=2))
 
 
 @pytest.mark.parametrize("make", [jo.ActiveSet, jo.GaussSeidel, jo.InteriorPoint, jo.Automatic])

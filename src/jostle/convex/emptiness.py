@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, highest, to_host
+from jostle.arrays import Array, dot, highest, to_host
 from jostle.convex.metric import Metric
 from jostle.convex.polyhedron import Polyhedron
 from jostle.errors import EmptySet
@@ -102,9 +102,9 @@ def proven_by(p: Array, slack: Array, K: Polyhedron, M: Metric, tol: float = 0.0
     if not 0.0 < total < np.inf or scale == 0.0:
         return None
     y /= total * unit
-    rest, missing = K.G.adjoint(y), -float(y @ slack)
+    rest, missing = K.G.adjoint(y), -float(dot(y, slack))
     imbalance = M.norm(M.solve(rest))
-    allowed = float(np.abs(y) @ (K.noise + tol * K.length))
+    allowed = float(dot(np.abs(y), K.noise + tol * K.length))
     return y if imbalance <= BALANCED and missing > max(SMALLEST_CONTRADICTION * scale, allowed) else None
 
 

@@ -88,10 +88,11 @@ class Mixed(LinearMap):
         return Mixed(pairs, general, of_contacts) if of_contacts.any() else general
 
 
-def stacked(*blocks: LinearMap, pairs: Integers | None = None) -> LinearMap:
+def stacked(*blocks: LinearMap, pairs: Integers | None = None, known: bool = False) -> LinearMap:
     """The maps one above the other: contacts stay contacts, all other rows are put together.
 
-    `pairs` (2, m) are the numbers of the contacts, if those of the blocks are not to be kept.
+    `pairs` (2, m) are the numbers of the contacts, if those of the blocks are not to be kept; `known` if they are
+    certain to be those of bodies.
     """
     sizes = [block.shape[0] for block in blocks]
     there = [block for block, size in zip(blocks, sizes, strict=True) if size] or list(blocks[:1])
@@ -115,6 +116,7 @@ def stacked(*blocks: LinearMap, pairs: Integers | None = None) -> LinearMap:
         concatenated([contact.normal for contact in found]),
         found[0].bodies,
         next((contact.places for contact in found if contact.places is not None), None),
+        known,
     )
     return joined if general is None or of_contacts is None else Mixed(joined, general, of_contacts)
 

@@ -14,19 +14,20 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Booleans, Integers
+from jostle.arrays import Array, Booleans, Integers, squares
 from jostle.crowds.geometry import Geometry
 from jostle.crowds.stairs import Passage, passages
 from jostle.errors import InvalidValue
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet, Intersection
-from jostle.sets.contacts import Contacts, Reach
+from jostle.sets.contacts import Contacts, Reach, by_pair
+from jostle.sets.crossings import Crossing, Step
 from jostle.sets.walls import HalfSpace
 
 OPEN = 0
 """The phase of a lift that people may enter; the other phases are those of `Link.phase`."""
 DEEPEST = 0.05
-"""Distance behind a closed door, in radii, beyond which a person is elsewhere, such as on the other floor."""
+"""A person who is pushed farther behind a closed door than this, in radii, has passed it."""
 
 
 class LiftStates(NamedTuple):
@@ -86,17 +87,53 @@ class ClosedLifts(ConstraintSet):
         return f"doors of {len(self.doors.lifts)} lifts"
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        contacts = self.sides.near(t, q, reach)
-        person, wall = contacts.pairs[:, 0], -1 - contacts.pairs[:, 1]
-        lift, cabin_side = wall // 2, wall % 2 == 0
-        memory = self.doors.memory
-        kept = (memory.phase[lift] != OPEN) & (memory.inside[lift, person] == cabin_side)
-        kept &= contacts.gap > -DEEPEST * self.radii[person]
+        """One row for each person and closed door; the door does not hold people who are elsewhere.
+
+        Without a reach the rows depend on the doors alone and not on q, as searches for the nearest point require: the
+        gap of a person elsewhere is then the distance from the middle of the door.
+        """
+        contacts, memory = self.sides.near(t, q, reach), self.doors.memory
+        person, lift, cabin_side = _doorways(contacts)
+        held = (memory.phase[lift] != OPEN) & (memory.inside[lift, person] == cabin_side)
+        elsewhere = self._elsewhere(contacts, q)
+        if np.ndim(reach) > 0 or reach < np.inf:
+            rows = np.flatnonzero(held & ~elsewhere)
+        else:
+            rows = np.flatnonzero(held)
+            middles = np.array([one.link.start.mean(axis=0) for one in self.doors.lifts])
+            distance = np.sqrt(squares(q[person] - middles[lift]))
+            contacts = replace(contacts, gap=np.where(elsewhere, distance, contacts.gap))
+        return replace(contacts.only(rows), length=self.radii[person[rows]])
+
+    def _elsewhere(self, contacts: Contacts, q: Array) -> Booleans:
+        """(m,) which rows are of people beside the doorway, or farther behind the door than the cabin is deep."""
+        person, lift, _ = _doorways(contacts)
+        beside, depth = np.ones(len(lift), dtype=bool), np.array([one.link.length for one in self.doors.lifts])
         for k, one in enumerate(self.doors.lifts):
             part, _ = one.where(q)
-            kept &= (lift != k) | ((part > 0.0) & (part < 1.0))[person]
-        found = contacts.only(np.flatnonzero(kept))
-        return replace(found, length=self.radii[found.pairs[:, 0]])
+            beside[(lift == k) & ((part > 0.0) & (part < 1.0))[person]] = False
+        return beside | (contacts.gap <= -depth[lift])
+
+    def crossing(self, step: Step) -> Crossing | None:
+        """A person who passed a closed door by more than DEEPEST radii."""
+        if (self.doors.memory.phase == OPEN).all():
+            return None
+        start, end = step.ends
+        moved = np.sqrt(squares(end - start))
+        at_door = self.linearise(step.times[0], start, float(moved.max(initial=0.0)))
+        after, allowed = self.sides.linearise(step.times[1], end), DEEPEST * at_door.length
+        passed = np.flatnonzero(by_pair(after.pairs, after.gap, at_door.pairs) < -allowed)
+        if len(passed) == 0:
+            return None
+        person, lift, _ = (int(each[passed[0]]) for each in _doorways(at_door))
+        door = f"the closed door of the lift {self.doors.lifts[lift].name!r}"
+        return Crossing(person, door, float(moved[person]), float(allowed[passed[0]]))
+
+
+def _doorways(contacts: Contacts) -> tuple[Integers, Integers, Booleans]:
+    """Person and lift of each row, and whether the row holds the person on the side of the cabin."""
+    wall = -1 - contacts.pairs[:, 1]
+    return contacts.pairs[:, 0], wall // 2, wall % 2 == 0
 
 
 def with_lift_doors(within: ConstraintSet, plan: Geometry, radii: Array) -> ConstraintSet:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jostle.arrays import Array, Integers, finite
-from jostle.ensembles.copies import Copies
+from jostle.ensembles.copies import Copies, Gaps
 from jostle.errors import EmptySet, InvalidValue, NotConverged, NotFinite, SchemeRefuses
 from jostle.kernels import kernels_for
 from jostle.kernels.reference.copies import (
@@ -121,7 +121,12 @@ class March:
             raise EmptySet(f"the constraints of {where} contradict each other{more}")
         if status == TOO_MANY_IMPACTS:
             raise NotConverged(f"{where} has too many impacts in one step{more}; choose a shorter step h")
-        raise NotConverged(f"the nearest admissible point of {where} was not found{more}; choose a shorter step h")
+        within = self.copies.within
+        differenced = not self.copies.flat and isinstance(within, Gaps) and within.gradient is None
+        remedy = "give the gradient of the gaps, Gaps(function, gradient=...), or " if differenced else ""
+        raise NotConverged(
+            f"the nearest admissible point of {where} was not found{more}; {remedy}choose a shorter step h"
+        )
 
     @property
     def ends(self) -> Copies:

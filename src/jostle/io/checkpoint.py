@@ -193,12 +193,12 @@ class Checkpoint:
             values |= {"codes": there.codes, "aside": there.aside, "start": there.start}
             values["entered"] = np.array(there.entered, dtype=np.int64).reshape(-1, 2)
         if state.memory is not None:
-            values |= _kept(state.memory, "memory")
+            values |= stored_memory(state.memory, "memory")
         for name, memory in position.noted.items():
             if memory is not None:
-                values |= _kept(memory, name)
+                values |= stored_memory(memory, name)
         if position.within is not None:
-            values |= _kept(position.within, "within")
+            values |= stored_memory(position.within, "within")
         if self.random is not None:
             values["random"] = position.random
         values["names"] = " ".join(sorted(values))
@@ -286,7 +286,7 @@ def _listed(value: Any) -> Any:
     return value.tolist()
 
 
-def _kept(memory: Any, where: str) -> dict[str, Any]:
+def stored_memory(memory: Any, where: str) -> dict[str, Any]:
     """The fields of the memory of a scheme, a condition or a set."""
     fields = memory._asdict() if hasattr(memory, "_asdict") else {"": None}
     if any(np.asarray(value).dtype.kind not in "biuf" for value in fields.values()):

@@ -1,4 +1,4 @@
-"""Telling those who wait: kernels are compiled when they are first needed after an installation, which takes a while.
+"""Telling those who wait: kernels that were not compiled during the installation are compiled when first needed.
 
 After two seconds of compiling, a bar appears in the terminal, or a sentence in a notebook. `listening` gives the news
 to another listener, such as the bar of a run.

@@ -78,7 +78,15 @@ class ContactKernels(Protocol):
         self, i: Shorts, j: Shorts, q: Array, radii: Array, reach: Array, period: Array, chunks: int
     ) -> tuple[Integers, Integers, Array, Array]: ...
 
-    def strayed(self, q: Array, before: Array) -> Array: ...
+    def speeds(self, u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]: ...
+
+    def outran(self, u: Array, h: float, reach: Array, chunks: int) -> bool: ...
+
+    def stayed(self, q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool: ...
+
+    def near_sides(
+        self, x: Array, radii: Array, reach: Array, axis: Integers, sign: Array, ends: Array, chunks: int
+    ) -> tuple[Integers, Array]: ...
 
     def near_segments(
         self, x: Array, limit: Array, start: Array, along: Array, dual: Array
@@ -218,16 +226,6 @@ class Kernels(ContactKernels, Protocol):
 
     def gaps_ahead(self, q: Array, radii: Array, direction: Array, sight: float, chunks: int) -> Array: ...
 
-    def speeds(self, u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]: ...
-
-    def outran(self, u: Array, h: float, reach: Array, chunks: int) -> bool: ...
-
-    def stayed(self, q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool: ...
-
-    def near_sides(
-        self, x: Array, radii: Array, reach: Array, axis: Integers, sign: Array, ends: Array, chunks: int
-    ) -> tuple[Integers, Array]: ...
-
     def spread(self, amount: Array, east: Booleans, north: Booleans, part: float, passes: int) -> Array: ...
 
     def march(
@@ -284,8 +282,8 @@ def kernels_for(array: Any) -> Kernels:
 
     Only the `ContactKernels` exist for arrays of CuPy; `offers` says which kernels there are.
 
-    >>> kernels_for(np.zeros(3)).strayed(np.ones((2, 1)), np.zeros((2, 1))).tolist()
-    [0.0, 0.0]
+    >>> kernels_for(np.zeros(3)).outran(np.ones((2, 1)), 0.1, np.full(2, 0.2), 1)
+    False
     """
     if isinstance(array, np.ndarray):
         return _cpu()
@@ -307,12 +305,13 @@ def offers(array: Any, names: frozenset[str]) -> bool:
 def offers_for_many(array: Any, name: str) -> bool:
     """Whether a kernel exists for an array, and the array has so many entries that the threads should share it.
 
-    For fewer entries, expressions of NumPy are as fast, and compile nothing.
+    For fewer entries, expressions of NumPy are as fast, and compile nothing. On other devices, one kernel is always
+    faster than several expressions.
 
     >>> offers_for_many(np.zeros((3, 2)), "speeds"), offers_for_many(np.zeros((30_000, 2)), "speeds")
     (False, True)
     """
-    return len(array) >= MANY and offers(array, frozenset({name}))
+    return (len(array) >= MANY or not isinstance(array, np.ndarray)) and offers(array, frozenset({name}))
 
 
 @cache

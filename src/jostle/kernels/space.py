@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers
+from jostle.arrays import Array, Integers, squares
 
 SAMPLE = 1000
 """Approximate number of rows in the sample."""
@@ -36,15 +36,18 @@ def cut_space(first: Array, second: Array, rows: int, rows_a_block: int, least: 
 
     A cell shall have about `rows_a_block` rows, and an axis at least `least` cells.
     """
-    known = np.isfinite(first).all(axis=1)
-    first, second = first[known], second[known]
+    known = np.isfinite(first.sum(axis=1))
+    if not known.all():
+        first, second = first[known], second[known]
     if len(first) == 0:
         first = second = np.zeros((1, first.shape[1]))
-    low, extent = first.min(axis=0), np.ptp(first, axis=0)
+    along = np.ascontiguousarray(first.T)
+    low = along.min(axis=1)
+    extent = along.max(axis=1) - low
     axes = np.sort(np.argsort(extent, kind="stable")[-2:])
-    apart = np.linalg.norm(second - first, axis=1)
-    apart = apart[np.isfinite(apart)]
-    typical = float(np.median(apart)) if len(apart) else float(extent.max())
+    apart = squares(second - first)
+    apart = np.sort(apart[np.isfinite(apart)])
+    typical = float(np.sqrt(apart[len(apart) // 2])) if len(apart) else float(extent.max())
     size = np.where(extent[axes] > 0.0, extent[axes], 1.0)
     area = size.prod() * share((first[:, axes] - low[axes]) / size)
     width = max(NARROWEST * typical, float((area * rows_a_block / max(rows, 1)) ** (1.0 / len(axes))))

@@ -39,6 +39,11 @@ class Triangular:
     u . e_k must not decrease along e_k, for the three directions of the lattice. A zone or walls given by an outline
     are evaluated at the points of the lattice; masks, in the cells that contain these points.
 
+    **Walls are rough.** A wall, also a closed side of the grid, consists of fixed grains on the points of the same
+    lattice. They push along e_k and not along the normal of the wall, so they take momentum along the wall too: grains
+    that slide with (1, 0) on a floor along e_0 climb over its grains with (3/4, sqrt(3)/4), and a channel filled with
+    grains is stopped by its sides. `Square` and `Isotropic` have smooth walls.
+
     Parameters
     ----------
     grid : Grid

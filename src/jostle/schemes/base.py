@@ -17,6 +17,7 @@ from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, n
 from jostle.schemes.checks import check_crossings, check_equalities, check_finite, check_inside, check_kinds
 from jostle.schemes.state import State
 from jostle.sets.contacts import check_start
+from jostle.sets.presence import Presence
 from jostle.solvers.automatic import Automatic
 from jostle.solvers.base import Solver
 
@@ -114,7 +115,7 @@ class Scheme:
             presence = replace(presence, start=t)
             q, u = presence.placed(q), presence.still(u)
         state = State(t, q, u, presence=presence)
-        contacts = state.within(problem.within).linearise(t, q, 0.0)
+        contacts = state.within(problem.within).near(t, q, 0.0)
         check_kinds(problem.within, contacts, state)
         check_start(contacts)
         return state
@@ -144,7 +145,8 @@ class Scheme:
         Parameters
         ----------
         problem : Motion or Sweeping
-            The problem of the bodies that are present: the others have no contacts, no force and no velocity.
+            The problem of the bodies that are present: the others have no contacts, no force and no velocity, and
+            `advance` puts them back aside after the step.
         state : State
             The state before the step.
         h : float
@@ -198,7 +200,7 @@ class Scheme:
         SchemeRefuses
             If the set moves, or bodies come and go, and the scheme cannot do that.
         NotFinite
-            If a position becomes NaN or infinite.
+            If a position, or a velocity of a scheme of your own, becomes NaN or infinite.
         LeftTheSet
             If the step left the admissible set, or the centre of a body went through a wall.
         """
@@ -210,6 +212,8 @@ class Scheme:
                 f"the step of {type(self).__name__} must return a state with its projection and contacts: "
                 f"State(t + h, q, u, projection, contacts, multipliers)"
             )
+        if state.presence is not None:
+            after = self._aside(after, state.presence)
         told = after.duration is not state.duration and after.duration == after.duration  # neither copied nor NaN
         after = after._replace(
             t=after.t if t_next is None else t_next,
@@ -217,20 +221,26 @@ class Scheme:
             duration=after.duration if told else h,
             overshoot=self._overshoot(there, after, t_next),
         )
-        check_finite(read_only(after.q))
+        check_finite(read_only(after.q), "position")
         read_only(after.u)
-        if state.presence is not None and np.any(after.u[~state.presence.here]):
-            body = int(np.flatnonzero(~state.presence.here & after.u.any(axis=1))[0])
-            raise InvalidValue(
-                f"{type(self).__name__} moved body {body}, which is not present: a mass matrix that couples bodies "
-                f"needs all of them; give one mass per body"
-            )
+        if not type(self).__module__.startswith("jostle."):  # in schemes of jostle q would not be finite either
+            check_finite(after.u, "velocity")
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)
         if there.within.equalities:
             check_equalities(type(self).__name__, self.solver.tol, there.within, state, after)
         check_crossings(self.linearises, there.within, state, after)
         return after
+
+    def _aside(self, after: State, presence: Presence) -> State:
+        """The state with those who are not present aside, where a scheme may leave NaN; an error if they move."""
+        moved = ~presence.here & (np.nan_to_num(after.u) != 0.0).any(axis=1)
+        if moved.any():
+            raise InvalidValue(
+                f"{type(self).__name__} moved body {int(np.argmax(moved))}, which is not present: a mass matrix that "
+                f"couples bodies needs all of them; give one mass per body"
+            )
+        return after._replace(q=presence.placed(after.q), u=presence.still(after.u))
 
     def _overshoot(self, problem: Any, after: State, t_next: float | None) -> float:
         """The deepest overlap of the new q that the residual of the projection does not bound."""

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, lowest
+from jostle.arrays import Array, Integers, lowest, to_host
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.sharing import all_finite
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import CLOSED, Contacts
+from jostle.sets.contacts import CLOSED, Contacts, by_pair
 from jostle.sets.crossings import Step
 from jostle.sets.differences import Differences, wrong_entry
 from jostle.sets.numbering import check_bodies, check_owned
 
 MAX_EQUALITY_ERROR = 0.25
 """Largest error of an equality after a step, as a fraction of the most that the step could have changed its gap by."""
+NEARBY = 4.0
+"""Rows whose gap before a step is at most this multiple of the longest displacement are looked at for convexity."""
 CONVEX = "The linearised constraint keeps q in Q only where the gap is convex in q"
 
 
-def check_finite(q: Array) -> None:
-    """Raise `NotFinite`, naming the coordinate, if q is not finite."""
-    if not all_finite(q):
-        body = tuple(int(k) for k in np.argwhere(~np.isfinite(q))[0])
-        raise NotFinite(f"position {body} became {float(q[body])}")
+def check_finite(values: Array, name: str) -> None:
+    """Raise `NotFinite`, naming the coordinate, if the positions or velocities of this name are not finite."""
+    if not all_finite(values):
+        body = tuple(int(k) for k in np.argwhere(~np.isfinite(values))[0])
+        raise NotFinite(f"{name} {body} became {float(values[body])}")
 
 
 def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: State, after: State) -> None:
@@ -38,7 +40,7 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
     t, q, within = after.t, after.q, problem.within.unknown_part()
     if lowest(within.margins(t, q), 0.0) >= 0.0:
         return
-    contacts = within.linearise(t, q)
+    contacts = within.near(t, q, np.inf)
     allowed = (1.0 + tol / CLOSED) * contacts.tolerance()
     if not (contacts.margin < -allowed).any():
         return
@@ -48,6 +50,34 @@ def check_inside(name: str, tol: float, problem: Motion | Sweeping, before: Stat
         f"{name} left the set: gap {contacts.gap[row]:.3e} in {contacts.describe(row)}. "
         + (wrong or f"{CONVEX}; {remedy(problem, NOT_CONVEX)}")
     )
+
+
+def check_convexity(tol: float, within: ConstraintSet, before: State, after: State) -> None:
+    """Raise `LeftTheSet` if a step shows that a class outside jostle declares ``convex_gaps = True`` wrongly.
+
+    A convex gap is at least as large as its linearisation g + G (q' - q) at the q before the step, which the step kept
+    >= 0. `tol` is the tolerance of the solver.
+    """
+    if before.presence is not None or after.projection is None or not after.projection.converged:
+        return
+    for Q in getattr(within, "sets", (within,)):
+        if Q.convex_gaps is not True or Q.equalities or type(Q).__module__.partition(".")[0] == "jostle":
+            continue
+        here, way = Q.near(after.t, after.q, 0.0), after.q - before.q
+        if lowest(here.gap, 0.0) >= 0.0:
+            continue
+        reach = np.inf if way.ndim == 1 else NEARBY * float(np.abs(way).max())
+        start = Q.near(after.t, before.q, reach)
+        linear = by_pair(start.pairs, start.gap + (start.G @ way.ravel()), here.pairs, -np.inf)
+        below = to_host(here.gap - linear + (1.0 + tol / CLOSED) * here.tolerance(np.abs(way)))
+        gap, name = to_host(here.gap), type(Q).__name__
+        row = int(np.argmin(np.where(gap < 0.0, below, np.inf)))
+        if gap[row] < 0.0 and below[row] < 0.0:
+            raise LeftTheSet(
+                f"the gap of {here.describe(row)} of {name} is {gap[row]:.3e} after a step, and by its linearisation "
+                f"{float(linear[row]):.3e}, although {name} declares convex_gaps = True: correct the gradient G, or "
+                f"set convex_gaps to False or None"
+            )
 
 
 def check_kinds(within: ConstraintSet, contacts: Contacts, state: State) -> None:
@@ -112,8 +142,8 @@ def check_crossings(linearises: bool, within: ConstraintSet, before: State, afte
     `linearises` says whether the scheme keeps the constraints linearised at the state before.
     """
     held = linearises and after.projection is not None and after.projection.converged
-    overlap = np.inf if after.contacts is None else -lowest(after.contacts.gap, 0.0)
-    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, overlap))
+    gaps = None if after.contacts is None else after.contacts.gap
+    found = within.crossing(Step((before.t, after.t), (before.q, after.q), held, gaps))
     if found is None:
         return
     h = after.t - before.t

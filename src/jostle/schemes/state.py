@@ -99,6 +99,6 @@ class State(NamedTuple):
         array, shape (m,), or None
             One multiplier for each contact, 0 for new ones; None where a warm start does not pay.
         """
-        if self.contacts is None or len(contacts.gap) < MIN_WARM_ROWS or not self.multipliers.any():
+        if self.contacts is None or len(contacts.gap) < MIN_WARM_ROWS:
             return None
         return by_pair(self.contacts.pairs, self.multipliers, contacts.pairs)

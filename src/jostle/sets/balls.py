@@ -133,6 +133,7 @@ class Balls(ConstraintSet):
             bend=by_rows(_bend, (gap, i, j), radii),
             bodies=n,
             gap_at=partial(self._gaps_at, (x, radii, gap), (i, j)) if self.moving else None,
+            known=True,
         )
 
     def _gaps_at(
@@ -276,7 +277,7 @@ class Line(ConstraintSet):
     [0.5, 0.0, 0.5]
     """
 
-    convex_gaps = flat = True
+    convex_gaps = flat = on_line = True
 
     def __init__(self, radii: InTime, *, lower: float = -np.inf, upper: float = np.inf):
         self.radii = self.radii_of_bodies = frozen(radii)

@@ -37,7 +37,7 @@ class ConstraintSet(LinearisedSet):
     convex_gaps : bool or None
         True if every g_i(t, .) is convex, as Bernicot & Lefebvre-Lepot 2010 and Venel 2009 ask; None: not known.
     moving : bool or None
-        True if the set depends on time; None: not known.
+        True if the set depends on time; None: not known. False is compared with the gaps in some steps of a run.
     equalities : bool
         True if the constraints are equalities, g_i = 0. All of a set are, or none; an intersection may have both.
     curved : bool
@@ -54,6 +54,8 @@ class ConstraintSet(LinearisedSet):
         What earlier configurations have shown and later gradients depend on; a tuple of the class `remembers`, or None.
     by_body : bool
         True if `linearise` takes a reach for each body; otherwise it gets twice the largest for all.
+    on_line : bool
+        True if each entry of a q of shape (n,) is a body of its own; a number as force or velocity then acts on each.
     on_devices : bool
         True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
         are refused.
@@ -239,6 +241,8 @@ class Intersection(ConstraintSet):
         self.flat = all(Q.flat for Q in sets)
         if any(Q.equalities for Q in sets):  # without them, checkpoints describe it as they did before there were any
             self.equalities = True
+        if any(Q.on_line for Q in sets):
+            self.on_line = True
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def anew(self) -> ConstraintSet:
@@ -297,6 +301,10 @@ class Intersection(ConstraintSet):
         for Q in self.sets:
             Q.check_rest(times, q)
 
+    def check_declaration(self, times: tuple[float, float], q: Array) -> None:
+        for Q in self.sets:
+            Q.check_declaration(times, q)
+
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
         parts = [Q.near(t, q, reach) for Q in self.sets]
         return joined(parts, self._owned(parts, t), q)
@@ -306,7 +314,8 @@ class Intersection(ConstraintSet):
         owned = tuple(part.numbers for part in parts)
         self._numbers = self._numbers or owned
         for Q, part, before in zip(self.sets, parts, self._numbers, strict=True):
-            check_owned(repr(Q), part.pairs, part.numbers)
+            if not part.known:
+                check_owned(repr(Q), part.pairs, part.numbers)
             check_unchanged(repr(Q), part.numbers, before, t)
         return owned
 

@@ -49,13 +49,6 @@ def of_bodies(reach: Reach) -> TypeGuard[Array]:
     return getattr(reach, "ndim", 0) > 0
 
 
-def endless(reach: Reach) -> bool:
-    """Whether every body has an infinite reach."""
-    if of_bodies(reach):
-        return len(reach) == 0 or (bool(reach[0] == np.inf) and bool((reach == np.inf).all()))
-    return bool(reach == np.inf)
-
-
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Contacts:
     """The gaps of a set at one configuration, and their gradients.
@@ -94,6 +87,9 @@ class Contacts:
         Which rows are equalities, g_i = 0. None: all are inequalities.
     gap_at : callable (t, rows) -> array, optional
         Gaps of some rows at another time and the same configuration. None: the set is at rest.
+    known : bool, default False
+        True if the numbers in `pairs` are certain to be those of the set, and the lengths to fit the rows; they are
+        then not checked in each step.
 
     Attributes
     ----------
@@ -135,9 +131,11 @@ class Contacts:
     bodies: int = 1
     equal: Booleans | None = None
     gap_at: Callable[[float, Integers], Array] | None = None
+    known: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
+        if not (self.known and of_bodies(self.length)):
+            object.__setattr__(self, "length", lengths(self.length, len(self.gap), self.gap))
         object.__setattr__(self, "equal", kinds(self.equal, len(self.gap)))
 
     def __repr__(self) -> str:

@@ -30,8 +30,8 @@ class Step(NamedTuple):
     """q at both times."""
     linearised: bool = False
     """True if the step kept the constraints linearised at the first q: no convex wall at rest is crossed then."""
-    overlap: float = np.inf
-    """The deepest overlap at the first q."""
+    gaps: Array | None = None
+    """The gaps at the first q. None: not known."""
 
 
 class Crossing(NamedTuple):
@@ -49,7 +49,7 @@ def movers(step: Step, way: Array, radii: Array | None, sway: float) -> tuple[In
     """The bodies that may have crossed a wall, and how far each (n,) and the walls moved together; way is (n, d)."""
     none, half = place_of(way).zeros(0, dtype=np.int64), 0.0 if radii is None else lowest(radii, np.inf) / 2.0
     furthest = float(np.sqrt(way.shape[1]) * highest(np.abs(way), 0.0)) + sway
-    shallow = step.overlap <= half
+    shallow = step.gaps is not None and -lowest(step.gaps, 0.0) <= half
     if furthest == 0.0 or (furthest < half and shallow):
         return none, place_of(way).zeros(0)
     moved = np.sqrt(np.einsum("nd,nd->n", way, way)) + sway

@@ -39,10 +39,10 @@ def joined(parts: list[Contacts], owned: tuple[int, ...], q: Array) -> Contacts:
         say, here = words[block], row - int(ends[block] - sizes[block])
         return f"balls {int(first[row])} and {int(second[row])}" if say is None else say(here)
 
-    gap = concatenated([part.gap for part in parts])
+    gap, known = concatenated([part.gap for part in parts]), all(part.known for part in parts)
     return Contacts(
         gap,
-        stacked(*[part.G for part in parts], pairs=both),
+        stacked(*[part.G for part in parts], pairs=both, known=known),
         both.T,
         numbers=numbers,
         length=concatenated([part.length for part in parts]),
@@ -53,6 +53,7 @@ def joined(parts: list[Contacts], owned: tuple[int, ...], q: Array) -> Contacts:
         bodies=max(part.bodies for part in parts),
         equal=_kinds_of(parts),
         gap_at=_gap_at(gap, ends, parts),
+        known=known,
     )
 
 

@@ -9,10 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, highest, lowest
+from jostle.arrays import Array, Integers, highest, lowest, to_host
 from jostle.errors import InvalidValue
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_start, of_bodies
 from jostle.sets.traits import SetTraits
+
+
+def moved_row(now: Array, then: Array) -> int | None:
+    """The row whose gap differs most between two times, if it differs by more than round-off; otherwise None.
+
+    A gap that is NaN or infinite at both times does not differ.
+
+    >>> moved_row(np.array([1.0, np.nan, np.inf]), np.array([1.5, np.nan, np.inf]))
+    0
+    >>> moved_row(np.array([1.0, np.nan]), np.array([1.0 + 1e-15, np.nan]))
+    """
+    if now.shape != then.shape:
+        return min(len(now), len(then))  # the first row that only one of them has
+    change, other = np.zeros(len(now)), (now != then) & ~(np.isnan(now) & np.isnan(then))
+    change[other] = np.nan_to_num(np.abs(then[other] - now[other]), nan=np.inf)
+    largest = np.abs(now).max(initial=0.0, where=np.isfinite(now))
+    return int(np.argmax(change)) if change.max(initial=0.0) > CLOSED * largest else None
 
 
 class LinearisedSet(SetTraits):
@@ -39,7 +56,7 @@ class LinearisedSet(SetTraits):
         raise NotImplementedError
 
     def near(self, t: float, q: Array, reach: Reach) -> Contacts:
-        """The contacts within reach, ready for a moving set.
+        """The contacts within reach, ready for a moving set, with the configuration that they belong to.
 
         Parameters
         ----------
@@ -58,7 +75,10 @@ class LinearisedSet(SetTraits):
         """
         if of_bodies(reach) and not self.by_body:
             reach = 2.0 * highest(reach, 0.0)
-        return self.in_motion(self.linearise(t, q, reach), q)
+        contacts = self.linearise(t, q, reach)
+        if contacts.at is None:  # without it, the round-off of a gap would be an overlap, or a contact would be open
+            contacts = replace(contacts, at=q)
+        return self.in_motion(contacts, q)
 
     def in_motion(self, contacts: Contacts, q: Array) -> Contacts:
         """Contacts of this set with `Contacts.gap_at`, if the set may move and did not give it.
@@ -173,8 +193,7 @@ class LinearisedSet(SetTraits):
         """
         if self.moving is not None:
             return self.moving
-        now, then = (self.gaps(t, q) for t in times)
-        return bool(np.abs(then - now).max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0))
+        return moved_row(*(self.gaps(t, q) for t in times)) is not None
 
     def check_rest(self, times: tuple[float, float], q: Array) -> None:
         """Refuse a set that says that it is at rest (``moving=False``), although its gaps differ between two times.
@@ -188,6 +207,41 @@ class LinearisedSet(SetTraits):
         """
         if self.moving is False:
             self.moves(times, q)
+
+    def check_declaration(self, times: tuple[float, float], q: Array) -> None:
+        """Refuse a class outside jostle that declares ``moving = False``, although its gaps differ between two times.
+
+        `solve` asks from time to time, since a comparison costs two linearisations. With many bodies, only gaps up to
+        about the distance of neighbours are compared.
+
+        Parameters
+        ----------
+        times : (float, float)
+            The two times.
+        q : array
+            Configuration at which the gaps are compared.
+
+        Raises
+        ------
+        InvalidValue
+            If a gap differs; the message names the class and the constraint.
+        """
+        if self.moving is not False or type(self).__module__.partition(".")[0] == "jostle":
+            return
+        spread = float(np.ptp(q, axis=0).max()) if q.ndim == 2 else 0.0
+        reach = spread / len(q) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
+        before, contacts = (to_host(self.linearise(t, q, reach)) for t in times)
+        then = by_pair(before.pairs, before.gap, contacts.pairs, reach)  # a pair that is left out is beyond the reach
+        row = moved_row(contacts.gap, then)
+        if row is None:
+            return
+        known = (before.pairs == contacts.pairs[row]).all(axis=1).any()
+        name = type(self).__name__
+        raise InvalidValue(
+            f"the gap of {contacts.describe(row)} of {name} is {'' if known else 'above '}{then[row]:.6g} at "
+            f"t = {times[0]:g} and {contacts.gap[row]:.6g} at t = {times[1]:g} at the same q, although {name} declares "
+            f"moving = False: set moving = True in the class, or leave it out"
+        )
 
     def check_start(self, t: float, q: Array) -> None:
         """Refuse a start that is not admissible.

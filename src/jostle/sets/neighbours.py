@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jostle.arrays import Array, Integers, Shorts, contiguous, lowest
+from jostle.arrays import Array, Integers, Shorts, contiguous, lowest, squares
 from jostle.errors import InvalidValue, NotFinite
 from jostle.kernels.interface import kernels_for, offers_for_many
 from jostle.kernels.sharing import all_finite, chunks_of
@@ -48,8 +48,8 @@ class PairList(NamedTuple):
             return False
         if offers_for_many(q, "stayed"):
             return kernels_for(q).stayed(q, self.q, radii, contiguous(reach), self.room, chunks_of(len(q)))
-        needed = radii + reach
-        return bool((needed <= self.room).all() and (needed + kernels_for(q).strayed(q, self.q) <= self.room).all())
+        way = q - self.q
+        return bool((radii + reach + np.sqrt(squares(way - way.mean(axis=0))) <= self.room).all())
 
 
 def pair_list(q: Array, radii: Array, reach: Array, period: Array) -> PairList:
@@ -67,12 +67,12 @@ def near_pairs(
     """(i, j, normal, gap) of the pairs with gap <= reach_i + reach_j, i < j, in order; and the list, for next time."""
     q, radii = contiguous(q, None), contiguous(radii, None)
     n, d = q.shape
-    if n <= MAX_ALL_PAIRS or d > 3 or not all_finite(reach):
-        return kernels_for(q).all_pairs(q, radii, reach, period), None
-    if not all_finite(q):
-        ball = int(np.argmin(np.isfinite(q).all(axis=1)))
-        raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
-    if known is None or not known.serves(q, radii, reach):
+    if known is None or not known.serves(q, radii, reach):  # a list serves only where all numbers are finite
+        if n <= MAX_ALL_PAIRS or d > 3 or not all_finite(reach):
+            return kernels_for(q).all_pairs(q, radii, reach, period), None
+        if not all_finite(q):
+            ball = int(np.argmin(np.isfinite(q).all(axis=1)))
+            raise NotFinite(f"the position of ball {ball} is {q[ball].tolist()}")
         known = pair_list(q, radii, reach, period)
     return kernels_for(q).near(known.i, known.j, q, radii, reach, period, chunks_of(len(known.i))), known
 

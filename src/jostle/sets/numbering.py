@@ -24,8 +24,9 @@ def body_wall_pairs(n: int, k: int, place: ModuleType = np) -> Integers:
 def pairs_of_rows(row: Integers, k: int) -> Integers:
     """(body, -1 - wall) of the rows body k + wall."""
     pairs = place_of(row).empty((len(row), 2), dtype=np.int64)
-    pairs[:, 0] = row // max(k, 1)
-    pairs[:, 1] = pairs[:, 0] * k - row - 1
+    np.floor_divide(row, max(k, 1), out=pairs[:, 0])
+    np.remainder(row, max(k, 1), out=pairs[:, 1])
+    np.invert(pairs[:, 1], out=pairs[:, 1])  # -1 - wall
     return pairs
 
 

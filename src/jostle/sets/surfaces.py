@@ -82,11 +82,12 @@ class Plane(Surfaces):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sides(Surfaces):
-    """sign_k (x[axis_k] - ends_k): lower and upper sides of a box; all of shape (k,)."""
+    """sign_k (x[axis_k] - ends_k): lower and upper sides of a box, all of shape (k,); and their normals (k, d)."""
 
     axis: Integers
     sign: Array
     ends: Array
+    normals: Array
 
     def distances(self, x: Array) -> Array:
         distance = x.T[self.axis]
@@ -97,14 +98,12 @@ class Sides(Surfaces):
     def near_many(self, x: Array, radii: Array | float, reach: Array | float) -> tuple[Integers, Array] | None:
         if not offers_for_many(x, "near_sides"):
             return None
-        sizes = contiguous(np.atleast_1d(radii)), contiguous(np.atleast_1d(reach))
         sides = contiguous(self.axis, np.int64), contiguous(self.sign), contiguous(self.ends)
+        sizes = _listed(radii, x), _listed(reach, x)
         return kernels_for(x).near_sides(contiguous(x), *sizes, *sides, chunks_of(len(x) * len(self.axis)))
 
     def slopes(self, x: Array, wall: Integers) -> tuple[Array, Array]:
-        gradient = np.zeros_like(x)
-        gradient[place_of(wall).arange(len(wall)), self.axis[wall]] = self.sign[wall]
-        return gradient, place_of(x).zeros(len(wall))
+        return self.normals[wall], place_of(x).zeros(len(wall))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -201,3 +200,8 @@ def limit_of_each(limit: Array | float, x: Array) -> Array:
 
 def _longest(vectors: Array) -> float:
     return math.sqrt(highest(np.einsum("kd,kd->k", vectors, vectors), 0.0))
+
+
+def _listed(size: Array | float, x: Array) -> Array:
+    """One number for each body, or one for all, as an array where x lives."""
+    return contiguous(size) if getattr(size, "ndim", 0) else place_of(x).full(1, size)

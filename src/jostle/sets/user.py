@@ -16,8 +16,9 @@ from jostle.convex.polyhedron import lengths
 from jostle.errors import InvalidValue, NotFinite, UndefinedGradient
 from jostle.pickling import by_name, has_name
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import CLOSED, Contacts, deepest
+from jostle.sets.contacts import Contacts, deepest
 from jostle.sets.differences import CERTAIN_ERROR, Differences, Gradient, wrong_entry
+from jostle.sets.linearised import moved_row
 
 Gap = Callable[[float, Array], ArrayLike]
 MAX_GRADIENT_CHECKS = 10
@@ -106,11 +107,15 @@ class UserSet(ConstraintSet):
         if self.moving is True:
             return True
         now, then = (self.gaps(t, q) for t in times)
-        change = np.abs(then - now)
-        if not change.max(initial=0.0) > CLOSED * np.abs(now).max(initial=0.0):
+        if len(now) != len(then):
+            raise InvalidValue(
+                f"{self.name} returned {len(now)} gaps at t = {times[0]:g} and {len(then)} at t = {times[1]:g}: return "
+                f"the same number at all times, a large one for a constraint that does not act"
+            )
+        row = moved_row(now, then)
+        if row is None:
             return False
         if self.moving is False:
-            row = int(np.argmax(change))
             raise InvalidValue(
                 f"constraint {row} of {self.name} is {now[row]:.6g} at t = {times[0]:g} and {then[row]:.6g} at "
                 f"t = {times[1]:g}, although moving=False was given: leave it out"

@@ -27,7 +27,7 @@ from jostle.convex.maps import Dense, LinearMap, Pairs
 from jostle.errors import InvalidValue, UndefinedGradient
 from jostle.kernels import offers
 from jostle.sets.base import ConstraintSet
-from jostle.sets.contacts import Contacts, Reach, endless, of_bodies
+from jostle.sets.contacts import Contacts, Reach, of_bodies
 from jostle.sets.crossings import Crossing, Step, crossed, movers
 from jostle.sets.numbering import body_wall_pairs, pairs_of_rows
 from jostle.sets.radii import body_radii
@@ -108,7 +108,7 @@ class Walls(ConstraintSet):
         n, k = len(x), len(self.names)
         walls = self._now(t, x)
         radii, length = self._sizes(t, x)
-        if n == 1 or endless(reach):
+        if n == 1 or (not of_bodies(reach) and reach == np.inf):
             distance, pairs, reach = walls.distances(x).ravel(), body_wall_pairs(n, k, place_of(x)), np.inf
         else:
             distance, pairs = _near(walls, x, k, radii, reach)
@@ -121,7 +121,7 @@ class Walls(ConstraintSet):
 
         return Contacts(
             gap, G, pairs, numbers=k, length=length, reach=reach, describe=describe, at=q, bend=bend, bodies=n,
-            gap_at=partial(self._gaps_at, x, pairs) if self.moving else None,
+            gap_at=partial(self._gaps_at, x, pairs) if self.moving else None, known=True,
         )  # fmt: skip
 
     def _gaps_at(self, x: Array, pairs: Integers, t: float, rows: Integers) -> Array:

@@ -177,7 +177,8 @@ class Box(Walls):
                 f"{self._side(k)} of the box is {ends[k]:g} at t = {t:g}, and was infinite at t = 0: an open side "
                 f"stays open; start with a wall that is far away"
             )
-        return Sides(sides % d, np.where(sides < d, 1.0, -1.0), ends[sides])
+        axis, sign = sides % d, np.where(sides < d, 1.0, -1.0)
+        return Sides(axis, sign, ends[sides], sign[:, None] * np.eye(d)[axis])
 
     def _side(self, k: int) -> str:
         """The name of a side: the lower ones come first."""

@@ -170,18 +170,19 @@ class Solver:
     ) -> Projection:
         """The first answer of the plan that passes the test, or else the best one."""
         tried: list[Projection] = []
-        used, looked, remarks, warm = 0, False, [], guess is not None and bool(guess.any())
+        used, looked, remarks = 0, False, []
         plan = self._plan(K)
         solver: Solver | None = next(plan)
         while solver is not None and used < self.max_iterations:
-            if solver.accepts_start and not warm and not tried and (K.margin(slack) >= -self.tol * K.length).all():
+            cold = solver.accepts_start and not tried and (guess is None or not guess.any())
+            if cold and (K.margin(slack) >= -self.tol * K.length).all():
                 start = self._start(target, w, K, M, slack)
                 if start.converged:
                     return start
             if solver.max_iterations > self.max_iterations - used:
                 solver = replace(solver, max_iterations=self.max_iterations - used)
             try:
-                u, guess, iterations = solver._solve(w, K, M, slack, guess)
+                u, guess, iterations = solver._answer(w, K, M, slack, guess)
             except Declined as reason:
                 remarks.append(f"{solver.name} was left out: {reason}")
                 solver = next(plan, None)
@@ -236,6 +237,20 @@ class Solver:
     def _solve(self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None) -> tuple[Array, Array, int]:
         """(u, p, iterations) for a w outside K, all flat; slack = c + G w."""
         raise NotImplementedError
+
+    def _answer(
+        self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
+    ) -> tuple[Array, Array, int]:
+        """What `_solve` found. A solver outside jostle gets copies to write on, and its shapes are checked."""
+        if type(self).__module__.partition(".")[0] == "jostle":
+            return self._solve(w, K, M, slack, guess)
+        u, p, iterations = self._solve(w.copy(), K, M, slack.copy(), None if guess is None else guess.copy())
+        if np.shape(u) != w.shape or np.shape(p) != slack.shape:
+            raise InvalidValue(
+                f"{self.name}._solve must return u of shape {w.shape}, p of shape {slack.shape} and the number of "
+                f"iterations; it returned shapes {np.shape(u)} and {np.shape(p)}"
+            )
+        return floats(u), floats(p), int(iterations)
 
     def _whitened(self, w: Array, K: Polyhedron, M: Metric, slack: Array) -> Whitened:
         unit = K.G.norms(M)
@@ -305,7 +320,9 @@ def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
     if len(M.root) != len(w):
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
-    if guess is not None and (np.shape(guess) != K.c.shape or not all_finite(guess)):
-        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {np.shape(guess)}")
-    if not math.isfinite(w.sum()):
+    shape = K.c.shape if guess is None else np.shape(guess)
+    finite = shape == K.c.shape and math.isfinite(w.sum() if guess is None else w.sum() + guess.sum())
+    if guess is not None and not finite and (shape != K.c.shape or not all_finite(guess)):
+        raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {shape}")
+    if not finite:
         raise NotFinite("the point to project is not finite")

@@ -128,10 +128,20 @@ def require(projection: Projection, solver: Solver) -> Projection:
     raise NotConverged(
         f"{who} stopped after {projection.iterations} iterations with violation "
         f"{r.primal:.2e}, stationarity {r.dual:.2e}, complementarity {r.complementarity:.2e} "
-        f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. Allow more iterations, "
-        f"loosen tol, or choose another solver" + (f" ({projection.remark})" if projection.remark else ""),
+        f"(estimated error of u: {r.eta:.1e}); tol is {solver.tol:.1e}. {_remedy(projection, solver)}"
+        + (f" ({projection.remark})" if projection.remark else ""),
         projection,
     )
+
+
+def _remedy(projection: Projection, solver: Solver) -> str:
+    """What to do about a projection that did not converge: Automatic changes the algorithm, the others do not."""
+    more = ["allow more iterations"] if projection.iterations >= solver.max_iterations else []
+    other = (
+        [] if solver.name == "Automatic" else [f"use jo.Automatic(tol={solver.tol:g}), which tries several algorithms"]
+    )
+    said = "; ".join([*other, *more, "loosen tol"])
+    return said[0].upper() + said[1:]
 
 
 def _on_polar(w: Array, cone: Cone, mass: ArrayLike | Metric, solver: Solver, guess: Array | None) -> Projection:

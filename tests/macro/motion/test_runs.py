@@ -1,5 +1,7 @@
 """Runs of densities: frames, checkpoints, files, errors."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,79 @@ def test_a_run_is_not_resumed_with_another_function_or_an_earlier_end(tmp_path):
         jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True),
         jo.macro.solve(people(1.0), Splitting(), t=1.0, h=0.1),
     )
+
+
+class Times(NamedTuple):
+    before: float
+    steps: int
+
+
+class AfterSteps:
+    """True after a number of steps of the run, counted from its start."""
+
+    remembers = Times
+
+    def __init__(self, most):
+        self.most, self.memory = most, None
+
+    def remind(self, memory):
+        if memory is not None and memory.steps > 1000:
+            raise jo.InvalidValue(f"{memory.steps} steps")
+        self.memory = memory
+
+    def __call__(self, state):
+        before, steps = self.memory or Times(0.0, 0)
+        assert state.t > before
+        self.memory = Times(state.t, steps + 1)
+        return steps + 1 >= self.most
+
+
+def test_a_condition_that_remembers_starts_anew_with_each_run(blocks):
+    until = AfterSteps(7)
+    for _ in range(2):
+        assert len(jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=until).stats) == 7
+
+
+@pytest.mark.parametrize("t", [0.5, 0.45])
+def test_a_condition_that_remembers_is_stored_in_the_checkpoint(blocks, tmp_path, t):
+    place = tmp_path / "run.npz"
+    whole = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(7))
+    jo.macro.solve(blocks, Splitting(), t=t, h=0.1, until=AfterSteps(7), checkpoint=place)
+    for _ in range(2):  # first a run that reached its end, then one that was stopped
+        resumed = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(7), checkpoint=place, resume=True)
+        same(resumed, whole)
+        assert resumed.status == "stopped"
+    longer = jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9), checkpoint=place, resume=True)
+    same(longer, jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9)))
+
+    with np.load(place) as kept:
+        values = dict(kept)
+    np.savez(place, **(values | {"until.steps": np.array(5000)}))
+    with pytest.raises(jo.errors.BrokenFile, match="damaged, in the memory of until: 5000 steps"):
+        jo.macro.solve(blocks, Splitting(), t=2.0, h=0.1, until=AfterSteps(9), checkpoint=place, resume=True)
+
+
+def test_a_desired_velocity_that_remembers_is_stored_in_the_checkpoint(tmp_path):
+    class Slower(AfterSteps):
+        """A crowd that walks more slowly in each step."""
+
+        def __call__(self, t, q):
+            _, steps = self.memory or Times(0.0, 0)
+            self.memory = Times(t, steps + 1)
+            return np.full_like(q, [1.0 / (steps + 1), 0.0])
+
+    grid = Grid([0, 0], [4, 1], h=1 / 4, closed=True)
+    people = Crowd(grid=grid, density=0.5, velocity=Slower(0))
+    whole = jo.macro.solve(people, Splitting(), t=1.0, h=0.1)
+    place = tmp_path / "run.npz"
+    jo.macro.solve(people, Splitting(), t=0.5, h=0.1, checkpoint=place)
+    same(jo.macro.solve(people, Splitting(), t=1.0, h=0.1, checkpoint=place, resume=True), whole)
+
+
+@pytest.mark.parametrize("said", ["no", 0.3, np.array([True, False])])
+def test_until_must_say_true_or_false(blocks, said):
+    with pytest.raises(jo.InvalidValue, match=r"until\(state\) must return True or False"):
+        jo.macro.solve(blocks, Splitting(), t=1.0, h=0.1, until=lambda state: said)
 
 
 def test_damaged_and_missing_checkpoints_are_said(blocks, tmp_path):

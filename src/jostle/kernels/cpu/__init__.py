@@ -3,7 +3,7 @@
 from jostle.kernels.cpu.barrier import interior_point
 from jostle.kernels.cpu.blocks import collisions
 from jostle.kernels.cpu.bodies import near_sides, outran, speeds, stayed
-from jostle.kernels.cpu.cells import all_pairs, near, pair_list, strayed
+from jostle.kernels.cpu.cells import all_pairs, near, pair_list
 from jostle.kernels.cpu.contacts import (
     adjoint,
     by_pair,
@@ -59,7 +59,6 @@ __all__ = [
     "speeds",
     "spread",
     "stayed",
-    "strayed",
     "sweep_rows",
     "turned",
 ]

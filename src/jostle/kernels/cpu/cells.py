@@ -349,26 +349,3 @@ def _fill_near(
                 normal[m, k] = _apart(q, a, b, k, period) / distance if distance > 0.0 else np.nan
             m += 1
     return m
-
-
-def strayed(q: Floats2, before: Floats2) -> Floats:
-    """See `reference.strayed`."""
-    way = np.empty(len(q))
-    _fill_strayed(q, before, np.zeros(q.shape[1]), way)
-    return way
-
-
-@jit()
-def _fill_strayed(q: Floats2, before: Floats2, mean: OutFloats, way: OutFloats) -> None:
-    """way (n,) as of `strayed`; mean (d,) is zero."""
-    n, d = q.shape
-    for a in range(n):
-        for k in range(d):
-            mean[k] += q[a, k] - before[a, k]
-    for k in range(d):
-        mean[k] /= n
-    for a in range(n):
-        square = 0.0
-        for k in range(d):
-            square += (q[a, k] - before[a, k] - mean[k]) ** 2
-        way[a] = np.sqrt(square)

@@ -23,7 +23,7 @@ from jostle.kernels.cpu.arrangement import BEFORE, FIRST, NEAR, ROW, S0, SECOND,
 from jostle.kernels.cpu.jit import jit
 from jostle.kernels.cpu.meeting import ABANDONED, meet, new_meeting
 from jostle.kernels.cpu.signatures import Floats, Floats2, Indices2, Ints, OutFloats
-from jostle.kernels.reference.sweeps import FAR, RISE, next_test
+from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE, next_test
 from jostle.kernels.sharing import cut, in_step, team, together
 
 SUMS = {"reassoc", "contract"}
@@ -256,7 +256,7 @@ def _iterate(
                 continue
         else:
             passed = two == 0.0 and (tol == np.inf or one <= tol * size)
-            if iteration >= max_iterations or (passed and exact):
+            if iteration >= max_iterations or (passed and (exact or tol > DRIFT)):
                 return iteration
             if passed:  # up to round-off
                 phase, now = CLEAR, X + OTHER - x

@@ -1,33 +1,19 @@
-"""How kernels are compiled: once each, without Python's lock, and cached on disk under the contents of all kernels.
-
-Numba's own cache compares a compiled function with the file that defines it, and so keeps using a function after a
-constant or a function of another file that it was compiled with has changed. Here the stamp of every cached function is
-a digest of all sources of `kernels.cpu` and `kernels.reference`: after any change there, all are compiled again. Where
-the files lie stays numba's choice: NUMBA_CACHE_DIR, or __pycache__, or the user's cache folder if the installation is
-read-only.
-"""
+"""How kernels are compiled: once each, without Python's lock, and stored on disk (see `cache_on_disk`)."""
 
 from __future__ import annotations
 
 import gc
-import sys
 import time
-import warnings
-from collections.abc import Callable, Iterator
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from numba import config, types
 from numba.core import event
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
 
 from jostle.kernels.compiling import Compiling, tell
+from jostle.kernels.cpu.cache_on_disk import KernelCache
 from jostle.kernels.cpu.signatures import declared
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -63,8 +49,7 @@ class _Kernel(CPUDispatcher):
         super().__init__(py_func, *args, **options)
         KERNELS.append(self)
         self.declared = declared(py_func)
-        if _can_cache():
-            self._cache = _KernelCache(py_func, alone=not self.targetoptions["_nrt"])
+        self._cache = KernelCache(py_func, alone=not self.targetoptions["_nrt"])
 
     def compile(self, sig: Any) -> Any:
         """Compile for the declared types, whatever types are asked for; numba then converts arguments or refuses.
@@ -144,91 +129,3 @@ class _Helper(_Kernel):
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is compiled for other kernels only: call its py_func, or no helper")
-
-
-@cache
-def _can_cache() -> bool:
-    try:
-        FunctionCache(_sources)
-    except RuntimeError as error:  # no folder can be written to
-        warnings.warn(f"kernels are compiled again in each process ({error}); set NUMBA_CACHE_DIR", stacklevel=4)
-        return False
-    return True
-
-
-@cache
-def digest_of_kernels() -> str:
-    """The digest of the kernels, and of the definitions, some of which are compiled too."""
-    return digest_of(*(files("jostle.kernels") / name for name in ("cpu", "reference")))
-
-
-def digest_of(*folders: Any) -> str:
-    """A digest of the names and contents of all Python files in folders and the folders within."""
-    digest = sha256()
-    for name, content in [source for folder in folders for source in sorted(_sources(folder))]:
-        digest.update(f"{name} {len(content)} ".encode() + content)
-    return digest.hexdigest()[:16]
-
-
-def _sources(folder: Any) -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from ((f"{entry.name}/{name}", content) for name, content in _sources(entry))
-        elif entry.name.endswith(".py"):
-            yield entry.name, entry.read_bytes()
-
-
-class _KernelCache(FunctionCache):
-    """Numba's cache of one function, with the digest of all kernels as its stamp.
-
-    A function that allocates nothing stands alone: it is loaded without what numba needs to compile, which takes half a
-    second to import.
-    """
-
-    def __init__(self, function: Any, alone: bool):
-        super().__init__(function)
-        self._alone = alone
-        module = function.__module__.rpartition(".")[2]
-        python = sys.implementation.cache_tag + getattr(sys, "abiflags", "")
-        self._cache_file = _KernelFiles(
-            cache_path=self._cache_path,
-            filename_base=f"{module}.{function.__qualname__}.{python}",
-            source_stamp=digest_of_kernels(),
-        )
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function; if there is no room for it, it works all the same."""
-        try:
-            super().save_overload(sig, data)
-        except OSError as error:
-            warnings.warn(
-                f"a compiled kernel could not be kept ({error}): it is compiled again in each process; make room, or "
-                "set NUMBA_CACHE_DIR",
-                stacklevel=2,
-            )
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function of a signature; None if there is none."""
-        if not self._alone:
-            return super().load_overload(sig, target_context)
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-
-
-class _KernelFiles(IndexDataCacheFile):
-    """The files of one kernel: an index, and one file for each signature and processor, named after both.
-
-    Two processes that compile at the same time write different signatures to different files, and the index names no
-    file before it is complete. Compiled kernels of other sources are removed when a new one is saved.
-    """
-
-    def save(self, key: Any, data: Any) -> None:
-        """Save a compiled kernel, then name it in the index, then remove those of other sources."""
-        mark, of_key = f".jostle-{self._source_stamp}-", sha256(repr(key).encode()).hexdigest()[:16]
-        name = self._index_name.removesuffix(".nbi") + f"{mark}{of_key}.nbc"
-        self._save_data(name, data)
-        self._save_index({**self._load_index(), key: name})
-        for old in Path(self._cache_path).glob("*.jostle-*.nbc"):
-            if mark not in old.name:
-                old.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,3 +50,8 @@ def warm_up(processes: int) -> Iterator[tuple[str, int, int]]:
         waiting = [pool.submit(perform, task) for task in all_tasks]
         for done, future in enumerate(as_completed(waiting), start=1):
             yield future.result(), done, len(all_tasks)
+
+
+def compiled_files() -> list[Path]:
+    """The files of all compiled kernels that Python calls, for these sources, this Python and this numba."""
+    return sorted(path for kernel in KERNELS if kernel.from_python for path in kernel._cache.files)

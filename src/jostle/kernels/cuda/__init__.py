@@ -4,7 +4,8 @@ They are the loops of `jostle.kernels.cpu`, in CUDA: float64 throughout, and sum
 the same bits each time.
 """
 
-from jostle.kernels.cuda.cells import all_pairs, near, near_segments, pair_list, strayed
+from jostle.kernels.cuda.bodies import near_sides, outran, speeds, stayed
+from jostle.kernels.cuda.cells import all_pairs, near, near_segments, pair_list
 from jostle.kernels.cuda.contacts import adjoint, by_pair, magnitude, norms, rates, residual_pairs
 from jostle.kernels.cuda.fused import gauss_seidel
 
@@ -16,9 +17,12 @@ __all__ = [
     "magnitude",
     "near",
     "near_segments",
+    "near_sides",
     "norms",
+    "outran",
     "pair_list",
     "rates",
     "residual_pairs",
-    "strayed",
+    "speeds",
+    "stayed",
 ]

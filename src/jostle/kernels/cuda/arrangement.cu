@@ -22,6 +22,18 @@ extern "C" __global__ void fill_blocks(
     }
 }
 
+// Where the two bodies of each `every`-th row are, (2, count, D); NaN for a wall.
+extern "C" __global__ void sample_rows(
+    i64 count, i64 every, const i64 *i, const i64 *j, const double *places, double *out) {
+    EACH(c, count) {
+        i64 a = i[c * every], b = j[c * every];
+        for (int k = 0; k < D; k++) {
+            out[c * D + k] = places[a * D + k];
+            out[(count + c) * D + k] = b >= 0 ? places[b * D + k] : NAN;
+        }
+    }
+}
+
 // Bodies get new numbers, in the order of their owners.
 extern "C" __global__ void number_bodies(i64 n, const u64 *key, u32 *number) {
     EACH(to, n) { number[key[to] & 0xFFFFFFFFull] = (u32)to; }

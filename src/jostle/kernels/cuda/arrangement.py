@@ -90,10 +90,10 @@ def _cells(places: Array, i: Integers, j: Integers) -> tuple[Any, Any, Integers]
 
     A body whose place is not finite, since it has left, may lie in any cell.
     """
-    n, d = places.shape
-    some = slice(None, None, max(1, len(i) // SAMPLE))
-    other = cupy.where((j[some] >= 0)[:, None], places[cupy.maximum(j[some], 0)], np.nan)
-    first, second = on_host(cupy.stack([places[i[some]], other]))
+    (n, d), every = places.shape, max(1, len(i) // SAMPLE)
+    sample = cupy.empty((2, -(-len(i) // every), d))
+    each("sample_rows", d, sample.shape[1], np.int64(every), i, j, places, sample)
+    first, second = on_host(sample)
     cut = cut_space(first, second, len(i), ROWS_A_BLOCK, 2)
     axes, low, scale, counts = (np.append(*both)[:2] for both in zip(cut, (0, 0.0, 0.0, 2), strict=True))  # also in 1-D
     cell, key = cupy.empty((n, 2), np.int32), cupy.empty(n, np.uint64)

@@ -11,14 +11,20 @@ __device__ double image(double apart, double period) {
 
 // The level of each ball, and the largest radius of each level, as bits.
 extern "C" __global__ void fill_levels(i64 n, const double *radii, double largest, int *level, i64 *widest) {
+    __shared__ i64 here[LEVELS];
+    for (int v = threadIdx.x; v < LEVELS; v += blockDim.x) here[v] = 0;
+    __syncthreads();
     EACH(a, n) {
         int v = 0;
         for (double bound = largest / 2.0; v + 1 < LEVELS && radii[a] <= bound; bound /= 2.0) v++;
         level[a] = v;
         union { double number; i64 bits; } radius;
         radius.number = radii[a];
-        atomicMax(&widest[v], radius.bits);  // the bits of positive numbers are ordered as the numbers
+        if (radius.bits > here[v]) atomicMax(&here[v], radius.bits);  // bits of positive numbers are ordered as these
     }
+    __syncthreads();
+    for (int v = threadIdx.x; v < LEVELS; v += blockDim.x)
+        if (here[v]) atomicMax(&widest[v], here[v]);
 }
 
 __device__ i64 clamped(i64 k, i64 count, bool periodic) {
@@ -108,29 +114,6 @@ extern "C" __global__ void search(
                     }
                 }
         }
-    }
-}
-
-// The sums of q - before over each part of the bodies, (D,) a part.
-extern "C" __global__ void sum_ways(i64 parts, i64 n, const double *q, const double *before, double *sums) {
-    EACH(part, parts) {
-        double total[D];
-        for (int k = 0; k < D; k++) total[k] = 0.0;
-        for (i64 a = part; a < n; a += parts)
-            for (int k = 0; k < D; k++) total[k] += q[a * D + k] - before[a * D + k];
-        for (int k = 0; k < D; k++) sums[part * D + k] = total[k];
-    }
-}
-
-// |q - before - mean|.
-extern "C" __global__ void lengths(i64 n, const double *q, const double *before, const double *mean, double *out) {
-    EACH(a, n) {
-        double square = 0.0;
-        for (int k = 0; k < D; k++) {
-            double way = q[a * D + k] - before[a * D + k] - mean[k];
-            square += way * way;
-        }
-        out[a] = sqrt(square);
     }
 }
 

@@ -8,7 +8,7 @@ import cupy
 import numpy as np
 
 from jostle.arrays import Array, Integers, Shorts
-from jostle.kernels.cuda.launch import PARTS, each, on_host, summed
+from jostle.kernels.cuda.launch import each, on_host, summed, summed_by_blocks
 
 LEVELS = 16
 MOST_CELLS = 2.0**20
@@ -41,9 +41,10 @@ def pair_list(q: Array, radii: Array, period: Array, chunks: int) -> tuple[Short
 def _levels(q: Array, radii: Array, period: Array) -> tuple[Any, Any, Any, Any]:
     """The level of each ball; the widths (levels, 4) of the cells of each, their counts (levels, 4), the corner."""
     (n, d), level, widest = q.shape, cupy.empty(len(q), np.int32), cupy.zeros(LEVELS, np.int64)
-    each("fill_levels", d, n, radii, np.float64(float(radii.max())), level, widest)
-    found = on_host(cupy.concatenate([widest.view(np.float64), q.min(axis=0), q.max(axis=0)]))
-    radius, low, high = found[:LEVELS], found[LEVELS : LEVELS + d], found[LEVELS + d :]
+    extents = on_host(summed_by_blocks("fill_extents", d, n, q, radii, sums=2 * d + 1))
+    low, high = extents[:, :d].min(axis=0), extents[:, d : 2 * d].max(axis=0)
+    each("fill_levels", d, n, radii, extents[:, -1].max(), level, widest)
+    radius = on_host(widest).view(np.float64)
     widths, counts = np.zeros((LEVELS, 4)), np.ones((LEVELS, 4), np.int64)
     widths[:, REACH], used = radius, radius > 0.0
     for k in range(d):
@@ -84,15 +85,6 @@ def _near(
     first, second, normal, gap = cupy.empty(m, np.int64), cupy.empty(m, np.int64), cupy.empty((m, d)), cupy.empty(m)
     each("write_near", d, most, np.int64(n), i, j, q, radii, period, place, first, second, normal, gap)
     return first, second, normal, gap
-
-
-def strayed(q: Array, before: Array) -> Array:
-    """See `reference.strayed`."""
-    (n, d), out = q.shape, cupy.empty(len(q))
-    ways = cupy.empty((PARTS, d))
-    each("sum_ways", d, PARTS, np.int64(n), q, before, ways)
-    each("lengths", d, n, q, before, cupy.ascontiguousarray(ways.T).sum(axis=1) / max(n, 1), out)
-    return out  # type: ignore[no-any-return]
 
 
 def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:

@@ -44,15 +44,36 @@ __device__ void wait_for(u64 *counter, u64 number) {
 #endif
 }
 
+#define WARP 32
 #define MOST_WARPS 32  // of a block of threads
 
-// The sums of two numbers over the threads of a block, known to its first thread; the same in every run.
-__device__ void block_sums(double *one, double *two, double *shared) {
-    u32 width = blockDim.x < 32 ? blockDim.x : 32, warps = blockDim.x / width, warp = threadIdx.x / width;
+// The sums, or the largest, of two numbers over the first `width` threads of a warp, known to the first of them.
+__device__ void warp_sums(u32 width, double *one, double *two) {
     for (u32 half = width / 2; half > 0; half /= 2) {
         *one += __shfl_down_sync(0xFFFFFFFFu, *one, half);
         *two += __shfl_down_sync(0xFFFFFFFFu, *two, half);
     }
+}
+
+__device__ void keep_largest(double *one, double other) {
+    if (other > *one || other != other) *one = other;  // NaN if one of them is
+}
+
+__device__ void warp_largest(u32 width, double *one, double *two) {
+    for (u32 half = width / 2; half > 0; half /= 2) {
+        keep_largest(one, __shfl_down_sync(0xFFFFFFFFu, *one, half));
+        keep_largest(two, __shfl_down_sync(0xFFFFFFFFu, *two, half));
+    }
+}
+
+// The same over the threads of a block, known to its first thread; sums are the same in every run.
+template <bool largest>
+__device__ void block_reduce(double *one, double *two, double *shared) {
+    u32 width = blockDim.x < WARP ? blockDim.x : WARP, warps = blockDim.x / width, warp = threadIdx.x / width;
+    if (largest)
+        warp_largest(width, one, two);
+    else
+        warp_sums(width, one, two);
     __syncthreads();
     if (threadIdx.x % width == 0) {
         shared[2 * warp] = *one;
@@ -61,10 +82,19 @@ __device__ void block_sums(double *one, double *two, double *shared) {
     __syncthreads();
     if (threadIdx.x == 0)
         for (u32 k = 1; k < warps; k++) {
-            *one += shared[2 * k];
-            *two += shared[2 * k + 1];
+            if (largest) {
+                keep_largest(one, shared[2 * k]);
+                keep_largest(two, shared[2 * k + 1]);
+            } else {
+                *one += shared[2 * k];
+                *two += shared[2 * k + 1];
+            }
         }
 }
+
+__device__ void block_sums(double *one, double *two, double *shared) { block_reduce<false>(one, two, shared); }
+
+__device__ void block_largest(double *one, double *two, double *shared) { block_reduce<true>(one, two, shared); }
 
 __device__ void sift(int *list, i64 root, i64 length) {
     int value = list[root];

@@ -51,11 +51,15 @@ extern "C" __global__ void adjoint(
     }
 }
 
-// Per row, into the five arrays of out: the violation over the length, or over the norm where there is no length;
-// |p s|; -p |G_c|; |p| |G_c|.
+#define RESIDUALS 8  // numbers a block of threads, in `found`: five of the rows, three of the bodies
+
+// Of some rows: the largest violation over the length, and that over the norm where there is no length; the sum of
+// |p s|; the largest -p |G_c|; the sum of |p| |G_c|.
 extern "C" __global__ void row_residuals(
     i64 m, const i64 *i, const i64 *j, const double *normal, const double *offset, const double *w, const double *mass,
-    const double *u, const double *p, const double *length, double noise_level, const double *noise, double *out) {
+    const double *u, const double *p, const double *length, double noise_level, const double *noise, double *found) {
+    __shared__ double shared[2 * MOST_WARPS];
+    double relative = 0.0, violation = 0.0, product = 0.0, negative = 0.0, pushes = 0.0, nothing = 0.0;
     EACH(c, m) {
         i64 ends[2] = {i[c], j[c]};
         double s = offset[c], scale = fabs(s), square = 0.0;
@@ -71,14 +75,50 @@ extern "C" __global__ void row_residuals(
         }
         double unit = sqrt(square);
         if (fabs(s) <= noise[c] + noise_level * scale) s = 0.0;
-        bool measured = length[c] > 0.0;
         double lack = s < 0.0 ? -s : 0.0;
         if (s != s) lack = s;
-        out[c] = measured ? lack / length[c] : 0.0;
-        out[m + c] = measured ? 0.0 : lack / (unit > 1e-300 ? unit : 1e-300);
-        out[2 * m + c] = fabs(p[c] * s);
-        out[3 * m + c] = -p[c] * unit;
-        out[4 * m + c] = fabs(p[c]) * unit;
+        if (length[c] > 0.0)
+            keep_largest(&relative, lack / length[c]);
+        else
+            keep_largest(&violation, lack / (unit > 1e-300 ? unit : 1e-300));
+        product += fabs(p[c] * s);
+        keep_largest(&negative, -p[c] * unit);
+        pushes += fabs(p[c]) * unit;
+    }
+    block_largest(&relative, &violation, shared);
+    block_largest(&negative, &nothing, shared);
+    block_sums(&product, &pushes, shared);
+    if (threadIdx.x == 0) {
+        double *own = found + RESIDUALS * blockIdx.x;
+        own[0] = relative;
+        own[1] = violation;
+        own[2] = negative;
+        own[3] = product;
+        own[4] = pushes;
+    }
+}
+
+// Of some bodies: the sums of m (u - w)^2, of m (|u| + |w|)^2, and of (m (u - w) - force)^2 / m.
+extern "C" __global__ void body_residuals(
+    i64 n, const double *w, const double *mass, const double *u, const double *force, double *found) {
+    __shared__ double shared[2 * MOST_WARPS];
+    double squares = 0.0, sizes = 0.0, lack = 0.0, nothing = 0.0;
+    EACH(a, n) {
+        for (int k = 0; k < D; k++) {
+            i64 at = a * D + k;
+            double way = u[at] - w[at], size = fabs(u[at]) + fabs(w[at]), push = mass[at] * way, off = push - force[at];
+            squares += push * way;
+            sizes += mass[at] * size * size;
+            lack += off * off / mass[at];
+        }
+    }
+    block_sums(&squares, &sizes, shared);
+    block_sums(&lack, &nothing, shared);
+    if (threadIdx.x == 0) {
+        double *own = found + RESIDUALS * blockIdx.x;
+        own[5] = squares;
+        own[6] = sizes;
+        own[7] = lack;
     }
 }
 

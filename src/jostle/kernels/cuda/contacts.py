@@ -6,8 +6,12 @@ import cupy
 import numpy as np
 
 from jostle.arrays import Array, Integers
-from jostle.kernels.cuda.launch import each, floats, incident, on_host, whole
+from jostle.kernels.cuda.launch import SUMMING_BLOCKS, each, floats, incident, on_host, whole
 from jostle.kernels.reference.dense import ratios
+
+RESIDUALS, LARGEST = 8, 3
+"""Numbers that a block of threads finds about its rows and bodies, and how many of them are maxima; the others are
+sums."""
 
 
 def rates(i: Integers, j: Integers, normal: Array, v: Array) -> Array:
@@ -54,23 +58,19 @@ def residual_pairs(
     chunks: int,
 ) -> tuple[float, float, float]:
     """See `reference.residual_pairs`."""
-    rows = cupy.zeros((5, max(len(i), 1)))
+    d, found = normal.shape[1], cupy.zeros((SUMMING_BLOCKS, RESIDUALS))
     (i, j), (normal, c, w, mass, u) = whole(i, j), floats(normal, c, w, mass, u)
     p, length, c_noise = floats(p, length, c_noise)
-    each(
-        "row_residuals", normal.shape[1], len(i), i, j, normal, c, w, mass, u, p, length, np.float64(noise_level),
-        c_noise, rows,
-    )  # fmt: skip
+    rows = i, j, normal, c, w, mass, u, p, length, np.float64(noise_level), c_noise
+    each("row_residuals", d, len(i), *rows, found, most=SUMMING_BLOCKS)
     force = adjoint(i, j, normal, p, len(w), chunks)
-    way = u - w
-    parts = [
-        rows[0].max(), rows[1].max(), rows[2].sum(), rows[3].max(), rows[4].sum(), (mass * way * way).sum(),
-        (mass * (abs(u) + abs(w)) ** 2).sum(), ((mass * way - force) ** 2 / mass).sum(),
-    ]  # fmt: skip
-    relative, violation, product, negative, pushes, squares, sizes, lack = on_host(cupy.stack(parts)).tolist()
+    each("body_residuals", d, len(w), w, mass, u, force, found, most=SUMMING_BLOCKS)
+    of_blocks = on_host(found)
+    relative, violation, negative = of_blocks[:, :LARGEST].max(axis=0).tolist()
+    product, pushes, squares, sizes, lack = of_blocks[:, LARGEST:].sum(axis=0).tolist()
     distance, size, lacking = np.sqrt([squares, sizes, lack]).tolist()
     stationarity = lacking - noise_level * (size + pushes)
-    return ratios(relative, violation, stationarity, max(negative, 0.0), product, distance)
+    return ratios(relative, violation, stationarity, negative, product, distance)
 
 
 def by_pair(pairs: Integers, values: Array, wanted: Integers, otherwise: float, chunks: int) -> Array:

@@ -1,15 +1,15 @@
 // Accelerated Gauss-Seidel sweeps, as in jostle.kernels.cpu.fused: one launch does many iterations.
 //
-// Blocks of threads take blocks of rows; rows of a colour share no body and are done at the same time. Between the
-// groups of blocks, all blocks of threads wait for each other; the last to come adds up the sums, in a fixed order, and
-// decides what comes next. So the bits are the same in every run.
+// Teams of threads take blocks of rows; rows of a colour share no body and are done at the same time. Between the groups
+// of blocks, all wait for each other; each block of threads then adds up the sums of all, in a fixed order, and decides
+// what comes next. So the bits are the same in every run.
 
 // What is done to each body of a piece. x: the velocities of p; fresh: the same, computed anew.
-__device__ void bodies(const Sweeps &all, i64 piece, Shared &shared, int phase, double beta, double *x, double *fresh) {
-    i64 begin = piece * PIECE, end = begin + PIECE < all.n ? begin + PIECE : all.n;
-    if (phase == MOVE_ON) return move_on(all, all.blocks + piece, begin, end, shared, beta, x);
-    double size = 0.0, nothing = 0.0;
-    for (i64 a = begin + threadIdx.x; a < end; a += blockDim.x) {
+__device__ void bodies(
+    const Sweeps &all, i64 piece, const Standing &now, const Team &team, double *x, double *fresh, Sums &sums) {
+    i64 begin = piece * PIECE, end = begin + PIECE < all.n ? begin + PIECE : all.n, phase = now.phase;
+    if (phase == MOVE_ON) return move_on(all, begin, end, team, (u32)now.tests, now.beta, x, sums);
+    for (i64 a = begin + team.rank; a < end; a += team.size) {
         double v[STRIDE], at[STRIDE], anew[STRIDE], square = 0.0;
         if (phase == CLEAR) {
             for (int k = 0; k < STRIDE; k++) anew[k] = 0.0;
@@ -26,11 +26,9 @@ __device__ void bodies(const Sweeps &all, i64 piece, Shared &shared, int phase, 
             } else
                 v[k] = at[k];
         }
-        size += square / v[D];
+        sums.size += square / v[D];
         write_body(all.v, (u32)a, v);
     }
-    block_sums(&size, &nothing, shared.sum);
-    if (threadIdx.x == 0) all.sums[3 * (all.blocks + piece) + 2] = size;
 }
 
 // See `next_test` in jostle.kernels.reference.sweeps.
@@ -75,7 +73,7 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
         now.tests++;
         bool passed = two == 0.0 && (all.tol == INFINITY || one <= all.tol * now.size);
         if (passed || now.iteration >= all.max_iterations) {
-            now.phase = now.exact || now.iteration >= all.max_iterations ? DONE : CLEAR;
+            now.phase = now.exact || all.tol > DRIFT || now.iteration >= all.max_iterations ? DONE : CLEAR;
             return;
         }
         now.tested = now.exact ? now.iteration + next_test(0, all.every) : next_test(now.iteration, all.every);
@@ -87,38 +85,39 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
     now.phase = now.restarted ? RESTART : SWEEP;
 }
 
-// All blocks of threads wait for each other; if there is something to decide, the last to come adds up the sums of
-// `units`, from the unit `first` on. moved: the sweep has moved on by the momentum too.
-__device__ void meet(
-    const Sweeps &all, Shared &shared, u64 *round, bool deciding, i64 first, i64 units, bool moved = false) {
+// All blocks of threads wait for each other; with sums there is something to decide: each of them adds up those of all,
+// in the same order. moved: the sweep has moved on by the momentum too.
+__device__ void meet(const Sweeps &all, Shared &shared, u64 *round, Sums *sums, bool moved = false) {
+    double *those = all.sums + 3 * gridDim.x * (*round % 2), nothing = 0.0;
     *round += 1;
-    __syncthreads();
-    if (threadIdx.x == 0) shared.last = arrive(&all.waiting[0]) == *round * gridDim.x;
-    __syncthreads();
-    double *total = all.sums + 3 * (all.blocks + (all.n + PIECE - 1) / PIECE);
-    if (shared.last) {
-        if (deciding) {
-            double one = 0.0, two = 0.0, three = 0.0, nothing = 0.0;
-            for (i64 unit = first + threadIdx.x; unit < first + units; unit += blockDim.x) {
-                one += all.sums[3 * unit];
-                two += all.sums[3 * unit + 1];
-                three += all.sums[3 * unit + 2];
-            }
-            block_sums(&one, &two, shared.sum);
-            block_sums(&three, &nothing, shared.sum);
-            if (threadIdx.x == 0) {
-                total[0] = one;
-                total[1] = two;
-                total[2] = three;
-            }
+    if (sums) {
+        block_sums(&sums->one, &sums->two, shared.sum);
+        block_sums(&sums->size, &nothing, shared.sum);
+        if (threadIdx.x == 0) {
+            those[3 * blockIdx.x] = sums->one;
+            those[3 * blockIdx.x + 1] = sums->two;
+            those[3 * blockIdx.x + 2] = sums->size;
         }
-        if (threadIdx.x == 0) arrive(&all.waiting[1]);
-    }
-    if (threadIdx.x == 0) {
-        wait_for(&all.waiting[1], *round);
-        if (deciding) decide(all, shared.standing, total[0], total[1], total[2], moved);
     }
     __syncthreads();
+    if (threadIdx.x == 0) {
+        arrive(all.come);
+        wait_for(all.come, *round * gridDim.x);
+    }
+    __syncthreads();
+    if (sums && threadIdx.x < WARP) {
+        Sums of_all = {0.0, 0.0, 0.0};
+        u32 width = blockDim.x < WARP ? blockDim.x : WARP;
+        for (u32 block = threadIdx.x; block < gridDim.x; block += width) {
+            of_all.one += those[3 * block];
+            of_all.two += those[3 * block + 1];
+            of_all.size += those[3 * block + 2];
+        }
+        warp_sums(width, &of_all.one, &of_all.two);
+        warp_sums(width, &of_all.size, &nothing);
+        if (threadIdx.x == 0) decide(all, shared.standing, of_all.one, of_all.two, of_all.size, moved);
+    }
+    if (sums) __syncthreads();
 }
 
 // Iterations until it has stopped, or until there were `steps` of them. All blocks of threads must run at the same time.
@@ -126,12 +125,17 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
     i64 n, i64 m, i64 groups, i64 blocks, const i64 *group, const i64 *start, int *kept, u32 *ends, double *e,
     double *s0, double *p, double *y, u32 *near_ends, double *near_e, double *near_s0, double *near_p, double *near_y,
     u32 *source, const double *allowed, double *before, double *v, double *x, double *other, u32 *touched,
-    const i64 *owned, double *sums, Standing *standing, u64 *waiting, double tol, i64 max_iterations, i64 every,
+    const i64 *owned, double *sums, Standing *standing, u64 *come, double tol, i64 max_iterations, i64 every,
     i64 steps) {
     __shared__ Shared shared;
+    ROOM;
     Sweeps all = {n, m, blocks, group, start, kept, {ends, e, s0, p, y},
                   {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, touched, owned,
-                  sums, waiting, tol, max_iterations, every};
+                  sums, come, tol, max_iterations, every};
+    Team team = team_of_thread();
+    Colours &known = shared.colours[team.number];
+    double *own_room = room + team.number * (D + 4) * STAGED;
+    i64 mine = (i64)team.number * gridDim.x + blockIdx.x, teams = (i64)team.teams * gridDim.x;
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
     if (start[group[most] * COLOURS] == start[group[most + 1] * COLOURS]) most--;
@@ -142,27 +146,28 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
         Standing now = shared.standing;
         if (now.phase == DONE || (now.phase == SWEEP && now.steps >= steps)) break;
         double *at = now.swapped ? other : x, *fresh = now.swapped ? x : other;
+        Sums sum = {0.0, 0.0, 0.0};
         if (now.phase == TEST) {
-            for (i64 block = blockIdx.x; block < blocks; block += gridDim.x) test(all, block, shared, at);
-            meet(all, shared, &round, true, 0, blocks);
+            for (i64 block = mine; block < blocks; block += teams)
+                test(all, block, team, known, (u32)now.tests + 1, at, sum);
+            meet(all, shared, &round, &sum);
         } else if (now.phase == SWEEP || now.phase == POINT) {
             for (i64 one = 0; one <= most; one++) {
-                for (i64 block = group[one] + blockIdx.x; block < group[one + 1]; block += gridDim.x) {
+                for (i64 block = group[one] + mine; block < group[one + 1]; block += teams) {
                     if (now.phase == POINT) {
-                        point(all, block, shared, fresh);
+                        point(all, block, team, known, fresh);
                         continue;
                     }
-                    sweep(all, block, shared, now.beta, now.restarted);
+                    sweep(all, block, team, known, own_room, now.beta, now.restarted, sum);
                     i64 owner = block - group[FOURTH];
                     if (moved && one == FOURTH)
-                        move_on(all, block, owned[owner], owned[owner + 1], shared, now.beta, at);
+                        move_on(all, owned[owner], owned[owner + 1], team, (u32)now.tests, now.beta, at, sum);
                 }
-                meet(all, shared, &round, one == most, 0, blocks, moved && now.phase == SWEEP);
+                meet(all, shared, &round, one == most ? &sum : 0, moved && now.phase == SWEEP);
             }
         } else {
-            for (i64 piece = blockIdx.x; piece < pieces; piece += gridDim.x)
-                bodies(all, piece, shared, (int)now.phase, now.beta, at, fresh);
-            meet(all, shared, &round, true, blocks, pieces);
+            for (i64 piece = mine; piece < pieces; piece += teams) bodies(all, piece, now, team, at, fresh, sum);
+            meet(all, shared, &round, &sum);
         }
     }
     // nobody is still reading where others stand: each has its own copy since the start

@@ -10,7 +10,7 @@ import numpy as np
 
 from jostle.arrays import Array, Integers
 from jostle.kernels.cuda.arrangement import arranged
-from jostle.kernels.cuda.launch import COLOURS, PIECE, SWEEPING_THREADS, each, floats, function, on_host, whole
+from jostle.kernels.cuda.launch import COLOURS, PIECE, SWEEPING_THREADS, each, floats, on_host, sweeping, whole
 
 ITERATIONS_A_LAUNCH = 2000
 """Largest number of iterations of a launch, which must end before a watchdog stops it, and let Ctrl-C in."""
@@ -52,16 +52,16 @@ def gauss_seidel(
     body = cupy.zeros((3, n, stride))
     body[0, number, d] = inverse
     standing = cupy.asarray(np.array([START], STANDING).view(np.int64))
-    launch, most = function("gauss_seidel", d), int(np.diff(groups).max())
+    (launch, room), most = sweeping(d), int(np.diff(groups).max())
     shape = (max(1, min(_resident(d, cupy.cuda.Device().id), max(most, pieces))),), (SWEEPING_THREADS,)
     counts = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
     selected = *near, cupy.empty(m, np.uint32)
     limits = np.float64(tol), np.int64(max_iterations), np.int64(every), np.int64(ITERATIONS_A_LAUNCH)
     kept, touched = cupy.zeros(blocks * COLOURS, np.int32), cupy.zeros(n, np.uint32)
-    moving, sums = (allowed, before, *body, touched, owned), cupy.zeros((blocks + pieces + 1, 3))
+    moving, sums = (allowed, before, *body, touched, owned), cupy.zeros((2, shape[0][0], 3))
     while True:
-        waiting = cupy.zeros(2, np.uint64)
-        launch(*shape, (*counts, kept, *held, *selected, *moving, sums, standing, waiting, *limits))
+        come = cupy.zeros(1, np.uint64)
+        launch(*shape, (*counts, kept, *held, *selected, *moving, sums, standing, come, *limits), shared_mem=room)
         told = on_host(standing).view(STANDING)[0]
         if told["phase"] == DONE:
             break
@@ -75,7 +75,8 @@ def gauss_seidel(
 def _resident(d: int, device: int) -> int:
     """How many blocks of threads can wait for each other: as many as this device holds at a time."""
     attributes: Any = cupy.cuda.Device(device).attributes
+    launch, room = sweeping(d)
     per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-        function("gauss_seidel", d).kernel.ptr, SWEEPING_THREADS, 0
+        launch.kernel.ptr, SWEEPING_THREADS, room
     )
     return int(per_processor) * int(attributes["MultiProcessorCount"])

@@ -9,17 +9,20 @@ from typing import Any
 import cupy
 import numpy as np
 
-from jostle.kernels.reference.sweeps import FAR, RISE
+from jostle.kernels.reference.sweeps import DRIFT, FAR, RISE
 
-SOURCES = ("common.cu", "contacts.cu", "cells.cu", "arrangement.cu", "sweeps.cu", "fused.cu")
-THREADS, MOST_BLOCKS = 256, 8192
-"""Threads of a block, and most blocks, in kernels that treat each row or body by itself; threads may take several."""
-PARTS = 4096
-"""Number of threads that look for what all bodies have in common, each among a part of them."""
-SWEEPING_THREADS, RESIDENT = 128, 6
+SOURCES = ("common.cu", "bodies.cu", "contacts.cu", "cells.cu", "arrangement.cu", "sweeps.cu", "fused.cu")
+THREADS, MOST_BLOCKS, SUMMING_BLOCKS = 256, 8192, 256
+"""Threads of a block, and most blocks, in kernels that treat each row or body by itself, and in those whose blocks each
+write a sum; threads may take several rows."""
+TEAM = 128
+"""Threads that sweep a block of rows together."""
+SWEEPING_THREADS, RESIDENT = 3 * TEAM, 2
 """Threads of a block of the sweeps, and how many such blocks a processor shall hold at a time."""
-PIECE = 4 * SWEEPING_THREADS
-"""Bodies that a block of threads treats at a time, between the sweeps."""
+STAGED = 256
+"""Rows that a team has at hand in the memory of its processor; it reads further ones when they are needed."""
+PIECE = 4 * TEAM
+"""Bodies that a team treats at a time, between the sweeps."""
 COLOURS = 64
 """The last one is for the rows of bodies with too many: these may share a body."""
 
@@ -28,8 +31,8 @@ COLOURS = 64
 def _module(d: int) -> Any:
     """All kernels for contacts in d dimensions."""
     text = "\n".join((Path(__file__).parent / name).read_text() for name in SOURCES)
-    shared = {"THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT, "PIECE": PIECE, "COLOURS": COLOURS}
-    defined = {"D": d, "FAR": FAR, "RISE": RISE, **shared}
+    sizes = {"THREADS": SWEEPING_THREADS, "RESIDENT": RESIDENT, "TEAM": TEAM, "STAGED": STAGED, "PIECE": PIECE}
+    defined = {"D": d, "COLOURS": COLOURS, "FAR": FAR, "RISE": RISE, "DRIFT": DRIFT, **sizes}
     return cupy.RawModule(code=text, options=("--std=c++17", *(f"-D{name}={value}" for name, value in defined.items())))
 
 
@@ -39,11 +42,26 @@ def function(name: str, d: int) -> Any:
     return _module(d).get_function(name)
 
 
-def each(name: str, d: int, count: int, *arguments: Any) -> None:
+@cache
+def sweeping(d: int) -> tuple[Any, int]:
+    """The kernel of the sweeps, and how many bytes of the memory of a processor it needs."""
+    kernel, room = function("gauss_seidel", d), 8 * (SWEEPING_THREADS // TEAM) * (d + 4) * STAGED
+    kernel.max_dynamic_shared_size_bytes = room
+    return kernel, room
+
+
+def each(name: str, d: int, count: int, *arguments: Any, most: int = MOST_BLOCKS) -> None:
     """Run a kernel that does one thing for each of `count` rows or bodies, its first argument."""
     if count:
-        blocks = min(-(-count // THREADS), MOST_BLOCKS)
+        blocks = min(-(-count // THREADS), most)
         function(name, d)((blocks,), (THREADS,), (np.int64(count), *arguments))
+
+
+def summed_by_blocks(name: str, d: int, count: int, *arguments: Any, sums: int) -> Any:
+    """(blocks, sums) what the blocks of a kernel, which have it as their last argument, write of all bodies."""
+    out = cupy.zeros((SUMMING_BLOCKS, sums))
+    each(name, d, count, *arguments, out, most=SUMMING_BLOCKS)
+    return out[: -(-count // THREADS)]
 
 
 def floats(*arrays: Any) -> list[Any]:
@@ -68,12 +86,18 @@ def on_host(array: Any) -> Any:
 
 def incident(i: Any, j: Any, bodies: int) -> tuple[Any, Any]:
     """(start, lists): the rows of body a are lists[start[a]:start[a + 1]], 2 c where it is the first of row c, 2 c + 1
-    where it is the second, in order."""
+    where it is the second, in order. Those of the last call are kept: a projection needs them twice."""
+    global _last
     i, j = whole(i, j)
-    counts = cupy.zeros(bodies + 1, np.uint64)
-    each("count_incident", 1, len(i), i, j, counts)
-    start = summed(counts.view(np.int64))
-    lists = cupy.empty(2 * len(i), np.int32)
-    each("fill_incident", 1, len(i), i, j, start, cupy.zeros(bodies, np.uint32), lists)
-    each("sort_lists", 1, bodies, start, lists)
-    return start, lists
+    if _last is None or not (_last[0] is i and _last[1] is j and _last[2] == bodies):
+        counts = cupy.zeros(bodies + 1, np.uint64)
+        each("count_incident", 1, len(i), i, j, counts)
+        start = summed(counts.view(np.int64))
+        lists = cupy.empty(2 * len(i), np.int32)
+        each("fill_incident", 1, len(i), i, j, start, cupy.zeros(bodies, np.uint32), lists)
+        each("sort_lists", 1, bodies, start, lists)
+        _last = i, j, bodies, start, lists
+    return _last[3], _last[4]
+
+
+_last: tuple[Any, Any, int, Any, Any] | None = None

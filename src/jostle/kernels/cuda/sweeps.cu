@@ -2,6 +2,12 @@
 
 #define STRIDE (D == 1 ? 2 : 4)  // numbers a body: its velocity, and from D on its inverse mass
 #define FOURTH 3
+#define MOST_TEAMS (THREADS / TEAM)
+#ifdef __CUDA_ARCH__
+#define ROOM extern __shared__ double room[]  // (MOST_TEAMS, D + 4, STAGED)
+#else
+#define ROOM static double room[MOST_TEAMS * (D + 4) * STAGED]
+#endif
 
 enum { SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART, DONE };
 
@@ -20,7 +26,7 @@ struct Sweeps {
     i64 n, m, blocks;
     const i64 *group;   // where the blocks of each group begin
     const i64 *start;   // where the rows of each colour of each block begin
-    int *kept;          // how many of them are selected
+    int *kept;          // how many rows of a block are selected, up to each colour: these follow each other in `near`
     Rows all, near;     // all rows, and those that are selected
     u32 *source;        // where selected rows come from
     const double *allowed;
@@ -28,19 +34,47 @@ struct Sweeps {
     double *v, *x, *other;  // velocities of y, of p, and room for the latter
     u32 *touched;       // the last test that selected a row of each body; one of which none is selected rests
     const i64 *owned;   // where the bodies of each block of the fourth group begin
-    double *sums;       // (blocks + pieces, 3), and then the sums of all
-    u64 *waiting;       // how many blocks of threads have come, and how often all were let go
+    double *sums;       // (2, blocks of threads, 3): those of a meeting, and those of the one before
+    u64 *come;          // how many blocks of threads have come to all meetings so far
     double tol;
     i64 max_iterations, every;
 };
 
+struct Colours {  // of a block of rows
+    i64 begin[COLOURS + 1];   // where the rows of each begin
+    int kept[COLOURS];        // how many rows are selected, up to each
+    int by_warp[MOST_WARPS];  // how many rows the warps of a team select at once
+};
+
+struct Sums {  // of a thread, over all that it does in a phase
+    double one, two, size;
+};
+
 struct Shared {
     double sum[2 * MOST_WARPS];
-    i64 begin[COLOURS + 1];
-    int length[COLOURS];
+    Colours colours[MOST_TEAMS];
     int last;
     Standing standing;
 };
+
+// The threads that treat a block of rows together. A block of threads holds several teams: the fewer blocks of threads
+// there are, the sooner all of them have met.
+struct Team {
+    u32 rank, size;     // number of the thread in its team, and how many threads the team has
+    u32 number, teams;  // number of the team in its block of threads, and how many teams there are
+};
+
+__device__ Team team_of_thread() {
+    u32 size = blockDim.x < TEAM ? blockDim.x : TEAM;
+    return {threadIdx.x % size, size, threadIdx.x / size, blockDim.x / size};
+}
+
+// The threads of a team wait for each other.
+__device__ void gather(const Team &team) {
+#ifdef __CUDA_ARCH__
+    asm volatile("bar.sync %0, %1;" ::"r"(team.number + 1), "r"(team.size) : "memory");
+#endif
+}
 
 __device__ double *velocity(const double *v, u32 body) { return (double *)v + (u64)body * STRIDE; }
 
@@ -76,7 +110,7 @@ __device__ Row load(const Rows &rows, i64 m, i64 c, const double *from) {
     return row;
 }
 
-__device__ void relax(const Sweeps &all, const Row &row, i64 c, double beta, double *against, double *linear) {
+__device__ void relax(const Sweeps &all, const Row &row, i64 c, double beta, Sums &sums) {
     bool wall = row.b == WALL;
     double first[STRIDE], second[STRIDE], gradient = row.slack;
     read_body(all.v, row.a, first);
@@ -88,8 +122,8 @@ __device__ void relax(const Sweeps &all, const Row &row, i64 c, double beta, dou
     double q = row.before - gradient;
     q = q > 0.0 ? q : 0.0;
     double step = q - row.before, way = q - row.p, one = step * first[D], two = step * second[D];
-    *against -= step * way;
-    *linear += row.slack * q;
+    sums.one -= step * way;  // against the way of p
+    sums.two += row.slack * q;
     all.near.p[c] = q;
     all.near.y[c] = q + beta * way;
     for (int k = 0; k < D; k++) {
@@ -100,47 +134,58 @@ __device__ void relax(const Sweeps &all, const Row &row, i64 c, double beta, dou
     if (!wall) write_body(all.v, row.b, second);
 }
 
-// The colours of a block, known to all its threads: returns how many there are.
-__device__ int learn(const Sweeps &all, i64 block, Shared &shared) {
-    int colours = 0;
-    __syncthreads();
-    for (int k = threadIdx.x; k <= COLOURS; k += blockDim.x) {
-        shared.begin[k] = all.start[block * COLOURS + k];
-        if (k < COLOURS) shared.length[k] = all.kept[block * COLOURS + k];
+// The threads of a team learn where the rows of a block are, and how many of them are selected.
+__device__ void learn(const Sweeps &all, i64 block, const Team &team, Colours &known) {
+    gather(team);
+    for (int k = team.rank; k <= COLOURS; k += team.size) {
+        known.begin[k] = all.start[block * COLOURS + k];
+        if (k < COLOURS) known.kept[k] = all.kept[block * COLOURS + k];
     }
-    __syncthreads();
-    if (shared.begin[COLOURS] > shared.begin[COLOURS - 1]) return COLOURS;
-    while (shared.begin[colours] < shared.begin[COLOURS]) colours++;
-    return colours;
+    gather(team);
 }
 
-__device__ void sweep(const Sweeps &all, i64 block, Shared &shared, double beta, bool restarted) {
+// Rows that are selected wait here for their colour: STAGED of them for each team.
+__device__ double *staged(double *room, int field, int c) { return room + field * STAGED + c; }
+
+__device__ void stage(double *room, int c, const Row &row) {
+    for (int k = 0; k < D; k++) *staged(room, k, c) = row.e[k];
+    *staged(room, D, c) = row.slack;
+    *staged(room, D + 1, c) = row.before;
+    *staged(room, D + 2, c) = row.p;
+    *(u64 *)staged(room, D + 3, c) = (u64)row.b << 32 | row.a;
+}
+
+__device__ Row from_stage(double *room, int c) {
+    Row row;
+    for (int k = 0; k < D; k++) row.e[k] = *staged(room, k, c);
+    row.slack = *staged(room, D, c);
+    row.before = *staged(room, D + 1, c);
+    row.p = *staged(room, D + 2, c);
+    u64 ends = *(u64 *)staged(room, D + 3, c);
+    row.a = (u32)ends;
+    row.b = (u32)(ends >> 32);
+    return row;
+}
+
+__device__ void sweep(const Sweeps &all, i64 block, const Team &team, Colours &known, double *room, double beta,
+                      bool restarted, Sums &sums) {
     const double *from = restarted ? all.near.p : all.near.y;
-    double against = 0.0, linear = 0.0;
-    int colours = learn(all, block, shared);
-    Row next;
-    int t = threadIdx.x;
-    if (colours > 0 && t < shared.length[0]) next = load(all.near, all.m, shared.begin[0] + t, from);
-    for (int k = 0; k < colours; k++) {
-        i64 begin = shared.begin[k];
-        int length = shared.length[k];
-        Row row = next;
-        if (k + 1 < colours && t < shared.length[k + 1]) next = load(all.near, all.m, shared.begin[k + 1] + t, from);
-        if (k == COLOURS - 1) {  // these may share bodies: one after the other
-            if (t == 0)
-                for (int c = 0; c < length; c++)
-                    relax(all, load(all.near, all.m, begin + c, from), begin + c, beta, &against, &linear);
-        } else {
-            if (t < length) relax(all, row, begin + t, beta, &against, &linear);
-            for (int c = t + blockDim.x; c < length; c += blockDim.x)
-                relax(all, load(all.near, all.m, begin + c, from), begin + c, beta, &against, &linear);
-        }
-        __syncthreads();
-    }
-    block_sums(&against, &linear, shared.sum);
-    if (t == 0) {
-        all.sums[3 * block] = against;
-        all.sums[3 * block + 1] = linear;
+    gather(team);
+    for (int k = team.rank; k < COLOURS; k += team.size) known.kept[k] = all.kept[block * COLOURS + k];
+    i64 first = all.start[block * COLOURS];
+    gather(team);
+    int rows = known.kept[COLOURS - 1];
+    for (int c = team.rank; c < rows && c < STAGED; c += team.size) stage(room, c, load(all.near, all.m, first + c, from));
+    gather(team);
+    for (int k = 0, begin = 0; begin < rows; k++) {
+        int end = known.kept[k];
+        if (begin == end) continue;
+        bool alone = k == COLOURS - 1;  // these may share bodies: one after the other
+        if (!alone || team.rank == 0)
+            for (int c = begin + (alone ? 0 : team.rank); c < end; c += alone ? 1 : team.size)
+                relax(all, c < STAGED ? from_stage(room, c) : load(all.near, all.m, first + c, from), first + c, beta, sums);
+        gather(team);
+        begin = end;
     }
 }
 
@@ -163,24 +208,28 @@ __device__ double move_body(const Sweeps &all, u32 a, double beta, double *x) {
     return square / v[D];
 }
 
-// The momentum of the bodies first <= a < last.
-__device__ void move_on(const Sweeps &all, i64 unit, i64 first, i64 last, Shared &shared, double beta, double *x) {
-    double size = 0.0, nothing = 0.0;
-    u32 tests = (u32)shared.standing.tests;
-    for (i64 a = first + threadIdx.x; a < last; a += blockDim.x)
-        if (all.touched[a] == tests) size += move_body(all, (u32)a, beta, x);
-    block_sums(&size, &nothing, shared.sum);
-    if (threadIdx.x == 0) all.sums[3 * unit + 2] = size;
+// The momentum of the bodies first <= a < last, after so many tests.
+__device__ void move_on(
+    const Sweeps &all, i64 first, i64 last, const Team &team, u32 tests, double beta, double *x, Sums &sums) {
+    i64 a = first + team.rank;
+    u32 touched = a < last ? all.touched[a] : 0;
+    while (a < last) {
+        u32 now = touched;
+        i64 after = a + team.size;
+        if (after < last) touched = all.touched[after];
+        if (now == tests) sums.size += move_body(all, (u32)a, beta, x);
+        a = after;
+    }
 }
 
 // x += M^-1 G^T p.
-__device__ void point(const Sweeps &all, i64 block, Shared &shared, double *x) {
-    int colours = learn(all, block, shared);
-    for (int k = 0; k < colours; k++) {
-        i64 begin = shared.begin[k], end = shared.begin[k + 1];
+__device__ void point(const Sweeps &all, i64 block, const Team &team, Colours &known, double *x) {
+    learn(all, block, team, known);
+    for (int k = 0; known.begin[k] < known.begin[COLOURS]; k++) {
+        i64 begin = known.begin[k], end = known.begin[k + 1];
         bool alone = k == COLOURS - 1;  // these may share bodies
-        if (!alone || threadIdx.x == 0)
-            for (i64 c = begin + (alone ? 0 : threadIdx.x); c < end; c += alone ? 1 : blockDim.x) {
+        if (!alone || team.rank == 0)
+            for (i64 c = begin + (alone ? 0 : team.rank); c < end; c += alone ? 1 : team.size) {
                 double push = all.all.p[c];
                 if (push == 0.0) continue;
                 u32 a = all.all.ends[2 * c], b = all.all.ends[2 * c + 1];
@@ -191,67 +240,71 @@ __device__ void point(const Sweeps &all, i64 block, Shared &shared, double *x) {
                 mass = push * velocity(all.v, b)[D];
                 for (int d = 0; d < D; d++) two[d] += mass * all.all.e[d * all.m + c];
             }
-        __syncthreads();
+        gather(team);
     }
 }
 
 // Put the selected rows of the block back to where they belong. Then at x: sum p |s|, how many rows are violated by too
-// much; and the rows of the next iterations are selected. A warp takes a colour, so that they keep their order.
-__device__ void test(const Sweeps &all, i64 block, Shared &shared, const double *x) {
-    double product = 0.0, violated = 0.0;
-    u32 tests = (u32)shared.standing.tests + 1;
-    int colours = learn(all, block, shared);
-    for (int k = 0; k < colours; k++)
-        for (int c = threadIdx.x; c < shared.length[k]; c += blockDim.x) {
-            i64 at = shared.begin[k] + c;
-            all.all.p[all.source[at]] = all.near.p[at];
-            all.all.y[all.source[at]] = all.near.y[at];
-        }
-    __syncthreads();
-    u32 width = blockDim.x < 32 ? blockDim.x : 32, lane = threadIdx.x % width, warp = threadIdx.x / width;
-    for (int k = warp; k < colours; k += blockDim.x / width) {
-        i64 begin = shared.begin[k], end = shared.begin[k + 1], to = begin;
-        for (i64 base = begin; base < end; base += width) {
-            i64 c = base + lane;
-            bool keep = false;
-            u32 a = 0, b = 0;
-            double s0 = 0.0, p = 0.0, y = 0.0;
-            if (c < end) {
-                a = all.all.ends[2 * c];
-                b = all.all.ends[2 * c + 1];
-                s0 = all.all.s0[c];
-                p = all.all.p[c];
-                y = all.all.y[c];
-                double s = s0;
-                for (int d = 0; d < D; d++) {
-                    double there = b == WALL ? 0.0 : velocity(x, b)[d];
-                    s += all.all.e[d * all.m + c] * (there - velocity(x, a)[d]);
-                }
-                product += p * fabs(s);
-                if (!(s >= -all.allowed[c])) violated += 1.0;
-                keep = p != 0.0 || y != 0.0 || s <= FAR * fabs(s - all.before[c]);
-                all.before[c] = s;
-            }
-            u32 kept = __ballot_sync(0xFFFFFFFFu, keep);
-            if (keep) {
-                i64 at = to + __popc(kept & ((1u << lane) - 1u));
-                all.near.ends[2 * at] = a;
-                all.near.ends[2 * at + 1] = b;
-                for (int d = 0; d < D; d++) all.near.e[d * all.m + at] = all.all.e[d * all.m + c];
-                all.near.s0[at] = s0;
-                all.near.p[at] = p;
-                all.near.y[at] = y;
-                all.source[at] = (u32)c;
-                all.touched[a] = tests;
-                if (b != WALL) all.touched[b] = tests;
-            }
-            to += __popc(kept);
-        }
-        if (lane == 0) all.kept[block * COLOURS + k] = (int)(to - begin);
+// much; and the rows of the next iterations are selected, in their order.
+__device__ void test(
+    const Sweeps &all, i64 block, const Team &team, Colours &known, u32 tests, const double *x, Sums &sums) {
+    learn(all, block, team, known);
+    i64 first = known.begin[0], last = known.begin[COLOURS], to = first;
+    for (i64 at = first + team.rank; at < first + known.kept[COLOURS - 1]; at += team.size) {
+        all.all.p[all.source[at]] = all.near.p[at];
+        all.all.y[all.source[at]] = all.near.y[at];
     }
-    block_sums(&product, &violated, shared.sum);
-    if (threadIdx.x == 0) {
-        all.sums[3 * block] = product;
-        all.sums[3 * block + 1] = violated;
+    gather(team);
+    for (int k = team.rank; k < COLOURS; k += team.size) known.kept[k] = 0;
+    u32 width = team.size < WARP ? team.size : WARP, lane = team.rank % width, warp = team.rank / width;
+    int colour = 0;
+    for (i64 base = first; base < last; base += team.size) {
+        i64 c = base + team.rank;
+        bool keep = false;
+        u32 a = 0, b = 0;
+        double s0 = 0.0, p = 0.0, y = 0.0;
+        if (c < last) {
+            a = all.all.ends[2 * c];
+            b = all.all.ends[2 * c + 1];
+            s0 = all.all.s0[c];
+            p = all.all.p[c];
+            y = all.all.y[c];
+            double s = s0;
+            for (int d = 0; d < D; d++) {
+                double there = b == WALL ? 0.0 : velocity(x, b)[d];
+                s += all.all.e[d * all.m + c] * (there - velocity(x, a)[d]);
+            }
+            sums.one += p * fabs(s);
+            if (!(s >= -all.allowed[c])) sums.two += 1.0;
+            keep = p != 0.0 || y != 0.0 || s <= FAR * fabs(s - all.before[c]);
+            all.before[c] = s;
+        }
+        u32 kept = __ballot_sync(0xFFFFFFFFu, keep);
+        gather(team);
+        if (lane == 0) known.by_warp[warp] = __popc(kept);
+        gather(team);
+        i64 at = to + __popc(kept & ((1u << lane) - 1u));
+        for (u32 w = 0; w < team.size / width; w++) {
+            if (w < warp) at += known.by_warp[w];
+            to += known.by_warp[w];
+        }
+        if (keep) {
+            while (c >= known.begin[colour + 1]) colour++;
+            atomicAdd(&known.kept[colour], 1);
+            all.near.ends[2 * at] = a;
+            all.near.ends[2 * at + 1] = b;
+            for (int d = 0; d < D; d++) all.near.e[d * all.m + at] = all.all.e[d * all.m + c];
+            all.near.s0[at] = s0;
+            all.near.p[at] = p;
+            all.near.y[at] = y;
+            all.source[at] = (u32)c;
+            all.touched[a] = tests;
+            if (b != WALL) all.touched[b] = tests;
+        }
     }
+    gather(team);
+    if (team.rank == 0)
+        for (int k = 1; k < COLOURS; k++) known.kept[k] += known.kept[k - 1];
+    gather(team);
+    for (int k = team.rank; k < COLOURS; k += team.size) all.kept[block * COLOURS + k] = known.kept[k];
 }

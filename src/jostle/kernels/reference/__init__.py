@@ -2,7 +2,7 @@
 
 from jostle.kernels.reference.blocks import collisions
 from jostle.kernels.reference.bodies import near_sides, outran, speeds, stayed
-from jostle.kernels.reference.cells import all_pairs, near, near_segments, pair_list, strayed
+from jostle.kernels.reference.cells import all_pairs, near, near_segments, pair_list
 from jostle.kernels.reference.contacts import (
     adjoint,
     by_pair,
@@ -56,7 +56,6 @@ __all__ = [
     "speeds",
     "spread",
     "stayed",
-    "strayed",
     "sweep_rows",
     "turned",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from jostle.arrays import Array, Integers, squares
-from jostle.kernels.reference.cells import strayed
 
 
 def speeds(u: Array, v: Array, chunks: int) -> tuple[Array, float, float, float]:
@@ -24,7 +23,9 @@ def outran(u: Array, h: float, reach: Array, chunks: int) -> bool:
 
 def stayed(q: Array, before: Array, radii: Array, reach: Array, room: Array, chunks: int) -> bool:
     """Whether radius + reach + the way of each body from `before` to q, less the mean way, is at most its room."""
-    return bool((radii + reach + strayed(q, before) <= room).all())
+    way = q - before
+    strayed = np.sqrt(squares(way - way.mean(axis=0)))
+    return bool((radii + reach + strayed <= room).all())
 
 
 def near_sides(

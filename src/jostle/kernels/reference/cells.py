@@ -37,12 +37,6 @@ def near(
     return first[kept], second[kept], normal[kept], gap[kept]
 
 
-def strayed(q: Array, before: Array) -> Array:
-    """(n,) how far each went, less what all went on average."""
-    way = q - before
-    return np.asarray(np.linalg.norm(way - way.mean(axis=0), axis=1))
-
-
 def near_segments(x: Array, limit: Array, start: Array, along: Array, dual: Array) -> tuple[Integers, Array]:
     """The rows point k + segment with a distance up to the limits (n,), or NaN, in order; and the distances.
 

@@ -6,6 +6,7 @@ import json
 import os
 import time
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ import numpy as np
 
 from jostle.errors import BrokenFile, InvalidValue
 from jostle.io.checkpoint import Checkpoint as File
+from jostle.io.checkpoint import stored_memory
+from jostle.io.checkpoint_contents import Contents
 from jostle.io.run_identity import CHANGEABLE, Run
 from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
+from jostle.past import Remembers
 from jostle.steps import Grid as Steps
 
 FIELDS = ("density", "pressure")
@@ -26,7 +30,15 @@ NUMBERS = ("t", "gone", "iterations", "substeps")
 class Checkpoint:
     """A checkpoint file, which also stores the problem, the scheme and the steps it belongs to."""
 
-    def __init__(self, to: str | os.PathLike[str] | File, problem: Crowd | Flow, scheme: Scheme, steps: Steps) -> None:
+    def __init__(
+        self,
+        to: str | os.PathLike[str] | File,
+        problem: Crowd | Flow,
+        scheme: Scheme,
+        steps: Steps,
+        past: Mapping[str, Remembers],
+    ) -> None:
+        self.past = past
         chosen = to if isinstance(to, File) else File(to)
         if chosen.random is not None:
             raise InvalidValue("the run of a density uses no random numbers: remove random= from the checkpoint")
@@ -52,6 +64,10 @@ class Checkpoint:
         kept |= {f"velocity{axis}": np.stack([state.velocity[axis] for state in states]) for axis in (0, 1)}
         records = np.array(run.records, dtype=float) if run.records else np.zeros((0, 8))
         kept |= {"records": records, "sum": run.pressure, "since": run.since, "number": number}
+        for name, memory in run.memories.items():
+            if memory is not None:
+                kept |= stored_memory(memory, name)
+        kept["names"] = " ".join(sorted(kept))
         beside = self.path.with_name(self.path.name + ".part")
         with beside.open("wb") as file:
             np.savez(file, **kept)
@@ -83,6 +99,12 @@ class Checkpoint:
             )
             for k in range(len(found["t"]))
         ]  # fmt: skip
+        contents = Contents(self.path, found)
+        memories = {name: contents.remembered(name, thing, name) for name, thing in self.past.items()}
+        try:
+            run.remind(memories)
+        except InvalidValue as error:
+            raise BrokenFile(f"{self.path} is damaged, in the memory of {' or '.join(memories)}: {error}") from None
         *run.frames, run.state = states
         run.records = [
             (*record[:2], int(record[2]), int(record[3]), *record[4:]) for record in found["records"].tolist()

@@ -58,7 +58,8 @@ class Impacts(Scheme):
     tol : float, default 1e-8
         How much a density may exceed one, between 0 and 1.
     structure : {"isotropic", "square", "triangular"}, default "isotropic"
-        The impact law in full cells; lattices are aligned with the axes of the grid.
+        The impact law in full cells; lattices are aligned with the axes of the grid. Walls and closed sides are rough
+        for the triangular lattice, and take momentum along them; see `Triangular`.
 
     Raises
     ------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from jostle.macro.motion.problems import Crowd, Flow
 from jostle.macro.motion.result import STATISTICS, Evolution, energy
 from jostle.macro.motion.scheme import Scheme
 from jostle.macro.motion.state import State
+from jostle.past import Remembers, remembering
 from jostle.statuses import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED
 from jostle.steps import Grid as Steps
 from jostle.steps import Saving
@@ -58,8 +60,8 @@ def solve(
         Number of steps between two saved frames (int), or the time between them (float). None: every step is saved. The
         first and the last frame are always saved.
     until : callable (State) -> bool, optional
-        Ends the run when it is true; `problem.empty` is true when less than a thousandth of the mass is left. None: the
-        run ends at t.
+        Ends the run when it is true; `problem.empty` is true when less than a thousandth of the mass is left. A
+        condition that depends on the past of the run implements `jostle.past.Remembers`. None: the run ends at t.
     output : str, path or jostle.io.Output, optional
         Image file to write (.vtkhdf), for ParaView, `jostle.io.read_images` and the pictures of `jostle.viz`. It is
         written at the start, with each checkpoint and at the end, also if the run fails. None: no file.
@@ -67,7 +69,7 @@ def solve(
         File that stores the whole run every minute and at its end. None: no checkpoint.
     resume : bool, default False
         Continue from the checkpoint: the result is bit-identical to an uninterrupted run. Only t, `every` and `until`
-        may differ from the first call.
+        may differ from the first call. A run that `until` has ended continues from the step before.
     progress : callable (Progress) -> object, optional
         Called after each step. None: nothing is called.
 
@@ -108,8 +110,12 @@ def solve(
     scheme.check(problem)
     file = None if output is None else ImageFile(output, resume=resume)
     steps = Steps.of(t, h)
-    run, due = _Run(problem, scheme, scheme.start(problem, steps.start)), Saving(every, steps.start)
-    kept = None if checkpoint is None else Checkpoint(checkpoint, problem, scheme, steps)
+    things = {"until": until, "velocity": problem.velocity}
+    past = {name: known for name, thing in things.items() if (known := remembering(thing)) is not None}
+    for thing in past.values():  # before the run starts and is described
+        thing.remind(None)
+    run, due = _Run(problem, scheme, scheme.start(problem, steps.start), past), Saving(every, steps.start)
+    kept = None if checkpoint is None else Checkpoint(checkpoint, problem, scheme, steps, past)
     done = 0
     if resume:
         if kept is None:
@@ -125,12 +131,13 @@ def solve(
             before = run.state.t
             try:
                 state = scheme.advance(problem, run.state, step, t_next)
-                stop = until is not None and bool(until(state))
+                stop = until is not None and _stops(until, state)
                 status, last = (STOPPED if stop else FINISHED), stop or number == steps.count
-                if kept is not None and not whole:  # a longer run does not contain this step
+                again = stop or not whole  # a resumed run repeats this step: another `until`, or a longer step
+                if kept is not None and again:
                     kept.save(run, number - 1)
                 run.add(state, step, due(number, before, t_next))
-                if kept is not None and whole and (last or kept.due()):
+                if kept is not None and not again and (last or kept.due()):
                     kept.save(run, number)
                     if file is not None and not last:
                         file.write(run.evolution(RUNNING))
@@ -160,14 +167,17 @@ def solve(
 class _Run:
     """The frames and records of a run."""
 
-    def __init__(self, problem: Crowd | Flow, scheme: Scheme, state: State) -> None:
-        self.problem, self.scheme, self.state = problem, scheme, state
+    def __init__(self, problem: Crowd | Flow, scheme: Scheme, state: State, past: Mapping[str, Remembers]) -> None:
+        self.problem, self.scheme, self.state, self.past = problem, scheme, state, past
+        self.memories = {name: deepcopy(thing.memory) for name, thing in past.items()}
+        """What `until` and the desired velocity remembered after the last step."""
         self.frames, self.records = [state], list[tuple[Any, ...]]()
         self.pressure, self.since = np.zeros(problem.grid.shape), 0.0
         """The time integral of the pressure since the last frame, and the time since then."""
 
     def add(self, state: State, h: float, save: bool) -> None:
         self.state, self.since = state, self.since + h
+        self.memories = {name: deepcopy(thing.memory) for name, thing in self.past.items()}
         self.pressure = self.pressure + h * state.pressure
         mass = float(state.density.sum()) * self.problem.grid.h**2
         excess = max(float(state.density.max()) - 1.0, 0.0)
@@ -176,6 +186,12 @@ class _Run:
         if save:
             self.frames.append(state._replace(pressure=self.pressure / self.since))
             self.pressure, self.since = np.zeros_like(self.pressure), 0.0
+
+    def remind(self, memories: Mapping[str, Any]) -> None:
+        """Continue with the memories of a checkpoint."""
+        for name, thing in self.past.items():
+            thing.remind(deepcopy(memories[name]))
+        self.memories = dict(memories)
 
     def evolution(self, status: str) -> Evolution:
         frames = self.frames
@@ -188,6 +204,13 @@ class _Run:
         return Evolution(
             self.problem, self.scheme, status, times, density, (velocity[0], velocity[1]), pressure, gone, stats
         )
+
+
+def _stops(until: Callable[[State], bool], state: State) -> bool:
+    said = until(state)
+    if not (said is None or (np.size(said) == 1 and np.asarray(said).dtype == bool)):
+        raise InvalidValue(f"until(state) must return True or False, not {said!r}")
+    return bool(said)
 
 
 def _interrupted(run: _Run, number: int, kept: Checkpoint | None) -> Interrupted:

@@ -1,0 +1,153 @@
+"""What a set class of a user declares is compared with what it does."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from jostle.convex.maps import Dense, Pairs
+from jostle.sets.linearised import moved_row
+
+
+class Piston(jo.ConstraintSet):
+    """x >= where(t), in a class that declares itself at rest."""
+
+    moving = False
+    convex_gaps = True
+
+    def __init__(self, where):
+        self.where = where
+
+    def linearise(self, t, q, reach=np.inf):
+        gap = np.array([q[0] - self.where(t)])
+        return jo.Contacts(gap, Dense(np.array([[1.0, 0.0]])), np.array([[0, -1]]), numbers=1)
+
+
+class Floor(jo.ConstraintSet):
+    """y >= speed t for each body, with the rows within reach alone."""
+
+    moving = False
+    convex_gaps = True
+
+    def __init__(self, speed):
+        self.speed = speed
+
+    def linearise(self, t, q, reach=np.inf):
+        gap = q[:, 1] - self.speed * t
+        rows = np.flatnonzero(gap <= reach)
+        nobody = np.full(len(rows), -1)
+        normal = np.tile([0.0, -1.0], (len(rows), 1))
+        return jo.Contacts(
+            gap[rows], Pairs(rows, nobody, normal, len(q)), np.stack([rows, nobody], axis=1), numbers=1, bodies=len(q)
+        )
+
+
+@pytest.mark.parametrize("scheme", [jo.Maury(), jo.MoreauJean(), jo.Paoli()])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_class_that_declares_itself_at_rest_and_moves_is_refused(scheme, beside):
+    piston = Piston(lambda t: 2.0 * t)
+    within = piston & jo.HalfSpace([0, 1]) if beside else piston
+    ball = jo.Motion(q0=[0.5, 0.0], within=within)
+    said = r"step 1 .*constraint 0 of Piston is 0.5 at t = 0 and 0.3 at t = 0.1 .* declares moving = False: set moving"
+    with pytest.raises(jo.InvalidValue, match=said):
+        jo.solve(ball, scheme, t=1.0, h=0.1)
+
+
+def test_a_set_that_starts_to_move_later_is_found_later():
+    ball = jo.Motion(q0=[0.5, 0.0], within=Piston(lambda t: max(0.0, t - 0.55)))
+    with pytest.raises(jo.InvalidValue, match=r"step 8 .* declares moving = False"):
+        jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.1)
+
+
+def test_many_bodies_are_compared_where_they_are_near():
+    """A row that is beyond the reach at the start counts as moved; rows that are always beyond it are not compared."""
+    row = np.stack([np.arange(100.0), np.full(100, 0.5)], axis=1)
+    for speed, before in ((0.5, "0.5"), (-200.0, "above 9.9")):
+        times = (0.0, 1.0) if speed > 0.0 else (1.0, 0.0)
+        with pytest.raises(jo.InvalidValue, match=rf"of Floor is {before} at .* declares moving = False"):
+            Floor(speed).check_declaration(times, row)
+    Floor(0.5).check_declaration((0.0, 1.0), row + np.array([0.0, 50.0]))
+    with pytest.raises(jo.InvalidValue, match=r"step 1 .* declares moving = False"):
+        jo.solve(jo.Motion(q0=row, within=Floor(0.5)), jo.Maury(), t=1.0, h=0.1)
+
+
+def test_a_class_at_rest_runs_as_before():
+    ball = jo.Motion(q0=[0.5, 0.0], v0=[-1.0, 0.0], within=Piston(lambda t: 0.0))
+    sol = jo.solve(ball, jo.Maury(), t=1.0, h=0.1)
+    assert sol.q[-1] == pytest.approx([0.0, 0.0], abs=1e-12)
+
+
+def test_round_off_is_not_an_overlap():
+    """A class that gives neither lengths nor the configuration: q = 0.3 and its wall differ by round-off."""
+
+    class Wall(Piston):
+        moving = None
+        convex_gaps = None
+
+    ball = jo.Motion(q0=[0.5, 0.0], within=Wall(lambda t: 2.0 * t))
+    assert jo.solve(ball, jo.Maury(), t=1.0, h=0.1).q[-1] == pytest.approx([2.0, 0.0], abs=1e-12)
+    behind = jo.Motion(q0=[0.1 * 3 - 1e-16, 0.0], within=Wall(lambda t: 0.1 + 0.2))
+    assert jo.solve(behind, jo.Maury(), t=1.0, h=0.1).status == "finished"
+
+
+def test_gaps_that_are_not_finite_do_not_hide_that_others_move():
+    here = np.array([1.0, np.nan, np.inf, -np.inf])
+    assert moved_row(here, here) is None
+    assert moved_row(here, here + np.array([1e-12, 0, 0, 0])) is None
+    assert moved_row(here, here + np.array([1e-3, 0, 0, 0])) == 0
+    assert moved_row(here, np.array([1.0, 0.0, np.inf, -np.inf])) == 1
+    assert moved_row(here, np.array([1.0, np.nan, 5.0, -np.inf])) == 2
+    assert moved_row(here, here[:2]) == 2
+    assert moved_row(here[:0], here[:0]) is None
+
+
+def test_a_moving_wall_is_seen_beside_gaps_that_are_nan_or_infinite():
+    """Paoli needs a set at rest: one gap without a value must not make it believe that the others rest."""
+
+    class Rising(jo.ConstraintSet):
+        convex_gaps = True
+
+        def linearise(self, t, q, reach=np.inf):
+            gap = np.array([q[0] - t, np.inf])
+            return jo.Contacts(gap, Dense(np.eye(2)), np.array([[0, -1], [0, -2]]), numbers=2)
+
+    assert Rising().moves((0.0, 0.1), np.array([1.0, 1.0]))
+
+
+def test_a_function_returns_the_same_number_of_gaps_at_all_times():
+    changing = jo.constraints(lambda t, q: q if t < 0.25 else q[:1])
+    ball = jo.Motion(q0=[1.0, 1.0], within=changing, law=jo.Restitution(0.5))
+    with pytest.raises(jo.InvalidValue, match=r"returned 2 gaps at t = 0\.2 and 1 at t = 0\.3"):
+        jo.solve(ball, jo.Paoli(), t=1.0, h=0.1)
+
+
+class Round(jo.ConstraintSet):
+    """Outside (side = 1) or inside (side = -1) of a circle, in a class that declares its gap convex."""
+
+    convex_gaps, moving = True, False
+
+    def __init__(self, side, sign=1.0):
+        self.side, self.sign = side, sign
+
+    def linearise(self, t, q, reach=np.inf):
+        distance = np.linalg.norm(q)
+        gap, normal = np.array([self.side * (distance - 1.0)]), self.sign * self.side * q / distance
+        return jo.Contacts(gap, Dense(normal[None]), np.array([[0, -1]]), numbers=1, length=1.0)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("case", ["a gradient of the wrong sign", "a gap that is not convex"])
+def test_a_class_whose_gap_is_not_convex_or_whose_gradient_is_wrong_is_refused(case, beside):
+    """The linearised constraint is kept, so neither the residual nor sol.overlap show it."""
+    wrong = case == "a gradient of the wrong sign"
+    Q = Round(1.0, -1.0) if wrong else Round(-1.0)
+    within = Q & jo.HalfSpace([0.0, 1.0], -5.0) if beside else Q
+    start = {"q0": [-2.0, 0.1], "v0": [1.0, 0.0]} if wrong else {"q0": [-0.9, 0.0], "v0": [0.0, 1.0]}
+    said = r"constraint 0 of Round is -.* declares convex_gaps = True: correct the gradient G, or set convex_gaps"
+    with pytest.raises(jo.LeftTheSet, match=said):
+        jo.solve(jo.Motion(**start, within=within), jo.Maury(), t=1.9, h=0.1)
+
+
+def test_a_class_with_a_convex_gap_and_the_right_gradient_runs_as_before():
+    sol = jo.solve(jo.Motion(q0=[-2.0, 0.1], v0=[1.0, 0.0], within=Round(1.0)), jo.Maury(), t=3.0, h=0.1)
+    assert sol.status == "finished"
+    assert min(np.linalg.norm(sol.q, axis=1)) >= 1.0 - 1e-8
