@@ -29,7 +29,7 @@ class Pending:
         self.bytes = 0
         self.frames = frames
         """Number of frames in the file."""
-        self._length = {name: one.shape[0] for name, one in data.items()}
+        self._length = {name: int(one.shape[0]) for name, one in data.items()}
         """Lengths of the data sets, including added rows."""
         self._rows: list[tuple[float, ...]] = []
         self._checks: list[list[int]] = []

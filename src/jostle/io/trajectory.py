@@ -181,7 +181,7 @@ class Writer:
         file, names = self._file, headers.names(headers.header(self._file))
         headers.say_status(file, "running")
         data = {name: file[name] for name in names}
-        self._data, self._safe = {k: v.id for k, v in data.items()}, {k: v.shape[0] for k, v in data.items()}
+        self._data, self._safe = {k: v.id for k, v in data.items()}, {k: int(v.shape[0]) for k, v in data.items()}
         """Lengths of the data sets with all acknowledged rows."""
         self._room = COMMIT_OVERHEAD + sum(math.prod(one.chunks) * one.dtype.itemsize for one in data.values())
         self._pending, self._last = Pending(file, data, frames), time.monotonic()
