@@ -26,7 +26,7 @@ KEYS = [
     "towards", "speed", "cell", "closed", "blocks", "exits",
 ]  # fmt: skip
 JARGON = ("pydantic", "http", "Input should", "validation error", "Traceback", "type=")
-few = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+few = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 
 
 def shipped(name):
@@ -112,7 +112,7 @@ def tables(draw):
     return draw(st.dictionaries(words | st.text(max_size=4), values, max_size=7))
 
 
-@settings(few, max_examples=40)
+@settings(few, max_examples=60)
 @given(tables())
 def test_random_tables_are_answered(data):
     assert answered(lambda: parse(document(data), "file")) is None
