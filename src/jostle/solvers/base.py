@@ -151,7 +151,7 @@ class Solver:
         NotFinite
             If w or a row of K is NaN or infinite.
         """
-        target = floats(w)
+        target, guess = floats(w), None if guess is None else floats(guess)
         M, flat = metric(mass, target.shape), target.ravel()
         if 0 < K.G.shape[0] * K.G.shape[1] <= MAX_DENSE_ENTRIES and offers(K.c, DENSE_KERNELS):
             K = K.dense()
@@ -320,7 +320,7 @@ def _check(w: Array, K: Polyhedron, M: Metric, guess: Array | None) -> None:
         raise InvalidValue(f"w has {len(w)} coordinates, G has {K.G.shape[1]} columns")
     if len(M.root) != len(w):
         raise InvalidValue(f"the mass is for {len(M.root)} coordinates, w has {len(w)}")
-    shape = K.c.shape if guess is None else np.shape(guess)
+    shape = K.c.shape if guess is None else guess.shape
     finite = shape == K.c.shape and math.isfinite(w.sum() if guess is None else w.sum() + guess.sum())
     if guess is not None and not finite and (shape != K.c.shape or not all_finite(guess)):
         raise InvalidValue(f"guess must be {len(K.c)} finite numbers, one for each row; it has shape {shape}")
