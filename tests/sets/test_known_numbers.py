@@ -1,0 +1,56 @@
+"""What the sets of jostle are trusted with in each step: their numbers, and lists of neighbours that still serve."""
+
+import numpy as np
+import pytest
+
+import jostle as jo
+from device_scenes import SCENES, spread
+from jostle.sets.numbering import check_bodies, check_owned
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=list(SCENES))
+def test_numbers_that_are_not_checked_in_each_step_are_right(scene):
+    problem = scene()
+    for Q in getattr(problem.within, "sets", (problem.within,)):
+        for reach in (np.inf, 0.5):
+            contacts = Q.near(0.0, problem.q0, reach)
+            check_owned(repr(Q), contacts.pairs, contacts.numbers)
+            check_bodies(repr(Q), contacts.pairs, len(problem.q0))
+            assert contacts.length.shape == contacts.gap.shape
+            assert (contacts.length >= 0.0).all()
+
+
+def test_a_set_of_a_user_beside_them_is_still_checked():
+    class Greedy(jo.ConstraintSet):
+        def linearise(self, t, q, reach=np.inf):
+            found = jo.HalfSpace([0.0, 1.0]).near(t, q, reach)
+            return jo.Contacts(found.gap, found.G, found.pairs - [0, 1], numbers=1)
+
+    within = jo.Balls(np.full(2, 0.1)) & jo.HalfSpace([1.0, 0.0]) & Greedy()
+    with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares numbers=1"):
+        within.near(0.0, np.ones((2, 2)) + np.eye(2), np.inf)
+
+
+@pytest.fixture
+def balls():
+    """100 balls that have made a list of neighbours, which serves at the same place."""
+    Q, q = jo.Balls(np.full(100, 0.4)), spread(100, 2, [0, 0], [10, 10])
+    Q.near(0.0, q, np.full(100, 0.1))
+    return Q, q
+
+
+def test_a_ball_that_is_nowhere_is_named_although_a_list_is_known(balls):
+    Q, q = balls
+    q = q.copy()
+    q[7, 1] = np.nan
+    with pytest.raises(jo.NotFinite, match=r"position of ball 7 is \[.*nan\]"):
+        Q.near(0.0, q, np.full(100, 0.1))
+
+
+@pytest.mark.parametrize("reach", [np.inf, np.nan])
+def test_a_reach_that_is_not_finite_finds_all_pairs_although_a_list_is_known(balls, reach):
+    Q, q = balls
+    each = np.full(100, 0.1)
+    each[3] = reach
+    found = Q.near(0.0, q, each).pairs
+    assert {tuple(sorted((3, other))) for other in range(100) if other != 3} <= set(map(tuple, found.tolist()))
