@@ -237,7 +237,7 @@ def test_an_interrupted_run_is_resumed_from_the_command_line(here, jostle):
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_had_not_been(here, jostle):
     """kill -9 in some steps; each time what was acknowledged is there, and the rest is done again."""
     start, go_on = ["run", "silo", "-o", "a.vtkhdf", *LONG, "--checkpoint", "0"], ["resume", "a.vtkhdf", *OFTEN]
-    for arguments, step in ((start, 40), (go_on, 41)):
+    for arguments, step in ((start, 40), (go_on, 41), (go_on, 99)):
         done = signalled(step, "SIGKILL", *arguments)
         assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
         assert len(jo.io.read(here / "a.vtkhdf").t) > 1

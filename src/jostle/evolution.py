@@ -228,21 +228,23 @@ def solve(
     state = where.moved(state)
     here, ended = keeping.position(recorder, state, done, quality, remembered), FINISHED
     watched = made or until or progress or checkpoint or output or device != "cpu"
-    flight, flown = None if watched else FreeFlight.of(problem, scheme, grid), done
+    flight, flown, look = None if watched else FreeFlight.of(problem, scheme, grid), done, done + 1
     with Interrupts() as interrupts:
         for number, (t_next, step, shared) in enumerate(grid.after(done), start=done + 1):
             if number <= flown:  # a step of a free flight
                 continue
             before, there = state, here
             try:
-                if number & (number - 1) == 0:  # steps 1, 2, 4, 8 and so on, so that it costs nothing
-                    where.problem.within.check_declaration((grid.start, t_next), before.q)
+                present = None if before.presence is None else before.presence.here
+                if number >= look:  # in steps 1, 2, 4, 8 and so on, or in the first one after a flight
+                    where.problem.within.check_declaration((grid.start, t_next), before.q, present)
                 problem.within.memory = remembered  # undo what other calls of the set did since the last step
                 state = scheme.advance(where.problem, before, step, t_next)
                 remembered = problem.within.memory
                 _check(state, scheme, strict)
-                if scheme.linearises and (number & (number - 1) == 0 or number == grid.count):
+                if scheme.linearises and (number >= look or number == grid.count):
                     check_convexity(scheme.solver.tol, where.problem.within, before, state)
+                look = 2 * number if number >= look else look
                 after = where.moved(changed(problem.within, where.host(state), made)) if made else state
                 ended = FINISHED if until is None else _ended(until, where.host(after))
                 recorder.add(before, state, step)

@@ -185,3 +185,12 @@ class Registry(Generic[Item]):
 
 def _owner(reference: EntryPoint) -> str:
     return "jostle" if reference.dist is None else f"package {reference.dist.name!r}"
+
+
+def is_of_jostle(thing: object) -> bool:
+    """Whether the class of an object is one of jostle, and not of a user or a plug-in.
+
+    >>> is_of_jostle(3.0)
+    False
+    """
+    return type(thing).__module__.partition(".")[0] == "jostle"

@@ -153,7 +153,7 @@ def test_sweeps_are_what_one_would_do_in_their_order(device, blocked, launched, 
     inverse, start, never = random.uniform(0.5, 2.0, n), random.uniform(size=len(i)), np.full(len(i), -np.inf)
     A, unit = whitened(i, j, normal, np.repeat(inverse, normal.shape[1]).reshape(n, -1))
     order = arranged(device, i, j, normal, n, device.to(q))[0]
-    for iterations, every in ((0, 20), (1, 20), (25, 20), (9, 1)):
+    for iterations, every in ((0, 20), (1, 20), (45, 20), (30, 1)):
         _, p, _ = accelerated_sweeps(A[order], s0[order], start[order], never, 0.0, iterations, every)
         rest = unit, inverse, s0, start, never, 0.0, iterations, every, 1, q
         found, counted = device.kernels.gauss_seidel(*moved(device, (i, j, normal, *rest)))

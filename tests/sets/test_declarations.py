@@ -58,14 +58,38 @@ def test_a_set_that_starts_to_move_later_is_found_later():
         jo.solve(ball, jo.MoreauJean(), t=1.0, h=0.1)
 
 
+@pytest.mark.parametrize("scheme", [jo.MoreauJean(), jo.Paoli()])
+def test_a_flat_set_that_starts_to_move_is_found_between_free_flights(scheme):
+    """A ball that touches nothing flies many steps at once, in which nothing is compared."""
+
+    class Flat(Piston):
+        flat = True
+
+    ball = jo.Motion(q0=[0.5, 0.0], within=Flat(lambda t: max(0.0, t - 5.0)))
+    with pytest.raises(jo.InvalidValue, match=r" declares moving = False"):
+        jo.solve(ball, scheme, t=20.0, h=0.1)
+
+
+def test_those_who_are_not_there_do_not_widen_the_comparison():
+    class Counting(Floor):
+        def linearise(self, t, q, reach=np.inf):
+            self.reach = reach
+            return super().linearise(t, q, reach)
+
+    row, floor = np.stack([np.arange(100.0), np.full(100, 0.5)], axis=1), Counting(0.0)
+    row[50:] += 1e6
+    floor.check_declaration((0.0, 1.0), row, np.arange(100) < 50)
+    assert floor.reach < 50.0
+
+
 def test_many_bodies_are_compared_where_they_are_near():
     """A row that is beyond the reach at the start counts as moved; rows that are always beyond it are not compared."""
     row = np.stack([np.arange(100.0), np.full(100, 0.5)], axis=1)
     for speed, before in ((0.5, "0.5"), (-200.0, "above 9.9")):
         times = (0.0, 1.0) if speed > 0.0 else (1.0, 0.0)
         with pytest.raises(jo.InvalidValue, match=rf"of Floor is {before} at .* declares moving = False"):
-            Floor(speed).check_declaration(times, row)
-    Floor(0.5).check_declaration((0.0, 1.0), row + np.array([0.0, 50.0]))
+            Floor(speed).check_declaration(times, row, None)
+    Floor(0.5).check_declaration((0.0, 1.0), row + np.array([0.0, 50.0]), None)
     with pytest.raises(jo.InvalidValue, match=r"step 1 .* declares moving = False"):
         jo.solve(jo.Motion(q0=row, within=Floor(0.5)), jo.Maury(), t=1.0, h=0.1)
 

@@ -1,5 +1,7 @@
 """What the sets of jostle are trusted with in each step: their numbers, and lists of neighbours that still serve."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -29,6 +31,24 @@ def test_a_set_of_a_user_beside_them_is_still_checked():
     within = jo.Balls(np.full(2, 0.1)) & jo.HalfSpace([1.0, 0.0]) & Greedy()
     with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares numbers=1"):
         within.near(0.0, np.ones((2, 2)) + np.eye(2), np.inf)
+
+
+def test_a_class_of_a_user_does_not_inherit_the_trust():
+    class Shifted(jo.HalfSpace):
+        def linearise(self, t, q, reach=np.inf):
+            found = super().linearise(t, q, reach)
+            return replace(found, pairs=found.pairs - [0, 1])
+
+    within = jo.Balls(np.full(2, 0.1)) & Shifted([1.0, 0.0], radii=0.1) & jo.HalfSpace([0.0, 1.0])
+    with pytest.raises(jo.InvalidValue, match=r"constraint number 1 .*declares numbers=1"):
+        within.near(0.0, np.ones((2, 2)) + np.eye(2), np.inf)
+
+
+def test_a_reach_may_be_a_whole_number():
+    """Also with so many bodies that compiled loops look for the sides of the box."""
+    q = np.random.default_rng(0).uniform(0.0, 10.0, (20_001, 2))
+    box = jo.Box([0, 0], [10, 10], radii=0.01)
+    assert box.linearise(0.0, q, 1).pairs.tolist() == box.linearise(0.0, q, 1.0).pairs.tolist()
 
 
 @pytest.fixture

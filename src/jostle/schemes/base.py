@@ -12,6 +12,7 @@ from jostle.arrays import read_only
 from jostle.citations import cite
 from jostle.errors import InvalidValue
 from jostle.kernels.sharing import all_finite
+from jostle.plugins import is_of_jostle
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import EXCHANGE, FIRST, MOVING, REASONS, SECOND, needs_of, refusal
 from jostle.schemes.checks import check_crossings, check_equalities, check_finite, check_inside, check_kinds
@@ -223,7 +224,7 @@ class Scheme:
         )
         check_finite(read_only(after.q), "position")
         read_only(after.u)
-        if not type(self).__module__.startswith("jostle."):  # in schemes of jostle q would not be finite either
+        if not is_of_jostle(self):  # in schemes of jostle q would not be finite either
             check_finite(after.u, "velocity")
         if self.linearises:
             check_inside(type(self).__name__, self.solver.tol, there, state, after)

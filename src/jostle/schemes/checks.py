@@ -7,6 +7,7 @@ import numpy as np
 from jostle.arrays import Array, Integers, lowest, to_host
 from jostle.errors import InvalidValue, LeftTheSet, NotFinite
 from jostle.kernels.sharing import all_finite
+from jostle.plugins import is_of_jostle
 from jostle.problems import Motion, Sweeping
 from jostle.schemes.abilities import NOT_CONVEX, remedy
 from jostle.schemes.state import State
@@ -61,7 +62,7 @@ def check_convexity(tol: float, within: ConstraintSet, before: State, after: Sta
     if before.presence is not None or after.projection is None or not after.projection.converged:
         return
     for Q in getattr(within, "sets", (within,)):
-        if Q.convex_gaps is not True or Q.equalities or type(Q).__module__.partition(".")[0] == "jostle":
+        if Q.convex_gaps is not True or Q.equalities or is_of_jostle(Q):
             continue
         here, way = Q.near(after.t, after.q, 0.0), after.q - before.q
         if lowest(here.gap, 0.0) >= 0.0:

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, InTime, place_of
+from jostle.arrays import Array, Booleans, InTime, place_of
 from jostle.convex.maps import Dense
 from jostle.convex.metric import Metric
 from jostle.convex.projection import Projection
 from jostle.errors import InvalidValue
+from jostle.plugins import is_of_jostle
 from jostle.sets.contacts import Contacts, Reach
 from jostle.sets.crossings import Crossing, Step
 from jostle.sets.differences import Differences
@@ -301,12 +303,12 @@ class Intersection(ConstraintSet):
         for Q in self.sets:
             Q.check_rest(times, q)
 
-    def check_declaration(self, times: tuple[float, float], q: Array) -> None:
+    def check_declaration(self, times: tuple[float, float], q: Array, present: Booleans | None) -> None:
         for Q in self.sets:
-            Q.check_declaration(times, q)
+            Q.check_declaration(times, q, present)
 
     def linearise(self, t: float, q: Array, reach: Reach = np.inf) -> Contacts:
-        parts = [Q.near(t, q, reach) for Q in self.sets]
+        parts = [_trusted(Q, Q.near(t, q, reach)) for Q in self.sets]
         return joined(parts, self._owned(parts, t), q)
 
     def _owned(self, parts: list[Contacts], t: float) -> tuple[int, ...]:
@@ -329,6 +331,11 @@ def _with_common_radii(sets: tuple[ConstraintSet, ...]) -> tuple[ConstraintSet, 
         wall = next(Q for Q in sets if Q.takes_radii)
         raise InvalidValue(f"{wall!r} stands beside balls of different radii; give it radii=")
     return tuple(Q.with_radii(known[0]) if Q.takes_radii else Q for Q in sets)
+
+
+def _trusted(Q: ConstraintSet, contacts: Contacts) -> Contacts:
+    """The contacts; those of a class outside jostle are checked, also if it inherits what `known` promises."""
+    return contacts if is_of_jostle(Q) or not contacts.known else replace(contacts, known=False)
 
 
 def _same(one: InTime, other: InTime) -> bool:

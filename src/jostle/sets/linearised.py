@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jostle.arrays import Array, Integers, highest, lowest, to_host
+from jostle.arrays import Array, Booleans, Integers, highest, lowest, to_host
 from jostle.errors import InvalidValue
+from jostle.plugins import is_of_jostle
 from jostle.sets.contacts import CLOSED, Contacts, Reach, by_pair, check_start, of_bodies
 from jostle.sets.traits import SetTraits
 
@@ -208,7 +209,7 @@ class LinearisedSet(SetTraits):
         if self.moving is False:
             self.moves(times, q)
 
-    def check_declaration(self, times: tuple[float, float], q: Array) -> None:
+    def check_declaration(self, times: tuple[float, float], q: Array, present: Booleans | None) -> None:
         """Refuse a class outside jostle that declares ``moving = False``, although its gaps differ between two times.
 
         `solve` asks from time to time, since a comparison costs two linearisations. With many bodies, only gaps up to
@@ -220,16 +221,19 @@ class LinearisedSet(SetTraits):
             The two times.
         q : array
             Configuration at which the gaps are compared.
+        present : array of bool, shape (n,), or None
+            Which bodies are present; the others are far away. None: all.
 
         Raises
         ------
         InvalidValue
             If a gap differs; the message names the class and the constraint.
         """
-        if self.moving is not False or type(self).__module__.partition(".")[0] == "jostle":
+        if self.moving is not False or is_of_jostle(self):
             return
-        spread = float(np.ptp(q, axis=0).max()) if q.ndim == 2 else 0.0
-        reach = spread / len(q) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
+        there = q if present is None else q[present]
+        spread = float(np.ptp(there, axis=0).max()) if q.ndim == 2 and len(there) else 0.0
+        reach = spread / len(there) ** (1.0 / q.shape[1]) if spread > 0.0 else np.inf
         before, contacts = (to_host(self.linearise(t, q, reach)) for t in times)
         then = by_pair(before.pairs, before.gap, contacts.pairs, reach)  # a pair that is left out is beyond the reach
         row = moved_row(contacts.gap, then)

@@ -204,4 +204,4 @@ def _longest(vectors: Array) -> float:
 
 def _listed(size: Array | float, x: Array) -> Array:
     """One number for each body, or one for all, as an array where x lives."""
-    return contiguous(size) if getattr(size, "ndim", 0) else place_of(x).full(1, size)
+    return contiguous(size) if getattr(size, "ndim", 0) else place_of(x).full(1, float(size))

@@ -28,6 +28,7 @@ from jostle.kernels import offers
 from jostle.kernels.interface import ALL_KERNELS
 from jostle.kernels.reference.dense import ROUND_OFF
 from jostle.kernels.sharing import all_finite, by_rows
+from jostle.plugins import is_of_jostle
 
 MAX_DENSE_ENTRIES = 16_384
 """A matrix G with at most this many entries is treated as dense: it fits into the first-level cache."""
@@ -242,7 +243,7 @@ class Solver:
         self, w: Array, K: Polyhedron, M: Metric, slack: Array, guess: Array | None
     ) -> tuple[Array, Array, int]:
         """What `_solve` found. A solver outside jostle gets copies to write on, and its shapes are checked."""
-        if type(self).__module__.partition(".")[0] == "jostle":
+        if is_of_jostle(self):
             return self._solve(w, K, M, slack, guess)
         u, p, iterations = self._solve(w.copy(), K, M, slack.copy(), None if guess is None else guess.copy())
         if np.shape(u) != w.shape or np.shape(p) != slack.shape:

@@ -122,7 +122,7 @@ class KernelCache(FunctionCache):
 
 @cache
 def _warn_once(text: str) -> None:
-    """Warn of each kernel that cannot be kept, but not twice in the same words."""
+    """Warn that compiled kernels cannot be kept, once for each folder and reason."""
     warnings.warn(text, stacklevel=3)
 
 

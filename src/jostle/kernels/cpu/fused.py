@@ -256,7 +256,7 @@ def _iterate(
                 continue
         else:
             passed = two == 0.0 and (tol == np.inf or one <= tol * size)
-            if iteration >= max_iterations or (passed and (exact or tol > DRIFT)):
+            if iteration >= max_iterations or (passed and (exact or DRIFT < tol < np.inf)):
                 return iteration
             if passed:  # up to round-off
                 phase, now = CLEAR, X + OTHER - x

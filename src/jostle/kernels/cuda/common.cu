@@ -20,7 +20,8 @@ struct alignas(16) Two {  // numbers that are read and written together
 #define EACH(c, count) \
     for (i64 c = blockIdx.x * (i64)blockDim.x + threadIdx.x; c < (count); c += (i64)gridDim.x * blockDim.x)
 
-// One more at the counter, who saw all that was written before, and lets it be seen; returns how many there are.
+// Count one more arrival, and return how many there are. What this thread wrote before can then be seen by all that see
+// the new count.
 __device__ u64 arrive(u64 *counter) {
 #ifdef __CUDA_ARCH__
     u64 before;
@@ -66,7 +67,8 @@ __device__ void warp_largest(u32 width, double *one, double *two) {
     }
 }
 
-// The same over the threads of a block, known to its first thread; sums are the same in every run.
+// The sums of two numbers over the threads of a block, or the largest, known to its first thread. Sums have the same bits
+// in every run.
 template <bool largest>
 __device__ void block_reduce(double *one, double *two, double *shared) {
     u32 width = blockDim.x < WARP ? blockDim.x : WARP, warps = blockDim.x / width, warp = threadIdx.x / width;

@@ -73,7 +73,8 @@ __device__ void decide(const Sweeps &all, Standing &now, double one, double two,
         now.tests++;
         bool passed = two == 0.0 && (all.tol == INFINITY || one <= all.tol * now.size);
         if (passed || now.iteration >= all.max_iterations) {
-            now.phase = now.exact || all.tol > DRIFT || now.iteration >= all.max_iterations ? DONE : CLEAR;
+            bool coarse = all.tol > DRIFT && all.tol < INFINITY;
+            now.phase = now.exact || coarse || now.iteration >= all.max_iterations ? DONE : CLEAR;
             return;
         }
         now.tested = now.exact ? now.iteration + next_test(0, all.every) : next_test(now.iteration, all.every);
@@ -128,13 +129,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
     const i64 *owned, double *sums, Standing *standing, u64 *come, double tol, i64 max_iterations, i64 every,
     i64 steps) {
     __shared__ Shared shared;
-    ROOM;
+    STAGING;
     Sweeps all = {n, m, blocks, group, start, kept, {ends, e, s0, p, y},
                   {near_ends, near_e, near_s0, near_p, near_y}, source, allowed, before, v, x, other, touched, owned,
                   sums, come, tol, max_iterations, every};
     Team team = team_of_thread();
     Colours &known = shared.colours[team.number];
-    double *own_room = room + team.number * (D + 4) * STAGED;
+    double *own_staging = staging + team.number * (D + 4) * STAGED;
     i64 mine = (i64)team.number * gridDim.x + blockIdx.x, teams = (i64)team.teams * gridDim.x;
     i64 pieces = (n + PIECE - 1) / PIECE, most = groups - 1;
     u64 round = 0;
@@ -158,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT) gauss_seidel(
                         point(all, block, team, known, fresh);
                         continue;
                     }
-                    sweep(all, block, team, known, own_room, now.beta, now.restarted, sum);
+                    sweep(all, block, team, known, own_staging, now.beta, now.restarted, sum);
                     i64 owner = block - group[FOURTH];
                     if (moved && one == FOURTH)
                         move_on(all, owned[owner], owned[owner + 1], team, (u32)now.tests, now.beta, at, sum);

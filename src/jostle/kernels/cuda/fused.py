@@ -52,7 +52,7 @@ def gauss_seidel(
     body = cupy.zeros((3, n, stride))
     body[0, number, d] = inverse
     standing = cupy.asarray(np.array([START], STANDING).view(np.int64))
-    (launch, room), most = sweeping(d), int(np.diff(groups).max())
+    (launch, size), most = sweeping(d), int(np.diff(groups).max())
     shape = (max(1, min(_resident(d, cupy.cuda.Device().id), max(most, pieces))),), (SWEEPING_THREADS,)
     counts = np.int64(n), np.int64(m), np.int64(len(groups) - 1), np.int64(blocks), cupy.asarray(groups), begin
     selected = *near, cupy.empty(m, np.uint32)
@@ -61,7 +61,7 @@ def gauss_seidel(
     moving, sums = (allowed, before, *body, touched, owned), cupy.zeros((2, shape[0][0], 3))
     while True:
         come = cupy.zeros(1, np.uint64)
-        launch(*shape, (*counts, kept, *held, *selected, *moving, sums, standing, come, *limits), shared_mem=room)
+        launch(*shape, (*counts, kept, *held, *selected, *moving, sums, standing, come, *limits), shared_mem=size)
         told = on_host(standing).view(STANDING)[0]
         if told["phase"] == DONE:
             break
@@ -75,8 +75,8 @@ def gauss_seidel(
 def _resident(d: int, device: int) -> int:
     """How many blocks of threads can wait for each other: as many as this device holds at a time."""
     attributes: Any = cupy.cuda.Device(device).attributes
-    launch, room = sweeping(d)
+    launch, size = sweeping(d)
     per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-        launch.kernel.ptr, SWEEPING_THREADS, room
+        launch.kernel.ptr, SWEEPING_THREADS, size
     )
     return int(per_processor) * int(attributes["MultiProcessorCount"])

@@ -44,10 +44,10 @@ def function(name: str, d: int) -> Any:
 
 @cache
 def sweeping(d: int) -> tuple[Any, int]:
-    """The kernel of the sweeps, and how many bytes of the memory of a processor it needs."""
-    kernel, room = function("gauss_seidel", d), 8 * (SWEEPING_THREADS // TEAM) * (d + 4) * STAGED
-    kernel.max_dynamic_shared_size_bytes = room
-    return kernel, room
+    """The kernel of the sweeps, and how many bytes of the memory of a processor each of its blocks of threads needs."""
+    kernel, size = function("gauss_seidel", d), 8 * (SWEEPING_THREADS // TEAM) * (d + 4) * STAGED
+    kernel.max_dynamic_shared_size_bytes = size
+    return kernel, size
 
 
 def each(name: str, d: int, count: int, *arguments: Any, most: int = MOST_BLOCKS) -> None:
@@ -58,7 +58,10 @@ def each(name: str, d: int, count: int, *arguments: Any, most: int = MOST_BLOCKS
 
 
 def summed_by_blocks(name: str, d: int, count: int, *arguments: Any, sums: int) -> Any:
-    """(blocks, sums) what the blocks of a kernel, which have it as their last argument, write of all bodies."""
+    """(blocks, sums) the numbers that the blocks of threads of a kernel compute, each for some of the bodies.
+
+    The array is the last argument of the kernel.
+    """
     out = cupy.zeros((SUMMING_BLOCKS, sums))
     each(name, d, count, *arguments, out, most=SUMMING_BLOCKS)
     return out[: -(-count // THREADS)]
@@ -70,7 +73,7 @@ def floats(*arrays: Any) -> list[Any]:
 
 
 def whole(*arrays: Any) -> list[Any]:
-    """The same of whole numbers: int64."""
+    """Arrays of whole numbers as kernels read them, which look at no type: int64, without gaps."""
     return [cupy.ascontiguousarray(array, np.int64) for array in arrays]
 
 
@@ -86,18 +89,20 @@ def on_host(array: Any) -> Any:
 
 def incident(i: Any, j: Any, bodies: int) -> tuple[Any, Any]:
     """(start, lists): the rows of body a are lists[start[a]:start[a + 1]], 2 c where it is the first of row c, 2 c + 1
-    where it is the second, in order. Those of the last call are kept: a projection needs them twice."""
+    where it is the second, in order. Those of the last call are kept, since a projection needs them twice: i and j must
+    not be written to."""
     global _last
     i, j = whole(i, j)
-    if _last is None or not (_last[0] is i and _last[1] is j and _last[2] == bodies):
+    found = _last  # another thread may replace it at any time
+    if found is None or not (found[0] is i and found[1] is j and found[2] == bodies):
         counts = cupy.zeros(bodies + 1, np.uint64)
         each("count_incident", 1, len(i), i, j, counts)
         start = summed(counts.view(np.int64))
         lists = cupy.empty(2 * len(i), np.int32)
         each("fill_incident", 1, len(i), i, j, start, cupy.zeros(bodies, np.uint32), lists)
         each("sort_lists", 1, bodies, start, lists)
-        _last = i, j, bodies, start, lists
-    return _last[3], _last[4]
+        _last = found = i, j, bodies, start, lists
+    return found[3], found[4]
 
 
 _last: tuple[Any, Any, int, Any, Any] | None = None

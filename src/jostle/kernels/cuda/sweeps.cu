@@ -4,9 +4,9 @@
 #define FOURTH 3
 #define MOST_TEAMS (THREADS / TEAM)
 #ifdef __CUDA_ARCH__
-#define ROOM extern __shared__ double room[]  // (MOST_TEAMS, D + 4, STAGED)
+#define STAGING extern __shared__ double staging[]  // (MOST_TEAMS, D + 4, STAGED)
 #else
-#define ROOM static double room[MOST_TEAMS * (D + 4) * STAGED]
+#define STAGING static double staging[MOST_TEAMS * (D + 4) * STAGED]
 #endif
 
 enum { SWEEP, POINT, TEST, MOVE_ON, CLEAR, CORRECT, RESTART, DONE };
@@ -145,29 +145,29 @@ __device__ void learn(const Sweeps &all, i64 block, const Team &team, Colours &k
 }
 
 // Rows that are selected wait here for their colour: STAGED of them for each team.
-__device__ double *staged(double *room, int field, int c) { return room + field * STAGED + c; }
+__device__ double *staged(double *staging, int field, int c) { return staging + field * STAGED + c; }
 
-__device__ void stage(double *room, int c, const Row &row) {
-    for (int k = 0; k < D; k++) *staged(room, k, c) = row.e[k];
-    *staged(room, D, c) = row.slack;
-    *staged(room, D + 1, c) = row.before;
-    *staged(room, D + 2, c) = row.p;
-    *(u64 *)staged(room, D + 3, c) = (u64)row.b << 32 | row.a;
+__device__ void stage(double *staging, int c, const Row &row) {
+    for (int k = 0; k < D; k++) *staged(staging, k, c) = row.e[k];
+    *staged(staging, D, c) = row.slack;
+    *staged(staging, D + 1, c) = row.before;
+    *staged(staging, D + 2, c) = row.p;
+    *(u64 *)staged(staging, D + 3, c) = (u64)row.b << 32 | row.a;
 }
 
-__device__ Row from_stage(double *room, int c) {
+__device__ Row from_stage(double *staging, int c) {
     Row row;
-    for (int k = 0; k < D; k++) row.e[k] = *staged(room, k, c);
-    row.slack = *staged(room, D, c);
-    row.before = *staged(room, D + 1, c);
-    row.p = *staged(room, D + 2, c);
-    u64 ends = *(u64 *)staged(room, D + 3, c);
+    for (int k = 0; k < D; k++) row.e[k] = *staged(staging, k, c);
+    row.slack = *staged(staging, D, c);
+    row.before = *staged(staging, D + 1, c);
+    row.p = *staged(staging, D + 2, c);
+    u64 ends = *(u64 *)staged(staging, D + 3, c);
     row.a = (u32)ends;
     row.b = (u32)(ends >> 32);
     return row;
 }
 
-__device__ void sweep(const Sweeps &all, i64 block, const Team &team, Colours &known, double *room, double beta,
+__device__ void sweep(const Sweeps &all, i64 block, const Team &team, Colours &known, double *staging, double beta,
                       bool restarted, Sums &sums) {
     const double *from = restarted ? all.near.p : all.near.y;
     gather(team);
@@ -175,7 +175,7 @@ __device__ void sweep(const Sweeps &all, i64 block, const Team &team, Colours &k
     i64 first = all.start[block * COLOURS];
     gather(team);
     int rows = known.kept[COLOURS - 1];
-    for (int c = team.rank; c < rows && c < STAGED; c += team.size) stage(room, c, load(all.near, all.m, first + c, from));
+    for (int c = team.rank; c < rows && c < STAGED; c += team.size) stage(staging, c, load(all.near, all.m, first + c, from));
     gather(team);
     for (int k = 0, begin = 0; begin < rows; k++) {
         int end = known.kept[k];
@@ -183,7 +183,7 @@ __device__ void sweep(const Sweeps &all, i64 block, const Team &team, Colours &k
         bool alone = k == COLOURS - 1;  // these may share bodies: one after the other
         if (!alone || team.rank == 0)
             for (int c = begin + (alone ? 0 : team.rank); c < end; c += alone ? 1 : team.size)
-                relax(all, c < STAGED ? from_stage(room, c) : load(all.near, all.m, first + c, from), first + c, beta, sums);
+                relax(all, c < STAGED ? from_stage(staging, c) : load(all.near, all.m, first + c, from), first + c, beta, sums);
         gather(team);
         begin = end;
     }
@@ -194,15 +194,15 @@ __device__ double move_body(const Sweeps &all, u32 a, double beta, double *x) {
     double v[STRIDE], at[STRIDE], square = 0.0;
     read_body(all.v, a, v);
     read_body(x, a, at);
-    bool still = true;
+    bool at_rest = true;
     for (int k = 0; k < D; k++) {
         double now = v[k];
-        still = still && now == 0.0 && at[k] == 0.0;
+        at_rest = at_rest && now == 0.0 && at[k] == 0.0;
         square += now * now;
         v[k] = now + beta * (now - at[k]);
         at[k] = now;
     }
-    if (still) return 0.0;
+    if (at_rest) return 0.0;
     write_body(all.v, a, v);
     write_body(x, a, at);
     return square / v[D];

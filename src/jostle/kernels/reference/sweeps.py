@@ -13,8 +13,8 @@ from jostle.kernels.reference.dense import exact
 RISE = 1e-13
 """The dual objective rose if it did so by more than this fraction of itself."""
 DRIFT = 1e-9
-"""Sweeps move velocities by increments, and gather round-off: a test with a smaller tolerance than this is repeated
-with velocities that are computed anew."""
+"""Sweeps move velocities by increments, and gather round-off. If the tolerance of the complementarity is smaller than
+this, or infinite, a test that was passed is repeated with velocities that are computed anew."""
 FAR = 3.0
 """A row is out of reach if its slack exceeds FAR times what it changed between two tests."""
 

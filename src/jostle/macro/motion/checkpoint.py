@@ -85,7 +85,7 @@ class Checkpoint:
                 found = {name: kept[name] for name in kept.files}
         except (OSError, ValueError, zipfile.BadZipFile) as error:
             raise BrokenFile(f"{self.path} is not a checkpoint, or is damaged: {error}") from None
-        if "run" not in found:
+        if not {"run", "names"} <= found.keys():
             raise BrokenFile(f"{self.path} is not a checkpoint of a density, or is of an older version: remove it")
         done = int(found["number"])
         other = self.run.difference(json.loads(str(found["run"])), done)
