@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -45,39 +43,6 @@ def test_one_entry_that_a_function_returns_is_not_repeated_over_coordinates(sche
 def test_one_entry_for_each_body_is_not_repeated_over_coordinates(given):
     with pytest.raises(jo.InvalidValue, match=rf"{given} has shape \(3, 1\), one entry for 2 coordinates"):
         jo.Motion(q0=np.zeros((3, 2)), **{given: [[1.0], [2.0], [3.0]]})
-
-
-@pytest.mark.parametrize("shape", [(2,), (3, 2), (2, 2, 2)])
-def test_one_number_is_not_repeated_over_coordinates(shape):
-    """A weight -9.81 would act along all axes."""
-    q0 = np.zeros(shape)
-    for make in (
-        lambda: jo.Motion(q0=q0, force=-9.81),
-        lambda: jo.Motion(q0=q0, v0=1.0),
-        lambda: jo.Sweeping(q0=q0, velocity=1.0),
-        lambda: jo.Motion(q0=q0, force=lambda t, q: -9.81).force(0.0, q0, q0),
-        lambda: pickle.loads(pickle.dumps(jo.Motion(q0=q0, force=weight))).force(0.0, q0, q0),
-    ):
-        with pytest.raises(jo.InvalidValue, match="one number for 2 coordinates: give one entry for each"):
-            make()
-    assert (jo.Motion(q0=q0, force=0.0, v0=0).v0 == q0).all()
-
-
-def weight(t, q):
-    return -9.81
-
-
-def test_one_number_acts_on_each_ball_of_a_line():
-    row = jo.Line([0.5, 0.5], lower=0.0)
-    for within in (row, row & jo.constraints(lambda t, q: 9.0 - q, convex=True)):
-        balls = jo.Motion(q0=[1.0, 3.0], within=within, force=-9.81, v0=1.0)
-        assert balls.constant_force.tolist() == [-9.81, -9.81]
-        assert balls.v0.tolist() == [1.0, 1.0]
-        assert pickle.loads(pickle.dumps(jo.Motion(q0=[1.0, 3.0], within=row, force=weight))).force(
-            0.0, balls.q0, balls.v0
-        ).tolist() == [-9.81, -9.81]
-    with pytest.raises(jo.InvalidValue, match=r"has shape \(1,\), one entry for 2 coordinates"):
-        jo.Motion(q0=[1.0, 3.0], within=row, force=[-9.81])
 
 
 @pytest.mark.parametrize("value", [{"force": [-10.0]}, {"v0": [-1.0]}, {"mass": [2.0]}, {"v0": [[1.0], [2.0]]}])

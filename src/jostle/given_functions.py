@@ -22,10 +22,10 @@ def from_host(field: Field, place: Any) -> Field:
     return lambda t, *arrays: to_device(field(t, *map(to_host, arrays)), place)
 
 
-def check_coordinates(given: Array, name: str, shape: tuple[int, ...], on_line: bool = False) -> None:
+def check_coordinates(given: Array, name: str, shape: tuple[int, ...]) -> None:
     """Refuse one entry where there are several coordinates: NumPy would repeat it, and a weight act sideways, too.
 
-    A number is accepted for bodies on a line, of which each has one entry of q. Zero is always accepted.
+    A number is accepted for q with one index, whose entries may be bodies on a line. Zero is always accepted.
 
     >>> check_coordinates(np.array([-9.81]), "force", (2,))
     Traceback (most recent call last):
@@ -33,34 +33,32 @@ def check_coordinates(given: Array, name: str, shape: tuple[int, ...], on_line: 
     jostle.errors.InvalidValue: force has shape (1,), one entry for 2 coordinates: give one entry for each
     """
     coordinates = shape[-1] if shape else 1
-    number = not (on_line and len(shape) == 1) and bool((given != 0.0).any())
+    number = len(shape) == 2 and bool((given != 0.0).any())
     if coordinates > 1 and (number if given.ndim == 0 else given.shape[-1] == 1):
         what = "is one number" if given.ndim == 0 else f"has shape {given.shape}, one entry"
         raise InvalidValue(f"{name} {what} for {coordinates} coordinates: give one entry for each")
 
 
-def like_start(q0: Array, value: ArrayLike, name: str, on_line: bool) -> Array:
+def like_start(q0: Array, value: ArrayLike, name: str) -> Array:
     """A read-only array in the shape of q0: values are repeated over bodies, but not over coordinates."""
     given = finite(value, name)
-    check_coordinates(given, name, q0.shape, on_line)
+    check_coordinates(given, name, q0.shape)
     like = alike(given, name, q0, "q0")
     like.setflags(write=False)
     return like
 
 
 def field_of(
-    value: ArrayLike | Callable[..., ArrayLike], q0: Array, name: str, arguments: int, on_line: bool
+    value: ArrayLike | Callable[..., ArrayLike], q0: Array, name: str, arguments: int
 ) -> tuple[Callable[..., Array], Array | None]:
     """A force or velocity as a function of (t, q, ...), and its value if it is constant."""
     if callable(value):
-        return _checked(value, q0.shape, name, arguments, on_line), None
-    constant = like_start(q0, value, name, on_line)
+        return _checked(value, q0.shape, name, arguments), None
+    constant = like_start(q0, value, name)
     return lambda *state: constant, constant
 
 
-def _checked(
-    function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int, on_line: bool
-) -> Field:
+def _checked(function: Callable[..., ArrayLike], shape: tuple[int, ...], name: str, arguments: int) -> Field:
     """The user's function, called with as many of (t, q, u) as it takes, its value checked and copied."""
     takes = min(arguments, _required(function, arguments))
     if takes < 2 or not accepts(function, takes):
@@ -70,7 +68,7 @@ def _checked(
     def value(*state: Any) -> Array:
         array = numbers(function(*state[:takes]), f"what {name} returned at t = {state[0]:g}")
         if array.shape != shape:
-            check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape, on_line)
+            check_coordinates(array, f"what {name} returned at t = {state[0]:g}", shape)
             try:
                 array = np.array(np.broadcast_to(array, shape))
             except ValueError as error:

@@ -36,8 +36,7 @@ Admissible = ConstraintSet
 class Motion:
     """A second-order problem: M(q) q'' = f(t, q, q') + reaction, q in Q(t), with Moreau's law at impacts.
 
-    All arrays have the shape of q0, or broadcast to it. A number other than 0, or a list with one entry, is refused if
-    q0 has several coordinates; balls on a `Line` have one each.
+    All arrays have the shape of q0, or broadcast to it; a list with one entry is refused if q0 has several coordinates.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ class Motion:
     v0 : array_like, default 0.0
         Velocities at the start.
     force : array_like or callable (t, q) -> array or (t, q, u) -> array, default 0.0
-        Force on each coordinate. One force for all bodies is repeated, but one number is not repeated over coordinates.
+        Force on each coordinate. One force for all bodies is repeated; one number is not repeated over coordinates.
     mass : float, array_like, or callable (q) -> array, default 1.0
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix; or a function
         of q that returns a mass in any of these forms.
@@ -113,20 +112,20 @@ class Motion:
         present: Truths | None = None,
         potential: Callable[[Array], float] | None = None,
     ):
-        q, Q = finite(q0, "q0"), _within(within)
+        q = finite(q0, "q0")
         q.setflags(write=False)
-        f, constant = field_of(force, q, "force", 3, Q.on_line)
+        f, constant = field_of(force, q, "force", arguments=3)
         M = mass if callable(mass) else metric(mass, q.shape)
         if law is not None:
             check_law(law)
-        _set(self, q0=q, within=Q, v0=like_start(q, v0, "v0", Q.on_line), force=f, constant_force=constant, mass=M)
+        _set(self, q0=q, within=_within(within), v0=like_start(q, v0, "v0"))
+        _set(self, force=f, constant_force=constant, mass=M, past=remembering(force))
         _set(self, _given=force if callable(force) else deepcopy(force), _given_potential=potential)
-        presence = None if present is None else Presence.of(q, present, Q.widest())
+        presence = None if present is None else Presence.of(q, present, _within(within).widest())
         if potential is not None:  # without one, checkpoints describe the problem as they did before there was one
             _set(self, potential=checked_potential(potential))
         start = q if presence is None else presence.placed(q)
-        bound = Restitution() if law is None else law.bound_to(Q, start)
-        _set(self, presence=presence, past=remembering(force), law=bound)
+        _set(self, presence=presence, law=Restitution() if law is None else law.bound_to(self.within, start))
 
     def __repr__(self) -> str:
         return f"Motion(q0 of shape {self.q0.shape}, within={self.within!r}, law={self.law!r})"
@@ -164,7 +163,8 @@ class Motion:
         """
         there, force, constant = copy(self), self.force, self.constant_force
         _set(there, within=presence.within(self.within), force=lambda *state: presence.still(force(*state)))
-        _set(there, _given=None, constant_force=None if constant is None else presence.still(constant))
+        _set(there, _given=None)
+        _set(there, constant_force=None if constant is None else presence.still(constant))
         return there
 
     def on(self, place: Any) -> Motion:
@@ -180,9 +180,10 @@ class Motion:
         Motion
             The motion for states with such arrays.
         """
-        there, M = copy(self), to_device(self.mass, place) if isinstance(self.mass, Metric) else self.mass
+        there, mass = copy(self), self.mass
         _set(there, force=from_host(self.force, place), constant_force=to_device(self.constant_force, place))
-        _set(there, mass=M, within=self.within.anew(), _given=None)
+        _set(there, mass=to_device(mass, place) if isinstance(mass, Metric) else mass, within=self.within.anew())
+        _set(there, _given=None)
         return there
 
     def __copy__(self) -> Self:
@@ -200,7 +201,7 @@ class Motion:
     def __setstate__(self, parts: dict[str, Any]) -> None:
         _set(self, **parts)
         if "_given" not in parts:
-            _set(self, _given=self.force, force=field_of(self.force, self.q0, "force", 3, self.within.on_line)[0])
+            _set(self, _given=self.force, force=field_of(self.force, self.q0, "force", arguments=3)[0])
         if "_given_potential" not in parts and self.potential is not None:
             _set(self, _given_potential=self.potential, potential=checked_potential(self.potential))
 
@@ -240,7 +241,7 @@ class Sweeping:
     within : ConstraintSet, optional
         The admissible set Q(t). None: no constraints.
     velocity : array_like or callable (t, q) -> array, default 0.0
-        Desired velocity U of each coordinate, repeated like the force of a `Motion`.
+        Desired velocity U of each coordinate.
     mass : float or array_like, optional
         Matrix M of the metric in which normals are taken and projections made, M (q' - U) = G^T p: one number, one for
         each body, one for each coordinate, or a symmetric positive definite matrix. None: the Euclidean metric.
@@ -295,11 +296,11 @@ class Sweeping:
         mass: ArrayLike | Metric | None = None,
         present: Truths | None = None,
     ):
-        q, Q = finite(q0, "q0"), _within(within)
+        q = finite(q0, "q0")
         q.setflags(write=False)
-        wished, _ = field_of(velocity, q, "velocity", 2, Q.on_line)
-        _set(self, q0=q, within=Q, velocity=wished, past=remembering(velocity))
-        _set(self, presence=None if present is None else Presence.of(q, present, Q.widest()))
+        wished, _ = field_of(velocity, q, "velocity", arguments=2)
+        _set(self, q0=q, within=_within(within), velocity=wished, past=remembering(velocity))
+        _set(self, presence=None if present is None else Presence.of(q, present, _within(within).widest()))
         _set(self, _given=velocity if callable(velocity) else deepcopy(velocity))
         if mass is not None:  # without one, checkpoints describe the process as they did before there was a mass
             _set(self, mass=metric(mass, q.shape))
@@ -369,8 +370,7 @@ class Sweeping:
     def __setstate__(self, parts: dict[str, Any]) -> None:
         _set(self, **parts)
         if "_given" not in parts:
-            given, line = self.velocity, self.within.on_line
-            _set(self, _given=given, velocity=field_of(given, self.q0, "velocity", 2, line)[0])
+            _set(self, _given=self.velocity, velocity=field_of(self.velocity, self.q0, "velocity", arguments=2)[0])
 
     def __repr__(self) -> str:
         mass = "" if self.mass is None else f", mass of shape {self.mass.mass.shape}"

@@ -277,7 +277,7 @@ class Line(ConstraintSet):
     [0.5, 0.0, 0.5]
     """
 
-    convex_gaps = flat = on_line = True
+    convex_gaps = flat = True
 
     def __init__(self, radii: InTime, *, lower: float = -np.inf, upper: float = np.inf):
         self.radii = self.radii_of_bodies = frozen(radii)

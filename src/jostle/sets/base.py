@@ -56,8 +56,6 @@ class ConstraintSet(LinearisedSet):
         What earlier configurations have shown and later gradients depend on; a tuple of the class `remembers`, or None.
     by_body : bool
         True if `linearise` takes a reach for each body; otherwise it gets twice the largest for all.
-    on_line : bool
-        True if each entry of a q of shape (n,) is a body of its own; a number as force or velocity then acts on each.
     on_devices : bool
         True if `linearise` takes arrays of CuPy as well, and each row is a contact of bodies; otherwise runs on a GPU
         are refused.
@@ -243,8 +241,6 @@ class Intersection(ConstraintSet):
         self.flat = all(Q.flat for Q in sets)
         if any(Q.equalities for Q in sets):  # without them, checkpoints describe it as they did before there were any
             self.equalities = True
-        if any(Q.on_line for Q in sets):
-            self.on_line = True
         self.curved = any(Q.curved for Q in sets) and all(Q.curved for Q in sets if Q.convex_gaps is False)
 
     def anew(self) -> ConstraintSet:

@@ -24,7 +24,6 @@ class SetTraits:
     takes_radii: bool = False
     remembers: type[Any] | None = Searched
     by_body: bool = False
-    on_line: bool = False
     on_devices: bool = False
 
     def widest(self) -> float:
