@@ -48,7 +48,7 @@ class Motion:
     v0 : array_like, default 0.0
         Velocities at the start.
     force : array_like or callable (t, q) -> array or (t, q, u) -> array, default 0.0
-        Force on each coordinate. One force for all bodies is repeated; one number is not repeated over coordinates.
+        Force on each coordinate. One force for all bodies is repeated; one number is repeated over a q0 of shape (n,).
     mass : float, array_like, or callable (q) -> array, default 1.0
         One number, one for each body, one for each coordinate, or a symmetric positive definite matrix; or a function
         of q that returns a mass in any of these forms.
